@@ -1,0 +1,53 @@
+# lingprob: how a language model's probabilities relate to human language.
+# Targets: demo, morcela, all (the default), and every file under results/; see README.md.
+
+import re
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
+
+from lingprob.catalog import read_yaml
+from lingprob.config import export_mirror, read_settings, unigram_sources
+from lingprob.errors import LingprobError
+from lingprob.workflow import code_digest
+
+configfile: "config.yaml"
+
+
+report: "report/workflow.rst"
+
+
+try:
+    settings, catalog = read_settings(config)
+except LingprobError as error:
+    raise WorkflowError(str(error))
+export_mirror(settings)
+
+include: "rules/common.smk"
+include: "rules/stimuli.smk"
+include: "rules/models.smk"
+include: "rules/unigrams.smk"
+include: "rules/scoring.smk"
+include: "rules/morcela.smk"
+include: "rules/report.smk"
+
+
+rule all:
+    """Everything, at the configured scale."""
+    default_target: True
+    input:
+        rules.morcela.input,
+        rules.compare_with_published.output,
+
+
+rule demo:
+    """Everything at scale demo: no downloads but Python packages."""
+    input:
+        only_at_scale_demo(rules.all.input),
+
+
+localrules:
+    all,
+    demo,
+    morcela,

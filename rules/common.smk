@@ -1,0 +1,130 @@
+# What every rules file uses. A rule's params hold all that its numbers depend on: a digest of the
+# package modules that its script imports (`code`), catalog entries and settings. What changes
+# only how the work is done (batch sizes, a device map) goes to a script as a resource, for a
+# change there must not repeat the work.
+
+# Weights in memory: 4 bytes a parameter, half as much again while loading, and Python with torch.
+BASE_MEMORY_MB = 2000
+GPU_MEMORY_MB = 80_000
+NOTHING = "(?!)"
+
+
+def alternatives(names):
+    """A wildcard constraint that admits exactly these names."""
+    return "|".join(re.escape(name) for name in names) or NOTHING
+
+
+def models_with(*sources, level=None):
+    """Names of the models of one of these sources."""
+    return [
+        name
+        for name, entry in catalog.models.items()
+        if entry["source"] in sources and level in (None, entry.get("level"))
+    ]
+
+
+def pick(entry, *keys):
+    """The part of a catalog entry that a rule depends on."""
+    return {key: entry[key] for key in keys if key in entry}
+
+
+def model_memory_mb(model):
+    """Memory of a job that holds a model."""
+    return BASE_MEMORY_MB + int(6 * catalog.model(model)["parameters"] / 1e6)
+
+
+def model_gpus(model):
+    """GPUs that a model asks for: none on a CPU or when it is small, more when one is too small."""
+    parameters = catalog.model(model)["parameters"]
+    device = settings["scoring"]["device"]
+    if device == "cpu" or (device == "auto" and parameters < 250e6):
+        return 0
+    return 1 + int(2.5 * parameters / 1e6 // GPU_MEMORY_MB)
+
+
+def runtime_minutes(parameters, tokens):
+    """Run time with a wide margin: 2 FLOP a parameter and token at 20 GFLOP/s a small CPU, or at
+    20 TFLOP/s a GPU for the models that get one."""
+    speed = 20e9 if parameters < 250e6 else 20e12
+    return 30 + int(3 * 2 * parameters * tokens / speed / 60)
+
+
+def only_at_scale_demo(files):
+    if settings["scale"] != "demo":
+        return lambda wildcards: [
+            f"the target demo is for scale demo, not {settings['scale']}; ask for morcela or all"
+        ]
+    return files
+
+
+def figure_models(wildcards):
+    """Name, title, family and size of every model that a figure or table may show."""
+    return {
+        name: pick(entry, "title", "family", "parameters")
+        for name, entry in catalog.models.items()
+    }
+
+
+def raw_dataset(wildcards):
+    """What a parser reads: downloaded files, the user's own file, or nothing (package data)."""
+    entry = catalog.dataset(wildcards.dataset)
+    if entry.get("files"):
+        return {"manifest": f"resources/datasets/{wildcards.dataset}/manifest.tsv"}
+    return {"own": entry["path"]} if "path" in entry else {}
+
+
+def tokenizer_manifest(wildcards):
+    """The model whose tokenizer is meant."""
+    provider = catalog.tokenizer_provider(wildcards.tokenizer)
+    return f"resources/models/{provider}/manifest.json"
+
+
+def corpus_files(name):
+    """What a corpus is read from: a manifest, the user's own file, or nothing (package data)."""
+    entry = catalog.dataset(name)
+    if entry.get("files"):
+        return f"resources/datasets/{name}/manifest.tsv"
+    return entry.get("path", [])
+
+
+def generation_context(model):
+    """The token that a model generates from: the first context that its BOS policies name."""
+    for bos in catalog.model(model)["bos_policies"]:
+        context = catalog.contexts[catalog.context_of(bos)]
+        if context != "none":
+            return context
+    return "bos"
+
+
+def unigram_shards(wildcards):
+    kind, _ = catalog.unigram_source(wildcards.source)
+    shards = settings["unigrahams" if kind == "unigrahams" else "unigrams"]["shards"]
+    folder = f"results/unigram_sums/{wildcards.tokenizer}/{wildcards.source}"
+    return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
+
+
+def model_contexts(model):
+    """Contexts that a model's BOS policies need, each scored once."""
+    return list(
+        dict.fromkeys(catalog.context_of(bos) for bos in catalog.model(model)["bos_policies"])
+    )
+
+
+def model_unigrams(model):
+    return [
+        source
+        for source in unigram_sources(catalog, model, settings["morcela"]["unigrams"])
+        if source != "imported"
+    ]
+
+
+DATASETS = alternatives(catalog.datasets)
+WITH_WEIGHTS = models_with("hub", "package", "local", "trained")
+
+
+wildcard_constraints:
+    dataset=DATASETS,
+    model=alternatives(catalog.models),
+    tokenizer=alternatives({entry["tokenizer"] for entry in catalog.models.values()}),
+    context=alternatives(catalog.contexts),
+    shard=r"\d+",

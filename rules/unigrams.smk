@@ -1,0 +1,118 @@
+# Unigram log-probabilities of a tokenizer's vocabulary (morcela, §3.2).
+# REQUIRES a model that brings the tokenizer; a corpus, a published table or the model itself.
+# PROVIDES results/unigrams/{tokenizer}/{source}.parquet, where source is unigrahams_MODEL,
+# corpus_DATASET or a data set of kind `unigrams`.
+
+PUBLISHED_UNIGRAMS = [
+    name for name, entry in catalog.datasets.items() if entry["kind"] == "unigrams"
+]
+
+
+rule count_tokens:
+    """Count a corpus's tokens in one of several shards of its documents."""
+    input:
+        tokenizer=tokenizer_manifest,
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        "results/unigram_sums/{tokenizer}/corpus_{corpus}/{shard}-of-{shards}.parquet",
+    params:
+        code=code_digest("count_tokens"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
+    wildcard_constraints:
+        corpus=DATASETS,
+    log:
+        "logs/count_tokens/{tokenizer}/{corpus}/{shard}-of-{shards}.log",
+    benchmark:
+        "logs/count_tokens/{tokenizer}/{corpus}/{shard}-of-{shards}.benchmark.tsv"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=720,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/count_tokens.py"
+
+
+rule sample_unigrahams:
+    """Let a model generate text and add up its next-token distributions (morcela, Algorithm 1)."""
+    input:
+        model="resources/models/{model}/manifest.json",
+    output:
+        "results/unigram_sums/{tokenizer}/unigrahams_{model}/{shard}-of-{shards}.parquet",
+    params:
+        code=code_digest("sample_unigrahams"),
+        samples=settings["unigrahams"]["samples"],
+        length=settings["unigrahams"]["length"],
+        batch_size=settings["unigrahams"]["batch_size"],
+        seed=settings["seed"],
+        device=settings["scoring"]["device"],
+        dtype=settings["scoring"]["dtype"],
+        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
+        context=lambda wildcards: generation_context(wildcards.model),
+    log:
+        "logs/sample_unigrahams/{tokenizer}/{model}/{shard}-of-{shards}.log",
+    benchmark:
+        "logs/sample_unigrahams/{tokenizer}/{model}/{shard}-of-{shards}.benchmark.tsv"
+    resources:
+        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        gpu=lambda wildcards: model_gpus(wildcards.model),
+        runtime=lambda wildcards: runtime_minutes(
+            catalog.model(wildcards.model)["parameters"],
+            settings["unigrahams"]["samples"]
+            * settings["unigrahams"]["length"]
+            / int(wildcards.shards),
+        ),
+        device_map=settings["scoring"]["device_map"],
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/sample_unigrahams.py"
+
+
+rule estimate_unigrams:
+    """Merge the shards of a corpus or of generated text to log-probabilities."""
+    input:
+        unigram_shards,
+    output:
+        "results/unigrams/{tokenizer}/{source}.parquet",
+    params:
+        code=code_digest("estimate_unigrams"),
+        smoothing=lambda wildcards: (
+            settings["unigrams"]["smoothing"] if wildcards.source.startswith("corpus_") else 0.0
+        ),
+    wildcard_constraints:
+        source="(unigrahams|corpus)_.+",
+    log:
+        "logs/estimate_unigrams/{tokenizer}/{source}.log",
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/estimate_unigrams.py"
+
+
+rule import_published_unigrams:
+    """Map a published table of the Pile's unigrams to a tokenizer's vocabulary."""
+    input:
+        tokenizer=tokenizer_manifest,
+        manifest="resources/datasets/{source}/manifest.tsv",
+    output:
+        "results/unigrams/{tokenizer}/{source}.parquet",
+    params:
+        code=code_digest("import_published_unigrams"),
+        parser=lambda wildcards: catalog.dataset(wildcards.source)["parser"],
+        normalise=settings["unigrams"]["normalise_published"],
+        smoothing=settings["unigrams"]["smoothing"],
+    wildcard_constraints:
+        source=alternatives(PUBLISHED_UNIGRAMS),
+    log:
+        "logs/import_published_unigrams/{tokenizer}/{source}.log",
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    conda:
+        "../envs/environment.yaml"
+    script:
+        "../workflow_scripts/import_published_unigrams.py"

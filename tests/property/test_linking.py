@@ -1,0 +1,134 @@
+"""The vectorised cross-validation and bootstrap against loops over statsmodels fits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from statsmodels.regression.linear_model import OLS
+
+from lingprob.regression import fit_linking_functions
+from lingprob.regression.linking import fold_numbers, resample_counts
+
+Data = dict[str, Any]
+
+seeds = st.integers(0, 2**32 - 1)
+
+
+@st.composite
+def data_sets(draw: st.DrawFn) -> tuple[Data, np.ndarray | None]:
+    """Sentences with ratings that depend on them more or less, and perhaps pairs."""
+    generator = np.random.default_rng(draw(seeds))
+    n = draw(st.integers(40, 70))
+    n_tokens = generator.integers(3, draw(st.integers(12, 40)), n)
+    unigram_logprob = -generator.uniform(4, 12, n) * n_tokens
+    logprob = draw(st.floats(0.2, 1.2)) * unigram_logprob + generator.normal(0, 5, n)
+    score = (logprob - 0.7 * unigram_logprob + 10) / n_tokens
+    rating = draw(st.floats(-2, 2)) * score + generator.normal(0, draw(st.floats(0.1, 2)), n)
+    pairs = generator.permutation(np.arange(n) // 2) if draw(st.booleans()) else None
+    data = {
+        "logprob": logprob,
+        "unigram_logprob": unigram_logprob,
+        "n_tokens": n_tokens,
+        "rating": rating,
+    }
+    return data, pairs
+
+
+def design(name: str, data: Data) -> np.ndarray:
+    p, u, length = data["logprob"], data["unigram_logprob"], data["n_tokens"]
+    columns = {
+        "logprob": [p],
+        "mean_logprob": [p / length],
+        "slor": [(p - u) / length],
+        "morcela": [p / length, u / length, 1 / length],
+        "morcela_beta_1": [(p - u) / length, 1 / length],
+        "morcela_gamma_0": [p / length, u / length],
+    }[name]
+    return np.column_stack([np.ones(len(p)), *columns])
+
+
+def r_of(name: str, x: np.ndarray, y: np.ndarray, test_x: np.ndarray, test_y: np.ndarray) -> float:
+    if name in ("logprob", "mean_logprob", "slor"):
+        prediction = test_x[:, 1]
+    else:
+        prediction = OLS(y, x).fit().predict(test_x)
+    return float(np.corrcoef(prediction, test_y)[0, 1])
+
+
+def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, bootstrap: int,
+          seed: int) -> dict[str, float]:  # fmt: skip
+    """Cross-validate and resample row by row."""
+    x, y, units = design(name, data), data["rating"], unit.max() + 1
+    averages = []
+    for shuffle in fold_numbers(units, folds, repeats, np.random.default_rng([seed, 0])):
+        r = []
+        for fold in range(folds):
+            test = np.array([shuffle[unit[row]] == fold for row in range(len(y))])
+            r.append(r_of(name, x[~test], y[~test], x[test], y[test]))
+        averages.append(np.mean(r))
+    drawn: dict[str, list[float]] = {"r": [], "beta": [], "gamma": []}
+    for counts in resample_counts(units, bootstrap, np.random.default_rng([seed, 1])):
+        rows = [row for row in range(len(y)) for _ in range(counts[unit[row]])]
+        drawn["r"].append(r_of(name, x[rows], y[rows], x[rows], y[rows]))
+        slopes = OLS(y[rows], x[rows]).fit().params
+        if name in ("morcela", "morcela_gamma_0"):
+            drawn["beta"].append(-slopes[2] / slopes[1])
+        if name in ("morcela", "morcela_beta_1"):
+            drawn["gamma"].append(slopes[-1] / slopes[1])
+    expected = {"r_cv": float(np.mean(averages))}
+    for column, values in {"r_cv": averages, **drawn}.items():
+        low, high = np.percentile(np.array(values), [5, 95]) if len(values) else (np.nan, np.nan)
+        expected |= {f"{column}_low": low, f"{column}_high": high}
+    return expected
+
+
+@settings(deadline=None, max_examples=25)
+@given(data_sets(), st.integers(2, 4), seeds)
+def test_matches_loops_over_fits(
+    drawn: tuple[Data, np.ndarray | None], folds: int, seed: int
+) -> None:
+    data, pairs = drawn
+    unit = np.arange(len(data["rating"])) if pairs is None else pd.factorize(pairs)[0]
+    options: dict[str, Any] = {"folds": folds, "repeats": 3, "bootstrap": 15, "seed": seed}
+    fits = fit_linking_functions(**data, **options, confidence=0.9, pairs=pairs)
+    for _, row in fits.iterrows():
+        expected = loops(row.linking_function, data, unit, **options)
+        np.testing.assert_allclose(
+            row[list(expected)].to_numpy(float), list(expected.values()), rtol=1e-9, atol=1e-9
+        )
+
+
+@settings(deadline=None, max_examples=20)
+@given(data_sets(), st.floats(0.1, 10), st.floats(-5, 5), st.floats(0.1, 10))
+def test_units_of_rating_and_logprob_do_not_matter(
+    drawn: tuple[Data, np.ndarray | None], scale: float, shift: float, nats: float
+) -> None:
+    data, pairs = drawn
+    moved = {
+        "logprob": nats * data["logprob"],
+        "unigram_logprob": nats * data["unigram_logprob"],
+        "n_tokens": data["n_tokens"],
+        "rating": scale * data["rating"] + shift,
+    }
+    options: dict[str, Any] = {"repeats": 2, "bootstrap": 10, "folds": 3, "pairs": pairs}
+    before, after = (fit_linking_functions(**each, **options) for each in (data, moved))
+    same = [c for c in before.columns if c.startswith(("r_", "r", "beta", "predictors"))]
+    pd.testing.assert_frame_equal(before[same], after[same], rtol=1e-7)
+    gammas = ["gamma", "gamma_low", "gamma_high"]
+    pd.testing.assert_frame_equal(nats * before[gammas], after[gammas], rtol=1e-7)
+    pd.testing.assert_series_equal(scale**2 * before.sse, after.sse, rtol=1e-7)
+
+
+@settings(deadline=None, max_examples=20)
+@given(data_sets())
+def test_more_terms_never_fit_worse(drawn: tuple[Data, np.ndarray | None]) -> None:
+    data, _ = drawn
+    fits = fit_linking_functions(**data, repeats=1, bootstrap=1, folds=2)
+    sse = fits.set_index("linking_function").sse * (1 - 1e-9)
+    assert sse["morcela"] <= min(sse["morcela_beta_1"], sse["morcela_gamma_0"]) * (1 + 2e-9)
+    assert sse["morcela_beta_1"] <= sse["slor"] * (1 + 2e-9)
+    assert sse["morcela_gamma_0"] <= min(sse["slor"], sse["mean_logprob"]) * (1 + 2e-9)

@@ -1,0 +1,414 @@
+"""Downloads against a real server on the loopback whose faults are scripted."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import random
+import shlex
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.loopback import Fault, FileServer
+
+from lingprob import download
+from lingprob.download import RemoteFile, fetch_file, fetch_files
+from lingprob.errors import LingprobError
+
+CONTENT = random.Random(1).randbytes(500_000)
+SHA256 = hashlib.sha256(CONTENT).hexdigest()
+WRONG = bytes(reversed(CONTENT))
+SCRIPTS = Path(download.__file__).parents[1]
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wait no seconds between two tries, and know no mirror but a test's own."""
+    monkeypatch.setattr(download, "RETRY_SECONDS", (0.01,) * 4)
+    monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
+
+
+@pytest.fixture
+def server():
+    with FileServer({"set/data.bin": CONTENT}) as running:
+        yield running
+
+
+@pytest.fixture
+def dead_url():
+    """The URL of a server that has just been stopped: connections are refused."""
+    with FileServer() as stopped:
+        pass
+    return f"{stopped.url}/set/data.bin"
+
+
+def remote(url: str | None = None, **changes) -> RemoteFile:
+    described = {
+        "name": "data.bin",
+        "sha256": SHA256,
+        "size": len(CONTENT),
+        "mirror_path": "set/data.bin",
+        "url": url,
+    }
+    return RemoteFile(**{**described, **changes})
+
+
+def fetch(file: RemoteFile, directory: Path, mirror: Path | str | None = None, **options) -> Path:
+    mirror = None if mirror is None else str(mirror)
+    return fetch_file(file, directory, mirror=mirror, dataset="set", **options)
+
+
+def mirror_with(content: bytes, folder: Path) -> Path:
+    (folder / "set").mkdir(parents=True)
+    (folder / "set" / "data.bin").write_bytes(content)
+    return folder
+
+
+def failure(file: RemoteFile, directory: Path, mirror: Path | str | None = None, **options) -> str:
+    """Return the message of the error that fetching must raise; nothing may lie at the path."""
+    with pytest.raises(LingprobError) as raised:
+        fetch(file, directory, mirror, **options)
+    assert not (directory / file.name).exists()
+    return str(raised.value)
+
+
+def test_a_right_file_in_the_cache_is_left_alone(tmp_path, server):
+    path = tmp_path / "data.bin"
+    path.write_bytes(CONTENT)
+    changed = path.stat().st_mtime_ns
+    assert fetch(remote(f"{server.url}/set/data.bin"), tmp_path, server.url) == path
+    assert path.stat().st_mtime_ns == changed
+    assert server.requests == []
+
+
+def test_a_wrong_file_in_the_cache_is_replaced(tmp_path, server, caplog):
+    (tmp_path / "data.bin").write_bytes(WRONG)
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert "wrong content: its sha256 is" in caplog.text
+
+
+def test_the_mirror_comes_before_the_url_and_the_argument_before_the_variable(
+    tmp_path, server, monkeypatch
+):
+    first = mirror_with(CONTENT, tmp_path / "first")
+    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror_with(WRONG, tmp_path / "second")))
+    path = fetch(remote(f"{server.url}/set/data.bin"), tmp_path / "cache", first)
+    assert path.read_bytes() == CONTENT
+    assert server.requests == []
+
+
+@pytest.mark.parametrize("mirror_path", ["set/data.bin", None])
+def test_the_variable_names_a_mirror_where_the_data_set_has_a_folder(
+    tmp_path, monkeypatch, mirror_path
+):
+    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror_with(CONTENT, tmp_path / "mirror")))
+    path = fetch(remote(mirror_path=mirror_path), tmp_path / "cache")
+    assert path.read_bytes() == CONTENT
+
+
+def test_a_mirror_may_be_a_base_url(tmp_path):
+    with FileServer({"base/set/data 1%.bin": CONTENT}) as mirror:
+        file = remote(mirror_path="set/data 1%.bin")
+        assert fetch(file, tmp_path, f"{mirror.url}/base/").read_bytes() == CONTENT
+
+
+def test_the_manifest_tells_where_each_file_came_from(tmp_path, server):
+    mirror = mirror_with(CONTENT, tmp_path / "mirror")
+    (tmp_path / "in_cache.bin").write_bytes(CONTENT)
+    url = f"{server.url}/set/data.bin"
+    files = [
+        remote(name="in_cache.bin"),
+        remote(name="folder/from_mirror.bin"),
+        remote(url, name="from_url.bin", mirror_path="set/absent.bin", sha256=None),
+    ]
+    rows = fetch_files(files, tmp_path, mirror=str(mirror), dataset="set")
+    expected = [
+        ("in_cache.bin", f"cache: {tmp_path}/in_cache.bin"),
+        ("folder/from_mirror.bin", f"mirror: {mirror}/set/data.bin"),
+        ("from_url.bin", f"url: {url}"),
+    ]
+    assert rows == [
+        {"name": name, "sha256": SHA256, "bytes": len(CONTENT), "source": source}
+        for name, source in expected
+    ]
+    assert all((tmp_path / name).read_bytes() == CONTENT for name, _ in expected)
+
+
+def test_a_broken_connection_is_continued_with_a_range(tmp_path, server):
+    server.faults["set/data.bin"] = [Fault(break_after=200_000)]
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    kept = 200_000 // download.CHUNK * download.CHUNK
+    assert server.ranges("set/data.bin") == [None, f"bytes={kept}-"]
+
+
+def test_a_reset_connection_is_tried_again(tmp_path, server):
+    server.faults["set/data.bin"] = [Fault(break_after=200_000, reset=True)]
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert len(server.gets("set/data.bin")) == 2
+
+
+def test_any_number_of_breaks_is_survived_while_bytes_arrive(tmp_path, server):
+    server.always["set/data.bin"] = Fault(break_after=download.CHUNK)
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert len(server.gets("set/data.bin")) == len(CONTENT) // download.CHUNK + 1 == 8
+
+
+def test_breaks_without_progress_end_in_an_error_and_keep_the_part(tmp_path, server):
+    server.always["set/data.bin"] = Fault(break_after=200_000, ignore_range=True)
+    message = failure(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert "IncompleteRead" in message
+    assert len(server.gets("set/data.bin")) == 1 + len(download.RETRY_SECONDS)
+    part = (tmp_path / "data.bin.part").read_bytes()
+    assert 0 < len(part) < len(CONTENT)
+    assert CONTENT.startswith(part)
+
+
+def test_the_part_of_an_earlier_run_is_continued(tmp_path, server):
+    (tmp_path / "data.bin.part").write_bytes(CONTENT[:123_456])
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert server.ranges("set/data.bin") == ["bytes=123456-"]
+    assert not (tmp_path / "data.bin.part").exists()
+
+
+def test_a_whole_part_needs_no_request(tmp_path, server):
+    (tmp_path / "data.bin.part").write_bytes(CONTENT)
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert server.requests == []
+
+
+@pytest.mark.parametrize(
+    ("part", "size", "ranges"),
+    [
+        (WRONG[:1000], len(CONTENT), ["bytes=1000-", None]),
+        (WRONG, len(CONTENT), [None]),
+        (WRONG + b"!", len(CONTENT), [None]),
+        (WRONG + b"!", None, ["bytes=500001-", None]),
+    ],
+)
+def test_the_part_of_another_version_is_thrown_away(tmp_path, server, part, size, ranges):
+    (tmp_path / "data.bin.part").write_bytes(part)
+    fetch(remote(f"{server.url}/set/data.bin", size=size), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert server.ranges("set/data.bin") == ranges
+
+
+def test_a_server_that_ignores_ranges_starts_again(tmp_path, server):
+    (tmp_path / "data.bin.part").write_bytes(CONTENT[:1000])
+    server.always["set/data.bin"] = Fault(ignore_range=True)
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert server.ranges("set/data.bin") == ["bytes=1000-"]
+
+
+def test_a_file_without_checksum_is_named_in_the_log_and_never_continued(
+    tmp_path, server, caplog
+):
+    (tmp_path / "data.bin.part").write_bytes(WRONG[:1000])
+    fetch(remote(f"{server.url}/set/data.bin", sha256=None, size=None), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert server.ranges("set/data.bin") == [None]
+    assert "no checksum for data.bin" in caplog.text
+    assert SHA256 in caplog.text
+
+
+def test_server_errors_pass(tmp_path, server):
+    server.faults["set/data.bin"] = [Fault(status=500), Fault(status=503)]
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+
+
+def test_the_server_may_ask_for_patience(tmp_path, server):
+    server.faults["set/data.bin"] = [Fault(status=429, headers={"Retry-After": "1"})]
+    started = time.monotonic()
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert time.monotonic() - started >= 1
+
+
+def test_not_found_is_final_and_names_places_reasons_and_ways_out(tmp_path, server):
+    url = f"{server.url}/absent.bin"
+    message = failure(remote(url), tmp_path, tmp_path / "mirror", instructions="Ask the authors.")
+    assert len(server.requests) == 1
+    for part in (
+        "set: data.bin could not be had",
+        f"cache: {tmp_path}/data.bin: No such file or directory",
+        f"mirror: {tmp_path}/mirror/set/data.bin: No such file or directory",
+        f"url: {url}: HTTP 404 Not Found",
+        "Ask the authors.",
+        "`mirror:` in config.yaml or LINGPROB_MIRROR",
+        f"put the file at {tmp_path}/data.bin by hand (sha256 {SHA256})",
+        "--config scale=demo",
+    ):
+        assert part in message
+
+
+def test_what_was_not_there_to_try_is_said(tmp_path):
+    message = failure(remote(), tmp_path)
+    assert "mirror: none is set" in message
+    assert "url: the catalog has no public one" in message
+
+
+def test_no_network(tmp_path, dead_url):
+    message = failure(remote(dead_url), tmp_path, dead_url.removesuffix("/set/data.bin"))
+    assert message.count("Connection refused") == 2
+
+
+def test_an_unknown_host(tmp_path):
+    assert "url: http://lingprob.invalid/x: " in failure(
+        remote("http://lingprob.invalid/x"), tmp_path
+    )
+
+
+@pytest.mark.parametrize("url", ["no-scheme/x", "http://", "ftp://lingprob.invalid/x"])
+def test_a_url_that_is_none(tmp_path, url):
+    assert f"url: {url}: " in failure(remote(url), tmp_path)
+
+
+def test_wrong_content_once_is_fetched_again(tmp_path, server):
+    server.faults["set/data.bin"] = [Fault(content=WRONG)]
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+
+
+def test_wrong_content_twice_is_an_error_and_leaves_nothing(tmp_path, server):
+    server.always["set/data.bin"] = Fault(content=WRONG)
+    message = failure(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert hashlib.sha256(WRONG).hexdigest() in message
+    assert SHA256 in message
+    assert len(server.gets("set/data.bin")) == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("sha256", [SHA256, None])
+def test_fewer_bytes_than_announced_are_never_put_in_place(tmp_path, server, sha256):
+    server.always["set/data.bin"] = Fault(extra_length=10, ignore_range=True)
+    file = remote(f"{server.url}/set/data.bin", sha256=sha256, size=None)
+    assert "10 more expected" in failure(file, tmp_path)
+
+
+def test_another_size_than_the_catalogs_is_refused_before_the_download(tmp_path, server):
+    message = failure(remote(f"{server.url}/set/data.bin", size=7), tmp_path)
+    assert "the server has 500000 bytes, not 7" in message
+    assert not (tmp_path / "data.bin.part").exists()
+
+
+def test_a_corrupt_mirror_is_named_and_the_url_tried(tmp_path, server, caplog):
+    mirror = mirror_with(WRONG, tmp_path / "mirror")
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path, mirror)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert f"mirror: {mirror}/set/data.bin: wrong content" in caplog.text
+    message = failure(remote(), tmp_path / "elsewhere", mirror)
+    assert f"mirror: {mirror}/set/data.bin: wrong content" in message
+
+
+def test_a_corrupt_mirror_url_does_not_spoil_the_public_one(tmp_path, server):
+    with FileServer({"set/data.bin": WRONG}) as mirror:
+        fetch(remote(f"{server.url}/set/data.bin"), tmp_path, mirror.url)
+        assert len(mirror.requests) == 2
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+
+
+ESCAPING = ["../data.bin", "a/../../data.bin", "/data.bin", "."]
+
+
+@pytest.mark.parametrize(
+    ("field", "name"),
+    [("name", name) for name in [*ESCAPING, ""]] + [("mirror_path", name) for name in ESCAPING],
+)
+def test_no_name_leads_out_of_the_directory(tmp_path, server, field, name):
+    file = remote(f"{server.url}/set/data.bin", **{field: name})
+    with pytest.raises(LingprobError, match="leads out of the data set's directory"):
+        fetch(file, tmp_path / "cache", tmp_path / "mirror")
+    assert server.requests == []
+    assert not (tmp_path / "data.bin").exists()
+
+
+def test_the_first_file_that_cannot_be_had_stops_the_rest(tmp_path, caplog):
+    mirror = mirror_with(CONTENT, tmp_path / "mirror")
+    files = [remote(), remote(name="b.bin", mirror_path="set/b.bin"), remote(name="c.bin")]
+    caplog.set_level(logging.INFO)
+    with pytest.raises(LingprobError, match=r"set: b\.bin could not be had"):
+        fetch_files(files, tmp_path / "cache", mirror=str(mirror), dataset="set")
+    assert (tmp_path / "cache" / "data.bin").exists()
+    assert "files of set: 1/3 files" in caplog.text
+
+
+def on_small_disk(tmp_path: Path, options: str, script: str) -> str:
+    """Run a Python script with a tmpfs of its own at `tmp_path`/disk; return what it prints."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = f"mount -t tmpfs -o {options} tmpfs {shlex.quote(str(disk))}"
+    for namespace in (["unshare", "--user", "--map-root-user", "--mount"], ["unshare", "--mount"]):
+        if subprocess.run([*namespace, "sh", "-c", mount], capture_output=True).returncode == 0:
+            break
+    else:
+        pytest.skip("no tmpfs can be mounted here (neither in a user namespace nor as root)")
+    (tmp_path / "script.py").write_text(PREAMBLE + script)
+    run = shlex.join([sys.executable, str(tmp_path / "script.py"), str(disk), str(SCRIPTS)])
+    done = subprocess.run(
+        [*namespace, "sh", "-c", f"{mount} && {run}"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+PREAMBLE = """
+import sys
+from pathlib import Path
+disk = Path(sys.argv[1])
+sys.path.insert(0, sys.argv[2])
+from lingprob.download import RemoteFile, fetch_file
+from lingprob.errors import LingprobError
+
+def fetch(file, mirror=None):
+    try:
+        return fetch_file(file, disk / "set", mirror=mirror, dataset="set").read_bytes()
+    except LingprobError as error:
+        print(error, [path.name for path in disk.rglob("*")])
+
+"""
+
+
+def test_a_full_disk_keeps_the_part_and_goes_on_when_there_is_space(tmp_path, server):
+    file = remote(f"{server.url}/set/data.bin")
+    script = f"""
+(disk / "ballast").write_bytes(bytes(200_000))
+assert fetch({file}) is None
+(disk / "ballast").unlink()
+print(len(fetch({file})), [path.name for path in disk.rglob("*.bin*")])
+"""
+    first, second = on_small_disk(tmp_path, "size=600k", script).splitlines()
+    assert f"{tmp_path}/disk/set/data.bin could not be written: No space left on device" in first
+    assert "data.bin.part" in first
+    assert "'data.bin'" not in first
+    assert second == "500000 ['data.bin']"
+    ranges = server.ranges("set/data.bin")
+    assert ranges[0] is None
+    assert ranges[1] is not None
+
+
+def test_a_full_disk_leaves_nothing_of_a_file_from_a_mirror(tmp_path):
+    mirror = mirror_with(CONTENT, tmp_path / "mirror")
+    printed = on_small_disk(tmp_path, "size=300k", f"fetch({remote()}, {str(mirror)!r})")
+    assert "no space left" in printed.lower()
+    assert printed.endswith("['set']\n")
+
+
+def test_a_read_only_directory(tmp_path, server):
+    file = remote(f"{server.url}/set/data.bin")
+    printed = on_small_disk(tmp_path, "size=1m,ro", f"fetch({file})")
+    assert "data.bin could not be written: Read-only file system" in printed
+    assert f"Make {tmp_path}/disk/set a directory that can be written to" in printed
+
+
+def test_a_directory_whose_name_a_file_has(tmp_path, server):
+    (tmp_path / "file").touch()
+    message = failure(remote(f"{server.url}/set/data.bin"), tmp_path / "file" / "cache")
+    assert "could not be written: Not a directory" in message

@@ -1,0 +1,228 @@
+"""Linking functions against values derived by hand, and the errors that a user may meet."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from math import log
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.regression import LINKING_FUNCTIONS, fit_linking_functions
+from lingprob.regression.linking import fold_numbers, information_criteria, resample_counts
+from lingprob.tables import SCHEMAS
+
+QUICK: dict[str, Any] = {"repeats": 2, "bootstrap": 20}
+
+
+def sentences(n: int = 60, noise: float = 0.3, seed: int = 0) -> dict[str, Any]:
+    """Ratings that follow MORCELA with beta = 0.7 and gamma = 12, up to the noise."""
+    generator = np.random.default_rng(seed)
+    n_tokens = generator.integers(4, 25, n)
+    unigram_logprob = -generator.uniform(6, 11, n) * n_tokens
+    logprob = 0.6 * unigram_logprob + generator.normal(0, 6, n)
+    rating = 0.5 * (logprob - 0.7 * unigram_logprob + 12) / n_tokens - 1
+    return {
+        "logprob": logprob,
+        "unigram_logprob": unigram_logprob,
+        "n_tokens": n_tokens,
+        "rating": rating + noise * generator.normal(size=n),
+    }
+
+
+def fit(data: dict[str, Any], **options: Any) -> pd.DataFrame:
+    return fit_linking_functions(**data, **(QUICK | options)).set_index("linking_function")
+
+
+def test_exact_ratings_give_back_beta_and_gamma() -> None:
+    row = fit(sentences(noise=0.0)).loc["morcela"]
+    assert row[["beta", "beta_low", "beta_high"]].to_numpy(float) == pytest.approx(0.7)
+    assert row[["gamma", "gamma_low", "gamma_high"]].to_numpy(float) == pytest.approx(12)
+    assert row[["r", "r_low", "r_cv", "r_cv_low"]].to_numpy(float) == pytest.approx(1)
+    assert row.sse == pytest.approx(0, abs=1e-20)
+
+
+def test_every_function_states_its_predictors_and_the_parameters_it_sets() -> None:
+    fits = fit(sentences())
+    assert list(fits.index) == list(LINKING_FUNCTIONS)
+    assert list(fits.predictors) == [2, 2, 2, 4, 3, 3]
+    assert set(fits.n) == {60}
+    assert list(fits.loc[["slor", "morcela_beta_1"], "beta"]) == [1, 1]
+    assert list(fits.loc[["slor", "morcela_gamma_0"], "gamma"]) == [0, 0]
+    learned = fits[["beta_low", "beta_high", "gamma_low", "gamma_high"]].notna()
+    assert learned.loc["morcela"].all()
+    assert list(learned.loc["morcela_beta_1"]) == [False, False, True, True]
+    assert list(learned.loc["morcela_gamma_0"]) == [True, True, False, False]
+    assert not learned.loc[["logprob", "mean_logprob", "slor"]].any(axis=None)
+    assert fits.loc[["logprob", "mean_logprob"], ["beta", "gamma"]].isna().all(axis=None)
+
+
+def test_columns_are_those_of_the_stored_table() -> None:
+    table = SCHEMAS["linking_functions"].names
+    added = ["model", "dataset", "rating_source", "unigrams", "bos", "default_convention", "scale"]
+    columns = fit_linking_functions(**sentences(), **QUICK).columns
+    assert list(columns) == [name for name in table if name not in added]
+
+
+def test_scores_without_parameters_are_correlated_as_they_are() -> None:
+    data = sentences()
+    p, u, length, rating = data.values()
+    fits = fit(data)
+    for name, score in (
+        ("logprob", p), ("mean_logprob", p / length), ("slor", (p - u) / length)
+    ):  # fmt: skip
+        assert fits.loc[name, "r"] == pytest.approx(np.corrcoef(score, rating)[0, 1])
+
+
+def test_a_wrong_sign_shows() -> None:
+    data = sentences()
+    fits = fit(data | {"rating": -data["logprob"]}, linking_functions=["logprob"])
+    row = fits.loc["logprob", ["r_cv", "r_cv_low", "r_cv_high", "r", "r_low", "r_high"]]
+    assert row.to_numpy(float) == pytest.approx(-1)
+
+
+def test_sse_of_one_term_is_what_r_leaves_unexplained() -> None:
+    data = sentences()
+    fits = fit(data)
+    total = np.sum((data["rating"] - data["rating"].mean()) ** 2)
+    assert fits.sse.to_numpy() == pytest.approx(total * (1 - fits.r.to_numpy() ** 2))
+
+
+def test_information_criteria_by_hand() -> None:
+    assert information_criteria(10.0, 10, 3) == pytest.approx((6, 3 * log(10)))
+    assert information_criteria(20.0, 10, 1) == pytest.approx((10 * log(2) + 2, 11 * log(2)
+                                                               + log(5)))  # fmt: skip
+
+
+def test_fold_sizes_are_those_of_scikit_learn() -> None:
+    shuffles = fold_numbers(13, 5, 50, np.random.default_rng(0))
+    assert all(np.bincount(shuffle).tolist() == [3, 3, 3, 2, 2] for shuffle in shuffles)
+    assert len(np.unique(shuffles, axis=0)) == 50
+    # Over many shuffles each unit is in the first fold 3 times in 13.
+    often = (fold_numbers(13, 5, 20_000, np.random.default_rng(1)) == 0).mean(axis=0)
+    assert often == pytest.approx(3 / 13, abs=0.015)
+
+
+def test_resamples_draw_as_many_units_as_there_are() -> None:
+    counts = resample_counts(30, 4000, np.random.default_rng(0))
+    assert (counts.sum(axis=1) == 30).all()
+    assert counts.mean(axis=0) == pytest.approx(1, abs=0.08)
+    # A count is binomial with 30 draws of probability 1/30: variance 29/30.
+    assert counts.var() == pytest.approx(29 / 30, abs=0.03)
+
+
+def test_pairs_of_one_sentence_are_the_per_sentence_convention() -> None:
+    data = sentences()
+    one_each = [f"pair {row}" for row in range(60)]
+    pd.testing.assert_frame_equal(fit(data), fit(data, pairs=one_each))
+
+
+def test_pairs_stay_together_in_folds_and_resamples() -> None:
+    # Each sentence occurs twice. A copy in training gives a pure-noise rating no advantage in
+    # OLS, but resampling pairs has half the units: its interval is wider by about sqrt(2).
+    data = {name: np.repeat(values, 2) for name, values in sentences(200, noise=0.5).items()}
+    pairs = np.repeat(np.arange(200), 2)
+    options = {"bootstrap": 2000, "linking_functions": ["slor"]}
+    alone, paired = (fit(data, pairs=ids, **options).loc["slor"] for ids in (None, pairs))
+    ratio = (paired.r_high - paired.r_low) / (alone.r_high - alone.r_low)
+    assert ratio == pytest.approx(np.sqrt(2), abs=0.12)
+
+
+def test_same_seed_same_table_other_seed_other_folds() -> None:
+    data = sentences()
+    pd.testing.assert_frame_equal(fit(data, seed=3), fit(data, seed=3))
+    other = fit(data, seed=4)
+    assert (fit(data, seed=3).r_cv != other.r_cv).all()
+    assert (fit(data, seed=3).r == other.r).all()
+
+
+@pytest.mark.parametrize("unigram_logprob", [None, np.full(60, np.nan)])
+def test_without_unigrams_the_functions_that_need_them_are_left_out(
+    unigram_logprob: np.ndarray | None,
+) -> None:
+    fits = fit(sentences() | {"unigram_logprob": unigram_logprob})
+    assert list(fits.index) == ["logprob", "mean_logprob"]
+
+
+def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
+    data = sentences()
+    values = data[column].astype(float)
+    values[row] = value
+    return data | {column: values}
+
+
+@pytest.mark.parametrize(
+    ("data", "options", "message"),
+    [
+        (sentences() | {"rating": np.zeros(59)}, {}, r"one length.*'rating': \(59,\)"),
+        (broken("logprob", 7, np.nan), {}, "logprob, row 7: nan"),
+        (broken("unigram_logprob", 8, np.nan), {}, "unigram_logprob, row 8: nan"),
+        (broken("rating", 9, np.inf), {}, "rating, row 9: inf"),
+        (broken("n_tokens", 5, 0), {}, "n_tokens, row 5: 0 .*at least 1"),
+        (sentences() | {"rating": np.ones(60)}, {}, "rating is 1 in every row"),
+        (sentences() | {"n_tokens": np.full(60, 9)}, {}, "morcela: its term 1/l is the same"),
+        (sentences() | {"logprob": np.full(60, -9.0)}, {}, "logprob: its term p is the same"),
+        (
+            sentences() | {"logprob": 2 * sentences()["unigram_logprob"]},
+            {"linking_functions": ["morcela_gamma_0"]},
+            "its terms p/l, u/l determine one another",
+        ),
+        (sentences(24), {}, "24 sentences .or pairs. are too few for 5 folds: need 25"),
+        (sentences(), {"pairs": np.arange(60) // 3}, "20 sentences .or pairs. are too few"),
+        (sentences(), {"pairs": np.arange(59)}, "pairs has 59 rows, the other arguments 60"),
+        (sentences(), {"pairs": ["a"] * 10 + [None] * 50}, "pairs, row 10: the pair id"),
+        (sentences(), {"folds": 1}, "folds=1.*need folds >= 2"),
+        (sentences(), {"linking_functions": ["SLOR"]}, "'SLOR'. Did you mean 'slor'"),
+        (
+            sentences() | {"unigram_logprob": None},
+            {"linking_functions": ["slor"]},
+            "none is left",
+        ),
+    ],
+)
+def test_errors_name_the_argument_and_the_row(
+    data: dict[str, np.ndarray], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(LingprobError, match=message):
+        fit(data, **options)
+
+
+def two_lengths() -> dict[str, np.ndarray]:
+    """Return sentences of which two alone tell 1/l from the intercept."""
+    n_tokens = np.full(60, 9)
+    n_tokens[[10, 40]] = 7
+    return sentences() | {"n_tokens": n_tokens}
+
+
+def test_resamples_that_determine_no_fit_are_counted_and_left_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    options = {"repeats": 1, "bootstrap": 2000, "linking_functions": ["morcela_beta_1"], "seed": 1}
+    row = fit(two_lengths(), **options).loc["morcela_beta_1"]
+    # (1 - 2/60) ** 60 = .131 of the resamples miss both sentences.
+    [line] = [r.getMessage() for r in caplog.records if "gamma" in r.getMessage()]
+    left_out, of_all = (int(word) for word in line.split() if word.isdigit())
+    assert left_out / of_all == pytest.approx((58 / 60) ** 60, abs=0.02)
+    assert np.isfinite(row[["gamma_low", "gamma_high", "r_low", "r_high"]].to_numpy(float)).all()
+
+
+def test_folds_that_determine_no_fit_are_an_error() -> None:
+    with pytest.raises(LingprobError, match="training sentences determine no fit"):
+        fit(two_lengths(), repeats=200, linking_functions=["morcela_beta_1"])
+
+
+def test_import_is_light() -> None:
+    code = (
+        "import sys; from lingprob.regression import fit_linking_functions; "
+        "print([m for m in ('statsmodels', 'sklearn', 'scipy', 'torch') if m in sys.modules])"
+    )
+    path = [entry for entry in sys.path if entry]
+    run = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}; {code}"],
+        capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert run.stdout.strip() == "[]"

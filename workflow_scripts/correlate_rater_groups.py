@@ -1,0 +1,15 @@
+"""Correlate two groups of raters under several definitions of the groups."""
+
+from lingprob.papers.morcela import correlate_rater_groups
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    table = correlate_rater_groups(
+        snakemake.params.datasets,
+        [read_table(path, "stimuli") for path in snakemake.input.stimuli],
+        [read_table(path, "ratings") for path in snakemake.input.ratings],
+        seed=snakemake.params.seed,
+        scale=snakemake.params.scale,
+    )
+    write_table(table, "intergroup_correlation", snakemake.output[0])

@@ -1,0 +1,137 @@
+"""What exists: models, data sets, conventions and published numbers, read from this folder's YAML.
+
+A user's own model or data set is an entry of the same shape in config.yaml.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from lingprob.errors import unknown_name
+
+FOLDER = Path(__file__).parent
+Entry = dict[str, Any]
+
+
+@cache
+def read_yaml(name: str) -> Any:
+    """Return the parsed content of one YAML file of the catalog."""
+    return yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+
+
+class Catalog:
+    """The catalog with a user's entries laid over it.
+
+    `models`, `datasets`, `contexts` and `bos_policies` map a name to its complete entry.
+    Names in an entry that nothing answers to raise LingprobError with the nearest names.
+    """
+
+    def __init__(
+        self,
+        models: dict[str, Entry] | None = None,
+        datasets: dict[str, Entry] | None = None,
+        bos_policies: dict[str, Entry] | None = None,
+        contexts: dict[str, str] | None = None,
+    ) -> None:
+        shipped = read_yaml("models.yaml")
+        conventions = read_yaml("conventions.yaml")
+        families = shipped["families"]
+        self.contexts: dict[str, str] = {**conventions["contexts"], **(contexts or {})}
+        self.bos_policies: dict[str, Entry] = {
+            **conventions["bos_policies"],
+            **(bos_policies or {}),
+        }
+        self.datasets: dict[str, Entry] = {**read_yaml("datasets.yaml"), **(datasets or {})}
+        self.models: dict[str, Entry] = {
+            name: complete_model(name, entry, families)
+            for name, entry in {**shipped["models"], **(models or {})}.items()
+        }
+        self._check_references()
+
+    def _check_references(self) -> None:
+        for name, policy in self.bos_policies.items():
+            if policy["context"] not in self.contexts:
+                raise unknown_name(
+                    "context", policy["context"], self.contexts, f"(bos_policies.{name})"
+                )
+        for name, model in self.models.items():
+            for policy in model["bos_policies"]:
+                if policy not in self.bos_policies:
+                    raise unknown_name(
+                        "BOS policy", policy, self.bos_policies, f"(models.{name}.bos_policies)"
+                    )
+            for source in model["unigrams"]:
+                self.unigram_source(source)
+
+    def model(self, name: str) -> Entry:
+        """Return a model's entry."""
+        if name not in self.models:
+            raise unknown_name("model", name, self.models, OWN_ENTRY.format("models"))
+        return self.models[name]
+
+    def dataset(self, name: str) -> Entry:
+        """Return a data set's entry."""
+        if name not in self.datasets:
+            raise unknown_name("data set", name, self.datasets, OWN_ENTRY.format("datasets"))
+        return self.datasets[name]
+
+    def context_of(self, bos: str) -> str:
+        """Return the name of the context that a BOS policy puts before a sentence."""
+        return str(self.bos_policies[bos]["context"])
+
+    def unigram_source(self, source: str) -> tuple[str, str]:
+        """Split a unigram source into its kind and what it is made of.
+
+        `unigrahams_MODEL` is estimated from a model's own samples, `corpus_DATASET` counted over
+        a corpus, and any other name is a published table, a data set of kind `unigrams`;
+        `imported` stands for unigram log-probabilities that came with imported scores.
+        """
+        kind, _, of = source.partition("_")
+        if kind == "unigrahams":
+            self.model(of) if of not in self.models else None
+            return kind, of
+        if kind == "corpus":
+            self.dataset(of)
+            return kind, of
+        if source == "imported":
+            return source, ""
+        if self.dataset(source)["kind"] != "unigrams":
+            raise unknown_name(
+                "unigram source",
+                source,
+                [name for name, entry in self.datasets.items() if entry["kind"] == "unigrams"],
+                "Counts over a corpus are called corpus_NAME, a model's own unigrahams_NAME.",
+            )
+        return "published", source
+
+    def tokenizer_provider(self, tokenizer: str) -> str:
+        """Return the first model that has this tokenizer and brings it as files."""
+        for name, entry in self.models.items():
+            if entry["tokenizer"] == tokenizer and entry["source"] != "scores":
+                return name
+        raise unknown_name(
+            "tokenizer", tokenizer, {entry["tokenizer"] for entry in self.models.values()}
+        )
+
+
+OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
+
+
+def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry:
+    """Lay a model's entry over its family's defaults and over those of an unknown family."""
+    fallback: Entry = {
+        "parameters": 1_000_000_000,
+        "tokenizer": name,
+        "context_window": None,
+        "bos_policies": ["none"],
+        "unigrams": [f"unigrahams_{name}"],
+        "dtype": {"cpu": "float32", "cuda": "float16"},
+    }
+    if entry["source"] == "scores":
+        fallback |= {"bos_policies": ["imported"], "unigrams": ["imported"]}
+        return {**fallback, **entry}
+    return {**fallback, **families.get(entry["family"], {}), **entry}

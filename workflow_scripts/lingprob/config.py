@@ -1,0 +1,134 @@
+"""From config.yaml to settings that are complete and checked, or one clear error."""
+
+from __future__ import annotations
+
+import copy
+import os
+from fnmatch import fnmatch
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator, ValidationError
+from referencing import Registry, Resource
+
+from lingprob.catalog import FOLDER, Catalog, read_yaml
+from lingprob.errors import LingprobError, nearest
+
+ROOT = Path(__file__).resolve().parents[2]
+Settings = dict[str, Any]
+
+
+def config_schema() -> Settings:
+    """Return the JSON schema of config.yaml."""
+    return yaml.safe_load((ROOT / "config.schema.yaml").read_text(encoding="utf-8"))
+
+
+def read_settings(config: Settings) -> tuple[Settings, Catalog]:
+    """Complete and check a configuration.
+
+    A key of `config` wins over the chosen scale's preset, which wins over the schema's default.
+
+    Returns the settings and the catalog with the user's entries. Raises LingprobError that
+    names the key at fault, what is allowed there and, for a mistyped key or an unknown model or
+    data set, the nearest names.
+    """
+    schema = config_schema()
+    check(config, schema)
+    scale = config.get("scale", schema["properties"]["scale"]["default"])
+    settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
+    settings = merged(settings, config)
+    catalog = Catalog(
+        settings["models"], settings["datasets"], settings["bos_policies"], settings["contexts"]
+    )
+    for key, lookup in (("models", catalog.model), ("datasets", catalog.dataset)):
+        for name in settings["morcela"][key]:
+            lookup(name)
+    catalog.dataset(settings["morcela"]["frequency_corpus"])
+    for name in settings["morcela"]["models"]:
+        unigram_sources(catalog, name, settings["morcela"]["unigrams"])
+    return settings, catalog
+
+
+def export_mirror(settings: Settings) -> None:
+    """Hand a configured mirror to jobs as LINGPROB_MIRROR.
+
+    The environment, not a parameter: the files are the same wherever they come from.
+    """
+    if settings["mirror"]:
+        os.environ["LINGPROB_MIRROR"] = str(settings["mirror"])
+
+
+def unigram_sources(catalog: Catalog, model: str, patterns: list[str]) -> list[str]:
+    """Return a model's unigram sources that match one of the patterns, in the model's order.
+
+    Raises LingprobError if none does.
+    """
+    listed = catalog.model(model)["unigrams"]
+    kept = [
+        source
+        for source in listed
+        if source == "imported" or any(fnmatch(source, pattern) for pattern in patterns)
+    ]
+    if not kept:
+        raise LingprobError(
+            f"morcela.unigrams {patterns} leaves model {model!r} without a unigram source; "
+            f"its entry lists {listed}."
+        )
+    return kept
+
+
+def check(config: Settings, schema: Settings) -> None:
+    """Raise LingprobError for the first of all violations of the schema."""
+    catalog_schema = Resource.from_contents(read_yaml("schema.yaml"))
+    registry: Registry = Registry().with_resource("catalog", catalog_schema)
+    validator = Draft202012Validator(schema, registry=registry)
+    errors = sorted(validator.iter_errors(config), key=lambda error: list(map(str, error.path)))
+    if errors:
+        raise LingprobError("config: " + "; ".join(worded(error) for error in errors[:5]))
+
+
+def worded(error: ValidationError) -> str:
+    """Say a violation of the schema in terms of the configuration."""
+    where = ".".join(map(str, error.path)) or "top level"
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = list(error.schema.get("properties", {}))
+        unknown = [key for key in error.instance if key not in known]
+        hints = [f"{key!r} (did you mean {nearest(key, known, 1) or known}?)" for key in unknown]
+        return f"unknown key at {where}: {', '.join(hints)}"
+    described = error.schema.get("description")
+    return f"{where}: {error.message}" + (f" ({described})" if described else "")
+
+
+def defaults(schema: Settings) -> Settings:
+    """Collect the defaults of a schema, section by section."""
+    found: Settings = {}
+    for key, part in schema["properties"].items():
+        if part.get("type") == "object" and "properties" in part:
+            found[key] = defaults(part)
+        elif "default" in part:
+            found[key] = copy.deepcopy(part["default"])
+    return found
+
+
+def merged(below: Settings, above: Settings) -> Settings:
+    """Lay one mapping over another, section by section."""
+    result = dict(below)
+    for key, value in above.items():
+        if isinstance(value, dict) and isinstance(result.get(key), dict):
+            result[key] = merged(result[key], value)
+        else:
+            result[key] = value
+    return result
+
+
+def catalog_violations() -> list[str]:
+    """Check the shipped catalog against its schema; return what is wrong with it."""
+    schema = yaml.safe_load((FOLDER / "schema.yaml").read_text(encoding="utf-8"))
+    models = read_yaml("models.yaml")["models"]
+    found = []
+    for kind, entries in (("model", models), ("dataset", read_yaml("datasets.yaml"))):
+        validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"})
+        for name, entry in entries.items():
+            found += [f"{name}: {worded(error)}" for error in validator.iter_errors(entry)]
+    return found

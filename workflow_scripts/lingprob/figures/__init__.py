@@ -1,0 +1,1 @@
+"""Figures from result tables: one style, a module a paper."""

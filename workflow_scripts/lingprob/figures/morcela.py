@@ -1,0 +1,336 @@
+"""Figures 2 to 6 of MORCELA, and what each convention does (Tjuatja et al. 2025)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lingprob.figures import style
+
+NAMES = {
+    "logprob": "Log-probability",
+    "mean_logprob": "Mean log-probability",
+    "slor": "SLOR",
+    "morcela_gamma_0": r"MORCELA$_{\gamma=0}$",
+    "morcela_beta_1": r"MORCELA$_{\beta=1}$",
+    "morcela": "MORCELA",
+}
+COLOURS = {
+    "logprob": style.GREY,
+    "mean_logprob": style.SKY,
+    "slor": style.ORANGE,
+    "morcela_gamma_0": style.PURPLE,
+    "morcela_beta_1": style.GREEN,
+    "morcela": style.BLUE,
+}
+MARKERS = {
+    "logprob": "v",
+    "mean_logprob": "^",
+    "slor": "s",
+    "morcela_gamma_0": "P",
+    "morcela_beta_1": "D",
+    "morcela": "o",
+}
+FAMILIES = {"pythia": style.BLUE, "opt": style.RED, "smollm2": style.GREEN, "gpt2": style.PURPLE}
+R_LABEL = "Pearson r with human ratings"
+Models = dict[str, Any]
+
+
+def draw_fits(
+    linking_functions: pd.DataFrame,
+    default_fits: pd.DataFrame,
+    published: pd.DataFrame,
+    agreement: pd.DataFrame,
+    models: Models,
+) -> dict[str, Figure]:
+    """Draw every figure that needs fits alone, by name.
+
+    `linking_functions` has all conventions, `default_fits` those that the figures show.
+    """
+    compared = ["logprob", "slor", "morcela"]
+    ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
+    correlations = (default_fits, published, agreement, models)
+    parameters = (default_fits, published, models)
+    return {
+        "figure_2": correlation_by_model(*correlations, compared),
+        "figure_3": correlation_by_model(*correlations, ablated),
+        "figure_4": parameters_by_correlation(*parameters, ["morcela"]),
+        "figure_6": parameters_by_correlation(*parameters, ablated[1:]),
+        "conventions": conventions(linking_functions, models),
+    }
+
+
+def correlation_by_model(
+    fits: pd.DataFrame,
+    published: pd.DataFrame,
+    agreement: pd.DataFrame,
+    models: Models,
+    linking_functions: list[str],
+) -> Figure:
+    """Figures 2 and 3: cross-validated r of each linking function, by model size, a panel a family.
+
+    Filled markers are ours, with 95% bootstrap intervals of r over sentences; hollow ones the
+    published values. A published r that the paper gives only as an SSE is sqrt(1 - SSE / SST).
+    """
+    theirs = with_derived_r(published, fits)
+    theirs = theirs[theirs["linking_function"].isin(linking_functions)]
+    panels = family_panels(fits, theirs, models)
+    widths = [1.2 + len(names) for names in panels.values()]
+    figure, axes = plt.subplots(
+        1, len(panels), sharey=True, squeeze=False, width_ratios=widths,
+        figsize=(min(style.PAGE_INCHES, 1.6 + 0.32 * sum(widths)), 2.9),
+    )  # fmt: skip
+    for ax, (family, names) in zip(axes[0], panels.items(), strict=True):
+        for linking_function in linking_functions:
+            _plot_family(ax, fits, theirs, names, linking_function)
+        ax.set_xticks(range(len(names)), [short_title(name, models) for name in names])
+        ax.tick_params(axis="x", rotation=45)
+        ax.set_xlim(-0.6, len(names) - 0.4)
+        ax.set_title(family_title(family, names, models))
+        _draw_ceiling(ax, agreement)
+    axes[0][0].set_ylabel(R_LABEL)
+    handles = _legend_handles(linking_functions, not theirs.empty, not agreement.empty)
+    figure.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=7)
+    style.label_provenance(figure, fits["rating_source"], fits["scale"])
+    return figure
+
+
+def parameters_by_correlation(
+    fits: pd.DataFrame, published: pd.DataFrame, models: Models, linking_functions: list[str]
+) -> Figure:
+    """Figures 4 and 6: optimal gamma and beta against r, a panel a linking function and parameter.
+
+    Ours with 95% bootstrap intervals; published points (MORCELA's alone) are hollow and numbered
+    by model size within a family.
+    """
+    fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
+    panels = [
+        (linking_function, parameter)
+        for parameter in ("gamma", "beta")
+        for linking_function in linking_functions
+        if fixed.get(linking_function) != parameter
+    ]
+    figure, axes = plt.subplots(
+        1, len(panels), squeeze=False, sharex=True,
+        figsize=(min(style.PAGE_INCHES, 2.4 + 1.7 * len(panels)), 2.6),
+    )  # fmt: skip
+    for ax, (linking_function, parameter) in zip(axes[0], panels, strict=True):
+        ours = fits[fits["linking_function"] == linking_function]
+        theirs = published[published["linking_function"] == linking_function]
+        for _, fit in ours.iterrows():
+            colour = _family_colour(fit["model"], models)
+            _with_interval(ax, fit, "r_cv", parameter, colour)
+            ax.annotate(short_title(fit["model"], models), (fit["r_cv"], fit[parameter]),
+                        xytext=(4, 4), textcoords="offset points", fontsize=6)  # fmt: skip
+        if "beta" in theirs:
+            _numbered_points(ax, theirs.dropna(subset=[parameter]), "r_cv", parameter, models)
+        default = {"gamma": 0.0, "beta": 1.0}[parameter]
+        ax.axhline(default, color=style.GREY, linewidth=0.8, linestyle=":")
+        ax.set_title(NAMES[linking_function])
+        ax.set_ylabel({"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}[parameter])
+        ax.set_xlabel(R_LABEL)
+    families = [*ours["model"].map(lambda name: models[name]["family"])]
+    families += [*theirs["model"].map(lambda name: models[name]["family"])]
+    _family_legend(figure, dict.fromkeys(families), not published.empty)
+    style.label_provenance(figure, fits["rating_source"], fits["scale"])
+    return figure
+
+
+def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
+    """What the BOS policy and the unigram source do to r: a row a convention, a panel a model."""
+    shown = list(dict.fromkeys(all_fits["model"]))
+    rows = [all_fits[all_fits["model"] == name].groupby(["bos", "unigrams"]).ngroups
+            for name in shown]  # fmt: skip
+    figure, axes = plt.subplots(
+        len(shown), 1, sharex=True, squeeze=False, height_ratios=[row + 1 for row in rows],
+        figsize=(style.PAGE_INCHES, 1.3 + 0.19 * (sum(rows) + len(rows))),
+    )  # fmt: skip
+    for ax, name in zip(axes[:, 0], shown, strict=True):
+        fits = all_fits[all_fits["model"] == name]
+        groups = list(fits.groupby(["dataset", "bos", "unigrams"], sort=False))
+        for row, (_, group) in enumerate(groups):
+            for _, fit in group.iterrows():
+                function = fit["linking_function"]
+                ax.errorbar(
+                    fit["r_cv"], row, xerr=_whiskers(fit["r_cv"], fit["r_low"], fit["r_high"]),
+                    color=COLOURS[function], marker=MARKERS[function], linewidth=0.8,
+                )  # fmt: skip
+        labels = [
+            f"{bos} | {unigrams}" + (" (default)" if group["default_convention"].any() else "")
+            for (_, bos, unigrams), group in groups
+        ]
+        ax.set_yticks(range(len(labels)), labels, fontsize=6)
+        ax.set_ylim(len(labels) - 0.5, -0.5)
+        ax.set_title(models[name]["title"])
+    axes[-1, 0].set_xlabel(R_LABEL)
+    figure.supylabel("BOS policy | unigram source", fontsize=8)
+    handles = _legend_handles(list(NAMES), published=False, ceiling=False)
+    figure.legend(handles=handles, loc="outside upper center", ncols=6, fontsize=7)
+    style.label_provenance(figure, all_fits["rating_source"], all_fits["scale"])
+    return figure
+
+
+def frequency_slopes(
+    fits: pd.DataFrame, slopes: pd.DataFrame, bins: pd.DataFrame, models: Models
+) -> Figure:
+    """Figure 5: slope of token on unigram log-probability against r and beta, and the tokens.
+
+    Slopes with 95% intervals (1.96 standard errors), beta with its bootstrap interval. On the
+    left the mean token log-probability by bin of unigram log-probability, with its standard error.
+    """
+    figure, axes = plt.subplots(1, 3, figsize=(style.PAGE_INCHES, 2.6))
+    morcela = fits[fits["linking_function"] == "morcela"].merge(
+        slopes[["model", "corpus", "slope", "slope_std_error", "intercept"]], on="model"
+    )
+    for _, fit in morcela.iterrows():
+        colour = _family_colour(fit["model"], models)
+        within = bins[(bins["model"] == fit["model"]) & (bins["n_tokens"] > 1)]
+        x = within["mean_unigram_logprob"]
+        axes[0].errorbar(
+            x, within["mean_logprob"],
+            yerr=1.96 * within["sd_logprob"] / np.sqrt(within["n_tokens"]),
+            color=colour, marker="o", markersize=2.5, linewidth=0.8,
+        )  # fmt: skip
+        axes[0].plot(x, fit["intercept"] + fit["slope"] * x, color=colour, linestyle="--",
+                     linewidth=0.8)  # fmt: skip
+        fit["slope_low"] = fit["slope"] - 1.96 * fit["slope_std_error"]
+        fit["slope_high"] = fit["slope"] + 1.96 * fit["slope_std_error"]
+        for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
+            _with_interval(ax, fit, "slope", quantity, colour)
+            ax.annotate(short_title(fit["model"], models), (fit["slope"], fit[quantity]),
+                        xytext=(4, 4), textcoords="offset points", fontsize=6)  # fmt: skip
+    axes[0].set_xlabel("Unigram log-probability (nats)")
+    axes[0].set_ylabel("Token log-probability (nats)")
+    axes[0].set_title(" / ".join(dict.fromkeys(slopes["corpus"])))
+    for ax, label in zip(axes[1:], (R_LABEL, r"Optimal $\beta$"), strict=True):
+        ax.set_xlabel("Slope of token on unigram\nlog-probability")
+        ax.set_ylabel(label)
+    style.label_provenance(figure, fits["rating_source"], fits["scale"])
+    return figure
+
+
+def with_derived_r(published: pd.DataFrame, fits: pd.DataFrame) -> pd.DataFrame:
+    """Add r = sqrt(1 - SSE / SST) where the paper gives an SSE and no r.
+
+    SST, of the same ratings, follows from any of our fits: SSE / (1 - r^2).
+    """
+    if published.empty:
+        return published.assign(r_cv=[])
+    sst = (fits["sse"] / (1 - fits["r"] ** 2)).median()
+    derived = np.sqrt((1 - published["sse"] / sst).clip(lower=0))
+    return published.assign(r_cv=published["r_cv"].fillna(derived))
+
+
+def family_panels(
+    fits: pd.DataFrame, published: pd.DataFrame, models: Models
+) -> dict[str, list[str]]:
+    """Group the models that have a point by family, each by size; our families first."""
+    names = [*fits["model"], *(published["model"] if len(published) else [])]
+    panels: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        panels.setdefault(models[name]["family"], []).append(name)
+    return {
+        family: sorted(group, key=lambda name: models[name].get("parameters", 0))
+        for family, group in panels.items()
+    }
+
+
+def short_title(name: str, models: Models) -> str:
+    """Return a model's title without what its family's name repeats (Pythia 70M: 70M)."""
+    title = str(models[name]["title"])
+    return title.split()[-1] if models[name]["family"] in ("pythia", "opt") else title
+
+
+def family_title(family: str, names: list[str], models: Models) -> str:
+    """Return what heads a family's panel."""
+    if family in ("pythia", "opt"):
+        return {"pythia": "Pythia", "opt": "OPT"}[family]
+    return family
+
+
+def _plot_family(
+    ax: Axes, fits: pd.DataFrame, theirs: pd.DataFrame, names: list[str], linking_function: str
+) -> None:
+    colour, marker = COLOURS[linking_function], MARKERS[linking_function]
+    place = {name: x for x, name in enumerate(names)}
+    if len(theirs):
+        rows = theirs[(theirs["linking_function"] == linking_function)
+                      & theirs["model"].isin(names)]  # fmt: skip
+        rows = rows.assign(x=rows["model"].map(place)).sort_values("x")
+        ax.plot(rows["x"], rows["r_cv"], color=colour, marker=marker, markerfacecolor="white",
+                linestyle=":", linewidth=0.8)  # fmt: skip
+    ours = fits[(fits["linking_function"] == linking_function) & fits["model"].isin(names)]
+    for _, group in ours.groupby("dataset", sort=False):
+        group = group.assign(x=group["model"].map(place)).sort_values("x")
+        whiskers = np.hstack([
+            _whiskers(r, low, high)
+            for r, low, high in zip(group["r_cv"], group["r_low"], group["r_high"], strict=True)
+        ])  # fmt: skip
+        ax.errorbar(group["x"], group["r_cv"], yerr=whiskers, color=colour, marker=marker,
+                    elinewidth=0.8)  # fmt: skip
+
+
+def _whiskers(value: float, low: float, high: float) -> np.ndarray:
+    return np.array([[max(value - low, 0.0)], [max(high - value, 0.0)]])
+
+
+def _with_interval(ax: Axes, fit: pd.Series, x: str, y: str, colour: str) -> None:
+    bounds = {"r_cv": ("r_low", "r_high")}
+    errors = {}
+    for axis, quantity in (("xerr", x), ("yerr", y)):
+        low, high = bounds.get(quantity, (f"{quantity}_low", f"{quantity}_high"))
+        errors[axis] = _whiskers(fit[quantity], fit[low], fit[high])
+    ax.errorbar(fit[x], fit[y], color=colour, marker="o", elinewidth=0.8, **errors)
+
+
+def _numbered_points(ax: Axes, rows: pd.DataFrame, x: str, y: str, models: Models) -> None:
+    for family, group in rows.groupby(rows["model"].map(lambda name: models[name]["family"])):
+        colour = FAMILIES.get(str(family), style.BLACK)
+        group = group.assign(size=group["model"].map(lambda name: models[name]["parameters"]))
+        group = group.sort_values("size")
+        ax.plot(group[x], group[y], color=colour, marker="o", markerfacecolor="white",
+                linestyle="none")  # fmt: skip
+        for number, (_, row) in enumerate(group.iterrows(), start=1):
+            ax.annotate(str(number), (row[x], row[y]), xytext=(3, 3), textcoords="offset points",
+                        fontsize=6, color=colour)  # fmt: skip
+
+
+def _draw_ceiling(ax: Axes, agreement: pd.DataFrame) -> None:
+    halves = agreement[agreement["definition"] == "equal_halves"]
+    for _, half in halves.iterrows():
+        ax.axhline(half["r"], color=style.BLUE, linestyle="--", linewidth=0.8)
+
+
+def _family_colour(model: str, models: Models) -> str:
+    return FAMILIES.get(models[model]["family"], style.BLACK)
+
+
+def _legend_handles(linking_functions: list[str], published: bool, ceiling: bool) -> list[Any]:
+    handles = [
+        plt.Line2D([], [], color=COLOURS[name], marker=MARKERS[name], label=NAMES[name])
+        for name in linking_functions
+    ]
+    if published:
+        handles.append(plt.Line2D([], [], color=style.BLACK, marker="o", markerfacecolor="white",
+                                  linestyle=":", label="published"))  # fmt: skip
+    if ceiling:
+        handles.append(plt.Line2D([], [], color=style.BLUE, linestyle="--",
+                                  label="between rater groups"))  # fmt: skip
+    return handles
+
+
+def _family_legend(figure: Figure, families: dict[str, None], published: bool) -> None:
+    handles = [
+        plt.Line2D([], [], color=FAMILIES.get(family, style.BLACK), marker="o", linestyle="none",
+                   label=family)
+        for family in families
+    ]  # fmt: skip
+    if published:
+        handles.append(plt.Line2D([], [], color=style.BLACK, marker="o", markerfacecolor="white",
+                                  linestyle="none", label="published"))  # fmt: skip
+    figure.legend(handles=handles, loc="outside upper center", ncols=6, fontsize=7)

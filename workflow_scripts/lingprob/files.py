@@ -1,0 +1,50 @@
+"""Files that are either whole or absent: atomic writes and digests."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lingprob.errors import LingprobError
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; on success move it there, on failure delete it.
+
+    Raises LingprobError if the disk is full.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        yield temporary
+        os.chmod(temporary, 0o644)
+        os.replace(temporary, path)
+    except OSError as error:
+        if error.errno == 28:
+            raise LingprobError(
+                f"{path}: no space left on the disk. Free some, or run with "
+                "--directory on a larger one; nothing half-written was left behind."
+            ) from error
+        raise
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def sha256_of(path: str | Path) -> str:
+    """Return the hexadecimal sha256 of a file's content."""
+    with open(path, "rb") as stream:
+        return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def write_text(text: str, path: str | Path) -> None:
+    """Write a text file (UTF-8) atomically."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")

@@ -1,0 +1,53 @@
+"""Conversion of a GGUF file, once, to float32 safetensors that load in about a second."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from lingprob.errors import LingprobError
+
+
+def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
+    """Write the model and tokenizer of a GGUF file to `directory`, in float32.
+
+    The weights are dequantised once; half precision would not hold them exactly. `directory`
+    appears whole or not at all, and an earlier one of that name is replaced.
+    Raises LingprobError if the file is missing or is not a GGUF that transformers reads.
+    """
+    gguf_path, directory = Path(gguf_path), Path(directory)
+    if not gguf_path.is_file():
+        raise LingprobError(f"{gguf_path}: no such file. Fetch the model again.")
+    source = {"pretrained_model_name_or_path": str(gguf_path.parent), "gguf_file": gguf_path.name}
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(**source, local_files_only=True)
+        quantised = AutoModelForCausalLM.from_pretrained(
+            **source, dtype=torch.float32, local_files_only=True
+        )
+    except (OSError, ValueError, KeyError, IndexError, ImportError) as error:
+        raise LingprobError(
+            f"{gguf_path}: not a GGUF model that transformers can read ({error}). "
+            "Delete it and fetch it again."
+        ) from error
+    # save_pretrained refuses a model that knows it came from a GGUF file: copy the weights.
+    config = quantised.config
+    del config.quantization_config
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    model.load_state_dict(quantised.state_dict())
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
+    try:
+        model.save_pretrained(temporary)
+        tokenizer.save_pretrained(temporary)
+        for path in temporary.iterdir():
+            path.chmod(0o644)
+        temporary.chmod(0o755)
+        if directory.exists():
+            shutil.rmtree(directory)
+        temporary.replace(directory)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)

@@ -1,0 +1,185 @@
+"""Loading a causal language model and its tokenizer from a local directory."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from transformers import AutoModelForCausalLM, AutoTokenizer
+
+from lingprob.errors import LingprobError
+
+logger = logging.getLogger(__name__)
+
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+UNSTATED_CONTEXT_WINDOW = 2048
+
+
+@dataclass(frozen=True)
+class Tokens:
+    """One tokenised text without special tokens; three int32 arrays of shape (n_tokens,).
+
+    `char_start` and `char_end` (exclusive) are offsets into the text in characters.
+    """
+
+    ids: np.ndarray
+    char_start: np.ndarray
+    char_end: np.ndarray
+
+
+@dataclass(eq=False)
+class LanguageModel:
+    """A causal language model in evaluation mode, with its tokenizer.
+
+    `context_window` is the largest number of tokens that may be fed at once, and
+    `vocabulary_size` the number of logits that the softmax runs over.
+    """
+
+    model: Any
+    tokenizer: Any
+    device: torch.device
+    dtype: torch.dtype
+    context_window: int
+    directory: Path
+    vocabulary_size: int
+
+    def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
+        """Tokenise texts in one batch; special tokens are neither added nor recognised."""
+        if not texts:
+            return []
+        encoded = self.tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            return_offsets_mapping=True,
+            verbose=False,
+        )
+        tokens = []
+        for ids, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
+            offsets = np.asarray(spans, dtype=np.int32).reshape(-1, 2)
+            tokens.append(Tokens(np.asarray(ids, dtype=np.int32), offsets[:, 0], offsets[:, 1]))
+        return tokens
+
+    def context_id(self, context: str) -> int | None:
+        """Return the id of the token that precedes every sentence, or None for 'none'.
+
+        `context` is 'none', 'bos', 'eos', or a token of the vocabulary such as
+        '<|endoftext|>'. Raises LingprobError if the tokenizer has no such single token.
+        """
+        if context == "none":
+            return None
+        if context in ("bos", "eos"):
+            token_id = getattr(self.tokenizer, f"{context}_token_id")
+        else:
+            token_id = self.tokenizer.get_vocab().get(context)
+        if token_id is None:
+            known = ", ".join(map(repr, sorted(self.tokenizer.all_special_tokens))) or "none"
+            raise LingprobError(
+                f"{self.directory}: the tokenizer has no single token for context {context!r}. "
+                f"Its special tokens: {known}. Name one of them, or 'none'."
+            )
+        return int(token_id)
+
+
+def load_language_model(
+    directory: str | Path,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    device_map: str = "single",
+    context_window: int | None = None,
+) -> LanguageModel:
+    """Load the causal language model in `directory`; never touches the network.
+
+    `device` is 'auto' (a GPU where there is one), 'cpu', 'cuda' or 'cuda:N'. `dtype` 'auto' is
+    float32 on a CPU and the checkpoint's own on a GPU. `device_map` 'auto' spreads the model
+    over all GPUs. `context_window` narrows the model's own.
+    Raises LingprobError if the directory holds no model with a fast tokenizer, the device is
+    absent, or an option is unknown.
+    """
+    directory = Path(directory)
+    if not (directory / "config.json").is_file():
+        raise LingprobError(
+            f"{directory}: no model there (config.json is missing). Check the model's "
+            "`directory`, or delete the directory and let the workflow fetch it again."
+        )
+    if device_map not in ("single", "auto"):
+        raise LingprobError(f"scoring.device_map: {device_map!r} is neither 'single' nor 'auto'.")
+    chosen_device = _choose_device(device)
+    chosen_dtype = _choose_dtype(dtype, chosen_device)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+        model = AutoModelForCausalLM.from_pretrained(
+            directory,
+            dtype=chosen_dtype,
+            local_files_only=True,
+            **({"device_map": "auto"} if device_map == "auto" else {}),
+        )
+    except (OSError, ValueError, KeyError) as error:
+        raise LingprobError(
+            f"{directory}: not a causal language model that transformers can load ({error})."
+        ) from error
+    if not tokenizer.is_fast:
+        raise LingprobError(f"{directory}: needs a fast tokenizer (tokenizer.json), for offsets.")
+    if device_map == "single":
+        model = model.to(chosen_device)
+    model.eval().requires_grad_(False)
+    return LanguageModel(
+        model=model,
+        tokenizer=tokenizer,
+        device=model.get_input_embeddings().weight.device,
+        dtype=model.dtype,
+        context_window=_choose_context_window(model.config, context_window, directory),
+        directory=directory,
+        vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
+    )
+
+
+def _choose_device(name: str) -> torch.device:
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name != "cpu" and name != "cuda" and not name.startswith("cuda:"):
+        raise LingprobError(f"scoring.device: {name!r} is not 'auto', 'cpu', 'cuda' or 'cuda:N'.")
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise LingprobError(f"scoring.device: {name!r} is not a device ({error}).") from error
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise LingprobError(
+            f"scoring.device: {name!r} was asked for, and this machine has "
+            f"{torch.cuda.device_count()} GPUs that torch can use. Set `scoring.device: cpu`, "
+            "choose a smaller scale (`--config scale=demo` or `scale=laptop`), or run with a "
+            "profile that requests a GPU (`--profile profiles/slurm`)."
+        )
+    return device
+
+
+def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
+    if name == "auto":
+        return torch.float32 if device.type == "cpu" else "auto"
+    if name not in DTYPES:
+        raise LingprobError(f"scoring.dtype: {name!r} is not 'auto' or one of {list(DTYPES)}.")
+    if device.type == "cpu" and name != "float32":
+        logger.warning(
+            "%s on a CPU is a preview only: it moves a sentence by up to several nats. "
+            "Use float32 for results.", name,
+        )  # fmt: skip
+    return DTYPES[name]
+
+
+def _choose_context_window(config: Any, asked: int | None, directory: Path) -> int:
+    own = getattr(config.get_text_config(), "max_position_embeddings", None)
+    if asked is None:
+        return int(own or UNSTATED_CONTEXT_WINDOW)
+    if not 2 <= asked <= (own or asked):
+        raise LingprobError(
+            f"{directory}: context_window {asked} is outside 2 to {own}, the model's own."
+        )
+    return asked

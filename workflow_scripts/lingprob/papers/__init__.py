@@ -1,0 +1,1 @@
+"""From tables to a paper's numbers, a module a paper."""

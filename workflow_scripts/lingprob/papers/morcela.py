@@ -1,0 +1,184 @@
+"""MORCELA: from sentence scores and ratings to the paper's numbers (Tjuatja et al. 2025)."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from typing import Any
+
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.regression.agreement import split_half
+from lingprob.regression.linking import fit_linking_functions
+from lingprob.tables import SCHEMAS
+
+logger = logging.getLogger(__name__)
+Published = dict[str, Any]
+PAPER_DATASET = "linguistic_inquiry"
+
+
+def fit_model(
+    model: str,
+    datasets: Sequence[str],
+    stimuli: Sequence[pd.DataFrame],
+    sentence_scores: Sequence[pd.DataFrame],
+    *,
+    default_convention: tuple[str, str],
+    keep_pairs_together: bool,
+    scale: str,
+    **fitting: Any,
+) -> pd.DataFrame:
+    """Fit all linking functions of a model for each data set, BOS policy and unigram source.
+
+    `default_convention` is the (BOS policy, unigram source) that figures show. `fitting` goes to
+    `fit_linking_functions`: folds, repeats, bootstrap, seed. Returns a `linking_functions` table.
+    Raises LingprobError if a sentence has no rating. (morcela, §3.4, Appendix C)
+    """
+    tables = []
+    for dataset, items, scores in zip(datasets, stimuli, sentence_scores, strict=True):
+        rated = scores.merge(items[["item_id", "pair_id", "rating"]], on="item_id", how="left")
+        if rated["rating"].isna().any():
+            item = rated.loc[rated["rating"].isna(), "item_id"].iloc[0]
+            raise LingprobError(
+                f"data set {dataset!r}, item {item!r}: no rating, and linking functions are fitted "
+                "to ratings. Rate or drop it, or take the data set out of morcela.datasets."
+            )
+        for (bos, unigrams), group in rated.groupby(["bos", "unigrams"], sort=False):
+            logger.info("%s, %s: BOS policy %s, unigrams %s", model, dataset, bos, unigrams)
+            fits = fit_linking_functions(
+                group["logprob"],
+                group["unigram_logprob"],
+                group["n_tokens"],
+                group["rating"],
+                pairs=group["pair_id"] if keep_pairs_together else None,
+                **fitting,
+            )
+            tables.append(
+                fits.assign(
+                    model=model,
+                    dataset=dataset,
+                    rating_source=rating_source(items),
+                    unigrams=unigrams,
+                    bos=bos,
+                    default_convention=(bos, unigrams) == default_convention,
+                    scale=scale,
+                )
+            )
+    return pd.concat(tables, ignore_index=True)[SCHEMAS["linking_functions"].names]
+
+
+def correlate_rater_groups(
+    datasets: Sequence[str],
+    stimuli: Sequence[pd.DataFrame],
+    ratings: Sequence[pd.DataFrame],
+    *,
+    seed: int,
+    scale: str,
+) -> pd.DataFrame:
+    """Correlate two groups of raters for each data set that has single judgments (morcela, §3.4).
+
+    Returns an `intergroup_correlation` table.
+    """
+    columns = SCHEMAS["intergroup_correlation"].names
+    tables = [pd.DataFrame(columns=columns)]
+    for dataset, items, judgments in zip(datasets, stimuli, ratings, strict=True):
+        if len(judgments):
+            table = split_half(judgments, seed=seed)
+            tables.append(
+                table.assign(dataset=dataset, rating_source=rating_source(items), scale=scale)
+            )
+    return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
+
+
+def rating_source(stimuli: pd.DataFrame) -> str:
+    """Return `simulated` if any rating of a data set is, else `human`."""
+    return "simulated" if (stimuli["rating_source"] == "simulated").any() else "human"
+
+
+def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
+    """Return Tables 2, 3 and 4 as one row a model and linking function, as published.
+
+    No rows if none of our fits is of the ratings that the paper used: nothing could be compared.
+    """
+    rows: dict[tuple[str, str], dict[str, float]] = {}
+    for item in published["items"]:
+        if item["item"].startswith("Table"):
+            for key, values in item["rows"].items():
+                model, linking_function = key.split("/")
+                row = rows.setdefault((model, linking_function), {})
+                row.update(dict(zip(item["columns"], values, strict=True)))
+    index = pd.MultiIndex.from_tuples(list(rows), names=["model", "linking_function"])
+    table = pd.DataFrame(list(rows.values()), index=index).reset_index()
+    return table if (fits["dataset"] == PAPER_DATASET).any() else table.iloc[:0]
+
+
+def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows under each model's default BOS policy and unigram source."""
+    return linking_functions[linking_functions["default_convention"]].reset_index(drop=True)
+
+
+def paper_tables(
+    linking_functions: pd.DataFrame, published: Published, models: dict[str, Any]
+) -> dict[int, pd.DataFrame]:
+    """Return Tables 2, 3 and 4 by number, ours beside the published values."""
+    fits = default_fits(linking_functions)
+    theirs = published_fits(published, fits)
+    criteria = {number: table_of_criteria(fits, theirs, models, number) for number in (3, 4)}
+    return {2: table_2(fits, theirs, models), **criteria}
+
+
+def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: dict[str, Any]) -> pd.DataFrame:
+    """Beta, gamma and r of MORCELA for each model, ours and published (Table 2)."""
+    ours = fits.loc[
+        fits["linking_function"] == "morcela",
+        ["dataset", "rating_source", "model", "bos", "unigrams"]
+        + ["beta", "beta_low", "beta_high", "gamma", "gamma_low", "gamma_high"]
+        + ["r_cv", "r_cv_low", "r_cv_high", "n", "scale"],
+    ]
+    theirs = published.loc[
+        published["linking_function"] == "morcela", ["model", "beta", "gamma", "r_cv"]
+    ]
+    return _side_by_side(ours, theirs, ["model"], models).drop(columns="place")
+
+
+def table_of_criteria(
+    fits: pd.DataFrame, published: pd.DataFrame, models: dict[str, Any], number: int
+) -> pd.DataFrame:
+    """AIC, BIC and SSE by linking function, ours and published, by BIC within a model.
+
+    Table 3 has the OPT models, Table 4 the Pythia models; a model of ours that is neither stands
+    in Table 3.
+    """
+    family = {3: "opt", 4: "pythia"}[number]
+    shown = {"slor", "morcela", "morcela_beta_1", "morcela_gamma_0"}
+
+    def belongs(model: str) -> bool:
+        own = models[model]["family"]
+        return own == family or (number == 3 and own != "pythia")
+
+    ours = fits.loc[
+        fits["linking_function"].isin(shown) & fits["model"].map(belongs),
+        ["dataset", "rating_source", "model", "bos", "unigrams", "linking_function"]
+        + ["aic", "bic", "sse", "predictors", "n", "scale"],
+    ]
+    theirs = published.loc[
+        published["model"].map(belongs), ["model", "linking_function", "aic", "bic", "sse"]
+    ]
+    table = _side_by_side(ours, theirs, ["model", "linking_function"], models)
+    order = table["bic"].fillna(table["bic_published"])
+    return (
+        table.assign(order=order)
+        .sort_values(["place", "order"], kind="stable")
+        .drop(columns=["order", "place"])
+        .reset_index(drop=True)
+    )
+
+
+def _side_by_side(
+    ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], models: dict[str, Any]
+) -> pd.DataFrame:
+    table = ours.merge(theirs, on=keys, how="outer", suffixes=("", "_published"))
+    place = {model: number for number, model in enumerate(models)}
+    table = table.assign(place=table["model"].map(place))
+    return table.sort_values("place", kind="stable").reset_index(drop=True)

@@ -1,0 +1,69 @@
+"""Progress of long work: a bar on a terminal, a plain line every few seconds in a log."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import time
+from types import TracebackType
+
+from tqdm import tqdm
+
+logger = logging.getLogger(__name__)
+
+
+class Progress:
+    """Count finished items; use as a context manager and call `advance`.
+
+    On a terminal it draws a bar with items/s; everywhere it writes a line to the `lingprob`
+    logger at most every `log_seconds` and one at the end, so that a log file stays readable.
+    """
+
+    def __init__(
+        self, total: int | None, description: str, unit: str, log_seconds: float = 10.0
+    ) -> None:
+        self.total, self.description, self.unit = total, description, unit
+        self.log_seconds = log_seconds
+        self.done = self.done_before = 0
+        self.started = self.logged = time.monotonic()
+        self.bar = tqdm(
+            total=total,
+            desc=description,
+            unit=unit,
+            unit_scale=True,
+            disable=not sys.stderr.isatty(),
+            dynamic_ncols=True,
+        )
+
+    def resume_at(self, done: int) -> None:
+        """Count `done` items as finished earlier: shown, but left out of the rate."""
+        self.done = self.done_before = done
+        self.bar.initial = done
+        self.bar.n = done
+        self.bar.refresh()
+
+    def advance(self, count: int = 1) -> None:
+        """Add `count` finished items."""
+        self.done += count
+        self.bar.update(count)
+        if time.monotonic() - self.logged >= self.log_seconds:
+            self._log()
+
+    def _log(self) -> None:
+        self.logged = time.monotonic()
+        rate = (self.done - self.done_before) / max(self.logged - self.started, 1e-9)
+        of_total = f"/{self.total}" if self.total is not None else ""
+        logger.info("%s: %d%s %s, %.1f %s/s", self.description, self.done, of_total, self.unit,
+                    rate, self.unit)  # fmt: skip
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.bar.close()
+        self._log()

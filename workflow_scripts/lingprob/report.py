@@ -1,0 +1,49 @@
+"""Tables as pages for the report."""
+
+from __future__ import annotations
+
+import html
+
+import pandas as pd
+
+STYLE = """
+body {font: 14px/1.4 system-ui, sans-serif; margin: 1.5em; color: #111; background: #fff}
+table {border-collapse: collapse; font-variant-numeric: tabular-nums}
+th, td {padding: .25em .7em; text-align: left; border-bottom: 1px solid #ddd; white-space: nowrap}
+td.number {text-align: right}
+th {position: sticky; top: 0; background: #fff; border-bottom: 2px solid #111}
+tr.agrees td:last-child {color: #006b3f} tr.differs td:last-child {color: #b03a00}
+.simulated {color: #b03a00; font-weight: bold}
+"""
+
+
+def table_as_html(table: pd.DataFrame, title: str, class_column: str | None = None) -> str:
+    """Return a table as a complete HTML page; numbers to four significant places.
+
+    The first word of `class_column`'s value becomes a row's class. A banner says so if any
+    rating behind the table is simulated.
+    """
+    simulated = (
+        "rating_source" in table.columns and (table["rating_source"] == "simulated").any()
+    ) or ("note" in table.columns and table["note"].str.contains("simulated").any())
+    banner = '<p class="simulated">Simulated ratings: no human gave them.</p>' if simulated else ""
+    head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
+    rows = []
+    for row in table.to_dict("records"):
+        kind = str(row[class_column]).split()[0] if class_column else ""
+        rows.append(f'<tr class="{kind}">' + "".join(map(_cell, row.values())) + "</tr>")
+    return (
+        f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}"
+        f"</title><style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>{banner}"
+        f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></body></html>"
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None or (isinstance(value, float) and pd.isna(value)) or value is pd.NA:
+        return "<td></td>"
+    if isinstance(value, float):
+        return f'<td class="number">{value:.4g}</td>'
+    if isinstance(value, int) and not isinstance(value, bool):
+        return f'<td class="number">{value}</td>'
+    return f"<td>{html.escape(str(value))}</td>"

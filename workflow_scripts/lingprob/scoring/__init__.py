@@ -1,0 +1,1 @@
+"""Language models in, token log-probabilities out."""

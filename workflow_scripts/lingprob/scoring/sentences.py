@@ -1,0 +1,82 @@
+"""From token log-probabilities to sentence scores under each convention; the only place."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError
+
+
+def summarise_sentences(
+    stimuli: pd.DataFrame,
+    token_scores: Mapping[str, pd.DataFrame],
+    bos_policies: Mapping[str, Mapping[str, str]],
+    unigram_logprobs: Mapping[str, pd.Series],
+) -> pd.DataFrame:
+    """Sum tokens to sentences, once for every BOS policy and unigram source.
+
+    Args:
+        stimuli: `stimuli` table.
+        token_scores: `scores` table by context.
+        bos_policies: by name, the `context` whose scores a policy uses and whether the
+            `first_token` of a sentence is `scored` or `excluded` (morcela, footnote 2). An
+            excluded token counts in neither p, u nor the length.
+        unigram_logprobs: by unigram source, log-probability (nats) indexed by token id.
+
+    Returns:
+        A `sentence_scores` table: log-probability p and unigram log-probability u (nats, float64
+        sums), length in scored tokens and in words, for (policy, source, sentence).
+
+    Raises:
+        LingprobError: a sentence has no scored token under a policy, is missing from the scores,
+            or has a token without unigram log-probability.
+    """
+    words = stimuli.set_index("item_id")["text"].str.split().str.len()
+    tables = []
+    for bos, policy in bos_policies.items():
+        tokens = token_scores[policy["context"]]
+        counted = tokens["scored"].to_numpy(dtype=bool)
+        if policy["first_token"] == "excluded":
+            counted = counted & (tokens["token_index"] > 0).to_numpy()
+        tokens = tokens[counted].astype({"logprob": "float64"})
+        by_item = tokens.groupby("item_id", sort=False)
+        sums = pd.DataFrame(
+            {
+                "logprob": by_item["logprob"].sum(),
+                "n_tokens": by_item.size(),
+            }
+        ).reindex(stimuli["item_id"])
+        _refuse_unscored(sums["n_tokens"], bos)
+        for source, logprobs in unigram_logprobs.items():
+            table = sums.assign(
+                bos=bos,
+                unigrams=source,
+                unigram_logprob=unigram_sums(tokens, logprobs, source).reindex(sums.index),
+                n_words=words,
+            )
+            tables.append(table.reset_index())
+    return pd.concat(tables, ignore_index=True)
+
+
+def unigram_sums(tokens: pd.DataFrame, logprobs: pd.Series, source: str) -> pd.Series:
+    """Return each sentence's summed unigram log-probability (nats, float64)."""
+    values = logprobs.reindex(tokens["token_id"]).to_numpy(dtype=float)
+    if np.isnan(values).any():
+        token = tokens["token_id"].iloc[int(np.isnan(values).argmax())]
+        raise LingprobError(
+            f"unigram source {source!r} has no log-probability for token id {token}: it was made "
+            "for another tokenizer. Check `tokenizer` and `unigrams` in the model's entry."
+        )
+    return pd.Series(values).groupby(tokens["item_id"].to_numpy(), sort=False).sum()
+
+
+def _refuse_unscored(n_tokens: pd.Series, bos: str) -> None:
+    unscored = n_tokens.index[n_tokens.isna()]
+    if len(unscored):
+        raise LingprobError(
+            f"item {unscored[0]!r}: no scored token under BOS policy {bos!r} ({len(unscored)} such "
+            "items). Take a policy with a context, such as `bos`, or delete the item."
+        )

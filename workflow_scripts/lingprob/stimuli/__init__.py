@@ -1,0 +1,51 @@
+"""Raw data sets to stimulus tables, a module a data set; `build_stimuli` picks the parser."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.stimuli import linguistic_inquiry, minimal_pairs, user_table
+from lingprob.stimuli.checks import check_stimuli
+
+Parser = Callable[[str, dict[str, Any], Path, int], tuple[pd.DataFrame, pd.DataFrame]]
+
+PARSERS: dict[str, Parser] = {
+    "linguistic_inquiry": linguistic_inquiry.parse,
+    "minimal_pairs": minimal_pairs.parse,
+    "table": user_table.parse,
+}
+
+
+def build_stimuli(
+    dataset: str, entry: dict[str, Any], directory: Path, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Parse a data set with the parser that its catalog entry names, and check the result.
+
+    Args:
+        dataset: name in the catalog or in config.yaml.
+        entry: its entry.
+        directory: folder of the downloaded files.
+        seed: seed of simulated ratings; of no effect elsewhere.
+
+    Returns:
+        The `stimuli` table and the `ratings` table (no rows where single judgments are unknown).
+
+    Raises LingprobError that names the file, row and remedy for bad input, or if the number of
+    items or pairs is not what the catalog expects.
+    """
+    if entry["parser"] not in PARSERS:
+        raise unknown_name("parser", entry["parser"], PARSERS, f"(datasets.{dataset}.parser)")
+    stimuli, ratings = PARSERS[entry["parser"]](dataset, entry, directory, seed)
+    check_stimuli(stimuli, dataset)
+    for key, found in (("items", len(stimuli)), ("pairs", stimuli["pair_id"].nunique())):
+        if key in entry and entry[key] != found:
+            raise LingprobError(
+                f"data set {dataset!r}: {found} {key}, but the catalog expects {entry[key]}. "
+                "Is the downloaded file another version?"
+            )
+    return stimuli, ratings

@@ -1,0 +1,57 @@
+"""What every stimulus table must satisfy, whoever made it."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.tables import SCHEMAS
+
+NO_RATINGS = SCHEMAS["ratings"].empty_table().to_pandas()
+
+
+def check_stimuli(stimuli: pd.DataFrame, dataset: str) -> None:
+    """Raise LingprobError if a table is empty, an id occurs twice or a sentence is blank."""
+    where = f"data set {dataset!r}"
+    if stimuli.empty:
+        raise LingprobError(f"{where}: no sentences.")
+    twice = stimuli["item_id"].duplicated(keep=False)
+    if twice.any():
+        first = stimuli.loc[twice, "item_id"].iloc[0]
+        rows = (stimuli.index[stimuli["item_id"] == first] + 1).tolist()
+        raise LingprobError(
+            f"{where}: item id {first!r} occurs in rows {rows}; ids must differ. Rename one, or "
+            "leave the `item` column out and rows are numbered."
+        )
+    blank = stimuli["text"].isna() | (stimuli["text"].str.strip() == "")
+    if blank.any():
+        row = stimuli.loc[blank, "item_id"].iloc[0]
+        raise LingprobError(f"{where}, item {row!r}: empty sentence. Delete or complete the row.")
+
+
+def two_sentences_a_pair(pairs: pd.DataFrame) -> pd.DataFrame:
+    """Turn a pair a row into a sentence a row, the acceptable one of each pair first.
+
+    `pairs` has the columns pair_id, phenomenon, paradigm and, for each of `good` and `bad`,
+    PREFIX_id, PREFIX_text and PREFIX_rating. Returns a `stimuli` table without language,
+    rating_source and context filled in.
+    """
+    sides = []
+    for side, grammatical in (("good", True), ("bad", False)):
+        sides.append(
+            pd.DataFrame(
+                {
+                    "item_id": pairs[f"{side}_id"],
+                    "pair_id": pairs["pair_id"],
+                    "condition": side,
+                    "text": pairs[f"{side}_text"],
+                    "context": None,
+                    "grammatical": grammatical,
+                    "rating": pairs[f"{side}_rating"],
+                    "phenomenon": pairs["phenomenon"],
+                    "paradigm": pairs["paradigm"],
+                }
+            )
+        )
+    both = pd.concat(sides)
+    return both.sort_index(kind="stable").reset_index(drop=True)

@@ -1,0 +1,245 @@
+"""Every Parquet schema of the project, and the only functions that read and write them.
+
+Log-probabilities are natural logarithms (nats). Every table is long format, zstd-compressed,
+and carries its provenance (model, revision, dtype, scale, code version) as key-value metadata.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import lingprob
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.files import atomic_path
+
+
+def required(name: str, kind: pa.DataType) -> pa.Field:
+    """A column that may hold neither null nor NaN."""
+    return pa.field(name, kind, nullable=False)
+
+
+SCHEMAS: dict[str, pa.Schema] = {
+    # One rated or unrated sentence a row; `rating_source` is human, simulated or null.
+    "stimuli": pa.schema(
+        [
+            required("item_id", pa.string()),
+            pa.field("pair_id", pa.string()),
+            pa.field("condition", pa.string()),
+            required("text", pa.string()),
+            pa.field("context", pa.string()),
+            pa.field("grammatical", pa.bool_()),
+            pa.field("rating", pa.float64()),
+            pa.field("rating_source", pa.string()),
+            pa.field("phenomenon", pa.string()),
+            pa.field("paradigm", pa.string()),
+            required("language", pa.string()),
+        ]
+    ),
+    # One judgment of one participant a row; `z` is standardised within the participant.
+    "ratings": pa.schema(
+        [
+            required("participant_id", pa.string()),
+            required("item_id", pa.string()),
+            required("rating", pa.float64()),
+            required("z", pa.float64()),
+        ]
+    ),
+    # One token a row; `logprob` (nats) is null and `scored` false where nothing precedes it.
+    "scores": pa.schema(
+        [
+            required("item_id", pa.string()),
+            required("token_index", pa.int32()),
+            required("token_id", pa.int32()),
+            required("char_start", pa.int32()),
+            required("char_end", pa.int32()),
+            pa.field("logprob", pa.float32()),
+            required("scored", pa.bool_()),
+        ]
+    ),
+    # One sentence under one BOS policy and one unigram source a row; sums over scored tokens.
+    "sentence_scores": pa.schema(
+        [
+            required("item_id", pa.string()),
+            required("bos", pa.string()),
+            required("unigrams", pa.string()),
+            required("logprob", pa.float64()),
+            pa.field("unigram_logprob", pa.float64()),
+            required("n_tokens", pa.int32()),
+            required("n_words", pa.int32()),
+        ]
+    ),
+    # Additive statistics of a shard of a corpus or of generated text; shards merge by sums.
+    # `total` counts sequences for the unigrahams estimator, tokens for a corpus.
+    "unigram_sums": pa.schema(
+        [
+            required("token_id", pa.int32()),
+            required("sum", pa.float64()),
+            required("sum_of_squares", pa.float64()),
+        ]
+    ),
+    # One vocabulary entry a row; `logprob` (nats) is smoothed as the metadata states.
+    "unigrams": pa.schema(
+        [
+            required("token_id", pa.int32()),
+            pa.field("count", pa.float64()),
+            pa.field("std_error", pa.float64()),
+            required("logprob", pa.float64()),
+        ]
+    ),
+    # One linking function of one model under one convention a row.
+    "linking_functions": pa.schema(
+        [required(name, pa.string()) for name in
+         ("model", "dataset", "rating_source", "unigrams", "bos", "linking_function")]
+        + [required("default_convention", pa.bool_())]
+        + [required(name, pa.float64()) for name in
+           ("r_cv", "r_cv_low", "r_cv_high", "r", "r_low", "r_high")]
+        + [pa.field(name, pa.float64()) for name in
+           ("beta", "beta_low", "beta_high", "gamma", "gamma_low", "gamma_high")]
+        + [required(name, pa.float64()) for name in ("sse", "aic", "bic")]
+        + [required("predictors", pa.int32()), required("n", pa.int32()),
+           required("scale", pa.string())]
+    ),  # fmt: skip
+    # One definition of the agreement between two groups of raters a row.
+    "intergroup_correlation": pa.schema(
+        [
+            required("dataset", pa.string()),
+            required("rating_source", pa.string()),
+            required("definition", pa.string()),
+            required("description", pa.string()),
+            required("r", pa.float64()),
+            required("r_low", pa.float64()),
+            required("r_high", pa.float64()),
+            required("draws", pa.int32()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # One model's regression of token log-probability on unigram log-probability a row.
+    "frequency_slopes": pa.schema(
+        [
+            required("model", pa.string()),
+            required("corpus", pa.string()),
+            required("unigrams", pa.string()),
+            required("slope", pa.float64()),
+            required("slope_std_error", pa.float64()),
+            required("intercept", pa.float64()),
+            required("r", pa.float64()),
+            required("n_tokens", pa.int64()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # The same tokens in bins of unigram log-probability: what the slope summarises.
+    "frequency_bins": pa.schema(
+        [
+            required("model", pa.string()),
+            required("corpus", pa.string()),
+            required("bin_low", pa.float64()),
+            required("bin_high", pa.float64()),
+            required("n_tokens", pa.int64()),
+            required("mean_unigram_logprob", pa.float64()),
+            required("mean_logprob", pa.float64()),
+            required("sd_logprob", pa.float64()),
+        ]
+    ),
+    # Our numbers beside the published ones.
+    "scorecard": pa.schema(
+        [required(name, pa.string()) for name in ("paper", "item", "row", "column")]
+        + [pa.field(name, pa.float64()) for name in
+           ("published", "ours", "difference", "tolerance")]
+        + [required(name, pa.string()) for name in ("verdict", "scale", "note")]
+    ),  # fmt: skip
+}
+
+
+def write_table(
+    frame: pd.DataFrame, name: str, path: str | Path, metadata: Mapping[str, object] | None = None
+) -> None:
+    """Check `frame` against the schema `name` and write it to `path` atomically.
+
+    Raises LingprobError that names the column and first row at fault if a column is missing or
+    unknown, has the wrong type, or holds a null, NaN or infinity where none may be.
+    """
+    schema = _schema(name)
+    _check_columns(list(frame.columns), schema, f"{path} (table {name})")
+    arrays = []
+    for field in schema:
+        try:
+            array = pa.Array.from_pandas(frame[field.name], type=field.type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            raise LingprobError(
+                f"{path} (table {name}), column {field.name!r}: not {field.type}: {error}"
+            ) from error
+        _check_values(array, field, f"{path} (table {name})")
+        arrays.append(array)
+    described = {"lingprob_version": lingprob.__version__, "table": name, **(metadata or {})}
+    encoded = {str(key): str(value) for key, value in described.items()}
+    table = pa.Table.from_arrays(arrays, schema=schema.with_metadata(encoded))
+    with atomic_path(path) as temporary:
+        pq.write_table(table, temporary, compression="zstd")
+
+
+def read_table(path: str | Path, name: str) -> pd.DataFrame:
+    """Read the Parquet file at `path`, which must have exactly the columns of schema `name`.
+
+    Raises LingprobError if the file is not Parquet or not such a table.
+    """
+    schema = _schema(name)
+    try:
+        table = pq.read_table(path)
+    except FileNotFoundError as error:
+        raise LingprobError(f"{path}: no such table. Which rule makes it? See rules/.") from error
+    except pa.ArrowInvalid as error:
+        raise LingprobError(
+            f"{path}: not a whole Parquet file ({error}). Delete it and run again."
+        ) from error
+    _check_columns(table.column_names, schema, f"{path} (table {name})")
+    return table.select(schema.names).cast(schema.remove_metadata()).to_pandas()
+
+
+def read_metadata(path: str | Path) -> dict[str, str]:
+    """Return the provenance of a table as text keys and values."""
+    raw = pq.read_schema(path).metadata or {}
+    return {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
+
+
+def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
+    """Write a table for people's eyes and other programs, atomically; .tsv gives tabs."""
+    with atomic_path(path) as temporary:
+        frame.to_csv(temporary, index=False, sep="\t" if Path(path).suffix == ".tsv" else ",")
+
+
+def _schema(name: str) -> pa.Schema:
+    if name not in SCHEMAS:
+        raise unknown_name("table", name, SCHEMAS)
+    return SCHEMAS[name]
+
+
+def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
+    missing = [column for column in schema.names if column not in columns]
+    extra = [column for column in columns if column not in schema.names]
+    if missing or extra:
+        raise LingprobError(
+            f"{where}: missing columns {missing}, unknown columns {extra}; "
+            f"expected {schema.names}."
+        )
+
+
+def _check_values(array: pa.Array, field: pa.Field, where: str) -> None:
+    at_fault = np.zeros(len(array), dtype=bool)
+    if not field.nullable:
+        at_fault |= array.is_null().to_numpy(zero_copy_only=False)
+    if pa.types.is_floating(field.type):
+        values = array.to_numpy(zero_copy_only=False)
+        valid = array.is_valid().to_numpy(zero_copy_only=False)
+        at_fault |= valid & ~np.isfinite(values)
+    if at_fault.any():
+        row = int(at_fault.argmax())
+        raise LingprobError(
+            f"{where}, column {field.name!r}, row {row}: the value is {array[row]}, which is not "
+            f"allowed there ({int(at_fault.sum())} such rows)."
+        )
