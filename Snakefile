@@ -12,6 +12,7 @@ from lingprob.config import export_mirror, read_settings, unigram_sources
 from lingprob.errors import LingprobError
 from lingprob.workflow import code_digest
 
+
 configfile: "config.yaml"
 
 
@@ -23,6 +24,7 @@ try:
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)
+
 
 include: "rules/common.smk"
 include: "rules/stimuli.smk"

@@ -7,6 +7,17 @@ rule prepare_model:
     """Bring a model's weights and tokenizer to a local directory, once for all jobs."""
     output:
         "resources/models/{model}/manifest.json",
+    log:
+        "logs/prepare_model/{model}.log",
+    benchmark:
+        "logs/prepare_model/{model}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        runtime=720,
     params:
         code=code_digest("prepare_model"),
         entry=lambda wildcards: pick(
@@ -21,16 +32,5 @@ rule prepare_model:
             "member_sha256",
             "path",
         ),
-    wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
-    log:
-        "logs/prepare_model/{model}.log",
-    benchmark:
-        "logs/prepare_model/{model}.benchmark.tsv"
-    resources:
-        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
-        runtime=720,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/prepare_model.py"

@@ -17,6 +17,15 @@ rule fit_linking_functions:
         ),
     output:
         "results/morcela/{model}.parquet",
+    log:
+        "logs/fit_linking_functions/{model}.log",
+    benchmark:
+        "logs/fit_linking_functions/{model}.benchmark.tsv"
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
     params:
         code=code_digest("fit_linking_functions"),
         datasets=MORCELA["datasets"],
@@ -30,15 +39,6 @@ rule fit_linking_functions:
         keep_pairs_together=MORCELA["keep_pairs_together"],
         seed=settings["seed"],
         scale=settings["scale"],
-    log:
-        "logs/fit_linking_functions/{model}.log",
-    benchmark:
-        "logs/fit_linking_functions/{model}.benchmark.tsv"
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/fit_linking_functions.py"
 
@@ -56,15 +56,15 @@ rule combine_linking_functions:
             subcategory="Tables",
             labels={"what": "Every fit, under every convention"},
         ),
-    params:
-        code=code_digest("combine_linking_functions"),
     log:
         "logs/combine_linking_functions.log",
+    conda:
+        "../envs/environment.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
-    conda:
-        "../envs/environment.yaml"
+    params:
+        code=code_digest("combine_linking_functions"),
     script:
         "../workflow_scripts/combine_linking_functions.py"
 
@@ -76,18 +76,18 @@ rule correlate_rater_groups:
         ratings=collect("results/ratings/{dataset}.parquet", dataset=MORCELA["datasets"]),
     output:
         "results/morcela/intergroup_correlation.parquet",
+    log:
+        "logs/correlate_rater_groups.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
     params:
         code=code_digest("correlate_rater_groups"),
         datasets=MORCELA["datasets"],
         seed=settings["seed"],
         scale=settings["scale"],
-    log:
-        "logs/correlate_rater_groups.log",
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/correlate_rater_groups.py"
 
@@ -103,6 +103,23 @@ rule regress_on_frequency:
     output:
         slopes="results/morcela/frequency_slopes/{model}.parquet",
         bins="results/morcela/frequency_bins/{model}.parquet",
+    log:
+        "logs/regress_on_frequency/{model}.log",
+    benchmark:
+        "logs/regress_on_frequency/{model}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        gpu=lambda wildcards: model_gpus(wildcards.model),
+        # Overlapping windows feed every token twice.
+        runtime=lambda wildcards: runtime_minutes(
+            catalog.model(wildcards.model)["parameters"], 2 * MORCELA["frequency_tokens"]
+        ),
+        device_map=settings["scoring"]["device_map"],
     params:
         code=code_digest("regress_on_frequency"),
         corpus=MORCELA["frequency_corpus"],
@@ -115,23 +132,6 @@ rule regress_on_frequency:
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
         scale=settings["scale"],
-    wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
-    log:
-        "logs/regress_on_frequency/{model}.log",
-    benchmark:
-        "logs/regress_on_frequency/{model}.benchmark.tsv"
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
-        # Overlapping windows feed every token twice.
-        runtime=lambda wildcards: runtime_minutes(
-            catalog.model(wildcards.model)["parameters"], 2 * MORCELA["frequency_tokens"]
-        ),
-        device_map=settings["scoring"]["device_map"],
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/regress_on_frequency.py"
 
@@ -153,18 +153,18 @@ rule plot_linking_functions:
             )
             for figure in FIGURES_OF_FITS
         ],
+    log:
+        "logs/plot_linking_functions.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         code=code_digest("plot_linking_functions"),
         models=figure_models,
         published=read_yaml("published.yaml")["morcela"],
         figures=FIGURES_OF_FITS,
-    log:
-        "logs/plot_linking_functions.log",
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/plot_linking_functions.py"
 
@@ -173,9 +173,7 @@ rule plot_frequency_slopes:
     """Draw Figure 5, and the token bins behind each slope."""
     input:
         linking_functions="results/morcela/linking_functions.parquet",
-        slopes=collect(
-            "results/morcela/frequency_slopes/{model}.parquet", model=FREQUENCY_MODELS
-        ),
+        slopes=collect("results/morcela/frequency_slopes/{model}.parquet", model=FREQUENCY_MODELS),
         bins=collect("results/morcela/frequency_bins/{model}.parquet", model=FREQUENCY_MODELS),
     output:
         pdf="results/morcela/figure_5.pdf",
@@ -186,16 +184,16 @@ rule plot_frequency_slopes:
             subcategory="Figures",
             labels={"what": "Figure 5"},
         ),
-    params:
-        code=code_digest("plot_frequency_slopes"),
-        models=figure_models,
     log:
         "logs/plot_frequency_slopes.log",
+    conda:
+        "../envs/environment.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
-    conda:
-        "../envs/environment.yaml"
+    params:
+        code=code_digest("plot_frequency_slopes"),
+        models=figure_models,
     script:
         "../workflow_scripts/plot_frequency_slopes.py"
 
@@ -216,17 +214,17 @@ rule tabulate_morcela:
             )
             for number in [2, 3, 4]
         ],
+    log:
+        "logs/tabulate_morcela.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         code=code_digest("tabulate_morcela"),
         models=figure_models,
         published=read_yaml("published.yaml")["morcela"],
-    log:
-        "logs/tabulate_morcela.log",
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/tabulate_morcela.py"
 

@@ -17,17 +17,17 @@ rule compare_with_published:
             category="Scorecard",
             labels={"what": "Ours against the published numbers"},
         ),
+    log:
+        "logs/compare_with_published.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         code=code_digest("compare_with_published"),
         datasets=MORCELA["datasets"],
         published=read_yaml("published.yaml"),
         scale=settings["scale"],
-    log:
-        "logs/compare_with_published.log",
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/compare_with_published.py"

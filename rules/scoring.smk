@@ -16,19 +16,14 @@ rule score_stimuli:
         stimuli="results/stimuli/{dataset}.parquet",
     output:
         "results/scores/{model}/{context}/{dataset}.parquet",
-    params:
-        code=code_digest("score_stimuli"),
-        context_token=lambda wildcards: catalog.contexts[wildcards.context],
-        device=settings["scoring"]["device"],
-        dtype=settings["scoring"]["dtype"],
-        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
-        window_stride=settings["scoring"]["window_stride"],
-    wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
     log:
         "logs/score_stimuli/{model}/{context}/{dataset}.log",
     benchmark:
         "logs/score_stimuli/{model}/{context}/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+    conda:
+        "../envs/environment.yaml"
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
@@ -40,8 +35,13 @@ rule score_stimuli:
         device_map=settings["scoring"]["device_map"],
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
         sentences_per_shard=settings["scoring"]["sentences_per_shard"],
-    conda:
-        "../envs/environment.yaml"
+    params:
+        code=code_digest("score_stimuli"),
+        context_token=lambda wildcards: catalog.contexts[wildcards.context],
+        device=settings["scoring"]["device"],
+        dtype=settings["scoring"]["dtype"],
+        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
+        window_stride=settings["scoring"]["window_stride"],
     script:
         "../workflow_scripts/score_stimuli.py"
 
@@ -53,17 +53,17 @@ rule import_token_scores:
         stimuli="results/stimuli/{dataset}.parquet",
     output:
         "results/scores/{model}/imported/{dataset}.parquet",
-    params:
-        code=code_digest("import_token_scores"),
-    wildcard_constraints:
-        model=alternatives(IMPORTED_TOKENS),
     log:
         "logs/import_token_scores/{model}/{dataset}.log",
+    wildcard_constraints:
+        model=alternatives(IMPORTED_TOKENS),
+    conda:
+        "../envs/environment.yaml"
     resources:
         mem_mb=BASE_MEMORY_MB,
         runtime=30,
-    conda:
-        "../envs/environment.yaml"
+    params:
+        code=code_digest("import_token_scores"),
     script:
         "../workflow_scripts/import_token_scores.py"
 
@@ -75,17 +75,17 @@ rule import_sentence_scores:
         stimuli="results/stimuli/{dataset}.parquet",
     output:
         "results/sentence_scores/{model}/{dataset}.parquet",
-    params:
-        code=code_digest("import_sentence_scores"),
-    wildcard_constraints:
-        model=alternatives(IMPORTED_SENTENCES),
     log:
         "logs/import_sentence_scores/{model}/{dataset}.log",
+    wildcard_constraints:
+        model=alternatives(IMPORTED_SENTENCES),
+    conda:
+        "../envs/environment.yaml"
     resources:
         mem_mb=BASE_MEMORY_MB,
         runtime=30,
-    conda:
-        "../envs/environment.yaml"
+    params:
+        code=code_digest("import_sentence_scores"),
     script:
         "../workflow_scripts/import_sentence_scores.py"
 
@@ -104,6 +104,15 @@ rule summarise_sentences:
         ],
     output:
         "results/sentence_scores/{model}/{dataset}.parquet",
+    log:
+        "logs/summarise_sentences/{model}/{dataset}.log",
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS + IMPORTED_TOKENS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
     params:
         code=code_digest("summarise_sentences"),
         contexts=lambda wildcards: model_contexts(wildcards.model),
@@ -112,14 +121,5 @@ rule summarise_sentences:
             bos: catalog.bos_policies[bos]
             for bos in catalog.model(wildcards.model)["bos_policies"]
         },
-    wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS + IMPORTED_TOKENS),
-    log:
-        "logs/summarise_sentences/{model}/{dataset}.log",
-    resources:
-        mem_mb=4000,
-        runtime=30,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/summarise_sentences.py"

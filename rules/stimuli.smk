@@ -7,18 +7,18 @@ rule download_dataset:
     """Fetch a data set's files: from disk, the mirror or the public URL, always checked."""
     output:
         "resources/datasets/{dataset}/manifest.tsv",
+    log:
+        "logs/download_dataset/{dataset}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=240,
     params:
         code=code_digest("download_dataset"),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset), "files", "access", "instructions"
         ),
-    log:
-        "logs/download_dataset/{dataset}.log",
-    resources:
-        mem_mb=1000,
-        runtime=240,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/download_dataset.py"
 
@@ -30,16 +30,16 @@ rule build_stimuli:
     output:
         stimuli="results/stimuli/{dataset}.parquet",
         ratings="results/ratings/{dataset}.parquet",
+    log:
+        "logs/build_stimuli/{dataset}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
     params:
         code=code_digest("build_stimuli"),
         entry=lambda wildcards: catalog.dataset(wildcards.dataset),
         seed=settings["seed"],
-    log:
-        "logs/build_stimuli/{dataset}.log",
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/build_stimuli.py"

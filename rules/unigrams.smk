@@ -15,20 +15,20 @@ rule count_tokens:
         corpus=lambda wildcards: corpus_files(wildcards.corpus),
     output:
         "results/unigram_sums/{tokenizer}/corpus_{corpus}/{shard}-of-{shards}.parquet",
-    params:
-        code=code_digest("count_tokens"),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
-    wildcard_constraints:
-        corpus=DATASETS,
     log:
         "logs/count_tokens/{tokenizer}/{corpus}/{shard}-of-{shards}.log",
     benchmark:
         "logs/count_tokens/{tokenizer}/{corpus}/{shard}-of-{shards}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=DATASETS,
+    conda:
+        "../envs/environment.yaml"
     resources:
         mem_mb=BASE_MEMORY_MB,
         runtime=720,
-    conda:
-        "../envs/environment.yaml"
+    params:
+        code=code_digest("count_tokens"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
         "../workflow_scripts/count_tokens.py"
 
@@ -39,20 +39,12 @@ rule sample_unigrahams:
         model="resources/models/{model}/manifest.json",
     output:
         "results/unigram_sums/{tokenizer}/unigrahams_{model}/{shard}-of-{shards}.parquet",
-    params:
-        code=code_digest("sample_unigrahams"),
-        samples=settings["unigrahams"]["samples"],
-        length=settings["unigrahams"]["length"],
-        batch_size=settings["unigrahams"]["batch_size"],
-        seed=settings["seed"],
-        device=settings["scoring"]["device"],
-        dtype=settings["scoring"]["dtype"],
-        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
-        context=lambda wildcards: generation_context(wildcards.model),
     log:
         "logs/sample_unigrahams/{tokenizer}/{model}/{shard}-of-{shards}.log",
     benchmark:
         "logs/sample_unigrahams/{tokenizer}/{model}/{shard}-of-{shards}.benchmark.tsv"
+    conda:
+        "../envs/environment.yaml"
     resources:
         mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
         gpu=lambda wildcards: model_gpus(wildcards.model),
@@ -63,8 +55,16 @@ rule sample_unigrahams:
             / int(wildcards.shards),
         ),
         device_map=settings["scoring"]["device_map"],
-    conda:
-        "../envs/environment.yaml"
+    params:
+        code=code_digest("sample_unigrahams"),
+        samples=settings["unigrahams"]["samples"],
+        length=settings["unigrahams"]["length"],
+        batch_size=settings["unigrahams"]["batch_size"],
+        seed=settings["seed"],
+        device=settings["scoring"]["device"],
+        dtype=settings["scoring"]["dtype"],
+        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
+        context=lambda wildcards: generation_context(wildcards.model),
     script:
         "../workflow_scripts/sample_unigrahams.py"
 
@@ -75,20 +75,20 @@ rule estimate_unigrams:
         unigram_shards,
     output:
         "results/unigrams/{tokenizer}/{source}.parquet",
+    log:
+        "logs/estimate_unigrams/{tokenizer}/{source}.log",
+    wildcard_constraints:
+        source="(unigrahams|corpus)_.+",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
     params:
         code=code_digest("estimate_unigrams"),
         smoothing=lambda wildcards: (
             settings["unigrams"]["smoothing"] if wildcards.source.startswith("corpus_") else 0.0
         ),
-    wildcard_constraints:
-        source="(unigrahams|corpus)_.+",
-    log:
-        "logs/estimate_unigrams/{tokenizer}/{source}.log",
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
-    conda:
-        "../envs/environment.yaml"
     script:
         "../workflow_scripts/estimate_unigrams.py"
 
@@ -100,19 +100,19 @@ rule import_published_unigrams:
         manifest="resources/datasets/{source}/manifest.tsv",
     output:
         "results/unigrams/{tokenizer}/{source}.parquet",
-    params:
-        code=code_digest("import_published_unigrams"),
-        parser=lambda wildcards: catalog.dataset(wildcards.source)["parser"],
-        normalise=settings["unigrams"]["normalise_published"],
-        smoothing=settings["unigrams"]["smoothing"],
-    wildcard_constraints:
-        source=alternatives(PUBLISHED_UNIGRAMS),
     log:
         "logs/import_published_unigrams/{tokenizer}/{source}.log",
+    wildcard_constraints:
+        source=alternatives(PUBLISHED_UNIGRAMS),
+    conda:
+        "../envs/environment.yaml"
     resources:
         mem_mb=BASE_MEMORY_MB,
         runtime=30,
-    conda:
-        "../envs/environment.yaml"
+    params:
+        code=code_digest("import_published_unigrams"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.source), "parser", "path", "files"),
+        normalise=settings["unigrams"]["normalise_published"],
+        smoothing=settings["unigrams"]["smoothing"],
     script:
         "../workflow_scripts/import_published_unigrams.py"

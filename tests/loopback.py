@@ -25,7 +25,8 @@ class Fault:
     `status`: an error status instead of the file. `break_after`: so many bytes of the body, then
     the connection ends, with `reset` abruptly. `ignore_range`: always the whole file. `content`:
     other bytes than the file's. `headers`: added to the answer. `extra_length`: the announced
-    Content-Length is so much longer than what is sent.
+    Content-Length is so much longer than what is sent; `no_length`: none is announced, the end of
+    the connection ends the body.
     """
 
     status: int | None = None
@@ -35,6 +36,7 @@ class Fault:
     content: bytes | None = None
     headers: dict[str, str] = field(default_factory=dict)
     extra_length: int = 0
+    no_length: bool = False
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,10 @@ def send(
     handler.send_response(status)
     for name, value in headers.items():
         handler.send_header(name, value)
-    handler.send_header("Content-Length", str(len(body) + fault.extra_length))
+    if fault.no_length:
+        handler.send_header("Connection", "close")
+    else:
+        handler.send_header("Content-Length", str(len(body) + fault.extra_length))
     handler.end_headers()
     if handler.command == "HEAD":
         return
@@ -172,9 +177,7 @@ def send(
         handler.close_connection = True
     if fault.reset:
         # Closing with unsent data discarded makes the kernel send RST instead of FIN.
-        handler.connection.setsockopt(
-            socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0)
-        )
+        handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         socket.close(handler.connection.detach())
 
 

@@ -1,1 +1,24 @@
-"""placeholder"""
+"""Map a published table of unigrams to a tokenizer's vocabulary."""
+
+from lingprob.catalog import dataset_paths
+from lingprob.models.prepare import load_tokenizer
+from lingprob.tables import write_table
+from lingprob.unigrams.estimate import smoothed_logprobs
+from lingprob.unigrams.published import published_counts, published_logprobs
+from lingprob.workflow import job
+
+with job(snakemake):
+    params = snakemake.params
+    tokenizer, vocabulary_size = load_tokenizer(snakemake.input.tokenizer)
+    (path,) = dataset_paths(snakemake.wildcards.source, params.entry)
+    if params.entry["parser"] == "published_counts":
+        sums = published_counts(path, vocabulary_size)
+        total = int(sums["sum"].sum())
+        unigrams = smoothed_logprobs(sums, smoothing=params.smoothing, total=total)
+        coverage = {"total": total, "smoothing": params.smoothing}
+    else:
+        unigrams, coverage = published_logprobs(
+            path, tokenizer, vocabulary_size, normalise=params.normalise
+        )
+    provenance = {"estimator": "published", "normalised": params.normalise, **coverage}
+    write_table(unigrams, "unigrams", snakemake.output[0], provenance)

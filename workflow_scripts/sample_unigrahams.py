@@ -1,1 +1,38 @@
-"""placeholder"""
+"""Let a model generate text and add up its next-token distributions."""
+
+from pathlib import Path
+
+from lingprob.models.prepare import load_prepared
+from lingprob.progress import Progress
+from lingprob.tables import write_table
+from lingprob.unigrams.estimate import sums_table
+from lingprob.unigrams.unigrahams import unigrahams_sums
+from lingprob.workflow import job
+
+with job(snakemake):
+    wildcards, params = snakemake.wildcards, snakemake.params
+    lm, provenance = load_prepared(
+        snakemake.input.model,
+        params.entry,
+        params.device,
+        params.dtype,
+        snakemake.resources.device_map,
+    )
+    checkpoint = Path("resources/shards/unigrahams", *Path(snakemake.output[0]).parts[-3:])
+    with Progress(None, f"sampling from {wildcards.model}", "samples") as progress:
+        sums, sums_of_squares, samples = unigrahams_sums(
+            lm,
+            [lm.context_id(params.context)],
+            samples=params.samples,
+            length=params.length,
+            batch_size=params.batch_size,
+            seed=params.seed,
+            shard=int(wildcards.shard),
+            n_shards=int(wildcards.shards),
+            progress=progress,
+            checkpoint=checkpoint,
+        )
+    provenance |= {"estimator": "unigrahams", "total": samples, "length": params.length}
+    table = sums_table(sums, sums_of_squares)
+    write_table(table, "unigram_sums", snakemake.output[0], provenance)
+    checkpoint.unlink(missing_ok=True)

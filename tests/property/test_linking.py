@@ -63,13 +63,13 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
           seed: int) -> dict[str, float]:  # fmt: skip
     """Cross-validate and resample row by row."""
     x, y, units = design(name, data), data["rating"], unit.max() + 1
-    averages = []
+    averages: list[float] = []
     for shuffle in fold_numbers(units, folds, repeats, np.random.default_rng([seed, 0])):
         r = []
         for fold in range(folds):
             test = np.array([shuffle[unit[row]] == fold for row in range(len(y))])
             r.append(r_of(name, x[~test], y[~test], x[test], y[test]))
-        averages.append(np.mean(r))
+        averages.append(float(np.mean(r)))
     drawn: dict[str, list[float]] = {"r": [], "beta": [], "gamma": []}
     for counts in resample_counts(units, bootstrap, np.random.default_rng([seed, 1])):
         rows = [row for row in range(len(y)) for _ in range(counts[unit[row]])]
@@ -81,7 +81,7 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
             drawn["gamma"].append(slopes[-1] / slopes[1])
     expected = {"r_cv": float(np.mean(averages))}
     for column, values in {"r_cv": averages, **drawn}.items():
-        low, high = np.percentile(np.array(values), [5, 95]) if len(values) else (np.nan, np.nan)
+        low, high = np.percentile(values, [5, 95]) if values else (np.nan, np.nan)
         expected |= {f"{column}_low": low, f"{column}_high": high}
     return expected
 

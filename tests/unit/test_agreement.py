@@ -99,6 +99,12 @@ def test_items_with_an_empty_group_are_left_out_of_the_draw() -> None:
     assert table.r["equal_halves"] == pytest.approx(1)
 
 
+def test_two_items_are_too_few_to_correlate() -> None:
+    values = np.random.default_rng(0).normal(size=(3, 12))
+    assert len(split_half(crossed(values), draws=3)) == len(DEFINITIONS)
+    assert split_half(crossed(values[:2]), draws=3).empty
+
+
 def test_every_judgment_is_as_likely_to_come_first() -> None:
     judgments = number_judgments(crossed(np.arange(12).reshape(3, 4)))
     ranks = np.concatenate(

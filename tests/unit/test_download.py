@@ -84,11 +84,15 @@ def test_a_right_file_in_the_cache_is_left_alone(tmp_path, server):
     assert server.requests == []
 
 
-def test_a_wrong_file_in_the_cache_is_replaced(tmp_path, server, caplog):
-    (tmp_path / "data.bin").write_bytes(WRONG)
-    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+@pytest.mark.parametrize(
+    ("content", "sha256", "problem"),
+    [(WRONG, SHA256, "its sha256 is"), (b"short", None, "it has 5 bytes, the catalog says 500000")],
+)
+def test_a_wrong_file_in_the_cache_is_replaced(tmp_path, server, caplog, content, sha256, problem):
+    (tmp_path / "data.bin").write_bytes(content)
+    fetch(remote(f"{server.url}/set/data.bin", sha256=sha256), tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
-    assert "wrong content: its sha256 is" in caplog.text
+    assert f"wrong content: {problem}" in caplog.text
 
 
 def test_the_mirror_comes_before_the_url_and_the_argument_before_the_variable(
@@ -111,8 +115,8 @@ def test_the_variable_names_a_mirror_where_the_data_set_has_a_folder(
 
 
 def test_a_mirror_may_be_a_base_url(tmp_path):
-    with FileServer({"base/set/data 1%.bin": CONTENT}) as mirror:
-        file = remote(mirror_path="set/data 1%.bin")
+    with FileServer({"base/set/data #1.bin": CONTENT}) as mirror:
+        file = remote(mirror_path="set/data #1.bin")
         assert fetch(file, tmp_path, f"{mirror.url}/base/").read_bytes() == CONTENT
 
 
@@ -144,6 +148,14 @@ def test_a_broken_connection_is_continued_with_a_range(tmp_path, server):
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
     kept = 200_000 // download.CHUNK * download.CHUNK
     assert server.ranges("set/data.bin") == [None, f"bytes={kept}-"]
+    assert all(request.headers["accept-encoding"] == "identity" for request in server.requests)
+
+
+def test_a_body_of_unstated_length_that_ends_early_is_continued(tmp_path, server):
+    server.faults["set/data.bin"] = [Fault(break_after=200_000, no_length=True)]
+    fetch(remote(f"{server.url}/set/data.bin"), tmp_path)
+    assert (tmp_path / "data.bin").read_bytes() == CONTENT
+    assert server.ranges("set/data.bin") == [None, "bytes=200000-"]
 
 
 def test_a_reset_connection_is_tried_again(tmp_path, server):
@@ -208,9 +220,7 @@ def test_a_server_that_ignores_ranges_starts_again(tmp_path, server):
     assert server.ranges("set/data.bin") == ["bytes=1000-"]
 
 
-def test_a_file_without_checksum_is_named_in_the_log_and_never_continued(
-    tmp_path, server, caplog
-):
+def test_a_file_without_checksum_is_named_in_the_log_and_never_continued(tmp_path, server, caplog):
     (tmp_path / "data.bin.part").write_bytes(WRONG[:1000])
     fetch(remote(f"{server.url}/set/data.bin", sha256=None, size=None), tmp_path)
     assert (tmp_path / "data.bin").read_bytes() == CONTENT
@@ -238,8 +248,8 @@ def test_not_found_is_final_and_names_places_reasons_and_ways_out(tmp_path, serv
     assert len(server.requests) == 1
     for part in (
         "set: data.bin could not be had",
-        f"cache: {tmp_path}/data.bin: No such file or directory",
-        f"mirror: {tmp_path}/mirror/set/data.bin: No such file or directory",
+        f"cache: {tmp_path}/data.bin: no such file",
+        f"mirror: {tmp_path}/mirror/set/data.bin: no such file",
         f"url: {url}: HTTP 404 Not Found",
         "Ask the authors.",
         "`mirror:` in config.yaml or LINGPROB_MIRROR",
@@ -251,8 +261,9 @@ def test_not_found_is_final_and_names_places_reasons_and_ways_out(tmp_path, serv
 
 def test_what_was_not_there_to_try_is_said(tmp_path):
     message = failure(remote(), tmp_path)
-    assert "mirror: none is set" in message
-    assert "url: the catalog has no public one" in message
+    places = ["cache: ", "mirror: none is set", "url: the catalog has no public one"]
+    tried = message.splitlines()[1:4]
+    assert all(line.strip().startswith(place) for line, place in zip(tried, places, strict=True))
 
 
 def test_no_network(tmp_path, dead_url):

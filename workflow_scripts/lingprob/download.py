@@ -8,6 +8,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
@@ -54,6 +55,10 @@ class Unavailable(Exception):
     def __init__(self, reason: str, status: int | None = None) -> None:
         super().__init__(reason)
         self.status = status
+
+
+class Absent(Unavailable):
+    """Nothing is there at all: no reason to worry, only to look elsewhere."""
 
 
 class Transient(Unavailable):
@@ -136,7 +141,8 @@ def receive(
     target.parent.mkdir(parents=True, exist_ok=True)
     problem = None
     for _ in range(2):
-        patiently(partial(_receive_rest, url, part, size, resumable, auth), partial(_size, part))
+        rest = partial(_receive_rest, url, part, size, resumable, auth)
+        patiently(rest, url, partial(_size, part))
         problem = verify(part)
         if problem is None:
             os.replace(part, target)
@@ -146,11 +152,13 @@ def receive(
     raise Unavailable(f"wrong content, twice: {problem}")
 
 
-def patiently(attempt: Callable[[], Result], measure: Callable[[], int] = lambda: 0) -> Result:
+def patiently(
+    attempt: Callable[[], Result], what: str, measure: Callable[[], int] = lambda: 0
+) -> Result:
     """Call `attempt` until it raises nothing Transient, waiting longer after each failure.
 
-    Gives up, with the last error, after a failure more than RETRY_SECONDS has waits; the count
-    starts afresh whenever `measure` (bytes on disk) has grown beyond its former maximum.
+    `what` names it in the log. Gives up with the last error once RETRY_SECONDS has no more waits;
+    they begin afresh whenever `measure` (bytes on disk) has grown beyond its former maximum.
     """
     best, waits = measure(), iter(RETRY_SECONDS)
     while True:
@@ -161,7 +169,7 @@ def patiently(attempt: Callable[[], Result], measure: Callable[[], int] = lambda
                 best, waits = reached, iter(RETRY_SECONDS)
             if (wait := next(waits, None)) is None:
                 raise
-            logger.warning("%s; trying again", error)
+            logger.warning("%s: %s; trying again", what, error)
             time.sleep(max(wait, error.wait))
 
 
@@ -193,8 +201,7 @@ def _obtain(
             get()
         except Unavailable as failure:
             failures.append(f"{source}: {failure}")
-            absent = isinstance(failure.__cause__, FileNotFoundError)
-            level = logging.INFO if absent else logging.WARNING
+            level = logging.INFO if isinstance(failure, Absent) else logging.WARNING
             logger.log(level, "%s, %s, %s", dataset, file.name, failures[-1])
         except OSError as error:
             raise disk_error(error, target) from error
@@ -217,13 +224,17 @@ def _places(
         receive, target=target, verify=verify, size=file.size, resumable=file.sha256 is not None
     )
     yield f"cache: {target}", partial(_check, target, verify)
-    if mirror is not None and mirror.startswith(("http://", "https://")):
+    if mirror is None:
+        yield "mirror", partial(_absent, "none is set")
+    elif mirror.startswith(("http://", "https://")):
         url = f"{mirror.rstrip('/')}/{quote(in_mirror)}"
         yield f"mirror: {url}", partial(download, url)
-    elif mirror is not None:
+    else:
         source = Path(mirror).expanduser() / in_mirror
         yield f"mirror: {source}", partial(_copy, source, target, verify)
-    if file.url is not None:
+    if file.url is None:
+        yield "url", partial(_absent, "the catalog has no public one")
+    else:
         yield f"url: {file.url}", partial(download, file.url)
 
 
@@ -235,12 +246,6 @@ def _nowhere(
     failures: list[str],
     instructions: str | None,
 ) -> str:
-    kinds = {failure.partition(":")[0] for failure in failures}
-    failures = failures + [
-        f"{kind}: {why}"
-        for kind, why in (("mirror", "none is set"), ("url", "the catalog has no public one"))
-        if kind not in kinds
-    ]
     checksum = f" (sha256 {file.sha256})" if file.sha256 else ""
     lines = [f"{dataset}: {file.name} could not be had. Tried:"]
     lines += [f"  {failure}" for failure in failures]
@@ -274,17 +279,31 @@ def _mismatch(file: RemoteFile, path: Path) -> str | None:
     return None
 
 
-def _check(path: Path, verify: Verify) -> None:
+@contextmanager
+def _reading() -> Iterator[None]:
+    """Turn errors of a file that is looked for, or read, into reasons to look elsewhere."""
     try:
-        problem = verify(path)
+        yield
+    except FileNotFoundError as error:
+        raise Absent("no such file") from error
     except OSError as error:
         raise Unavailable(error.strerror or str(error)) from error
+
+
+def _check(path: Path, verify: Verify) -> None:
+    with _reading():
+        problem = verify(path)
     if problem is not None:
         raise Unavailable(f"wrong content: {problem}")
 
 
+def _absent(reason: str) -> None:
+    raise Absent(reason)
+
+
 def _copy(source: Path, target: Path, verify: Verify) -> None:
-    _check(source, verify)
+    with _reading(), open(source, "rb"):
+        pass  # it is there and may be read: what fails from here on is the target's fault
     with atomic_path(target) as temporary:
         shutil.copyfile(source, temporary)
         _check(temporary, verify)
@@ -335,7 +354,7 @@ def _receive_rest(
         requests.Timeout,
         requests.exceptions.ChunkedEncodingError,
     ) as error:
-        raise Transient(f"{url}: {_innermost(error)}") from error
+        raise Transient(_innermost(error)) from error
     except requests.RequestException as error:
         raise Unavailable(_innermost(error)) from error
 
@@ -350,7 +369,7 @@ def _write(response: requests.Response, part: Path, start: int, end: int | None)
             stream.write(chunk)
             progress.advance(len(chunk))
     if end is not None and _size(part) != end:
-        raise Transient(f"{response.url}: {_size(part)} of {end} bytes arrived")
+        raise Transient(f"{_size(part)} of {end} bytes arrived")
 
 
 def _start(response: requests.Response, part: Path, have: int) -> int:
@@ -364,7 +383,7 @@ def _start(response: requests.Response, part: Path, have: int) -> int:
         return have
     if status in (codes.partial_content, codes.requested_range_not_satisfiable):
         part.unlink(missing_ok=True)
-        raise Transient(f"{response.url}: {reason}; the partial file does not fit and was deleted")
+        raise Transient(f"{reason}; the partial file does not fit and was deleted")
     if status >= 500 or status in (codes.request_timeout, codes.too_many_requests):
         wait = response.headers.get("Retry-After", "")
         raise Transient(reason, status, float(wait) if wait.isdigit() else 0.0)

@@ -53,8 +53,15 @@ class Progress:
         self.logged = time.monotonic()
         rate = (self.done - self.done_before) / max(self.logged - self.started, 1e-9)
         of_total = f"/{self.total}" if self.total is not None else ""
-        logger.info("%s: %d%s %s, %.1f %s/s", self.description, self.done, of_total, self.unit,
-                    rate, self.unit)  # fmt: skip
+        logger.info(
+            "%s: %d%s %s, %.1f %s/s",
+            self.description,
+            self.done,
+            of_total,
+            self.unit,
+            rate,
+            self.unit,
+        )
 
     def __enter__(self) -> Progress:
         return self

@@ -94,17 +94,26 @@ SCHEMAS: dict[str, pa.Schema] = {
     ),
     # One linking function of one model under one convention a row.
     "linking_functions": pa.schema(
-        [required(name, pa.string()) for name in
-         ("model", "dataset", "rating_source", "unigrams", "bos", "linking_function")]
+        [
+            required(name, pa.string())
+            for name in ("model", "dataset", "rating_source", "unigrams", "bos", "linking_function")
+        ]
         + [required("default_convention", pa.bool_())]
-        + [required(name, pa.float64()) for name in
-           ("r_cv", "r_cv_low", "r_cv_high", "r", "r_low", "r_high")]
-        + [pa.field(name, pa.float64()) for name in
-           ("beta", "beta_low", "beta_high", "gamma", "gamma_low", "gamma_high")]
+        + [
+            required(name, pa.float64())
+            for name in ("r_cv", "r_cv_low", "r_cv_high", "r", "r_low", "r_high")
+        ]
+        + [
+            pa.field(name, pa.float64())
+            for name in ("beta", "beta_low", "beta_high", "gamma", "gamma_low", "gamma_high")
+        ]
         + [required(name, pa.float64()) for name in ("sse", "aic", "bic")]
-        + [required("predictors", pa.int32()), required("n", pa.int32()),
-           required("scale", pa.string())]
-    ),  # fmt: skip
+        + [
+            required("predictors", pa.int32()),
+            required("n", pa.int32()),
+            required("scale", pa.string()),
+        ]
+    ),
     # One definition of the agreement between two groups of raters a row.
     "intergroup_correlation": pa.schema(
         [
@@ -149,10 +158,12 @@ SCHEMAS: dict[str, pa.Schema] = {
     # Our numbers beside the published ones.
     "scorecard": pa.schema(
         [required(name, pa.string()) for name in ("paper", "item", "row", "column")]
-        + [pa.field(name, pa.float64()) for name in
-           ("published", "ours", "difference", "tolerance")]
+        + [
+            pa.field(name, pa.float64())
+            for name in ("published", "ours", "difference", "tolerance")
+        ]
         + [required(name, pa.string()) for name in ("verdict", "scale", "note")]
-    ),  # fmt: skip
+    ),
 }
 
 
@@ -224,8 +235,7 @@ def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
     extra = [column for column in columns if column not in schema.names]
     if missing or extra:
         raise LingprobError(
-            f"{where}: missing columns {missing}, unknown columns {extra}; "
-            f"expected {schema.names}."
+            f"{where}: missing columns {missing}, unknown columns {extra}; expected {schema.names}."
         )
 
 

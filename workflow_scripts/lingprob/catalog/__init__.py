@@ -118,6 +118,13 @@ class Catalog:
         )
 
 
+def dataset_paths(name: str, entry: Entry) -> list[Path]:
+    """Return where a data set's files lie: downloaded ones in resources/, or the user's own."""
+    if "path" in entry:
+        return [Path(entry["path"])]
+    return [Path("resources/datasets", name, file["name"]) for file in entry.get("files", [])]
+
+
 OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
 
 

@@ -82,9 +82,13 @@ def correlation_by_model(
     panels = family_panels(fits, theirs, models)
     widths = [1.2 + len(names) for names in panels.values()]
     figure, axes = plt.subplots(
-        1, len(panels), sharey=True, squeeze=False, width_ratios=widths,
+        1,
+        len(panels),
+        sharey=True,
+        squeeze=False,
+        width_ratios=widths,
         figsize=(min(style.PAGE_INCHES, 1.6 + 0.32 * sum(widths)), 2.9),
-    )  # fmt: skip
+    )
     for ax, (family, names) in zip(axes[0], panels.items(), strict=True):
         for linking_function in linking_functions:
             _plot_family(ax, fits, theirs, names, linking_function)
@@ -116,17 +120,25 @@ def parameters_by_correlation(
         if fixed.get(linking_function) != parameter
     ]
     figure, axes = plt.subplots(
-        1, len(panels), squeeze=False, sharex=True,
+        1,
+        len(panels),
+        squeeze=False,
+        sharex=True,
         figsize=(min(style.PAGE_INCHES, 2.4 + 1.7 * len(panels)), 2.6),
-    )  # fmt: skip
+    )
     for ax, (linking_function, parameter) in zip(axes[0], panels, strict=True):
         ours = fits[fits["linking_function"] == linking_function]
         theirs = published[published["linking_function"] == linking_function]
         for _, fit in ours.iterrows():
             colour = _family_colour(fit["model"], models)
             _with_interval(ax, fit, "r_cv", parameter, colour)
-            ax.annotate(short_title(fit["model"], models), (fit["r_cv"], fit[parameter]),
-                        xytext=(4, 4), textcoords="offset points", fontsize=6)  # fmt: skip
+            ax.annotate(
+                short_title(fit["model"], models),
+                (fit["r_cv"], fit[parameter]),
+                xytext=(4, 4),
+                textcoords="offset points",
+                fontsize=6,
+            )
         if "beta" in theirs:
             _numbered_points(ax, theirs.dropna(subset=[parameter]), "r_cv", parameter, models)
         default = {"gamma": 0.0, "beta": 1.0}[parameter]
@@ -144,12 +156,17 @@ def parameters_by_correlation(
 def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
     """What the BOS policy and the unigram source do to r: a row a convention, a panel a model."""
     shown = list(dict.fromkeys(all_fits["model"]))
-    rows = [all_fits[all_fits["model"] == name].groupby(["bos", "unigrams"]).ngroups
-            for name in shown]  # fmt: skip
+    rows = [
+        all_fits[all_fits["model"] == name].groupby(["bos", "unigrams"]).ngroups for name in shown
+    ]
     figure, axes = plt.subplots(
-        len(shown), 1, sharex=True, squeeze=False, height_ratios=[row + 1 for row in rows],
+        len(shown),
+        1,
+        sharex=True,
+        squeeze=False,
+        height_ratios=[row + 1 for row in rows],
         figsize=(style.PAGE_INCHES, 1.3 + 0.19 * (sum(rows) + len(rows))),
-    )  # fmt: skip
+    )
     for ax, name in zip(axes[:, 0], shown, strict=True):
         fits = all_fits[all_fits["model"] == name]
         groups = list(fits.groupby(["dataset", "bos", "unigrams"], sort=False))
@@ -157,9 +174,13 @@ def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
             for _, fit in group.iterrows():
                 function = fit["linking_function"]
                 ax.errorbar(
-                    fit["r_cv"], row, xerr=_whiskers(fit["r_cv"], fit["r_low"], fit["r_high"]),
-                    color=COLOURS[function], marker=MARKERS[function], linewidth=0.8,
-                )  # fmt: skip
+                    fit["r_cv"],
+                    row,
+                    xerr=_whiskers(fit["r_cv"], fit["r_low"], fit["r_high"]),
+                    color=COLOURS[function],
+                    marker=MARKERS[function],
+                    linewidth=0.8,
+                )
         labels = [
             f"{bos} | {unigrams}" + (" (default)" if group["default_convention"].any() else "")
             for (_, bos, unigrams), group in groups
@@ -192,18 +213,28 @@ def frequency_slopes(
         within = bins[(bins["model"] == fit["model"]) & (bins["n_tokens"] > 1)]
         x = within["mean_unigram_logprob"]
         axes[0].errorbar(
-            x, within["mean_logprob"],
+            x,
+            within["mean_logprob"],
             yerr=1.96 * within["sd_logprob"] / np.sqrt(within["n_tokens"]),
-            color=colour, marker="o", markersize=2.5, linewidth=0.8,
-        )  # fmt: skip
-        axes[0].plot(x, fit["intercept"] + fit["slope"] * x, color=colour, linestyle="--",
-                     linewidth=0.8)  # fmt: skip
+            color=colour,
+            marker="o",
+            markersize=2.5,
+            linewidth=0.8,
+        )
+        axes[0].plot(
+            x, fit["intercept"] + fit["slope"] * x, color=colour, linestyle="--", linewidth=0.8
+        )
         fit["slope_low"] = fit["slope"] - 1.96 * fit["slope_std_error"]
         fit["slope_high"] = fit["slope"] + 1.96 * fit["slope_std_error"]
         for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
             _with_interval(ax, fit, "slope", quantity, colour)
-            ax.annotate(short_title(fit["model"], models), (fit["slope"], fit[quantity]),
-                        xytext=(4, 4), textcoords="offset points", fontsize=6)  # fmt: skip
+            ax.annotate(
+                short_title(fit["model"], models),
+                (fit["slope"], fit[quantity]),
+                xytext=(4, 4),
+                textcoords="offset points",
+                fontsize=6,
+            )
     axes[0].set_xlabel("Unigram log-probability (nats)")
     axes[0].set_ylabel("Token log-probability (nats)")
     axes[0].set_title(" / ".join(dict.fromkeys(slopes["corpus"])))
@@ -259,20 +290,31 @@ def _plot_family(
     colour, marker = COLOURS[linking_function], MARKERS[linking_function]
     place = {name: x for x, name in enumerate(names)}
     if len(theirs):
-        rows = theirs[(theirs["linking_function"] == linking_function)
-                      & theirs["model"].isin(names)]  # fmt: skip
+        rows = theirs[
+            (theirs["linking_function"] == linking_function) & theirs["model"].isin(names)
+        ]
         rows = rows.assign(x=rows["model"].map(place)).sort_values("x")
-        ax.plot(rows["x"], rows["r_cv"], color=colour, marker=marker, markerfacecolor="white",
-                linestyle=":", linewidth=0.8)  # fmt: skip
+        ax.plot(
+            rows["x"],
+            rows["r_cv"],
+            color=colour,
+            marker=marker,
+            markerfacecolor="white",
+            linestyle=":",
+            linewidth=0.8,
+        )
     ours = fits[(fits["linking_function"] == linking_function) & fits["model"].isin(names)]
     for _, group in ours.groupby("dataset", sort=False):
         group = group.assign(x=group["model"].map(place)).sort_values("x")
-        whiskers = np.hstack([
-            _whiskers(r, low, high)
-            for r, low, high in zip(group["r_cv"], group["r_low"], group["r_high"], strict=True)
-        ])  # fmt: skip
-        ax.errorbar(group["x"], group["r_cv"], yerr=whiskers, color=colour, marker=marker,
-                    elinewidth=0.8)  # fmt: skip
+        whiskers = np.hstack(
+            [
+                _whiskers(r, low, high)
+                for r, low, high in zip(group["r_cv"], group["r_low"], group["r_high"], strict=True)
+            ]
+        )
+        ax.errorbar(
+            group["x"], group["r_cv"], yerr=whiskers, color=colour, marker=marker, elinewidth=0.8
+        )
 
 
 def _whiskers(value: float, low: float, high: float) -> np.ndarray:
@@ -280,12 +322,19 @@ def _whiskers(value: float, low: float, high: float) -> np.ndarray:
 
 
 def _with_interval(ax: Axes, fit: pd.Series, x: str, y: str, colour: str) -> None:
-    bounds = {"r_cv": ("r_low", "r_high")}
-    errors = {}
-    for axis, quantity in (("xerr", x), ("yerr", y)):
-        low, high = bounds.get(quantity, (f"{quantity}_low", f"{quantity}_high"))
-        errors[axis] = _whiskers(fit[quantity], fit[low], fit[high])
-    ax.errorbar(fit[x], fit[y], color=colour, marker="o", elinewidth=0.8, **errors)
+    def whiskers(quantity: str) -> np.ndarray:
+        stem = "r" if quantity == "r_cv" else quantity
+        return _whiskers(fit[quantity], fit[f"{stem}_low"], fit[f"{stem}_high"])
+
+    ax.errorbar(
+        fit[x],
+        fit[y],
+        xerr=whiskers(x),
+        yerr=whiskers(y),
+        color=colour,
+        marker="o",
+        elinewidth=0.8,
+    )
 
 
 def _numbered_points(ax: Axes, rows: pd.DataFrame, x: str, y: str, models: Models) -> None:
@@ -293,11 +342,18 @@ def _numbered_points(ax: Axes, rows: pd.DataFrame, x: str, y: str, models: Model
         colour = FAMILIES.get(str(family), style.BLACK)
         group = group.assign(size=group["model"].map(lambda name: models[name]["parameters"]))
         group = group.sort_values("size")
-        ax.plot(group[x], group[y], color=colour, marker="o", markerfacecolor="white",
-                linestyle="none")  # fmt: skip
+        ax.plot(
+            group[x], group[y], color=colour, marker="o", markerfacecolor="white", linestyle="none"
+        )
         for number, (_, row) in enumerate(group.iterrows(), start=1):
-            ax.annotate(str(number), (row[x], row[y]), xytext=(3, 3), textcoords="offset points",
-                        fontsize=6, color=colour)  # fmt: skip
+            ax.annotate(
+                str(number),
+                (row[x], row[y]),
+                xytext=(3, 3),
+                textcoords="offset points",
+                fontsize=6,
+                color=colour,
+            )
 
 
 def _draw_ceiling(ax: Axes, agreement: pd.DataFrame) -> None:
@@ -316,21 +372,46 @@ def _legend_handles(linking_functions: list[str], published: bool, ceiling: bool
         for name in linking_functions
     ]
     if published:
-        handles.append(plt.Line2D([], [], color=style.BLACK, marker="o", markerfacecolor="white",
-                                  linestyle=":", label="published"))  # fmt: skip
+        handles.append(
+            plt.Line2D(
+                [],
+                [],
+                color=style.BLACK,
+                marker="o",
+                markerfacecolor="white",
+                linestyle=":",
+                label="published",
+            )
+        )
     if ceiling:
-        handles.append(plt.Line2D([], [], color=style.BLUE, linestyle="--",
-                                  label="between rater groups"))  # fmt: skip
+        handles.append(
+            plt.Line2D([], [], color=style.BLUE, linestyle="--", label="between rater groups")
+        )
     return handles
 
 
 def _family_legend(figure: Figure, families: dict[str, None], published: bool) -> None:
     handles = [
-        plt.Line2D([], [], color=FAMILIES.get(family, style.BLACK), marker="o", linestyle="none",
-                   label=family)
+        plt.Line2D(
+            [],
+            [],
+            color=FAMILIES.get(family, style.BLACK),
+            marker="o",
+            linestyle="none",
+            label=family,
+        )
         for family in families
-    ]  # fmt: skip
+    ]
     if published:
-        handles.append(plt.Line2D([], [], color=style.BLACK, marker="o", markerfacecolor="white",
-                                  linestyle="none", label="published"))  # fmt: skip
+        handles.append(
+            plt.Line2D(
+                [],
+                [],
+                color=style.BLACK,
+                marker="o",
+                markerfacecolor="white",
+                linestyle="none",
+                label="published",
+            )
+        )
     figure.legend(handles=handles, loc="outside upper center", ncols=6, fontsize=7)

@@ -1,4 +1,4 @@
-"""One look for all figures: colours that colour-blind readers can tell apart, small journal type."""
+"""One look for all figures: colours safe for colour-blind readers, small journal type."""
 
 from __future__ import annotations
 
@@ -16,8 +16,15 @@ from lingprob.files import atomic_path
 
 # Okabe & Ito's palette.
 BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
-    "#000000", "#E69F00", "#56B4E9", "#009E73", "#F0E442", "#0072B2", "#D55E00", "#CC79A7",
-)  # fmt: skip
+    "#000000",
+    "#E69F00",
+    "#56B4E9",
+    "#009E73",
+    "#F0E442",
+    "#0072B2",
+    "#D55E00",
+    "#CC79A7",
+)
 GREY = "#7F7F7F"
 COLUMN_INCHES = 3.35
 PAGE_INCHES = 7.0

@@ -116,7 +116,9 @@ def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
 
 def _ask_hub(endpoint: str, repository: str, revision: str) -> ModelInfo:
     try:
-        return patiently(partial(_model_info, endpoint, repository, revision))
+        return patiently(
+            partial(_model_info, endpoint, repository, revision), f"{repository} at {endpoint}"
+        )
     except (GatedRepoError, HFValidationError, RepositoryNotFoundError) as error:
         if isinstance(error, GatedRepoError):
             raise _gated(endpoint, repository) from error

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lingprob.errors import LingprobError
@@ -116,16 +117,23 @@ def load_language_model(
     chosen_dtype = _choose_dtype(dtype, chosen_device)
     try:
         tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-        model = AutoModelForCausalLM.from_pretrained(
+        model: Any
+        model, report = AutoModelForCausalLM.from_pretrained(
             directory,
             dtype=chosen_dtype,
             local_files_only=True,
+            output_loading_info=True,
             **({"device_map": "auto"} if device_map == "auto" else {}),
         )
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, SafetensorError) as error:
         raise LingprobError(
             f"{directory}: not a causal language model that transformers can load ({error})."
         ) from error
+    if report["missing_keys"]:
+        raise LingprobError(
+            f"{directory}: {len(report['missing_keys'])} weights are missing, for instance "
+            f"{min(report['missing_keys'])!r}. Delete the directory and fetch the model again."
+        )
     if not tokenizer.is_fast:
         raise LingprobError(f"{directory}: needs a fast tokenizer (tokenizer.json), for offsets.")
     if device_map == "single":

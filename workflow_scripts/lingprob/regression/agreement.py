@@ -94,8 +94,8 @@ def groups_of(size: int) -> Assignment:
 
     def assign(judgments: Judgments, shuffle: Shuffle) -> tuple[Mask, Mask]:
         enough = (judgments.size >= 2 * size)[judgments.item]
-        first = enough & (shuffle.rank < size)
-        return first, enough & (shuffle.rank >= size) & (shuffle.rank < 2 * size)
+        first = shuffle.rank < size
+        return first, enough & ~first & (shuffle.rank < 2 * size)
 
     return assign
 

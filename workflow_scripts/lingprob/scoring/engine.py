@@ -25,10 +25,9 @@ logger = logging.getLogger(__name__)
 # On a CPU, larger batches fall out of the cache and gain nothing.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
 LOGITS_PER_CHUNK = {"cpu": 2**23, "cuda": 2**27}
-# The mean difference (nats) from the plain model that rounding alone explains.
-TOLERANCE = {torch.bfloat16: 0.15, torch.float16: 0.02}
-TOLERANCE_IN_FULL_PRECISION = 1e-4
-PROBE_TOKENS = 32
+# The mean difference (nats a token) between batch sizes that half precision alone explains.
+PADDING_TOLERANCE = {torch.bfloat16: 0.15, torch.float16: 0.02}
+PROBE_TOKENS = 16
 OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 
 
@@ -71,7 +70,7 @@ def score_sequences(
     is float32 (float64 for a float64 model). Sequences longer than `window` (default: the
     context window) are scored in windows that advance by `stride`. The values do not depend on
     `tokens_per_batch` or on the order (to 1e-5); running out of memory halves the budget.
-    Raises LingprobError if a single sequence does not fit into memory.
+    Raises LingprobError if a single sequence does not fit into memory, or a value is not finite.
     """
     scorer = Scorer(language_model, tokens_per_batch)
     return scorer.score(sequences, context_id, window=window, stride=stride, progress=progress)
@@ -84,7 +83,8 @@ class Scorer:
         self.language_model = language_model
         self.tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[language_model.device.type]
         self.dtype = torch.promote_types(language_model.dtype, torch.float32)
-        self.chunk = LOGITS_PER_CHUNK[language_model.device.type] // language_model.vocabulary_size
+        logits = LOGITS_PER_CHUNK[language_model.device.type]
+        self.chunk = max(1, logits // language_model.vocabulary_size)  # positions
         self.forward: Callable[[Batch], torch.Tensor] | None = None
         self.head_weight: torch.Tensor | None = None
         self.head_bias: torch.Tensor | None = None
@@ -101,7 +101,7 @@ class Scorer:
         """Score sequences as `score_sequences` does; the memory budget learnt is kept."""
         window = self._check_window(window)
         prefix = np.array([] if context_id is None else [context_id], dtype=np.int64)
-        full = [np.concatenate([prefix, ids], dtype=np.int64) for ids in sequences]
+        full = [np.concatenate([prefix, np.asarray(ids, dtype=np.int64)]) for ids in sequences]
         numbers: dict[bytes, int] = {}
         unique_of = [numbers.setdefault(ids.tobytes(), len(numbers)) for ids in full]
         unique = [np.frombuffer(key, dtype=np.int64) for key in numbers]
@@ -159,6 +159,12 @@ class Scorer:
             if not _is_out_of_memory(error):
                 raise
             return None
+        if not np.isfinite(values).all():
+            raise LingprobError(
+                f"{self.language_model.directory}: a log-probability is not finite in "
+                f"{self.language_model.dtype}. Set `scoring.dtype: float32`; if it stays, the "
+                "weights are damaged: fetch the model again."
+            )
         ends = np.cumsum([len(segment.ids) - segment.score_from for segment in segments])
         return np.split(values, ends[:-1])
 
@@ -177,41 +183,46 @@ class Scorer:
             torch.cuda.empty_cache()
 
     def _choose_forward(self, segments: list[Segment]) -> None:
-        """Take the first way that agrees, on a padded batch, with the plain model unpadded."""
+        """Use the head on wanted positions alone if that is all it does; check the padding."""
         long = segments[0].ids[: PROBE_TOKENS + 1]
         short = segments[-1].ids[: max(2, len(long) // 2)]
         probes = [Segment(0, 1, long, 1), Segment(1, 1, short, 1)]
-        ways = {"its own logits": self._from_logits}
-        if self._prepare_head():
-            ways = {"its output embedding, on the wanted positions": self._from_states, **ways}
-        tolerance = TOLERANCE.get(self.language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
         with torch.inference_mode():
-            plain = torch.cat([self._from_logits(_pad([probe])) for probe in probes])
-            for name, forward in ways.items():
-                difference = float((forward(_pad(probes)).cpu() - plain.cpu()).abs().mean())
-                if difference <= tolerance:
-                    self.forward = forward
-                    logger.info("%s: scored with %s", self.language_model.directory, name)
-                    return
-                logger.warning(
-                    "%s: scores from %s differ from the plain model's by %.2g nats a token",
-                    self.language_model.directory, name, difference,
-                )  # fmt: skip
-        raise LingprobError(
-            f"{self.language_model.directory}: a sentence in a padded batch scores differently "
-            "from the same sentence alone, so this is not a causal model as loaded. Check its "
-            "config.json, or import its scores instead (a model with source `scores`)."
-        )
+            self.forward = self._from_logits
+            if self._prepare_head(_pad(probes[:1]).ids):
+                self.forward = self._from_states
+            alone = torch.cat([self._from_logits(_pad([probe])) for probe in probes])
+            difference = float((self.forward(_pad(probes)).cpu() - alone.cpu()).abs().mean())
+        if not difference <= PADDING_TOLERANCE.get(self.language_model.dtype, 1e-4):
+            raise LingprobError(
+                f"{self.language_model.directory}: a sentence in a padded batch scores "
+                f"{difference:.2g} nats a token away from the same sentence alone, so this is not "
+                "a causal model as loaded. Check its config.json, or import its scores instead "
+                "(a model with source `scores`)."
+            )
 
-    def _prepare_head(self) -> bool:
-        """Keep the output embedding in float32; False if the model's head is more than that."""
+    def _prepare_head(self, ids: torch.Tensor) -> bool:
+        """Keep the output embedding in float32, if it makes the model's logits by itself.
+
+        It does not where logits are capped or scaled, or where weights are off the device.
+        """
         model = self.language_model.model
         head = model.get_output_embeddings()
-        if not isinstance(head, torch.nn.Linear) or head.weight.is_meta:
-            return False
-        self.head_weight = head.weight.to(self.dtype)
-        self.head_bias = None if head.bias is None else head.bias.to(self.dtype)
-        return model.base_model is not model
+        if isinstance(head, torch.nn.Linear) and not head.weight.is_meta:
+            ids = ids.to(self.language_model.device)
+            logits = model(input_ids=ids, use_cache=False).logits
+            states = model.base_model(input_ids=ids, use_cache=False)[0]
+            if states.shape[-1] == head.in_features:
+                difference = (head(states.to(head.weight)) - logits).abs().mean()
+                if difference <= torch.finfo(logits.dtype).eps * logits.abs().mean():
+                    self.head_weight = head.weight.to(self.dtype)
+                    self.head_bias = None if head.bias is None else head.bias.to(self.dtype)
+                    return True
+        logger.info(
+            "%s: the output embedding alone does not make this model's logits, so the whole "
+            "model is run at every position (slower, as exact)", self.language_model.directory,
+        )  # fmt: skip
+        return False
 
     def _from_states(self, batch: Batch) -> torch.Tensor:
         """Run the model without its head, then the head on the wanted positions alone."""

@@ -57,9 +57,7 @@ def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     return frame[columns].reset_index(drop=True)
 
 
-def _keyed(
-    path: Path, stimuli: pd.DataFrame, needed: list[str], once: bool = True
-) -> pd.DataFrame:
+def _keyed(path: Path, stimuli: pd.DataFrame, needed: list[str], once: bool = True) -> pd.DataFrame:
     """Read the file, key its rows by item id and check that each stimulus has its rows."""
     frame = read_frame(path)
     if "item_id" not in frame.columns and "sentence" in frame.columns:

@@ -48,6 +48,7 @@ def score_stimuli(
     tokens = dict(zip(unique, language_model.tokenize(unique), strict=True))
     _check_scorable(item_ids, texts, tokens, context, dataset)
     scorer = Scorer(language_model, tokens_per_batch)
+    window = window or language_model.context_window
     settings = [identity, context_id, window, stride, str(language_model.dtype)]
     logprobs: dict[str, np.ndarray] = {}
     with Progress(len(unique), f"scoring {dataset}", "sentences") as progress:
@@ -59,13 +60,8 @@ def score_stimuli(
                 missing.append((path, shard))
         progress.resume_at(len(logprobs))
         for path, shard in missing:
-            values = scorer.score(
-                [tokens[text].ids for text in shard],
-                context_id,
-                window=window,
-                stride=stride,
-                progress=progress,
-            )
+            ids = [tokens[text].ids for text in shard]
+            values = scorer.score(ids, context_id, window=window, stride=stride, progress=progress)
             _write_shard(path, values)
             logprobs.update(zip(shard, values, strict=True))
     return _scores_table(item_ids, texts, tokens, logprobs)
@@ -83,6 +79,8 @@ def _check_scorable(
     context: str,
     dataset: str,
 ) -> None:
+    if not texts:
+        raise LingprobError(f"dataset {dataset!r} has no sentences. Check its file.")
     for row, (item_id, text) in enumerate(zip(item_ids, texts, strict=True)):
         where = f"dataset {dataset!r}, row {row}, item_id {item_id!r}"
         n_tokens = len(tokens[text].ids)
@@ -100,7 +98,7 @@ def _shards(
     tokens: dict[str, Tokens],
     sentences_per_shard: int,
     shard_directory: str | Path,
-    settings: list[object],
+    settings: Sequence[object],
 ) -> Iterator[tuple[Path, list[str]]]:
     """Yield each shard's path and texts; the longest texts come first, ties by the text."""
     ordered = sorted(unique, key=lambda text: (-len(tokens[text].ids), text))
@@ -112,7 +110,8 @@ def _shards(
 
 
 def _write_shard(path: Path, values: list[np.ndarray]) -> None:
-    logprobs = pa.array([list(row) for row in values], type=pa.list_(pa.float32()))
+    rows = [row.astype(np.float32) for row in values]
+    logprobs = pa.array(rows, type=pa.list_(pa.float32()))
     with atomic_path(path) as temporary:
         pq.write_table(pa.table({"logprob": logprobs}), temporary, compression="zstd")
 

@@ -78,8 +78,9 @@ def read_frame(path: Path) -> pd.DataFrame:
         else:
             raise LingprobError(f"{path}: neither .csv, .tsv nor .parquet. Rename or convert it.")
     except FileNotFoundError as error:
-        raise LingprobError(f"{path}: no such file. Paths are relative to the working "
-                            "directory of Snakemake.") from error  # fmt: skip
+        raise LingprobError(
+            f"{path}: no such file. Paths are relative to the working directory of Snakemake."
+        ) from error
     except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError, OSError) as error:
         raise LingprobError(f"{path}: cannot be read as a table ({error}).") from error
     if frame.empty:

@@ -1,0 +1,95 @@
+"""Tiny random language models of several families, and a tiny tokenizer, made in code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from transformers import (
+    AutoModelForCausalLM,
+    Gemma2Config,
+    GPT2Config,
+    GPTNeoXConfig,
+    LlamaConfig,
+    OPTConfig,
+    PhiConfig,
+    PreTrainedConfig,
+    PreTrainedTokenizerFast,
+)
+
+CONTEXT_WINDOW = 64
+VOCABULARY_SIZE = 320
+SENTENCES = (
+    "The cat sat on the mat.",
+    "The cats sat on the mats.",
+    "Who did Mary say that John saw?",
+    "Kerry attempted to study physics.",
+    "It seems to him that Kim solved the problem.",
+    "What does the teacher think the children read?",
+    "No student has ever seen any of these films.",
+    "Naïve façades, 1995: a test of accents & digits!",
+)
+
+_SMALL = {
+    "vocab_size": VOCABULARY_SIZE,
+    "hidden_size": 32,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": CONTEXT_WINDOW,
+    "bos_token_id": 0,
+    "eos_token_id": 1,
+}
+_GATED = {**_SMALL, "intermediate_size": 64, "num_key_value_heads": 2}
+
+CONFIGS: dict[str, PreTrainedConfig] = {
+    "gpt_neox": GPTNeoXConfig(**_SMALL, intermediate_size=64),
+    "opt": OPTConfig(**_SMALL, ffn_dim=64, word_embed_proj_dim=32, pad_token_id=2),
+    "opt_projected": OPTConfig(
+        **_SMALL, ffn_dim=64, word_embed_proj_dim=16, pad_token_id=2, do_layer_norm_before=False
+    ),
+    "gpt2": GPT2Config(
+        vocab_size=VOCABULARY_SIZE, n_embd=32, n_layer=2, n_head=4, n_positions=CONTEXT_WINDOW,
+        bos_token_id=0, eos_token_id=1,
+    ),
+    "llama": LlamaConfig(**_GATED, tie_word_embeddings=True),
+    "phi": PhiConfig(**_GATED),  # its output embedding has a bias
+    "gemma2": Gemma2Config(**_GATED, head_dim=8, final_logit_softcapping=5.0, pad_token_id=2),
+}  # fmt: skip
+
+
+def save_tiny_tokenizer(directory: Path) -> None:
+    """Save a byte-level BPE tokenizer of 320 entries; <s> (0), </s> (1), <pad> (2)."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY_SIZE,
+        special_tokens=["<s>", "</s>", "<pad>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    fast = PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer, bos_token="<s>", eos_token="</s>", pad_token="<pad>"
+    )
+    fast.save_pretrained(directory)
+
+
+def tiny_model(family: str, seed: int = 0) -> Any:
+    """Return a random float32 model of a family in CONFIGS, far from uniform predictions."""
+    torch.manual_seed(seed)
+    model = AutoModelForCausalLM.from_config(CONFIGS[family], dtype=torch.float32)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    return model.eval()
+
+
+def save_tiny_model(family: str, directory: Path, seed: int = 0) -> Path:
+    """Save a random model of a family in CONFIGS with the tiny tokenizer; return `directory`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    tiny_model(family, seed).save_pretrained(directory)
+    save_tiny_tokenizer(directory)
+    return directory

@@ -1,0 +1,86 @@
+"""Windows cover each token once; scores depend on neither batch size, order nor duplicates."""
+
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.scoring.engine import Scorer, score_sequences
+from lingprob.scoring.windows import sliding_windows
+from models_for_tests import save_tiny_model
+
+ids = st.lists(st.integers(3, 319), min_size=0, max_size=90).map(np.array)
+
+
+@pytest.fixture(scope="module")
+def language_models():
+    with tempfile.TemporaryDirectory() as directory:
+        yield [
+            load_language_model(save_tiny_model(family, Path(directory) / family))
+            for family in ("gpt_neox", "opt_projected", "llama")
+        ]
+
+
+@given(n_tokens=st.integers(0, 500), window=st.integers(2, 60), data=st.data())
+def test_each_token_is_scored_once_with_the_context_promised(n_tokens, window, data):
+    stride = data.draw(st.one_of(st.none(), st.integers(1, window - 1)))
+    windows = sliding_windows(n_tokens, window, stride)
+    stride = window // 2 if stride is None else stride
+    scored = [i for _, end, score_from in windows for i in range(score_from, end)]
+    assert scored == list(range(n_tokens))
+    for start, end, score_from in windows:
+        assert 0 <= start <= score_from < end <= start + window
+        if start > 0:
+            assert score_from - start >= window - stride
+    assert [start for start, _, _ in windows] == [i * stride for i in range(len(windows))]
+
+
+@pytest.mark.parametrize(("window", "stride"), [(1, None), (8, 0), (8, 8), (8, -1)])
+def test_windows_that_would_skip_tokens_are_refused(window, stride):
+    with pytest.raises(LingprobError, match=r"scoring\.window.*scoring\.stride"):
+        sliding_windows(20, window, stride)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sequences=st.lists(ids, min_size=1, max_size=12),
+    budgets=st.tuples(st.integers(1, 200), st.integers(1, 2000)),
+    context_id=st.sampled_from([None, 0]),
+    which=st.integers(0, 2),
+    data=st.data(),
+)
+def test_batch_size_order_and_duplicates_change_nothing(
+    language_models, sequences, budgets, context_id, which, data
+):
+    language_model = language_models[which]
+    expected = score_sequences(
+        language_model, sequences, context_id, tokens_per_batch=budgets[0]
+    )
+    places = st.integers(0, len(sequences) - 1)
+    order = data.draw(st.permutations(range(len(sequences)))) + data.draw(st.lists(places))
+    shuffled = [sequences[i] for i in order]
+    scored = score_sequences(language_model, shuffled, context_id, tokens_per_batch=budgets[1])
+    for i, logprobs in zip(order, scored, strict=True):
+        assert len(logprobs) == len(sequences[i])
+        np.testing.assert_allclose(logprobs, expected[i], atol=1e-5)
+
+
+def test_duplicates_are_scored_once(language_models):
+    language_model = language_models[0]
+    fed = []
+    handle = language_model.model.base_model.register_forward_pre_hook(
+        lambda _module, _args, kwargs: fed.append(kwargs["input_ids"].shape), with_kwargs=True
+    )
+    try:
+        scorer = Scorer(language_model, tokens_per_batch=10_000)
+        scorer.score([np.array([5, 6, 7])], 0)
+        del fed[:]
+        scorer.score([np.array([5, 6, 7])] * 10 + [np.array([5, 6, 8, 9])] * 2, 0)
+    finally:
+        handle.remove()
+    assert fed == [(2, 4)]

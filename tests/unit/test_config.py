@@ -1,0 +1,121 @@
+"""Configuration and catalog: presets, defaults and clear refusals."""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from lingprob.catalog import Catalog, read_yaml
+from lingprob.config import (
+    ROOT,
+    catalog_violations,
+    config_schema,
+    defaults,
+    read_settings,
+    unigram_sources,
+)
+from lingprob.errors import LingprobError
+
+SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
+OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
+
+
+def test_config_yaml_states_the_schema_s_defaults():
+    """A reader of config.yaml sees what holds when a key is left out."""
+    known = defaults(config_schema())
+    for key, value in SHIPPED.items():
+        assert known[key] == value
+
+
+def test_the_catalog_fits_its_schema():
+    assert catalog_violations() == []
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
+def test_a_scale_completes_the_settings(scale):
+    settings, catalog = read_settings({**SHIPPED, "scale": scale})
+    assert set(settings["morcela"]) == set(config_schema()["properties"]["morcela"]["properties"])
+    for model in settings["morcela"]["models"]:
+        assert unigram_sources(catalog, model, settings["morcela"]["unigrams"])
+
+
+def test_paper_scale_has_the_paper_s_sixteen_models_and_its_conventions():
+    settings, catalog = read_settings({**SHIPPED, "scale": "paper"})
+    models = settings["morcela"]["models"]
+    assert len(models) == 16
+    for name in models:
+        expected = (
+            ("none", "pile_published")
+            if name.startswith("pythia")
+            else ("bos", "unigrahams_opt-30b")
+        )
+        entry = catalog.model(name)
+        assert (entry["bos_policies"][0], entry["unigrams"][0]) == expected
+        assert entry["source"] == "hub"
+        assert len(entry["revision"]) == 40
+
+
+def test_a_key_of_the_user_wins_over_the_scale():
+    settings, _ = read_settings({"scale": "demo", "morcela": {"models": ["gpt2"]}})
+    assert settings["morcela"]["models"] == ["gpt2"]
+    assert settings["morcela"]["datasets"] == ["demo_minimal_pairs"]
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        ({"scal": "demo"}, r"unknown key at top level: 'scal'.*'scale'"),
+        ({"morcela": {"fold": 3}}, r"unknown key at morcela: 'fold'.*'folds'"),
+        ({"scoring": {"tokens_per_batch": "many"}}, r"scoring\.tokens_per_batch: 'many' is not"),
+        ({"scale": "desktop"}, r"scale: 'desktop' is not one of"),
+        ({"morcela": {"models": ["pythia-70"]}}, r"unknown model 'pythia-70'.*'pythia-70m'"),
+        ({"morcela": {"datasets": ["linguistics_inquiry"]}}, "'linguistic_inquiry'"),
+        ({"morcela": {"frequency_corpus": "gutenburg"}}, "'gutenberg'"),
+        ({"morcela": {"unigrams": ["nothing*"]}}, "leaves model 'smollm2-135m' without"),
+        ({"models": {"mine": {**OWN_MODEL, "bos_policies": ["boss"]}}}, r"'boss'.*'bos'"),
+        ({"models": {"mine": {**OWN_MODEL, "unigrams": ["pile_publishd"]}}}, "'pile_published'"),
+        ({"models": {"mine": {"title": "M", "family": "m", "source": "hub"}}}, "'repository'"),
+        ({"models": {"bad/name": OWN_MODEL}}, "bad/name"),
+        ({"bos_policies": {"p": {"context": "nowhere", "first_token": "scored"}}}, "'nowhere'"),
+    ],
+)
+def test_a_mistake_is_refused_with_its_place_and_the_remedy(config, said):
+    with pytest.raises(LingprobError, match=said):
+        read_settings(config)
+
+
+def test_an_own_model_of_a_known_family_inherits_its_conventions():
+    catalog = Catalog(models={"mine": {**OWN_MODEL, "family": "opt"}})
+    assert catalog.model("mine")["bos_policies"][0] == "bos"
+    assert catalog.model("mine")["tokenizer"] == "opt"
+
+
+def test_an_own_model_of_its_own_family_gets_its_own_unigrams():
+    catalog = Catalog(models={"mine": OWN_MODEL})
+    assert catalog.model("mine")["unigrams"] == ["unigrahams_mine"]
+    assert catalog.tokenizer_provider("mine") == "mine"
+
+
+def test_unigram_sources_name_their_kind():
+    catalog = Catalog()
+    assert catalog.unigram_source("unigrahams_opt-30b") == ("unigrahams", "opt-30b")
+    assert catalog.unigram_source("corpus_gutenberg") == ("corpus", "gutenberg")
+    assert catalog.unigram_source("pile_published") == ("published", "pile_published")
+
+
+def test_published_numbers_fit_the_paper_s_own_formulas():
+    """AIC and BIC follow from the SSE (morcela, Appendix C.2), so the transcription is right."""
+    import math
+
+    predictors = {"slor": 2, "morcela_beta_1": 3, "morcela_gamma_0": 3, "morcela": 4}
+    checked = 0
+    for item in read_yaml("published.yaml")["morcela"]["items"]:
+        if item["columns"] != ["aic", "bic", "sse"]:
+            continue
+        for row, (aic, bic, sse) in item["rows"].items():
+            k = predictors[row.split("/")[1]]
+            fit = 1450 * math.log(sse / 1450)
+            assert abs(fit + 2 * k - aic) < 0.25
+            assert abs(fit + k * math.log(1450) - bic) < 0.25
+            checked += 1
+    assert checked == 64

@@ -1,0 +1,175 @@
+"""The engine against one sentence at a time, in float64, with a full softmax."""
+
+import logging
+
+import numpy as np
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.scoring import engine
+from lingprob.scoring.engine import Scorer, score_sequences
+from models_for_tests import CONFIGS, CONTEXT_WINDOW, SENTENCES, save_tiny_model
+
+
+@pytest.fixture(scope="module", params=CONFIGS)
+def family(request, tmp_path_factory):
+    return request.param, save_tiny_model(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
+
+
+def slow_logprobs(directory, ids, context_id):
+    """Feed the context and every token, one sentence at a time, in float64."""
+    model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
+    fed = [*([] if context_id is None else [context_id]), *ids]
+    with torch.no_grad():
+        probabilities = torch.softmax(model(torch.tensor([fed])).logits[0].double(), dim=-1)
+    logprobs = [float(probabilities[i - 1, fed[i]].log()) for i in range(1, len(fed))]
+    return np.array(logprobs if context_id is not None else [np.nan, *logprobs])
+
+
+@pytest.mark.parametrize("context_id", [None, 0])
+def test_every_family_equals_the_float64_reference(family, context_id):
+    _, directory = family
+    language_model = load_language_model(directory)
+    sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
+    scored = score_sequences(language_model, sequences, context_id, tokens_per_batch=50)
+    for ids, logprobs in zip(sequences, scored, strict=True):
+        np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, context_id), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
+def test_the_head_alone_is_used_exactly_where_it_makes_the_logits(family, dtype, caplog):
+    name, directory = family
+    scorer = Scorer(load_language_model(directory, dtype=dtype))
+    with caplog.at_level(logging.INFO):
+        scorer.score([np.arange(3, 12)], 0)
+    if name == "gemma2":  # soft-capped logits
+        assert scorer.forward == scorer._from_logits
+        assert "whole model is run" in caplog.text
+    else:
+        assert scorer.forward == scorer._from_states
+
+
+def test_a_long_sequence_is_scored_in_windows(llama):
+    ids = np.random.default_rng(0).integers(3, 300, size=3 * CONTEXT_WINDOW)
+    scored = score_sequences(llama, [ids], None, window=16, stride=4, tokens_per_batch=40)[0]
+    expected = np.full(len(ids), np.nan)
+    for i in range(1, len(ids)):
+        # The first window ends at 16; later ones end 4 further on, and begin 16 before that.
+        end = 16 if i < 16 else 20 + 4 * ((i - 16) // 4)
+        start = end - 16
+        expected[i] = slow_logprobs(llama.directory, ids[start : i + 1], None)[-1]
+    np.testing.assert_allclose(scored, expected, atol=1e-5)
+
+
+def test_the_context_token_counts_in_the_first_window(llama):
+    ids = np.random.default_rng(1).integers(3, 300, size=CONTEXT_WINDOW + 10)
+    scored = score_sequences(llama, [ids], 0)[0]
+    first = CONTEXT_WINDOW - 1  # tokens beside the context token
+    expected = slow_logprobs(llama.directory, ids[:first], 0)
+    np.testing.assert_allclose(scored[:first], expected, atol=1e-5)
+    second = slow_logprobs(llama.directory, ids[CONTEXT_WINDOW // 2 - 1 :], None)
+    np.testing.assert_allclose(scored[first:], second[CONTEXT_WINDOW // 2 :], atol=1e-5)
+
+
+def test_sequences_without_a_scored_token(llama):
+    empty, single = score_sequences(llama, [np.array([], dtype=int), np.array([5])], None)
+    assert empty.shape == (0,)
+    assert single.shape == (1,)
+    assert np.isnan(single[0])
+    assert score_sequences(llama, [], 0) == []
+
+
+def test_few_logits_are_held_at_a_time(llama, monkeypatch):
+    sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES)]
+    expected = score_sequences(llama, sequences, 0)
+    rows = []
+    plain = engine._logprobs_at
+    monkeypatch.setattr(engine, "LOGITS_PER_CHUNK", {"cpu": 3 * llama.vocabulary_size})
+    monkeypatch.setattr(
+        engine, "_logprobs_at", lambda logits, at: rows.append(len(logits)) or plain(logits, at)
+    )
+    scored = score_sequences(llama, sequences, 0, tokens_per_batch=400)
+    np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
+    # The probes at the start run the plain model; after them come chunks of three positions.
+    assert set(rows[-20:]) <= {1, 2, 3}
+
+
+def out_of_memory_above(tokens, error):
+    def check(_module, _args, kwargs):
+        if kwargs["input_ids"].numel() > tokens:
+            error()
+
+    return check
+
+
+def cuda_error():
+    raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB")
+
+
+def real_cpu_error():
+    torch.empty(2**55, dtype=torch.uint8)
+
+
+@pytest.mark.parametrize("error", [cuda_error, real_cpu_error])
+def test_out_of_memory_halves_the_budget_and_goes_on(llama, error, caplog):
+    sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES * 3)]
+    expected = score_sequences(llama, sequences, 0)
+    check = out_of_memory_above(70, error)
+    handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
+    try:
+        scorer = Scorer(llama, tokens_per_batch=400)
+        scored = scorer.score(sequences, 0)
+    finally:
+        handle.remove()
+    assert 1 <= scorer.tokens_per_batch <= 70
+    assert "out of memory" in caplog.text
+    np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
+
+
+def test_a_sequence_that_does_not_fit_alone_is_an_error(llama):
+    check = out_of_memory_above(40, cuda_error)
+    handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
+    try:
+        with pytest.raises(LingprobError, match=r"out of memory.*50 tokens.*scoring\.window"):
+            score_sequences(llama, [np.arange(3, 53)], 0)
+    finally:
+        handle.remove()
+
+
+def test_another_error_is_not_taken_for_lack_of_memory(llama):
+    with pytest.raises((IndexError, RuntimeError), match="out of (range|bounds)"):
+        score_sequences(llama, [np.arange(5), np.array([3, 100_000, 4])], 0)
+
+
+def test_a_model_that_sees_the_padding_is_refused(llama):
+    def look_ahead(_module, _args, states):
+        return states + states.mean(dim=1, keepdim=True)
+
+    handle = llama.model.base_model.layers[0].register_forward_hook(look_ahead)
+    try:
+        with pytest.raises(LingprobError, match="not a causal model"):
+            score_sequences(llama, [np.arange(3, 30), np.arange(3, 9)], 0)
+    finally:
+        handle.remove()
+
+
+def test_damaged_weights_are_an_error_and_not_unscored_tokens(tmp_path):
+    language_model = load_language_model(save_tiny_model("llama", tmp_path))
+    scorer = Scorer(language_model)
+    scorer.score([np.arange(3, 9)], 0)
+    scorer.head_weight[7] = torch.nan
+    with pytest.raises(LingprobError, match="not finite"):
+        scorer.score([np.arange(3, 9)], 0)
+
+
+def test_windows_wider_than_the_model_are_refused(llama):
+    with pytest.raises(LingprobError, match=r"scoring\.window is 65.*64"):
+        score_sequences(llama, [np.arange(3, 9)], 0, window=65)

@@ -1,0 +1,166 @@
+"""Scoring tables in shards: the schema, errors before any work, and resuming after a kill."""
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.scoring.engine import score_sequences
+from lingprob.scoring.shards import delete_shards, score_stimuli
+from lingprob.tables import read_table, write_table
+from models_for_tests import SENTENCES, save_tiny_model
+
+TEXTS = [f"{sentence} {i}" for i in range(8) for sentence in SENTENCES] + list(SENTENCES[:2]) * 2
+ITEMS = [f"item{i}" for i in range(len(TEXTS))]
+
+
+@pytest.fixture(scope="module")
+def language_model(tmp_path_factory):
+    return load_language_model(save_tiny_model("gpt_neox", tmp_path_factory.mktemp("model")))
+
+
+def score(language_model, shard_directory, texts=TEXTS, items=ITEMS, context="bos", **options):
+    options = {"sentences_per_shard": 10, "identity": "tiny", "dataset": "toy", **options}
+    return score_stimuli(
+        language_model, items, texts, context, shard_directory=shard_directory, **options
+    )
+
+
+def forwards(language_model, call):
+    """Return what `call` returns, and how often it ran the model."""
+    runs = []
+    handle = language_model.model.base_model.register_forward_pre_hook(
+        lambda *_: runs.append(1) and None
+    )
+    try:
+        return call(), len(runs)
+    finally:
+        handle.remove()
+
+
+def test_the_table_holds_every_token_of_every_item(language_model, tmp_path):
+    table = score(language_model, tmp_path / "shards", context="none")
+    write_table(table, "scores", tmp_path / "scores.parquet")
+    stored = read_table(tmp_path / "scores.parquet", "scores")
+    assert list(dict.fromkeys(stored["item_id"])) == ITEMS
+    for item, text in zip(ITEMS, TEXTS, strict=True):
+        rows = stored[stored["item_id"] == item]
+        (tokens,) = language_model.tokenize([text])
+        assert rows["token_index"].tolist() == list(range(len(tokens.ids)))
+        assert rows["token_id"].tolist() == tokens.ids.tolist()
+        assert rows["char_start"].tolist() == tokens.char_start.tolist()
+        assert rows["char_end"].tolist() == tokens.char_end.tolist()
+        assert rows["scored"].tolist() == [False] + [True] * (len(tokens.ids) - 1)
+        assert rows["logprob"].isna().tolist() == [True] + [False] * (len(tokens.ids) - 1)
+        (expected,) = score_sequences(language_model, [tokens.ids], None)
+        np.testing.assert_allclose(rows["logprob"], expected, atol=1e-5)
+
+
+def test_finished_shards_are_found_again_and_deleted_on_request(language_model, tmp_path):
+    shards = tmp_path / "shards"
+    first, runs = forwards(language_model, lambda: score(language_model, shards))
+    assert runs > 0
+    # 66 distinct sentences in shards of ten.
+    assert len(list(shards.glob("*.parquet"))) == 7
+    again, runs = forwards(language_model, lambda: score(language_model, shards))
+    assert runs == 0
+    pd.testing.assert_frame_equal(first, again, check_exact=True)
+    delete_shards(shards)
+    assert not shards.exists()
+    delete_shards(shards)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"identity": "other weights"}, {"context": "eos"}, {"window": 8}, {"window": 64, "stride": 3}],
+)
+def test_shards_of_another_setting_are_not_used(language_model, tmp_path, change):
+    score(language_model, tmp_path)
+    changed, runs = forwards(language_model, lambda: score(language_model, tmp_path, **change))
+    assert runs > 0
+    fresh = score(language_model, tmp_path / "fresh", **change)
+    pd.testing.assert_frame_equal(changed, fresh, check_exact=True)
+
+
+KILLED_JOB = """
+import os, signal, sys
+from models_for_tests import save_tiny_model
+from lingprob.models.loading import load_language_model
+from test_scoring_shards import score
+
+language_model = load_language_model(sys.argv[1])
+batches = []
+
+def kill_in_the_middle(*_):
+    batches.append(1)
+    if len(batches) == 12:
+        os.kill(os.getpid(), signal.SIGKILL)
+
+language_model.model.base_model.register_forward_pre_hook(kill_in_the_middle)
+score(language_model, sys.argv[2])
+"""
+
+
+def test_a_killed_job_resumes_and_ends_with_the_same_numbers(language_model, tmp_path):
+    shards = tmp_path / "shards"
+    here = Path(__file__).resolve().parent
+    path = [str(here), str(here.parent), str(here.parents[1] / "workflow_scripts")]
+    killed = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path[:0] = {path!r}\n{KILLED_JOB}",
+         str(language_model.directory), str(shards)],
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    finished = len([path for path in shards.glob("*.parquet") if not path.name.startswith(".")])
+    assert 1 <= finished < 7
+    whole, all_runs = forwards(language_model, lambda: score(language_model, tmp_path / "whole"))
+    resumed, runs = forwards(language_model, lambda: score(language_model, shards))
+    assert 0 < runs < all_runs
+    pd.testing.assert_frame_equal(resumed, whole, check_exact=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "context", "message"),
+    [
+        ("", "bos", r"'toy', row 3, item_id 'item3': the sentence is empty"),
+        ("  ", "bos", r"item_id 'item3': the sentence is empty"),
+        ("a", "none", r"'toy', row 3, item_id 'item3': 'a' is a single token.*bos"),
+    ],
+)
+def test_a_sentence_without_a_score_is_an_error_before_any_work(
+    language_model, tmp_path, text, context, message
+):
+    texts = [*TEXTS[:3], text, *TEXTS[4:]]
+
+    def call():
+        with pytest.raises(LingprobError, match=message):
+            score(language_model, tmp_path / "shards", texts=texts, context=context)
+
+    assert forwards(language_model, call)[1] == 0
+    assert not (tmp_path / "shards").exists()
+
+
+def test_a_single_token_is_scored_after_a_context_token(language_model, tmp_path):
+    table = score(language_model, tmp_path, texts=["a"], items=["one"])
+    assert table["scored"].tolist() == [True]
+    assert table["logprob"].iloc[0] < 0
+
+
+def test_no_sentence_at_all(language_model, tmp_path):
+    with pytest.raises(LingprobError, match="'toy' has no sentences"):
+        score(language_model, tmp_path, texts=[], items=[])
+
+
+def test_a_damaged_shard_is_named(language_model, tmp_path):
+    score(language_model, tmp_path)
+    damaged = sorted(tmp_path.glob("*.parquet"))[0]
+    damaged.write_bytes(damaged.read_bytes()[:50])
+    with pytest.raises(LingprobError, match=rf"{damaged.name}: a damaged shard"):
+        score(language_model, tmp_path)

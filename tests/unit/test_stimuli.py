@@ -1,0 +1,128 @@
+"""Stimulus tables from the demo and from a researcher's own file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lingprob.catalog import Catalog
+from lingprob.errors import LingprobError
+from lingprob.stimuli import build_stimuli
+
+TABLE = {"title": "Mine", "kind": "stimuli", "parser": "table"}
+
+
+def own(path: Path, **entry: object) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return build_stimuli("mine", {**TABLE, "path": str(path), **entry}, Path("."), 0)
+
+
+def write(path: Path, text: str) -> Path:
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def test_the_demo_has_enough_pairs_and_says_that_ratings_are_simulated():
+    stimuli, ratings = build_stimuli(
+        "demo_minimal_pairs", Catalog().dataset("demo_minimal_pairs"), Path("."), 1
+    )
+    assert stimuli["pair_id"].nunique() >= 240
+    assert stimuli["phenomenon"].nunique() >= 12
+    assert set(stimuli["rating_source"]) == {"simulated"}
+    assert stimuli["text"].is_unique
+    assert (
+        stimuli.groupby("pair_id")["grammatical"]
+        .agg(list)
+        .map(sorted)
+        .map([False, True].__eq__)
+        .all()
+    )
+    assert ratings["participant_id"].str.startswith("simulated").all()
+    by_participant = ratings.groupby("participant_id")["z"]
+    assert by_participant.mean().abs().max() < 1e-12
+    assert (by_participant.std() - 1).abs().max() < 1e-12
+
+
+def test_simulated_ratings_follow_the_seed_and_favour_the_acceptable_sentence():
+    entry = Catalog().dataset("demo_minimal_pairs")
+    first, again, other = (
+        build_stimuli("demo_minimal_pairs", entry, Path("."), seed)[0]["rating"]
+        for seed in (1, 1, 2)
+    )
+    assert first.equals(again)
+    assert not first.equals(other)
+    stimuli = build_stimuli("demo_minimal_pairs", entry, Path("."), 1)[0]
+    means = stimuli.groupby("grammatical")["rating"].mean()
+    assert means[True] - means[False] > 0.8
+
+
+def test_an_own_csv_needs_only_sentence_and_rating(tmp_path):
+    path = write(tmp_path / "mine.csv", 'sentence,rating\n"The cat sat.",1.5\nCat the sat.,-2\n')
+    stimuli, ratings = own(path)
+    assert stimuli["item_id"].tolist() == ["1", "2"]
+    assert stimuli["rating"].tolist() == [1.5, -2.0]
+    assert stimuli["rating_source"].unique().tolist() == ["human"]
+    assert ratings.empty
+
+
+def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
+    path = tmp_path / "mine.parquet"
+    pd.DataFrame(
+        {
+            "s": ["A b.", "B a."],
+            "likert": [7, 1],
+            "pair": ["p", "p"],
+            "phenomenon": ["x", "x"],
+            "grammatical": ["yes", "no"],
+        }
+    ).to_parquet(path)
+    stimuli, _ = own(path, columns={"text": "s", "rating": "likert"})
+    assert stimuli["pair_id"].tolist() == ["p", "p"]
+    assert stimuli["phenomenon"].tolist() == ["x", "x"]
+    assert stimuli["grammatical"].tolist() == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "cannot be read as a table"),
+        ("sentence,rating\n", "no rows"),
+        ("sentense,rating\nA.,1\n", r"no column 'sentence'.*columns\.text to 'sentense'\?"),
+        ("sentence,rating\nA.,1\nB.,\n", r"data row 2, column 'rating': no rating"),
+        ("sentence,rating\nA.,1\nB.,NaN\n", r"data row 2, column 'rating': no rating"),
+        (
+            "sentence,rating\nA.,good\nB.,bad\n",
+            r"data row 1, column 'rating': not a number: 'good'",
+        ),
+        ("sentence,rating\nA.,1\nB.,2\nC.,high\n", r"data row 3.*not a number: 'high'"),
+        ("sentence,rating\nA.,1\n  ,2\n", r"data row 2, column 'sentence': an empty sentence"),
+        ("sentence,rating\nA.,1\n,2\n", r"data row 2, column 'sentence': an empty sentence"),
+        ("item,sentence,rating\na,A.,1\na,B.,2\n", r"data row 2, column 'item': an id that"),
+        ("sentence,rating,grammatical\nA.,1,perhaps\n", r"neither true nor false: 'perhaps'"),
+        ("sentence,rating\nA.,inf\n", "infinite"),
+    ],
+)
+def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
+    path = write(tmp_path / "mine.csv", text)
+    with pytest.raises(LingprobError, match=said) as error:
+        own(path)
+    assert str(path) in str(error.value)
+
+
+def test_a_missing_file_and_an_unknown_suffix_are_named(tmp_path):
+    with pytest.raises(LingprobError, match=r"absent\.csv: no such file"):
+        own(tmp_path / "absent.csv")
+    with pytest.raises(LingprobError, match=r"neither \.csv, \.tsv nor \.parquet"):
+        own(write(tmp_path / "mine.xls", "x"))
+
+
+def test_an_unexpected_number_of_items_is_refused(tmp_path):
+    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\n")
+    with pytest.raises(LingprobError, match="1 items, but the catalog expects 2"):
+        own(path, items=2)
+
+
+def test_an_unknown_parser_lists_the_known_ones(tmp_path):
+    with pytest.raises(LingprobError, match="'table'"):
+        build_stimuli("mine", {**TABLE, "parser": "tabel"}, tmp_path, 0)

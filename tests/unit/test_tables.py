@@ -1,0 +1,73 @@
+"""Tables: what is refused, and that nothing half-written is left."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.files import atomic_path
+from lingprob.tables import read_metadata, read_table, write_table
+
+
+def a_table() -> pd.DataFrame:
+    return pd.DataFrame(
+        {"token_id": [0, 1], "count": [3.0, None], "std_error": [0.5, 0.1], "logprob": [-1.0, -2.0]}
+    )
+
+
+def test_round_trip_keeps_values_nulls_and_provenance(tmp_path):
+    path = tmp_path / "unigrams.parquet"
+    write_table(a_table(), "unigrams", path, {"model": "m", "scale": "demo"})
+    back = read_table(path, "unigrams")
+    assert back["logprob"].tolist() == [-1.0, -2.0]
+    assert back["count"].isna().tolist() == [False, True]
+    assert read_metadata(path)["scale"] == "demo"
+    assert read_metadata(path)["table"] == "unigrams"
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"logprob": [-1.0, np.nan]}, ["'logprob'", "row 1"]),
+        ({"logprob": [-np.inf, -1.0]}, ["'logprob'", "row 0"]),
+        ({"std_error": [0.1, np.inf]}, ["'std_error'", "row 1"]),
+        ({"token_id": ["a", "b"]}, ["'token_id'", "int32"]),
+    ],
+)
+def test_a_bad_value_is_named_and_nothing_is_written(tmp_path, change, named):
+    path = tmp_path / "unigrams.parquet"
+    with pytest.raises(LingprobError) as error:
+        write_table(a_table().assign(**change), "unigrams", path)
+    assert all(text in str(error.value) for text in [*named, str(path)])
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_and_unknown_columns_are_named(tmp_path):
+    frame = a_table().drop(columns="logprob").assign(extra=1)
+    with pytest.raises(LingprobError, match=r"missing columns \['logprob'\].*\['extra'\]"):
+        write_table(frame, "unigrams", tmp_path / "x.parquet")
+
+
+def test_a_torn_file_is_named(tmp_path):
+    path = tmp_path / "unigrams.parquet"
+    write_table(a_table(), "unigrams", path)
+    path.write_bytes(path.read_bytes()[:-20])
+    with pytest.raises(LingprobError, match=r"unigrams\.parquet: not a whole Parquet file"):
+        read_table(path, "unigrams")
+
+
+def test_an_unknown_table_lists_near_names():
+    with pytest.raises(LingprobError, match="'unigrams'"):
+        read_table("x", "unigram")
+
+
+def test_a_failed_write_keeps_the_old_file(tmp_path):
+    path = tmp_path / "note.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), atomic_path(path) as temporary:  # noqa: PT012
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert [file.name for file in tmp_path.iterdir()] == ["note.txt"]

@@ -1,0 +1,235 @@
+"""Text corpora and pre-tokenised corpora, read as streams of documents or of token rows."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import zipfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, TextIO, cast
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.stimuli import minimal_pairs
+
+GUTENBERG_START = re.compile(
+    r"^\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT).*?\*\*\*[^\n]*$", re.M | re.S
+)
+GUTENBERG_END = re.compile(
+    r"^(?:\*\*\*\s*)?END OF (?:THE |THIS )?PROJECT GUTENBERG\b", re.M | re.I
+)
+WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
+
+
+def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
+    """Stream the documents of a text corpus, in the order of its files.
+
+    Args:
+        parser: `gutenberg` (a book a document, without licence and line wraps), `nltk_zip`
+            (a .txt member of a zip a document), `wikitext` (an article a document), `text` (a
+            .txt or .txt.gz file a document), `lines` (a line a document; of .jsonl the field
+            `text`; either may be gzipped), or `demo_sentences` (the acceptable sentences of the
+            demo's minimal pairs; reads no files).
+        files: the corpus's files.
+
+    Returns:
+        An iterator over non-empty texts; one document is in memory at a time.
+
+    Raises LingprobError at once for an unknown parser or a missing file, and while reading for
+    a file, zip member or line that is not what the parser expects.
+    """
+    if parser == "demo_sentences":
+        return iter(pd.read_csv(minimal_pairs.FILE)["good"])
+    if parser not in PARSERS:
+        raise unknown_name(
+            "parser", parser, [*PARSERS, "demo_sentences"], "(datasets.NAME.parser)"
+        )
+    if not files:
+        raise LingprobError(f"parser {parser!r}: the corpus has no files. Name one in `path`.")
+    for path in files:
+        if not Path(path).is_file():
+            raise LingprobError(f"{path}: no such corpus file. Check the data set's `path`.")
+    return (
+        document for path in files for document in PARSERS[parser](Path(path)) if document.strip()
+    )
+
+
+def iter_token_rows(
+    path: str | Path, *, row_length: int | None = None, dtype: str = "uint16"
+) -> Iterator[np.ndarray]:
+    """Stream the rows of a pre-tokenised corpus through a memory map.
+
+    Args:
+        path: a .npy file of integers, shape (rows, row_length) or (n_tokens,), or a headerless
+            .bin file of `dtype`.
+        row_length: tokens a row; needed unless the .npy file has two dimensions. The last row
+            may be shorter.
+        dtype: `uint16` or `uint32`; of a .bin file only.
+
+    Returns:
+        An iterator over integer arrays of shape (row_length,), views of the file.
+
+    Raises LingprobError if the file or an option does not fit this.
+    """
+    tokens = _map_tokens(Path(path), dtype)
+    if tokens.ndim == 2:
+        return iter(tokens)
+    if row_length is None or row_length < 1:
+        raise LingprobError(f"{path}: holds one long row of tokens; set row_length (1 or more).")
+    return (tokens[start : start + row_length] for start in range(0, len(tokens), row_length))
+
+
+def _map_tokens(path: Path, dtype: str) -> np.ndarray:
+    if path.suffix not in (".npy", ".bin"):
+        raise LingprobError(f"{path}: not a pre-tokenised corpus; .npy or .bin is needed.")
+    if dtype not in ("uint16", "uint32"):
+        raise LingprobError(f"{path}: dtype {dtype!r} is neither 'uint16' nor 'uint32'.")
+    try:
+        if path.suffix == ".bin":
+            return np.memmap(path, dtype=dtype, mode="r")
+        tokens = np.load(path, mmap_mode="r")
+    except (OSError, ValueError) as error:
+        raise LingprobError(
+            f"{path}: cannot be read as {dtype if path.suffix == '.bin' else 'a NumPy array'} "
+            f"({error}). Check the path, or write the file again."
+        ) from error
+    if tokens.dtype.kind not in "ui" or tokens.ndim not in (1, 2):
+        raise LingprobError(
+            f"{path}: holds {tokens.dtype} of shape {tokens.shape}; integers of shape "
+            "(rows, row_length) or (n_tokens,) are needed."
+        )
+    return tokens
+
+
+def _decode(data: bytes) -> str:
+    """Decode UTF-8, with or without a byte-order mark, or else Latin-1; newlines become `\\n`."""
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    return text.replace("\r\n", "\n").replace("\r", "\n")
+
+
+def _gutenberg(path: Path) -> Iterator[str]:
+    text = _decode(path.read_bytes())
+    start = GUTENBERG_START.search(text)
+    end = GUTENBERG_END.search(text, start.end()) if start else None
+    if start is None or end is None:
+        raise LingprobError(
+            f"{path}: no Project Gutenberg {'footer' if start else 'header'} line "
+            f"(*** {'END' if start else 'START'} OF ...). Use parser `text` for other files."
+        )
+    yield _unwrap(text[start.end() : end.start()])
+
+
+def _unwrap(text: str) -> str:
+    """Put each paragraph on one line, with an empty line between paragraphs."""
+    paragraphs = (" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text))
+    return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
+
+
+def _nltk_zip(path: Path) -> Iterator[str]:
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = [name for name in archive.namelist() if name.endswith(".txt")]
+            if not members:
+                raise LingprobError(
+                    f"{path}: has no .txt members, so it is not a plain-text corpus. Corpora "
+                    "known to work: abc, inaugural, state_union, webtext."
+                )
+            for name in members:
+                yield _decode(archive.read(name)).strip()
+    except zipfile.BadZipFile as error:
+        raise LingprobError(
+            f"{path}: not a whole zip file ({error}). Delete it and run again."
+        ) from error
+
+
+def _wikitext(path: Path) -> Iterator[str]:
+    """Split at titles, lines ` = Title = ` between two empty lines; drop empty lines."""
+    article: list[str] = []
+    previous, title = "", ""
+    for line in _lines(path):
+        if title and line.strip():  # not a title after all: prose that looks like one
+            article.append(title.strip())
+        elif title:
+            yield "\n".join(article)
+            article = [title.strip()]
+        title = ""
+        if not previous.strip() and WIKITEXT_TITLE.fullmatch(line):
+            title = line
+        elif line.strip():
+            article.append(line.strip())
+        previous = line
+    yield "\n".join([*article, title.strip()] if title else article)
+
+
+def _text(path: Path) -> Iterator[str]:
+    with _open(path) as stream:
+        yield _read_all(path, stream)
+
+
+def _read_all(path: Path, stream: TextIO) -> str:
+    try:
+        return stream.read()
+    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        raise _unreadable(path, error) from error
+
+
+def _documents_on_lines(path: Path) -> Iterator[str]:
+    is_json = ".jsonl" in path.suffixes
+    for number, line in enumerate(_lines(path), start=1):
+        if line.strip():
+            yield _text_field(path, number, line) if is_json else line
+
+
+def _text_field(path: Path, number: int, line: str) -> str:
+    try:
+        record: Any = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise LingprobError(f"{path}, line {number}: not JSON ({error}). Mend the line.") from error
+    text = record.get("text") if isinstance(record, dict) else None
+    if not isinstance(text, str):
+        raise LingprobError(
+            f'{path}, line {number}: no string field "text". Each line must be {{"text": "..."}}.'
+        )
+    return text
+
+
+def _lines(path: Path) -> Iterator[str]:
+    """Stream the lines of a file, without their newlines."""
+    with _open(path) as stream:
+        try:
+            for line in stream:
+                yield line.removesuffix("\n")
+        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+            raise _unreadable(path, error) from error
+
+
+def _open(path: Path) -> TextIO:
+    opened = (
+        gzip.open(path, "rt", encoding="utf-8-sig")
+        if path.suffix == ".gz"
+        else open(path, encoding="utf-8-sig")
+    )
+    return cast(TextIO, opened)
+
+
+def _unreadable(path: Path, error: Exception) -> LingprobError:
+    return LingprobError(
+        f"{path}: cannot be read as UTF-8 text ({error}). Convert it to UTF-8, or, if it is "
+        "gzipped, check that it is whole."
+    )
+
+
+PARSERS: dict[str, Callable[[Path], Iterator[str]]] = {
+    "gutenberg": _gutenberg,
+    "nltk_zip": _nltk_zip,
+    "wikitext": _wikitext,
+    "text": _text,
+    "lines": _documents_on_lines,
+}

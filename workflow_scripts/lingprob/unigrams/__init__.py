@@ -1,0 +1,1 @@
+"""Unigram log-probabilities: corpus counts, published tables and the unigrahams estimator."""

@@ -1,0 +1,114 @@
+"""Token counts of a corpus, document by document or over pre-tokenised rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+import numpy as np
+
+from lingprob.errors import LingprobError
+from lingprob.progress import Progress
+
+Item = TypeVar("Item", str, np.ndarray)
+
+CHARACTERS_PER_BATCH = 2**20
+TOKENS_PER_BATCH = 2**20
+
+
+def count_tokens(
+    documents: Iterable[str],
+    tokenizer: Any,
+    vocabulary_size: int,
+    *,
+    shard: int = 0,
+    n_shards: int = 1,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Count a corpus's tokens (morcela, §3.2); special tokens are neither added nor recognised.
+
+    Args:
+        documents: texts, each tokenised by itself; about a megabyte of them is held at a time.
+        tokenizer: a fast tokenizer of transformers.
+        vocabulary_size: the number V of the model's logits.
+        shard: count the documents whose index leaves this remainder modulo `n_shards`; the
+            shards' counts add up to the whole corpus's.
+        n_shards: number of shards.
+        progress: advanced by the number of tokens.
+
+    Returns:
+        Counts, int64 of shape (V,).
+
+    Raises LingprobError if the shard does not exist or a token id is V or more.
+    """
+    return _count(
+        _tokenized(_shard_of(documents, shard, n_shards), tokenizer), vocabulary_size, progress
+    )
+
+
+def count_token_rows(
+    rows: Iterable[np.ndarray],
+    vocabulary_size: int,
+    *,
+    shard: int = 0,
+    n_shards: int = 1,
+    progress: Progress | None = None,
+) -> np.ndarray:
+    """Count the tokens of pre-tokenised rows, integer arrays; else as `count_tokens`."""
+    return _count(_joined(_shard_of(rows, shard, n_shards)), vocabulary_size, progress)
+
+
+def _shard_of(items: Iterable[Item], shard: int, n_shards: int) -> Iterator[Item]:
+    if not 0 <= shard < n_shards:
+        raise LingprobError(f"shard {shard} of {n_shards}: shards are numbered from 0.")
+    return islice(items, shard, None, n_shards)
+
+
+def _count(
+    batches: Iterable[np.ndarray], vocabulary_size: int, progress: Progress | None
+) -> np.ndarray:
+    counts = np.zeros(vocabulary_size, dtype=np.int64)
+    for ids in batches:
+        if len(ids) and not 0 <= ids.min() <= ids.max() < vocabulary_size:
+            raise LingprobError(
+                f"token ids from {ids.min()} to {ids.max()} in the corpus, but the model's "
+                f"vocabulary has {vocabulary_size} entries: the corpus was tokenised for another "
+                "model, or read with the wrong dtype."
+            )
+        counts += np.bincount(ids, minlength=vocabulary_size)
+        if progress is not None:
+            progress.advance(len(ids))
+    return counts
+
+
+def _tokenized(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
+    for texts in _batches(documents, CHARACTERS_PER_BATCH):
+        encoded = tokenizer(
+            texts,
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )
+        yield np.concatenate([np.asarray(ids, dtype=np.int64) for ids in encoded["input_ids"]])
+
+
+def _joined(rows: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
+    for batch in _batches(rows, TOKENS_PER_BATCH):
+        yield np.concatenate([np.asarray(row, dtype=np.int64) for row in batch])
+
+
+def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Group items until their lengths reach `size`."""
+    batch: list[Item] = []
+    length = 0
+    for item in items:
+        batch.append(item)
+        length += len(item)
+        if length >= size:
+            yield batch
+            batch, length = [], 0
+    if batch:
+        yield batch

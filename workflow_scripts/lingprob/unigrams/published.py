@@ -1,0 +1,156 @@
+"""Published unigram tables of the Pile: log-probabilities by token string, and counts by id.
+
+How the log-probabilities of Tjuatja et al. (2025) were keyed, found by comparison with the counts
+of 16,000 training batches: by the decoded token with the clean-up of English spacing that
+transformers 4 applied (' .' became '.'), so that tokens which decode alike share one value. The
+30,770 keys in the vocabulary's byte-level spelling ('Ġthe') hold no frequencies: their
+probability falls linearly with the logarithm of the decoded key's (ln p = -14.02 for 'Ġthe', but
+-3.62 for ' the'). They are what makes the file sum to 1.050 instead of .999; no token is mapped
+to them unless it decodes to such a string.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.unigrams.estimate import sums_table
+
+CLEANED_SPACING = {
+    " .": ".", " ?": "?", " !": "!", " ,": ",", " ' ": "'",
+    " n't": "n't", " 'm": "'m", " 's": "'s", " 've": "'ve", " 're": "'re",
+}  # fmt: skip
+
+
+def published_logprobs(
+    path: str | Path,
+    tokenizer: Any,
+    vocabulary_size: int,
+    *,
+    normalise: bool = False,
+    floor: float | None = None,
+) -> tuple[pd.DataFrame, dict[str, float]]:
+    """Map published log-probabilities to a tokenizer's ids by token string (morcela, §3.2).
+
+    A token takes the value of its decoded string, or else of that string with English spacing
+    cleaned up, or else the floor.
+
+    Args:
+        path: a JSON object from token strings to natural-log probabilities.
+        tokenizer: a tokenizer of transformers; the published values fit GPT-NeoX's best.
+        vocabulary_size: the number V of the model's logits; ids without a token get the floor.
+        normalise: make the table sum to one. A string's probability is divided evenly among
+            the ids that decode to it, cleaned-up strings give way to the floor, and a constant
+            is subtracted; as it is the same for nearly every token, no correlation of a linking
+            function that divides by length changes.
+        floor: value in nats of a token that the file lacks; by default the lowest published
+            one, that of a token seen hardly ever, since the file is smoothed.
+
+    Returns:
+        The `unigrams` table with V rows (`count` and `std_error` null), and for its metadata
+        the coverage and the effect of normalising.
+
+    Raises LingprobError if the file is no such JSON object.
+    """
+    published = _read_published(Path(path))
+    floor = min(published.values()) if floor is None else floor
+    n_tokens = min(len(tokenizer), vocabulary_size)
+    decoded = [
+        tokenizer.decode([token_id], clean_up_tokenization_spaces=False)
+        for token_id in range(n_tokens)
+    ]
+    keys = [text if text in published else _cleaned_up(text) for text in decoded]
+    tokens_alike = Counter(text for text in decoded if text in published)
+
+    as_published = np.full(vocabulary_size, floor)
+    as_published[:n_tokens] = [published.get(key, floor) for key in keys]
+    shared_out = np.full(vocabulary_size, floor)
+    shared_out[:n_tokens] = [
+        published[text] - np.log(tokens_alike[text]) if text in tokens_alike else floor
+        for text in decoded
+    ]
+    log_total = float(np.log(np.exp(shared_out).sum()))
+    logprobs = shared_out - log_total if normalise else as_published
+
+    covered = {key for key in keys if key in published}
+    metadata = {
+        "published_sum": _sum_of_probabilities(published.values()),
+        "covered_sum": _sum_of_probabilities(published[key] for key in covered),
+        "covered_tokens": sum(key in published for key in keys) / vocabulary_size,
+        "covered_tokens_exactly": sum(tokens_alike.values()) / vocabulary_size,
+        "floor": floor,
+        "sum": _sum_of_probabilities(logprobs),
+        "normalising_constant": log_total,
+    }
+    table = pd.DataFrame(
+        {
+            "token_id": np.arange(vocabulary_size, dtype=np.int32),
+            "count": np.nan,
+            "std_error": np.nan,
+            "logprob": logprobs,
+        }
+    )
+    return table, metadata
+
+
+def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
+    """Read published token counts by id, such as those of 16,000 batches of the Pile.
+
+    Args:
+        path: a .npy file of non-negative integers, shape (1, n) or (n,) with n at most V.
+        vocabulary_size: the number V of the model's logits; ids from n on count as never seen.
+
+    Returns:
+        The `unigram_sums` table with V rows; its sum is the number of tokens.
+
+    Raises LingprobError if the file holds something else.
+    """
+    try:
+        counts = np.load(path)
+    except (OSError, ValueError) as error:
+        raise LingprobError(f"{path}: not a NumPy file of token counts ({error}).") from error
+    if counts.dtype.kind not in "ui" or counts.size != counts.shape[-1] or counts.min() < 0:
+        raise LingprobError(
+            f"{path}: {counts.dtype} of shape {counts.shape}; token counts are non-negative "
+            "integers of shape (1, n) or (n,)."
+        )
+    if counts.size > vocabulary_size:
+        raise LingprobError(
+            f"{path}: counts of {counts.size} tokens, but the model's vocabulary has "
+            f"{vocabulary_size}: they belong to another tokenizer. Choose another source of "
+            "unigrams for this model."
+        )
+    padded = np.zeros(vocabulary_size, dtype=np.int64)
+    padded[: counts.size] = counts.ravel()
+    return sums_table(padded)
+
+
+def _read_published(path: Path) -> dict[str, float]:
+    try:
+        published = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise LingprobError(f"{path}: cannot be read as JSON ({error}).") from error
+    if not isinstance(published, dict) or not published:
+        raise LingprobError(f"{path}: not a JSON object from token strings to log-probabilities.")
+    for key, value in published.items():
+        if not isinstance(value, float | int) or not -np.inf < value <= 0:
+            raise LingprobError(
+                f"{path}: token {key!r} has {value!r}, which is not a natural-log probability."
+            )
+    return published
+
+
+def _cleaned_up(text: str) -> str:
+    for spaced, cleaned in CLEANED_SPACING.items():
+        text = text.replace(spaced, cleaned)
+    return text
+
+
+def _sum_of_probabilities(logprobs: Any) -> float:
+    return float(np.exp(np.fromiter(logprobs, dtype=np.float64)).sum())
