@@ -55,7 +55,9 @@ CONFIGS: dict[str, PreTrainedConfig] = {
     ),
     "llama": LlamaConfig(**_GATED, tie_word_embeddings=True),
     "phi": PhiConfig(**_GATED),  # its output embedding has a bias
-    "gemma2": Gemma2Config(**_GATED, head_dim=8, final_logit_softcapping=5.0, pad_token_id=2),
+    "gemma2": Gemma2Config(
+        **_GATED, head_dim=8, final_logit_softcapping=5.0, sliding_window=16, pad_token_id=2
+    ),
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """Count a corpus's tokens in one shard of its documents."""
 
-from lingprob.catalog import dataset_paths
 from lingprob.corpora import iter_documents
-from lingprob.models.prepare import load_tokenizer
+from lingprob.files import dataset_paths
+from lingprob.models.prepared import load_tokenizer
 from lingprob.progress import Progress
 from lingprob.tables import write_table
 from lingprob.unigrams.counts import count_tokens

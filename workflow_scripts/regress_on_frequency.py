@@ -1,8 +1,10 @@
 """Regress tokens' log-probability on their unigram log-probability over a corpus."""
 
-from lingprob.catalog import dataset_paths
+import pandas as pd
+
 from lingprob.corpora import iter_documents
-from lingprob.models.prepare import load_prepared
+from lingprob.files import dataset_paths
+from lingprob.models.prepared import load_prepared
 from lingprob.progress import Progress
 from lingprob.scoring.frequency_slope import frequency_slope
 from lingprob.tables import read_table, write_table
@@ -29,8 +31,7 @@ with job(snakemake):
             progress=progress,
         )
     keys = {"model": model, "corpus": params.corpus}
-    more = {"unigrams": params.unigrams, "scale": params.scale}
-    write_table(
-        slope.assign(**keys, **more), "frequency_slopes", snakemake.output.slopes, provenance
-    )
+    row = {**keys, "unigrams": params.unigrams, **slope, "scale": params.scale}
+    slopes = pd.DataFrame([row])
+    write_table(slopes, "frequency_slopes", snakemake.output.slopes, provenance)
     write_table(bins.assign(**keys), "frequency_bins", snakemake.output.bins, provenance)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.models.prepare import load_prepared
+from lingprob.models.prepared import load_prepared
 from lingprob.progress import Progress
 from lingprob.tables import write_table
 from lingprob.unigrams.estimate import sums_table

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.models.prepare import load_prepared
+from lingprob.models.prepared import load_prepared
 from lingprob.scoring.shards import delete_shards, score_stimuli
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job

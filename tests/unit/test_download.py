@@ -12,11 +12,11 @@ import time
 from pathlib import Path
 
 import pytest
-from tests.loopback import Fault, FileServer
 
 from lingprob import download
 from lingprob.download import RemoteFile, fetch_file, fetch_files
 from lingprob.errors import LingprobError
+from loopback import Fault, FileServer
 
 CONTENT = random.Random(1).randbytes(500_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

@@ -9,7 +9,6 @@ from pathlib import Path
 import huggingface_hub
 import pytest
 import torch
-from tests.loopback import Fault, FileServer, HubServer, Repository
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
@@ -22,6 +21,7 @@ from transformers import (
 from lingprob import download
 from lingprob.errors import LingprobError
 from lingprob.models.hub import choose_files, fetch_snapshot
+from loopback import Fault, FileServer, HubServer, Repository
 
 NAME = "lab/tiny"
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

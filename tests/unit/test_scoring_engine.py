@@ -9,7 +9,7 @@ from transformers import AutoModelForCausalLM
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
-from lingprob.scoring import engine
+from lingprob.scoring import forward
 from lingprob.scoring.engine import Scorer, score_sequences
 from models_for_tests import CONFIGS, CONTEXT_WINDOW, SENTENCES, save_tiny_model
 
@@ -51,10 +51,40 @@ def test_the_head_alone_is_used_exactly_where_it_makes_the_logits(family, dtype,
     with caplog.at_level(logging.INFO):
         scorer.score([np.arange(3, 12)], 0)
     if name == "gemma2":  # soft-capped logits
-        assert scorer.forward == scorer._from_logits
+        assert scorer.forward.head is None
         assert "whole model is run" in caplog.text
     else:
-        assert scorer.forward == scorer._from_states
+        assert scorer.forward.head is not None
+    assert "context token is run" not in caplog.text
+
+
+def test_the_context_token_is_run_once_and_leaves_the_weights_alone(family):
+    _, directory = family
+    language_model = load_language_model(directory)
+    before = {name: weight.clone() for name, weight in language_model.model.named_parameters()}
+    scorer = Scorer(language_model)
+    scorer.score([np.arange(3, 12)], 0)
+    fed = []
+    handle = language_model.model.get_input_embeddings().register_forward_pre_hook(
+        lambda _module, inputs: fed.append(inputs[0].tolist())
+    )
+    try:
+        (scored,) = scorer.score([np.arange(20, 29)], 0)
+    finally:
+        handle.remove()
+    assert fed == [[list(range(20, 28))]]
+    expected = slow_logprobs(directory, np.arange(20, 29), 0)
+    np.testing.assert_allclose(scored, expected, atol=1e-5)
+    for name, weight in language_model.model.named_parameters():
+        assert weight.dtype == torch.float32
+        assert torch.equal(weight, before[name])
+
+
+def test_a_family_with_a_sliding_window_of_its_own(tmp_path):
+    directory = save_tiny_model("gemma2", tmp_path)  # every other layer sees 16 tokens
+    ids = np.random.default_rng(2).integers(3, 300, size=CONTEXT_WINDOW - 1)
+    (scored,) = score_sequences(load_language_model(directory), [ids], 0)
+    np.testing.assert_allclose(scored, slow_logprobs(directory, ids, 0), atol=1e-5)
 
 
 def test_a_long_sequence_is_scored_in_windows(llama):
@@ -91,15 +121,16 @@ def test_few_logits_are_held_at_a_time(llama, monkeypatch):
     sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES)]
     expected = score_sequences(llama, sequences, 0)
     rows = []
-    plain = engine._logprobs_at
-    monkeypatch.setattr(engine, "LOGITS_PER_CHUNK", {"cpu": 3 * llama.vocabulary_size})
+    plain = forward._logprobs_at
+    monkeypatch.setattr(forward, "LOGITS_PER_CHUNK", {"cpu": 3 * llama.vocabulary_size})
     monkeypatch.setattr(
-        engine, "_logprobs_at", lambda logits, at: rows.append(len(logits)) or plain(logits, at)
+        forward, "_logprobs_at", lambda logits, at: rows.append(len(logits)) or plain(logits, at)
     )
     scored = score_sequences(llama, sequences, 0, tokens_per_batch=400)
     np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
-    # The probes at the start run the plain model; after them come chunks of three positions.
-    assert set(rows[-20:]) <= {1, 2, 3}
+    # Some 16-token probes run the plain model first; then come chunks of three positions.
+    assert len(rows) > 40
+    assert set(rows[-40:]) <= {1, 2, 3}
 
 
 def out_of_memory_above(tokens, error):
@@ -139,7 +170,7 @@ def test_a_sequence_that_does_not_fit_alone_is_an_error(llama):
     handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
     try:
         with pytest.raises(LingprobError, match=r"out of memory.*50 tokens.*scoring\.window"):
-            score_sequences(llama, [np.arange(3, 53)], 0)
+            score_sequences(llama, [np.arange(3, 54)], 0)
     finally:
         handle.remove()
 
@@ -165,7 +196,7 @@ def test_damaged_weights_are_an_error_and_not_unscored_tokens(tmp_path):
     language_model = load_language_model(save_tiny_model("llama", tmp_path))
     scorer = Scorer(language_model)
     scorer.score([np.arange(3, 9)], 0)
-    scorer.head_weight[7] = torch.nan
+    scorer.forward.head[0][7] = torch.nan
     with pytest.raises(LingprobError, match="not finite"):
         scorer.score([np.arange(3, 9)], 0)
 

@@ -6,9 +6,9 @@ import gzip
 import json
 import re
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import Any, TextIO, TypeVar, cast
 
 import numpy as np
 import pandas as pd
@@ -16,12 +16,12 @@ import pandas as pd
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.stimuli import minimal_pairs
 
+Item = TypeVar("Item")
+
 GUTENBERG_START = re.compile(
     r"^\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT).*?\*\*\*[^\n]*$", re.M | re.S
 )
-GUTENBERG_END = re.compile(
-    r"^(?:\*\*\*\s*)?END OF (?:THE |THIS )?PROJECT GUTENBERG\b", re.M | re.I
-)
+GUTENBERG_END = re.compile(r"^(?:\*\*\*\s*)?END OF (?:THE |THIS )?PROJECT GUTENBERG\b", re.M | re.I)
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 
@@ -45,9 +45,7 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     if parser == "demo_sentences":
         return iter(pd.read_csv(minimal_pairs.FILE)["good"])
     if parser not in PARSERS:
-        raise unknown_name(
-            "parser", parser, [*PARSERS, "demo_sentences"], "(datasets.NAME.parser)"
-        )
+        raise unknown_name("parser", parser, [*PARSERS, "demo_sentences"], "(datasets.NAME.parser)")
     if not files:
         raise LingprobError(f"parser {parser!r}: the corpus has no files. Name one in `path`.")
     for path in files:
@@ -81,6 +79,24 @@ def iter_token_rows(
     if row_length is None or row_length < 1:
         raise LingprobError(f"{path}: holds one long row of tokens; set row_length (1 or more).")
     return (tokens[start : start + row_length] for start in range(0, len(tokens), row_length))
+
+
+def batches(
+    items: Iterable[Item],
+    size: int,
+    length: Callable[[Item], int] = len,  # type: ignore[assignment]
+) -> Iterator[list[Item]]:
+    """Group items, in order, into lists whose lengths just reach `size`; the last may not."""
+    batch: list[Item] = []
+    total = 0
+    for item in items:
+        batch.append(item)
+        total += length(item)
+        if total >= size:
+            yield batch
+            batch, total = [], 0
+    if batch:
+        yield batch
 
 
 def _map_tokens(path: Path, dtype: str) -> np.ndarray:
@@ -211,12 +227,8 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _open(path: Path) -> TextIO:
-    opened = (
-        gzip.open(path, "rt", encoding="utf-8-sig")
-        if path.suffix == ".gz"
-        else open(path, encoding="utf-8-sig")
-    )
-    return cast(TextIO, opened)
+    opener = gzip.open if path.suffix == ".gz" else open
+    return cast(TextIO, opener(path, "rt", encoding="utf-8-sig"))
 
 
 def _unreadable(path: Path, error: Exception) -> LingprobError:

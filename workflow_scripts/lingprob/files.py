@@ -1,13 +1,15 @@
-"""Files that are either whole or absent: atomic writes and digests."""
+"""Files: where they lie, and writing them so that they are either whole or absent."""
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from lingprob.errors import LingprobError
 
@@ -19,29 +21,40 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     Raises LingprobError if the disk is full.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix)
-    os.close(handle)
-    temporary = Path(name)
+    temporary = None
     try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        handle, name = tempfile.mkstemp(
+            dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
+        )
+        os.close(handle)
+        temporary = Path(name)
         yield temporary
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
     except OSError as error:
-        if error.errno == 28:
+        if error.errno == errno.ENOSPC:
             raise LingprobError(
                 f"{path}: no space left on the disk. Free some, or run with "
                 "--directory on a larger one; nothing half-written was left behind."
             ) from error
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
 
 
 def sha256_of(path: str | Path) -> str:
     """Return the hexadecimal sha256 of a file's content."""
     with open(path, "rb") as stream:
         return hashlib.file_digest(stream, "sha256").hexdigest()
+
+
+def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
+    """Return where a data set's files lie: downloaded ones in resources/, or the user's own."""
+    if "path" in entry:
+        return [Path(entry["path"])]
+    return [Path("resources/datasets", name, file["name"]) for file in entry.get("files", [])]
 
 
 def write_text(text: str, path: str | Path) -> None:

@@ -15,6 +15,8 @@ from typing import Any
 from lingprob.errors import LingprobError
 
 SCRIPTS = Path(__file__).resolve().parent.parent
+# Modules that carry numbers without changing them: an edit there repeats no work.
+CARRIERS = {"errors.py", "files.py", "progress.py", "report.py", "tables.py", "workflow.py"}
 logger = logging.getLogger("lingprob")
 
 
@@ -45,14 +47,14 @@ def code_digest(rule: str) -> str:
     """Return a digest of every package module that a rule's script imports, at any depth.
 
     Passed as a rule's `code` parameter: Snakemake sees a script's own edits, not its imports'.
+    Modules that cannot change a result (CARRIERS) do not count.
     """
-    pending, seen = [SCRIPTS / f"{rule}.py"], set()
+    pending, seen = imported_modules(SCRIPTS / f"{rule}.py"), set()
     while pending:
         path = pending.pop()
-        if path in seen:
-            continue
-        seen.add(path)
-        pending += imported_modules(path)
+        if path not in seen and not (path.parent.name == "lingprob" and path.name in CARRIERS):
+            seen.add(path)
+            pending += imported_modules(path)
     digest = hashlib.sha256()
     for path in sorted(seen):
         digest.update(path.read_bytes())

@@ -118,19 +118,13 @@ class Catalog:
         )
 
 
-def dataset_paths(name: str, entry: Entry) -> list[Path]:
-    """Return where a data set's files lie: downloaded ones in resources/, or the user's own."""
-    if "path" in entry:
-        return [Path(entry["path"])]
-    return [Path("resources/datasets", name, file["name"]) for file in entry.get("files", [])]
-
-
 OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
 
 
 def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry:
     """Lay a model's entry over its family's defaults and over those of an unknown family."""
     fallback: Entry = {
+        "family_title": entry["family"],
         "parameters": 1_000_000_000,
         "tokenizer": name,
         "context_window": None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -37,7 +38,8 @@ MARKERS = {
     "morcela": "o",
 }
 FAMILIES = {"pythia": style.BLUE, "opt": style.RED, "smollm2": style.GREEN, "gpt2": style.PURPLE}
-R_LABEL = "Pearson r with human ratings"
+R_LABEL = "Pearson r with ratings"
+PARAMETER_LABELS = {"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}
 Models = dict[str, Any]
 
 
@@ -89,17 +91,18 @@ def correlation_by_model(
         width_ratios=widths,
         figsize=(min(style.PAGE_INCHES, 1.6 + 0.32 * sum(widths)), 2.9),
     )
-    for ax, (family, names) in zip(axes[0], panels.items(), strict=True):
+    for ax, names in zip(axes[0], panels.values(), strict=True):
         for linking_function in linking_functions:
             _plot_family(ax, fits, theirs, names, linking_function)
         ax.set_xticks(range(len(names)), [short_title(name, models) for name in names])
         ax.tick_params(axis="x", rotation=45)
         ax.set_xlim(-0.6, len(names) - 0.4)
-        ax.set_title(family_title(family, names, models))
+        ax.set_title(str(models[names[0]]["family_title"]))
         _draw_ceiling(ax, agreement)
     axes[0][0].set_ylabel(R_LABEL)
     handles = _legend_handles(linking_functions, not theirs.empty, not agreement.empty)
-    figure.legend(handles=handles, loc="outside upper center", ncols=4, fontsize=7)
+    columns = len(handles) if len(handles) <= 5 else -(-len(handles) // 2)
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=7)
     style.label_provenance(figure, fits["rating_source"], fits["scale"])
     return figure
 
@@ -107,48 +110,47 @@ def correlation_by_model(
 def parameters_by_correlation(
     fits: pd.DataFrame, published: pd.DataFrame, models: Models, linking_functions: list[str]
 ) -> Figure:
-    """Figures 4 and 6: optimal gamma and beta against r, a panel a linking function and parameter.
+    """Figures 4 and 6: optimal gamma (top) and beta (bottom) against r, a panel a function.
 
-    Ours with 95% bootstrap intervals; published points (MORCELA's alone) are hollow and numbered
-    by model size within a family.
+    Ours with 95% bootstrap intervals; published points (MORCELA's alone) are hollow, joined in
+    order of model size, the smallest and the largest named. Dotted: SLOR's fixed value.
     """
     fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
-    panels = [
-        (linking_function, parameter)
+    free = {
+        parameter: [name for name in linking_functions if fixed.get(name) != parameter]
         for parameter in ("gamma", "beta")
-        for linking_function in linking_functions
-        if fixed.get(linking_function) != parameter
-    ]
+    }
+    columns = len(free["gamma"])
     figure, axes = plt.subplots(
-        1,
-        len(panels),
+        2,
+        columns,
         squeeze=False,
         sharex=True,
-        figsize=(min(style.PAGE_INCHES, 2.4 + 1.7 * len(panels)), 2.6),
+        sharey="row",
+        figsize=(style.COLUMN_INCHES + 1.8 * (columns - 1), 4.4),
     )
-    for ax, (linking_function, parameter) in zip(axes[0], panels, strict=True):
-        ours = fits[fits["linking_function"] == linking_function]
-        theirs = published[published["linking_function"] == linking_function]
-        for _, fit in ours.iterrows():
-            colour = _family_colour(fit["model"], models)
-            _with_interval(ax, fit, "r_cv", parameter, colour)
-            ax.annotate(
-                short_title(fit["model"], models),
-                (fit["r_cv"], fit[parameter]),
-                xytext=(4, 4),
-                textcoords="offset points",
-                fontsize=6,
+    for row, (parameter, names) in enumerate(free.items()):
+        for ax, linking_function in zip(axes[row], names, strict=True):
+            ours = fits[fits["linking_function"] == linking_function]
+            _plot_parameter(ax, ours, "r_cv", parameter, models)
+            theirs = published[published["linking_function"] == linking_function]
+            if parameter in theirs:
+                _plot_published(ax, theirs, "r_cv", parameter, models)
+            ax.axhline(
+                {"gamma": 0, "beta": 1}[parameter], color=style.GREY, linewidth=0.8, linestyle=":"
             )
-        if "beta" in theirs:
-            _numbered_points(ax, theirs.dropna(subset=[parameter]), "r_cv", parameter, models)
-        default = {"gamma": 0.0, "beta": 1.0}[parameter]
-        ax.axhline(default, color=style.GREY, linewidth=0.8, linestyle=":")
-        ax.set_title(NAMES[linking_function])
-        ax.set_ylabel({"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}[parameter])
+            ax.set_title(NAMES[linking_function])
+            ax.margins(0.15)
+        axes[row, 0].set_ylabel(PARAMETER_LABELS[parameter])
+    for ax in axes[-1]:
         ax.set_xlabel(R_LABEL)
-    families = [*ours["model"].map(lambda name: models[name]["family"])]
-    families += [*theirs["model"].map(lambda name: models[name]["family"])]
-    _family_legend(figure, dict.fromkeys(families), not published.empty)
+    shown = [*fits["model"], *published["model"]]
+    figure.legend(
+        handles=_family_handles(shown, models, not published.empty),
+        loc="outside upper center",
+        ncols=4,
+        fontsize=7,
+    )
     style.label_provenance(figure, fits["rating_source"], fits["scale"])
     return figure
 
@@ -165,17 +167,18 @@ def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
         sharex=True,
         squeeze=False,
         height_ratios=[row + 1 for row in rows],
-        figsize=(style.PAGE_INCHES, 1.3 + 0.19 * (sum(rows) + len(rows))),
+        figsize=(style.PAGE_INCHES, 1.3 + 0.3 * (sum(rows) + len(rows))),
     )
     for ax, name in zip(axes[:, 0], shown, strict=True):
         fits = all_fits[all_fits["model"] == name]
         groups = list(fits.groupby(["dataset", "bos", "unigrams"], sort=False))
         for row, (_, group) in enumerate(groups):
-            for _, fit in group.iterrows():
+            places = row + np.linspace(-0.25, 0.25, len(group))
+            for place, (_, fit) in zip(places, group.iterrows(), strict=True):
                 function = fit["linking_function"]
                 ax.errorbar(
                     fit["r_cv"],
-                    row,
+                    place,
                     xerr=_whiskers(fit["r_cv"], fit["r_low"], fit["r_high"]),
                     color=COLOURS[function],
                     marker=MARKERS[function],
@@ -272,16 +275,9 @@ def family_panels(
 
 
 def short_title(name: str, models: Models) -> str:
-    """Return a model's title without what its family's name repeats (Pythia 70M: 70M)."""
-    title = str(models[name]["title"])
-    return title.split()[-1] if models[name]["family"] in ("pythia", "opt") else title
-
-
-def family_title(family: str, names: list[str], models: Models) -> str:
-    """Return what heads a family's panel."""
-    if family in ("pythia", "opt"):
-        return {"pythia": "Pythia", "opt": "OPT"}[family]
-    return family
+    """Return a model's title less its family's name (Pythia 70M: 70M), in lines of 14 letters."""
+    title, family = str(models[name]["title"]), str(models[name]["family_title"])
+    return textwrap.fill(title.removeprefix(family).strip() or title, 14)
 
 
 def _plot_family(
@@ -337,19 +333,41 @@ def _with_interval(ax: Axes, fit: pd.Series, x: str, y: str, colour: str) -> Non
     )
 
 
-def _numbered_points(ax: Axes, rows: pd.DataFrame, x: str, y: str, models: Models) -> None:
+def _plot_parameter(ax: Axes, fits: pd.DataFrame, x: str, y: str, models: Models) -> None:
+    """Plot our fits with intervals both ways, each named."""
+    for _, fit in fits.iterrows():
+        _with_interval(ax, fit, x, y, _family_colour(fit["model"], models))
+        ax.annotate(
+            models[fit["model"]]["title"],
+            (fit[x], fit[y]),
+            xytext=(-4, -9),
+            textcoords="offset points",
+            ha="right",
+            fontsize=6,
+        )
+
+
+def _plot_published(ax: Axes, rows: pd.DataFrame, x: str, y: str, models: Models) -> None:
+    """Plot published values as hollow points, joined by model size within a family."""
     for family, group in rows.groupby(rows["model"].map(lambda name: models[name]["family"])):
         colour = FAMILIES.get(str(family), style.BLACK)
-        group = group.assign(size=group["model"].map(lambda name: models[name]["parameters"]))
-        group = group.sort_values("size")
+        size = group["model"].map(lambda name: models[name]["parameters"])
+        group = group.loc[size.sort_values().index]
         ax.plot(
-            group[x], group[y], color=colour, marker="o", markerfacecolor="white", linestyle="none"
+            group[x],
+            group[y],
+            color=colour,
+            marker="o",
+            markerfacecolor="white",
+            linestyle=":",
+            linewidth=0.8,
         )
-        for number, (_, row) in enumerate(group.iterrows(), start=1):
+        for end in (0, -1):
+            row = group.iloc[end]
             ax.annotate(
-                str(number),
+                short_title(row["model"], models),
                 (row[x], row[y]),
-                xytext=(3, 3),
+                xytext=(4, 4),
                 textcoords="offset points",
                 fontsize=6,
                 color=colour,
@@ -359,7 +377,7 @@ def _numbered_points(ax: Axes, rows: pd.DataFrame, x: str, y: str, models: Model
 def _draw_ceiling(ax: Axes, agreement: pd.DataFrame) -> None:
     halves = agreement[agreement["definition"] == "equal_halves"]
     for _, half in halves.iterrows():
-        ax.axhline(half["r"], color=style.BLUE, linestyle="--", linewidth=0.8)
+        ax.axhline(half["r"], color=style.BLACK, linestyle="--", linewidth=0.8)
 
 
 def _family_colour(model: str, models: Models) -> str:
@@ -385,12 +403,17 @@ def _legend_handles(linking_functions: list[str], published: bool, ceiling: bool
         )
     if ceiling:
         handles.append(
-            plt.Line2D([], [], color=style.BLUE, linestyle="--", label="between rater groups")
+            plt.Line2D(
+                [], [], color=style.BLACK, linestyle="--", label="between halves of the raters"
+            )
         )
     return handles
 
 
-def _family_legend(figure: Figure, families: dict[str, None], published: bool) -> None:
+def _family_handles(names: list[str], models: Models, published: bool) -> list[Any]:
+    families = dict.fromkeys(
+        (models[name]["family"], models[name]["family_title"]) for name in names
+    )
     handles = [
         plt.Line2D(
             [],
@@ -398,9 +421,9 @@ def _family_legend(figure: Figure, families: dict[str, None], published: bool) -
             color=FAMILIES.get(family, style.BLACK),
             marker="o",
             linestyle="none",
-            label=family,
+            label=title,
         )
-        for family in families
+        for family, title in families
     ]
     if published:
         handles.append(
@@ -414,4 +437,4 @@ def _family_legend(figure: Figure, families: dict[str, None], published: bool) -
                 label="published",
             )
         )
-    figure.legend(handles=handles, loc="outside upper center", ncols=6, fontsize=7)
+    return handles

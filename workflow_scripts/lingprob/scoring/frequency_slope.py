@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from lingprob.corpora import batches
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
 from lingprob.scoring.engine import Scorer
+from lingprob.scoring.windows import sliding_windows
 
-CHARACTERS_PER_CHUNK = 2**18
+CHARACTERS_PER_BATCH = 2**20
+WINDOWS_PER_PIECE = 4
+BATCHES_PER_CHUNK = 8
+
+
+class Piece(NamedTuple):
+    """Consecutive tokens of a document, of which those from `keep_from` on are regressed."""
+
+    ids: np.ndarray
+    keep_from: int
 
 
 class Moments:
@@ -106,11 +118,18 @@ def frequency_slope(
     window = min(window, lm.context_window)
     stride = stride if stride < window else max(window // 2, 1)
     scorer, context_id = Scorer(lm), lm.context_id(context)
+    pieces = (
+        piece
+        for ids in _token_sequences(lm, documents, max_tokens)
+        for piece in _pieces(ids, context_id, window, stride)
+    )
     moments = Moments(bins)
-    for sequences in _chunks(lm, documents, max_tokens):
-        logprobs = scorer.score(sequences, context_id, window=window, stride=stride)
-        ids = np.concatenate([sequence[1:] for sequence in sequences])
-        values = np.concatenate([logprob[1:] for logprob in logprobs]).astype(np.float64)
+    chunk_size = BATCHES_PER_CHUNK * scorer.tokens_per_batch
+    for chunk in batches(pieces, chunk_size, lambda piece: len(piece.ids)):
+        logprobs = scorer.score([piece.ids for piece in chunk], None, window=window, stride=stride)
+        ids = np.concatenate([ids[keep_from:] for ids, keep_from in chunk])
+        kept = [values[piece.keep_from :] for values, piece in zip(logprobs, chunk, strict=True)]
+        values = np.concatenate(kept).astype(np.float64)
         moments.add(bin_of_token[ids], unigram_logprob[ids], values)
         if progress is not None:
             progress.advance(len(ids))
@@ -128,34 +147,33 @@ def _checked(lm: LanguageModel, unigram_logprob: np.ndarray) -> np.ndarray:
     return unigram_logprob
 
 
-def _chunks(
+def _token_sequences(
     lm: LanguageModel, documents: Iterable[str], max_tokens: int | None
-) -> Iterator[list[np.ndarray]]:
-    """Tokenise some documents at a time, each to two tokens or more, up to `max_tokens` after
-    the first of each."""
+) -> Iterator[np.ndarray]:
+    """Tokenise documents until `max_tokens` tokens follow the first ones; skip shorter ones."""
     left = np.inf if max_tokens is None else max_tokens
-    for texts in _texts(documents):
-        sequences = []
+    for texts in batches(documents, CHARACTERS_PER_BATCH):
         for tokens in lm.tokenize(texts):
             ids = tokens.ids[: int(min(left + 1, len(tokens.ids)))]
             if len(ids) > 1:
-                sequences.append(ids)
+                yield ids
                 left -= len(ids) - 1
-        if sequences:
-            yield sequences
-        if left == 0:
-            return
+            if left <= 0:
+                return
 
 
-def _texts(documents: Iterable[str]) -> Iterator[list[str]]:
-    texts: list[str] = []
-    for document in documents:
-        texts.append(document)
-        if sum(map(len, texts)) >= CHARACTERS_PER_CHUNK:
-            yield texts
-            texts = []
-    if texts:
-        yield texts
+def _pieces(ids: np.ndarray, context_id: int | None, window: int, stride: int) -> Iterator[Piece]:
+    """Cut a document where windows start, so that a piece's windows are the whole's windows.
+
+    Each piece repeats the context of its first new token; progress shows within a long document,
+    and its memory does not grow.
+    """
+    ids = ids if context_id is None else np.concatenate([[context_id], ids])
+    keep_from = 1 if context_id is None else 2
+    for first in range(0, len(sliding_windows(len(ids), window, stride)), WINDOWS_PER_PIECE):
+        start = first * stride
+        yield Piece(ids[start : start + (WINDOWS_PER_PIECE - 1) * stride + window], keep_from)
+        keep_from = window - stride
 
 
 def _regression(whole: Moments) -> dict[str, float]:

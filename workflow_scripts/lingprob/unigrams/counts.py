@@ -8,10 +8,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from lingprob.corpora import batches
 from lingprob.errors import LingprobError
 from lingprob.progress import Progress
 
-Item = TypeVar("Item", str, np.ndarray)
+Item = TypeVar("Item")
 
 CHARACTERS_PER_BATCH = 2**20
 TOKENS_PER_BATCH = 2**20
@@ -66,10 +67,10 @@ def _shard_of(items: Iterable[Item], shard: int, n_shards: int) -> Iterator[Item
 
 
 def _count(
-    batches: Iterable[np.ndarray], vocabulary_size: int, progress: Progress | None
+    id_batches: Iterable[np.ndarray], vocabulary_size: int, progress: Progress | None
 ) -> np.ndarray:
     counts = np.zeros(vocabulary_size, dtype=np.int64)
-    for ids in batches:
+    for ids in id_batches:
         if len(ids) and not 0 <= ids.min() <= ids.max() < vocabulary_size:
             raise LingprobError(
                 f"token ids from {ids.min()} to {ids.max()} in the corpus, but the model's "
@@ -83,7 +84,7 @@ def _count(
 
 
 def _tokenized(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
-    for texts in _batches(documents, CHARACTERS_PER_BATCH):
+    for texts in batches(documents, CHARACTERS_PER_BATCH):
         encoded = tokenizer(
             texts,
             add_special_tokens=False,
@@ -96,19 +97,5 @@ def _tokenized(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]
 
 
 def _joined(rows: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    for batch in _batches(rows, TOKENS_PER_BATCH):
+    for batch in batches(rows, TOKENS_PER_BATCH):
         yield np.concatenate([np.asarray(row, dtype=np.int64) for row in batch])
-
-
-def _batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    """Group items until their lengths reach `size`."""
-    batch: list[Item] = []
-    length = 0
-    for item in items:
-        batch.append(item)
-        length += len(item)
-        if length >= size:
-            yield batch
-            batch, length = [], 0
-    if batch:
-        yield batch

@@ -90,9 +90,7 @@ def _std_errors(sums: np.ndarray, sums_of_squares: np.ndarray, total: int) -> np
     return np.sqrt(squared_deviations * total / (total - 1))
 
 
-def _not_a_probability(
-    sums: pd.DataFrame, row: int, rows: int, smoothing: float
-) -> LingprobError:
+def _not_a_probability(sums: pd.DataFrame, row: int, rows: int, smoothing: float) -> LingprobError:
     token_id, value = sums["token_id"].iloc[row], sums["sum"].iloc[row]
     if value == 0:
         return LingprobError(

@@ -1,0 +1,69 @@
+"""Sharded, batched counting against a Counter over one text at a time."""
+
+from collections import Counter
+from functools import cache
+from tempfile import mkdtemp
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from lingprob.unigrams import counts as counting
+from lingprob.unigrams.counts import count_token_rows, count_tokens
+from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
+from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_tokenizer
+
+
+@cache
+def tiny_tokenizer():
+    directory = mkdtemp()
+    save_tiny_tokenizer(directory)
+    return AutoTokenizer.from_pretrained(directory)
+
+
+@given(
+    st.lists(st.text(max_size=30) | st.sampled_from(SENTENCES), max_size=12),
+    st.integers(1, 4),
+    st.integers(1, 60),
+)
+def test_shards_add_up_to_a_counter_over_single_texts(documents, n_shards, batch_characters):
+    expected = Counter()
+    for document in documents:
+        for piece in tiny_tokenizer().backend_tokenizer.encode(document).ids:
+            expected[piece] += 1
+    counting.CHARACTERS_PER_BATCH, kept = batch_characters, counting.CHARACTERS_PER_BATCH
+    try:
+        shards = [
+            count_tokens(
+                iter(documents), tiny_tokenizer(), VOCABULARY_SIZE, shard=shard, n_shards=n_shards
+            )
+            for shard in range(n_shards)
+        ]
+    finally:
+        counting.CHARACTERS_PER_BATCH = kept
+    assert [expected[token_id] for token_id in range(VOCABULARY_SIZE)] == sum(shards).tolist()
+    merged = merge_sums(map(sums_table, shards))
+    assert merged["sum"].tolist() == sum(shards).tolist()
+
+
+@given(
+    st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=8), max_size=12), st.integers(1, 4)
+)
+def test_rows_of_tokens_are_counted_in_shards(rows, n_shards):
+    arrays = [np.array(row, dtype=np.uint16) for row in rows]
+    shards = [
+        count_token_rows(arrays, 100, shard=shard, n_shards=n_shards) for shard in range(n_shards)
+    ]
+    expected = Counter(token for row in rows for token in row)
+    assert sum(shards).tolist() == [expected[token] for token in range(100)]
+
+
+@given(st.lists(st.integers(0, 10**6), min_size=1, max_size=50), st.floats(1e-3, 10))
+def test_smoothed_probabilities_sum_to_one_and_keep_the_order_of_counts(values, smoothing):
+    counts = np.array(values)
+    table = smoothed_logprobs(sums_table(counts), smoothing=smoothing, total=int(counts.sum()))
+    probabilities = np.exp(table["logprob"].to_numpy())
+    assert abs(probabilities.sum() - 1) < 1e-9
+    expected = (counts + smoothing) / (counts.sum() + smoothing * len(counts))
+    np.testing.assert_allclose(probabilities, expected, rtol=1e-9)

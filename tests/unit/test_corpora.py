@@ -1,0 +1,179 @@
+"""Corpus readers on small files of each format, made here."""
+
+import gzip
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.corpora import batches, iter_documents, iter_token_rows
+from lingprob.errors import LingprobError
+from lingprob.stimuli import minimal_pairs
+
+BOOK = """\ufeffThe Project Gutenberg EBook of Café Stories, by Nobody\r
+\r
+License text.\r
+*** START OF THIS PROJECT GUTENBERG EBOOK CAFÉ\r
+STORIES ***\r
+\r
+\r
+Chapter 1\r
+\r
+A line that\r
+is wrapped at the caf\u00e9.\r
+  \r
+The end.\r
+\r
+End of Project Gutenberg's Café Stories, by Nobody\r
+*** END OF THIS PROJECT GUTENBERG EBOOK CAFÉ STORIES ***\r
+More licence.\r
+"""
+BODY = "Chapter 1\n\nA line that is wrapped at the café.\n\nThe end."
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_book_loses_its_licence_and_its_line_wraps(tmp_path, encoding):
+    text = BOOK if encoding == "utf-8" else BOOK.removeprefix("\ufeff")
+    path = tmp_path / "book.txt"
+    path.write_bytes(text.encode(encoding))
+    assert list(iter_documents("gutenberg", [path])) == [BODY]
+
+
+@pytest.mark.parametrize("part", ["header", "footer"])
+def test_a_file_that_is_no_gutenberg_book_is_refused(tmp_path, part):
+    path = tmp_path / "book.txt"
+    if part == "header":
+        path.write_text("Just text.\n")
+    else:
+        path.write_text(BOOK[: BOOK.index("End of")])
+    with pytest.raises(LingprobError, match=rf"book.txt.*{part}.*`text`"):
+        list(iter_documents("gutenberg", [path]))
+
+
+def test_text_members_of_a_zip_are_documents(tmp_path):
+    path = tmp_path / "corpus.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("corpus/", "")
+        archive.writestr("corpus/README", "not this")
+        archive.writestr("corpus/b.txt", "cost £20\r\nin bars\r\n".encode("latin-1"))
+        archive.writestr("corpus/a.txt", "naïve")
+    assert list(iter_documents("nltk_zip", [path])) == ["cost £20\nin bars", "naïve"]
+
+
+def test_zips_without_text_or_broken_are_refused(tmp_path):
+    tagged, broken = tmp_path / "brown.zip", tmp_path / "broken.zip"
+    with zipfile.ZipFile(tagged, "w") as archive:
+        archive.writestr("brown/ca01", "The/at")
+    broken.write_bytes(b"PK not a zip")
+    with pytest.raises(LingprobError, match=r"brown.zip: has no .txt members"):
+        list(iter_documents("nltk_zip", [tagged]))
+    with pytest.raises(LingprobError, match=r"broken\.zip: not a whole zip file"):
+        list(iter_documents("nltk_zip", [broken]))
+
+
+def test_wikitext_is_split_at_titles_alone(tmp_path):
+    path = tmp_path / "wiki.txt"
+    path.write_text(
+        " \n = Du Fu = \n \n Du Fu was a poet . \n \n = = Life = = \n \n He lived . \n"
+        " = 1 rad / s and k = \n is a formula . \n \n = A = \n \n A is a letter . \n"
+    )
+    first = "= Du Fu =\nDu Fu was a poet .\n= = Life = =\nHe lived ."
+    assert list(iter_documents("wikitext", [path])) == [
+        first + "\n= 1 rad / s and k =\nis a formula .",
+        "= A =\nA is a letter .",
+    ]
+
+
+def test_wikitext_without_titles_is_one_document(tmp_path):
+    path = tmp_path / "wiki.txt"
+    path.write_text(" Du Fu was a poet . \n\n He lived . \n")
+    assert list(iter_documents("wikitext", [path])) == ["Du Fu was a poet .\nHe lived ."]
+
+
+def test_text_and_line_files_plain_and_gzipped(tmp_path):
+    plain, zipped = tmp_path / "a.txt", tmp_path / "b.txt.gz"
+    plain.write_text("\ufeffOne.\nTwo.\n\n")
+    with gzip.open(zipped, "wt", encoding="utf-8") as stream:
+        stream.write("Drei.\nVier: ü.")
+    assert list(iter_documents("text", [plain, zipped])) == ["One.\nTwo.\n\n", "Drei.\nVier: ü."]
+    assert list(iter_documents("lines", [plain, zipped])) == ["One.", "Two.", "Drei.", "Vier: ü."]
+
+
+def test_json_lines(tmp_path):
+    path = tmp_path / "pile.jsonl"
+    records = [{"text": "a\nb", "meta": 1}, {"text": " "}, {"text": "ü"}]
+    path.write_text("\n".join(map(json.dumps, records)) + "\n")
+    assert list(iter_documents("lines", [path])) == ["a\nb", "ü"]
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [('{"text": "b"', "line 2: not JSON"), ('{"body": "b"}', 'line 2: no string field "text"')],
+)
+def test_a_bad_json_line_is_named(tmp_path, line, message):
+    path = tmp_path / "pile.jsonl"
+    path.write_text('{"text": "a"}\n' + line + "\n")
+    with pytest.raises(LingprobError, match=message):
+        list(iter_documents("lines", [path]))
+
+
+@pytest.mark.parametrize("parser", ["text", "lines"])
+def test_a_file_that_is_not_utf8_or_not_whole_is_refused(tmp_path, parser):
+    latin, cut = tmp_path / "latin.txt", tmp_path / "cut.txt.gz"
+    latin.write_bytes("café".encode("latin-1"))
+    cut.write_bytes(gzip.compress(b"many words " * 1000)[:-10])
+    for path in (latin, cut):
+        with pytest.raises(LingprobError, match=f"{path.name}: cannot be read as UTF-8"):
+            list(iter_documents(parser, [path]))
+
+
+def test_unknown_parsers_and_missing_files_are_named_at_once(tmp_path):
+    with pytest.raises(LingprobError, match="Did you mean 'gutenberg'"):
+        iter_documents("gutenburg", [tmp_path])
+    with pytest.raises(LingprobError, match=r"absent\.txt: no such corpus file"):
+        iter_documents("text", [tmp_path / "absent.txt"])
+    with pytest.raises(LingprobError, match="has no files"):
+        iter_documents("text", [])
+
+
+def test_token_rows_of_every_layout(tmp_path):
+    rows = np.arange(6, dtype=np.uint16).reshape(2, 3)
+    np.save(tmp_path / "two.npy", rows)
+    np.save(tmp_path / "flat.npy", rows.ravel())
+    (tmp_path / "wide.bin").write_bytes(rows.astype(np.uint32).tobytes())
+    two = list(iter_token_rows(tmp_path / "two.npy"))
+    flat = list(iter_token_rows(tmp_path / "flat.npy", row_length=4))
+    wide = list(iter_token_rows(tmp_path / "wide.bin", row_length=3, dtype="uint32"))
+    assert [row.tolist() for row in two] == [[0, 1, 2], [3, 4, 5]]
+    assert [row.tolist() for row in flat] == [[0, 1, 2, 3], [4, 5]]
+    assert [row.tolist() for row in wide] == [[0, 1, 2], [3, 4, 5]]
+    assert isinstance(wide[0].base, np.memmap)
+
+
+def test_token_files_that_cannot_be_read_are_named(tmp_path):
+    np.save(tmp_path / "floats.npy", np.zeros(4))
+    np.save(tmp_path / "flat.npy", np.zeros(4, dtype=np.uint16))
+    (tmp_path / "odd.bin").write_bytes(b"abc")
+    for name, options, message in [
+        ("floats.npy", {}, "holds float64"),
+        ("flat.npy", {}, "set row_length"),
+        ("odd.bin", {"row_length": 2}, "cannot be read as uint16"),
+        ("odd.bin", {"row_length": 2, "dtype": "int8"}, "neither 'uint16' nor 'uint32'"),
+        ("absent.npy", {}, "cannot be read"),
+        ("tokens.csv", {}, ".npy or .bin is needed"),
+    ]:
+        with pytest.raises(LingprobError, match=rf"{name}: .*{message}"):
+            iter_token_rows(tmp_path / name, **options)
+
+
+def test_batches_reach_their_size_and_keep_all_items():
+    assert list(batches(["aa", "b", "cccc", "d"], 3)) == [["aa", "b"], ["cccc"], ["d"]]
+    assert list(batches([], 3)) == []
+
+
+def test_demo_sentences_are_the_acceptable_ones():
+    documents = list(iter_documents("demo_sentences", []))
+    pairs = pd.read_csv(minimal_pairs.FILE)
+    assert documents == pairs["good"].tolist()

@@ -1,0 +1,174 @@
+"""The token-frequency regression against one that keeps all tokens, and its running sums."""
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.stats import linregress
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.scoring import frequency_slope as module
+from lingprob.scoring.frequency_slope import Moments, frequency_slope
+from lingprob.scoring.windows import sliding_windows
+from lingprob.tables import SCHEMAS, write_table
+from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
+
+WINDOW, STRIDE = 16, 8
+DOCUMENTS = [" ".join(SENTENCES) * 3, "A", "", *SENTENCES[:4], " ".join(SENTENCES[::-1])]
+
+
+@pytest.fixture(scope="module")
+def lm(tmp_path_factory):
+    return load_language_model(
+        save_tiny_model("gpt_neox", tmp_path_factory.mktemp("models") / "tiny"), device="cpu"
+    )
+
+
+@pytest.fixture(scope="module")
+def unigram_logprob():
+    logits = np.random.default_rng(0).normal(size=VOCABULARY_SIZE) * 2
+    return logits - np.log(np.exp(logits).sum())
+
+
+def obvious_logprobs(lm, ids, context_id):
+    """Score each token by itself, from the start of the window that sees it first."""
+    prefix = [] if context_id is None else [context_id]
+    full, values = prefix + list(ids), np.full(len(prefix) + len(ids), np.nan)
+    for start, end, score_from in sliding_windows(len(full), WINDOW, STRIDE):
+        for position in range(max(score_from, 1), end):
+            with torch.no_grad():
+                logits = lm.model(torch.tensor([full[start:position]])).logits[0, -1].double()
+            values[position] = logits[full[position]] - logits.logsumexp(dim=0)
+    return values[len(prefix) :]
+
+
+def obvious_pairs(lm, unigram_logprob, context):
+    x, y = [], []
+    for document in DOCUMENTS:
+        ids = lm.tokenizer(document, add_special_tokens=False)["input_ids"]
+        x += [unigram_logprob[token] for token in ids[1:]]
+        y += list(obvious_logprobs(lm, ids, lm.context_id(context))[1:])
+    return np.array(x), np.array(y)
+
+
+@pytest.mark.parametrize("context", ["none", "bos"])
+def test_slope_and_bins_equal_those_of_all_tokens_kept(lm, unigram_logprob, context, monkeypatch):
+    monkeypatch.setattr(module, "CHARACTERS_PER_BATCH", 100)
+    monkeypatch.setattr(module, "BATCHES_PER_CHUNK", 0.1)
+    x, y = obvious_pairs(lm, unigram_logprob, context)
+    expected = linregress(x, y)
+    fit, bins = frequency_slope(
+        lm, iter(DOCUMENTS), unigram_logprob, window=WINDOW, stride=STRIDE, context=context, bins=7
+    )
+    assert fit["n_tokens"] == len(x) > 200
+    assert fit["slope"] == pytest.approx(expected.slope, abs=1e-6)
+    assert fit["intercept"] == pytest.approx(expected.intercept, abs=1e-5)
+    assert fit["slope_std_error"] == pytest.approx(expected.stderr, rel=1e-5)
+    assert fit["r"] == pytest.approx(expected.rvalue, abs=1e-6)
+
+    edges = np.linspace(unigram_logprob.min(), unigram_logprob.max(), 8)
+    np.testing.assert_allclose(bins["bin_low"], edges[np.isin(edges, bins["bin_low"])])
+    assert bins["n_tokens"].sum() == len(x)
+    for row in bins.itertuples():
+        top = row.bin_high == edges[-1]
+        inside = (x >= row.bin_low) & ((x <= row.bin_high) if top else (x < row.bin_high))
+        assert row.n_tokens == inside.sum()
+        assert row.mean_unigram_logprob == pytest.approx(x[inside].mean())
+        assert row.mean_logprob == pytest.approx(y[inside].mean(), abs=1e-5)
+        assert row.sd_logprob == pytest.approx(y[inside].std(), abs=1e-5)
+
+
+def test_results_fit_their_tables(lm, unigram_logprob, tmp_path):
+    fit, bins = frequency_slope(lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE)
+    assert [name for name in SCHEMAS["frequency_slopes"].names if name in fit] == list(fit)
+    bins = bins.assign(model="tiny", corpus="sentences")
+    write_table(bins, "frequency_bins", tmp_path / "bins.parquet")
+
+
+@pytest.mark.parametrize("max_tokens", [3, 50, 171])
+def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
+    x, y = obvious_pairs(lm, unigram_logprob, "none")
+    fit, _ = frequency_slope(
+        lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE, max_tokens=max_tokens
+    )
+    assert fit["n_tokens"] == max_tokens
+    expected = linregress(x[:max_tokens], y[:max_tokens])
+    assert fit["slope"] == pytest.approx(expected.slope, abs=1e-5)
+
+
+def test_a_smaller_context_window_takes_the_place_of_the_papers(lm, unigram_logprob):
+    default, _ = frequency_slope(lm, DOCUMENTS, unigram_logprob)
+    narrow, _ = frequency_slope(lm, DOCUMENTS, unigram_logprob, window=64, stride=32)
+    assert default == narrow
+
+
+@pytest.mark.parametrize(
+    ("documents", "unigrams", "message"),
+    [
+        (SENTENCES, np.zeros(VOCABULARY_SIZE - 1), "needs 320 finite ones"),
+        (SENTENCES, np.full(VOCABULARY_SIZE, -np.inf), "needs 320 finite ones"),
+        (SENTENCES, np.full(VOCABULARY_SIZE, -2.0), "of one and the same unigram"),
+        (["The"], np.linspace(-9, -1, VOCABULARY_SIZE), "larger corpus"),
+    ],
+)
+def test_regressions_that_cannot_be_are_explained(lm, documents, unigrams, message):
+    with pytest.raises(LingprobError, match=message):
+        frequency_slope(lm, documents, unigrams)
+
+
+@given(
+    st.lists(
+        st.lists(
+            st.tuples(st.integers(0, 3), st.floats(-30, 0), st.floats(-30, 0)),
+            min_size=1,
+            max_size=20,
+        ),
+        min_size=1,
+        max_size=8,
+    ),
+    st.sampled_from([0.0, 1e6]),
+)
+def test_running_moments_equal_those_of_all_pairs(chunks, offset):
+    moments = Moments(4)
+    for chunk in chunks:
+        group, x, y = map(np.array, zip(*chunk, strict=True))
+        moments.add(group, x + offset, y)
+    group, x, y = map(np.array, zip(*(pair for chunk in chunks for pair in chunk), strict=True))
+    for part, mask in [(moments, [group == number for number in range(4)])] + [
+        (moments.pooled(), [np.full(len(x), True)])
+    ]:
+        for number, kept in enumerate(mask):
+            assert part.n[number] == kept.sum()
+            if not kept.any():
+                continue
+            dx, dy = x[kept] - x[kept].mean(), y[kept] - y[kept].mean()
+            assert part.mean_x[number] == pytest.approx(x[kept].mean() + offset, abs=1e-9)
+            assert part.mean_y[number] == pytest.approx(y[kept].mean(), abs=1e-9)
+            tolerance = 1e-5 if offset else 1e-8
+            assert part.sxx[number] == pytest.approx((dx * dx).sum(), rel=1e-6, abs=tolerance)
+            assert part.sxy[number] == pytest.approx((dx * dy).sum(), rel=1e-6, abs=tolerance)
+            assert part.syy[number] == pytest.approx((dy * dy).sum(), rel=1e-6, abs=tolerance)
+
+
+@given(st.integers(2, 200), st.integers(2, 20), st.integers(1, 19), st.none() | st.just(999))
+def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
+    n_tokens, window, stride, context_id
+):
+    stride = min(stride, window - 1)
+    ids = np.arange(n_tokens)
+    full = ids if context_id is None else np.array([context_id, *ids])
+
+    def seen(sequence):
+        """Each token after the first, with the first token of the window that scores it."""
+        return [
+            (sequence[position], sequence[start])
+            for start, end, score_from in sliding_windows(len(sequence), window, stride)
+            for position in range(score_from, end)
+        ]
+
+    kept = []
+    for piece, keep_from in module._pieces(ids, context_id, window, stride):
+        kept += seen(piece)[keep_from:]
+    assert kept == seen(full)[1 if context_id is None else 2 :]

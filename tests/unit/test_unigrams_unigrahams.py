@@ -1,0 +1,213 @@
+"""The unigrahams estimator against every possible response of a tiny model, one by one."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import GPTNeoXConfig, GPTNeoXForCausalLM
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import LanguageModel
+from lingprob.unigrams import unigrahams
+from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
+from lingprob.unigrams.unigrahams import sample_totals, unigrahams_sums
+from models_for_tests import CONFIGS, CONTEXT_WINDOW, VOCABULARY_SIZE, tiny_model
+
+SMALL_VOCABULARY, LENGTH, PROMPT = 7, 4, [3]
+
+
+def wrapped(model, vocabulary_size, name="tiny"):
+    return LanguageModel(
+        model, None, torch.device("cpu"), torch.float32, CONTEXT_WINDOW, Path(name),
+        vocabulary_size,
+    )  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def lm():
+    torch.manual_seed(1)
+    config = GPTNeoXConfig(
+        vocab_size=SMALL_VOCABULARY, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=CONTEXT_WINDOW,
+    )  # fmt: skip
+    model = GPTNeoXForCausalLM(config).eval()
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.3 * torch.randn_like(parameter))
+    return wrapped(model, SMALL_VOCABULARY)
+
+
+@pytest.fixture(scope="module")
+def exact(lm):
+    """f(w | x) of Definition 1: occurrences in all 7^4 responses, weighted by probability."""
+    responses = np.array(list(itertools.product(range(SMALL_VOCABULARY), repeat=LENGTH)))
+    ids = torch.from_numpy(np.hstack([np.tile(PROMPT, (len(responses), 1)), responses]))
+    with torch.no_grad():
+        logits = lm.model(ids).logits.double()
+    logprobs = (logits - logits.logsumexp(dim=-1, keepdim=True))[:, :-1]
+    logprob = logprobs.gather(2, ids[:, 1:, None]).sum(dim=(1, 2)).numpy()
+    occurrences = (responses[:, :, None] == np.arange(SMALL_VOCABULARY)).sum(axis=1)
+    expected = np.exp(logprob) @ occurrences
+    assert expected.sum() == pytest.approx(LENGTH)
+    return expected
+
+
+def estimate(lm, samples, seed, batch_size=250, **options):
+    return unigrahams_sums(
+        lm, PROMPT, samples=samples, length=LENGTH, batch_size=batch_size, seed=seed, **options
+    )
+
+
+def test_the_estimate_agrees_with_exhaustive_enumeration(lm, exact):
+    assert exact.max() / exact.min() > 3  # far from uniform
+    sums, squares, samples = estimate(lm, samples=20_000, seed=5)
+    assert samples == 20_000
+    mean = sums / samples
+    std_error = np.sqrt((squares / samples - mean**2) / (samples - 1))
+    z = (mean - exact) / std_error
+    assert (np.abs(z) < 4.5).all()
+    assert np.sqrt((z**2).mean()) < 2
+    assert (std_error < 0.02 * exact).all()  # so that the agreement means something
+    assert mean.sum() == pytest.approx(LENGTH, abs=1e-6)
+
+
+def test_standard_errors_are_calibrated_over_many_seeds(lm, exact):
+    tables = []
+    for seed in range(300):
+        sums, squares, samples = estimate(lm, samples=60, seed=seed, batch_size=60)
+        tables.append(smoothed_logprobs(sums_table(sums, squares), smoothing=0.0, total=samples))
+    logprobs = np.array([table["logprob"] for table in tables])
+    claimed = np.array([table["std_error"] for table in tables])
+    ratio = claimed.mean(axis=0) / logprobs.std(axis=0, ddof=1)
+    assert ((ratio > 0.85) & (ratio < 1.15)).all()
+    z = (logprobs - np.log(exact / LENGTH)) / claimed
+    assert 0.9 < np.sqrt((z**2).mean()) < 1.15
+
+
+def test_tokens_within_a_response_are_not_taken_as_independent(lm):
+    """Totals are squared per response, not per position."""
+    _, squares, _ = estimate(lm, samples=40, seed=2, batch_size=40)
+    uniforms = np.random.default_rng([2, 0]).random((LENGTH - 1, 40))
+    totals = sample_totals(lm, PROMPT, uniforms).double().numpy()
+    np.testing.assert_allclose(squares, (totals**2).sum(axis=0), rtol=1e-6)
+
+
+@pytest.mark.parametrize("family", CONFIGS)
+def test_a_batch_with_a_cache_equals_one_response_at_a_time_without(family):
+    model, prompt, steps = tiny_model(family), [0, 5, 7], 9
+    uniforms = np.random.default_rng(0).random((steps, 3))
+    totals = sample_totals(wrapped(model, VOCABULARY_SIZE), prompt, uniforms).numpy()
+    for row in range(3):
+        ids, expected = list(prompt), np.zeros(VOCABULARY_SIZE)
+        for step in range(steps + 1):
+            with torch.no_grad():
+                logits = model(torch.tensor([ids])).logits[0, -1].double()
+            probabilities = torch.exp(logits - logits.logsumexp(dim=0)).numpy()
+            expected += probabilities
+            if step < steps:
+                ids.append(int(np.searchsorted(probabilities.cumsum(), uniforms[step, row])))
+        np.testing.assert_allclose(totals[row], expected, atol=1e-6)
+        assert totals[row].sum() == pytest.approx(steps + 1, abs=1e-5)
+
+
+def test_shards_add_up_to_the_whole(lm):
+    whole = estimate(lm, samples=230, seed=9, batch_size=50)
+    shards = [
+        estimate(lm, samples=230, seed=9, batch_size=50, shard=shard, n_shards=3)
+        for shard in range(3)
+    ]
+    assert [samples for *_, samples in shards] == [100, 80, 50]  # batches 0 and 3, 1 and 4, 2
+    merged = merge_sums(sums_table(sums, squares) for sums, squares, _ in shards)
+    np.testing.assert_allclose(merged["sum"], whole[0], rtol=1e-12)
+    np.testing.assert_allclose(merged["sum_of_squares"], whole[1], rtol=1e-12)
+
+
+class Killed(Exception):
+    pass
+
+
+class KillsAfter:
+    """Progress that interrupts the run once so many samples are done."""
+
+    def __init__(self, samples):
+        self.left, self.resumed_at, self.advanced = samples, 0, 0
+
+    def resume_at(self, done):
+        self.resumed_at = done
+
+    def advance(self, count):
+        self.left -= count
+        self.advanced += count
+        if self.left <= 0:
+            raise Killed
+
+
+def test_killed_and_resumed_equals_uninterrupted_bit_for_bit(lm, tmp_path, monkeypatch):
+    monkeypatch.setattr(unigrahams, "CHECKPOINT_SECONDS", 0.0)
+    checkpoint = tmp_path / "sums.npz"
+    whole = estimate(lm, samples=230, seed=9, batch_size=50)
+    with pytest.raises(Killed):
+        estimate(
+            lm, samples=230, seed=9, batch_size=50, checkpoint=checkpoint, progress=KillsAfter(150)
+        )
+    assert checkpoint.exists()
+    progress = KillsAfter(10_000)
+    resumed = estimate(
+        lm, samples=230, seed=9, batch_size=50, checkpoint=checkpoint, progress=progress
+    )
+    assert progress.resumed_at == 100  # the third batch was done, but not yet saved
+    assert progress.advanced == 130
+    assert np.array_equal(whole[0], resumed[0])
+    assert np.array_equal(whole[1], resumed[1])
+    assert whole[2] == resumed[2] == 230
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("change", [{"seed": 8}, {"samples": 231}, {"n_shards": 2}])
+def test_a_checkpoint_of_other_settings_or_a_damaged_one_is_not_taken_up(
+    lm, tmp_path, monkeypatch, caplog, change
+):
+    monkeypatch.setattr(unigrahams, "CHECKPOINT_SECONDS", 0.0)
+    checkpoint = tmp_path / "sums.npz"
+    settings = {"samples": 230, "seed": 9, "batch_size": 50}
+    with pytest.raises(Killed):
+        estimate(lm, **settings, checkpoint=checkpoint, progress=KillsAfter(150))
+    changed = {**settings, **change}
+    result = estimate(lm, **changed, checkpoint=checkpoint)
+    assert "other settings" in caplog.text
+    assert np.array_equal(result[0], estimate(lm, **changed)[0])
+    checkpoint.write_bytes(b"half a file")
+    result = estimate(lm, **settings, checkpoint=checkpoint)
+    assert "not a checkpoint" in caplog.text
+    assert np.array_equal(result[0], estimate(lm, **settings)[0])
+
+
+def test_an_impossible_token_is_never_drawn():
+    probabilities = torch.tensor([[0.0, 0.5, 0.0, 0.5, 0.0]]).repeat(5, 1)
+    uniforms = np.array([0.0, 0.25, 0.5, 0.75, np.nextafter(1.0, 0.0)])
+    drawn = unigrahams._draw(probabilities, uniforms)
+    assert drawn.shape == (5, 1)
+    assert drawn[:, 0].tolist() == [1, 1, 3, 3, 3]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"prompt_ids": []}, "prompt of at least one token"),
+        ({"length": CONTEXT_WINDOW + 1}, f"at most {CONTEXT_WINDOW} is possible"),
+        ({"samples": 0}, "unigrahams.samples is 0"),
+        ({"batch_size": 0}, "unigrahams.batch_size is 0"),
+        ({"shard": 1}, "shard 1 of 1"),
+    ],
+)
+def test_settings_out_of_range_are_named(lm, change, message):
+    settings = {"samples": 2, "length": 4, "batch_size": 2, "seed": 0, **change}
+    with pytest.raises(LingprobError, match=message):
+        unigrahams_sums(lm, settings.pop("prompt_ids", PROMPT), **settings)
+
+
+def test_the_longest_possible_response_fits(lm):
+    sums, _, _ = unigrahams_sums(lm, PROMPT, samples=2, length=CONTEXT_WINDOW, batch_size=2, seed=0)
+    assert sums.sum() == pytest.approx(2 * CONTEXT_WINDOW, abs=1e-4)
