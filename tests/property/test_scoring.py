@@ -58,9 +58,7 @@ def test_batch_size_order_and_duplicates_change_nothing(
     language_models, sequences, budgets, context_id, which, data
 ):
     language_model = language_models[which]
-    expected = score_sequences(
-        language_model, sequences, context_id, tokens_per_batch=budgets[0]
-    )
+    expected = score_sequences(language_model, sequences, context_id, tokens_per_batch=budgets[0])
     places = st.integers(0, len(sequences) - 1)
     order = data.draw(st.permutations(range(len(sequences)))) + data.draw(st.lists(places))
     shuffled = [sequences[i] for i in order]

@@ -15,9 +15,7 @@ from lingprob.scoring.engine import score_sequences
 ROOT = Path(__file__).resolve().parents[2]
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR", ROOT.parent / "shared" / "mirror"))
 SENTENCES = MIRROR / "linguistic_inquiry" / "linguistic_inquiry_data.csv"
-MODEL = Path(
-    os.environ.get("LINGPROB_TEST_MODEL", ROOT / "resources" / "models" / "smollm2-135m")
-)
+MODEL = Path(os.environ.get("LINGPROB_TEST_MODEL", ROOT / "resources" / "models" / "smollm2-135m"))
 
 pytestmark = [
     pytest.mark.skipif(not SENTENCES.exists(), reason=f"no mirror: {SENTENCES}"),

@@ -82,6 +82,7 @@ def correlation_by_model(
     theirs = with_derived_r(published, fits)
     theirs = theirs[theirs["linking_function"].isin(linking_functions)]
     panels = family_panels(fits, theirs, models)
+    shifts = np.linspace(-0.15, 0.15, len(linking_functions))
     widths = [1.2 + len(names) for names in panels.values()]
     figure, axes = plt.subplots(
         1,
@@ -89,11 +90,12 @@ def correlation_by_model(
         sharey=True,
         squeeze=False,
         width_ratios=widths,
-        figsize=(min(style.PAGE_INCHES, 1.6 + 0.32 * sum(widths)), 2.9),
+        figsize=(min(style.PAGE_INCHES, max(4.4, 1.6 + 0.32 * sum(widths))), 2.9),
     )
     for ax, names in zip(axes[0], panels.values(), strict=True):
-        for linking_function in linking_functions:
-            _plot_family(ax, fits, theirs, names, linking_function)
+        for linking_function, shift in zip(linking_functions, shifts, strict=True):
+            place = {name: x + shift for x, name in enumerate(names)}
+            _plot_family(ax, fits, theirs, place, linking_function)
         ax.set_xticks(range(len(names)), [short_title(name, models) for name in names])
         ax.tick_params(axis="x", rotation=45)
         ax.set_xlim(-0.6, len(names) - 0.4)
@@ -281,35 +283,41 @@ def short_title(name: str, models: Models) -> str:
 
 
 def _plot_family(
-    ax: Axes, fits: pd.DataFrame, theirs: pd.DataFrame, names: list[str], linking_function: str
+    ax: Axes,
+    fits: pd.DataFrame,
+    theirs: pd.DataFrame,
+    place: dict[str, float],
+    linking_function: str,
 ) -> None:
+    """Plot one linking function's r for the models that have a place on the x axis."""
     colour, marker = COLOURS[linking_function], MARKERS[linking_function]
-    place = {name: x for x, name in enumerate(names)}
-    if len(theirs):
-        rows = theirs[
-            (theirs["linking_function"] == linking_function) & theirs["model"].isin(names)
+    of_panel = theirs[theirs["linking_function"] == linking_function]
+    of_panel = of_panel.assign(x=of_panel["model"].map(place)).dropna(subset=["x"])
+    of_panel = of_panel.sort_values("x")
+    ax.plot(
+        of_panel["x"],
+        of_panel["r_cv"],
+        color=colour,
+        marker=marker,
+        markerfacecolor="white",
+        linestyle=":",
+        linewidth=0.8,
+    )
+    ours = fits[fits["linking_function"] == linking_function]
+    ours = ours.assign(x=ours["model"].map(place)).dropna(subset=["x"])
+    for _, group in ours.groupby("dataset", sort=False):
+        group = group.sort_values("x")
+        whiskers = [
+            _whiskers(r, low, high)
+            for r, low, high in zip(group["r_cv"], group["r_low"], group["r_high"], strict=True)
         ]
-        rows = rows.assign(x=rows["model"].map(place)).sort_values("x")
-        ax.plot(
-            rows["x"],
-            rows["r_cv"],
+        ax.errorbar(
+            group["x"],
+            group["r_cv"],
+            yerr=np.hstack(whiskers),
             color=colour,
             marker=marker,
-            markerfacecolor="white",
-            linestyle=":",
-            linewidth=0.8,
-        )
-    ours = fits[(fits["linking_function"] == linking_function) & fits["model"].isin(names)]
-    for _, group in ours.groupby("dataset", sort=False):
-        group = group.assign(x=group["model"].map(place)).sort_values("x")
-        whiskers = np.hstack(
-            [
-                _whiskers(r, low, high)
-                for r, low, high in zip(group["r_cv"], group["r_low"], group["r_high"], strict=True)
-            ]
-        )
-        ax.errorbar(
-            group["x"], group["r_cv"], yerr=whiskers, color=colour, marker=marker, elinewidth=0.8
+            elinewidth=0.8,
         )
 
 

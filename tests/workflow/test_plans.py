@@ -1,0 +1,95 @@
+"""What would be run: plans at every scale, and mistakes that are refused before anything runs."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import ROOT, snakemake
+
+from lingprob.catalog import read_yaml
+
+
+def planned_jobs(text: str) -> dict[str, int]:
+    """Read the job table of a dry run."""
+    table = text.split("Job stats:")[-1].split("\n\n")[0]
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
+def test_every_scale_has_a_plan(checkout, scale):
+    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "morcela")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    models = len(read_yaml("scales.yaml")[scale]["morcela"]["models"])
+    assert planned_jobs(plan.stdout)["fit_linking_functions"] == models
+
+
+def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
+    plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "morcela").stdout
+    asked = {}
+    for model, resources in re.findall(
+        r"rule score_stimuli:.*?wildcards: model=([^,]+),.*?resources: ([^\n]*)", plan, re.S
+    ):
+        asked[model] = {
+            key: int(value) for key, value in re.findall(r"(mem_mb|gpu|runtime)=(\d+)", resources)
+        }
+    assert len(asked) == 16
+    assert asked["pythia-70m"]["gpu"] == 0
+    assert asked["pythia-12b"]["gpu"] == 1
+    assert 70_000 < asked["pythia-12b"]["mem_mb"] < 120_000
+    assert asked["opt-30b"]["mem_mb"] > asked["opt-13b"]["mem_mb"]
+    assert all(10 <= resources["runtime"] <= 3 * 24 * 60 for resources in asked.values())
+
+
+def test_one_model_s_target_plans_that_model_alone(checkout):
+    plan = snakemake(checkout, "-n", "--config", "scale=laptop", "--", "results/morcela/gpt2.parquet")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["fit_linking_functions"] == jobs["prepare_model"] == 1
+    assert "plot_linking_functions" not in jobs
+    assert "smollm2-135m" not in plan.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--config", "scal=demo"], "unknown key at top level: 'scal'"),
+        (["--config", "scale=dmo"], "'dmo' is not one of"),
+        (["--config", "seed=one"], "seed: 'one' is not of type 'integer'"),
+        (["--config", 'morcela={"models": ["pythia-70"]}'], "Did you mean 'pythia-70m'"),
+        (["--config", 'morcela={"datasets": ["demo"]}'], "'demo_minimal_pairs'"),
+        (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
+    ],
+)
+def test_a_mistake_is_one_clear_message_and_nothing_is_done(checkout, arguments, said):
+    target = [] if "--" in arguments else ["--", "morcela"]
+    refused = snakemake(checkout, *arguments, *target)
+    assert refused.returncode != 0
+    assert said in refused.stdout
+    assert "Traceback" not in refused.stdout
+    assert not (checkout / "results").exists()
+    assert not (checkout / "resources").exists()
+
+
+def test_the_code_is_clean_for_snakemake(checkout):
+    assert snakemake(checkout, "--lint").returncode == 0
+
+
+def test_lock_files_fit_each_other_and_pyproject():
+    checked = subprocess.run([sys.executable, ROOT / "envs" / "lock.py", "--check"],
+                             capture_output=True, text=True)  # fmt: skip
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_every_rule_has_a_script_of_its_name_that_stays_small():
+    text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
+    scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
+    rules = set(re.findall(r"^rule (\w+):", text, re.M))
+    assert rules - scripts == {"morcela"}
+    for name in scripts:
+        lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
+        assert len(lines) <= 45, name
+        assert not any("snakemake.config" in line for line in lines), name
