@@ -176,7 +176,7 @@ def test_a_sequence_that_does_not_fit_alone_is_an_error(llama):
 
 
 def test_another_error_is_not_taken_for_lack_of_memory(llama):
-    with pytest.raises((IndexError, RuntimeError), match="out of (range|bounds)"):
+    with pytest.raises((IndexError, RuntimeError), match=r"out of (range|bounds)"):
         score_sequences(llama, [np.arange(5), np.array([3, 100_000, 4])], 0)
 
 

@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from lingprob.errors import LingprobError
-from lingprob.models.gguf import convert_gguf
 from lingprob.models.loading import load_language_model
 from models_for_tests import SENTENCES, save_tiny_model
 
@@ -119,14 +118,3 @@ def test_missing_weights_are_not_made_up(tmp_path):
     (directory / "config.json").write_text(json.dumps(config))
     with pytest.raises(LingprobError, match="weights are missing"):
         load_language_model(directory)
-
-
-def test_conversion_of_something_else_leaves_nothing_behind(tmp_path):
-    not_gguf = tmp_path / "model.gguf"
-    not_gguf.write_bytes(b"not a model")
-    target = tmp_path / "models" / "converted"
-    with pytest.raises(LingprobError, match=r"model\.gguf"):
-        convert_gguf(not_gguf, target)
-    with pytest.raises(LingprobError, match="no such file"):
-        convert_gguf(tmp_path / "absent.gguf", target)
-    assert not target.exists()

@@ -1,51 +1,12 @@
-"""Running the workflow as a user would, in a copy of the checkout."""
+"""Copies of the checkout that several tests share."""
 
 from __future__ import annotations
 
-import os
-import shutil
-import subprocess
-import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
-PARTS = ["Snakefile", "config.yaml", "config.schema.yaml", "rules", "profiles", "report", "envs",
-         "workflow_scripts"]  # fmt: skip
-Run = Callable[..., subprocess.CompletedProcess]
-
-
-def copy_of_the_checkout(folder: Path) -> Path:
-    """Copy what the workflow consists of, so that a test may edit it."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for part in PARTS:
-        if (ROOT / part).is_dir():
-            shutil.copytree(
-                ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
-            )
-        else:
-            shutil.copy(ROOT / part, folder / part)
-    return folder
-
-
-def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
-    """Run Snakemake in `folder`; output and errors come back as one text."""
-    return subprocess.run(command(*arguments), cwd=folder, text=True, env=environment(),
-                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)  # fmt: skip
-
-
-def command(*arguments: str) -> list[str]:
-    """The command line that runs this environment's Snakemake on two cores."""
-    return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
-
-
-def environment() -> dict[str, str]:
-    """This environment, with no mirror and no hub in it."""
-    hidden = ("LINGPROB_MIRROR", "HF_ENDPOINT", "HF_TOKEN")
-    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PATH": path}
+from checkout import copy_of_the_checkout, snakemake
 
 
 @pytest.fixture(scope="session")

@@ -11,9 +11,8 @@ import time
 
 import pandas as pd
 import pytest
-from conftest import command, copy_of_the_checkout, environment, snakemake
-from test_plans import planned_jobs
 
+from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
 from lingprob.tables import read_metadata, read_table
 
 
@@ -117,9 +116,13 @@ def test_a_killed_scoring_job_resumes_with_the_same_numbers(demo, tmp_path):
     target = "results/scores/smollm2-135m/endoftext/demo_minimal_pairs.parquet"
     arguments = ["--config", 'scoring={"sentences_per_shard": 60}', "--rerun-triggers", "mtime"]
     killed = subprocess.Popen(
-        command(*arguments, "--", target), cwd=folder, env=environment(), start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
+        command(*arguments, "--", target),
+        cwd=folder,
+        env=environment(),
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
     try:
         deadline = time.monotonic() + 300
         while not (shards := list(folder.glob("resources/shards/**/*.parquet"))):

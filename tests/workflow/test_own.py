@@ -7,18 +7,24 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from conftest import copy_of_the_checkout, snakemake
-from models_for_tests import save_model
 
-SENTENCES = [f"The {noun} {verb} {adverb}." for noun in ("cat", "dog", "old man", "queen of France")
-             for verb in ("sleeps", "runs away", "sings") for adverb in ("now", "here", "very well")]  # fmt: skip
+from checkout import copy_of_the_checkout, snakemake
+from models_for_tests import save_tiny_model
+
+SENTENCES = [
+    f"The {noun} {verb} {adverb}."
+    for noun in ("cat", "dog", "old man", "queen of France")
+    for verb in ("sleeps", "runs away", "sings")
+    for adverb in ("now", "here", "very well")
+]
+TABLE = '{"title": "Bad", "kind": "stimuli", "parser": "table"'
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A checkout whose config has a tiny local model, a rated CSV file and imported scores."""
     folder = copy_of_the_checkout(tmp_path_factory.mktemp("own") / "lingprob")
-    save_model("gpt_neox", folder / "tiny")
+    save_tiny_model("gpt_neox", folder / "tiny")
     ratings = [((7 * row) % 11) / 5 - 1 for row in range(len(SENTENCES))]
     pd.DataFrame({"sentence": SENTENCES, "rating": ratings}).to_csv(
         folder / "ratings.csv", index=False
@@ -32,18 +38,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ).to_csv(folder / "scores.csv", index=False)
     config = {
         "models": {
-            "tiny": {"title": "Tiny", "family": "own", "source": "local", "path": "tiny",
-                     "bos_policies": ["bos", "none"]},
-            "theirs": {"title": "Theirs", "family": "theirs", "source": "scores",
-                       "level": "sentence", "path": "scores.csv"},
+            "tiny": {
+                "title": "Tiny",
+                "family": "own",
+                "source": "local",
+                "path": "tiny",
+                "bos_policies": ["bos", "none"],
+            },
+            "theirs": {
+                "title": "Theirs",
+                "family": "theirs",
+                "source": "scores",
+                "level": "sentence",
+                "path": "scores.csv",
+            },
         },
         "datasets": {
             "mine": {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "ratings.csv"}
         },
-        "morcela": {"models": ["tiny", "theirs"], "datasets": ["mine"], "repeats": 3,
-                    "bootstrap": 20, "frequency_tokens": 200},
+        "morcela": {
+            "models": ["tiny", "theirs"],
+            "datasets": ["mine"],
+            "repeats": 3,
+            "bootstrap": 20,
+            "frequency_tokens": 200,
+        },
         "unigrahams": {"samples": 16, "length": 5},
-    }  # fmt: skip
+    }
     (folder / "own.yaml").write_text(yaml.safe_dump(config))
     return folder
 
@@ -75,7 +96,9 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder):
 def test_bad_data_stops_before_any_scoring_with_one_message(folder, text, said):
     bad = folder / "bad.csv"
     bad.write_text(text)
-    entry = 'datasets={"bad": {"title": "B", "kind": "stimuli", "parser": "table", "path": "bad.csv"}}'
+    entry = (
+        'datasets={"bad": {"title": "B", "kind": "stimuli", "parser": "table", "path": "bad.csv"}}'
+    )
     target = "results/scores/tiny/bos/bad.parquet"
     refused = snakemake(folder, "--configfile", "own.yaml", "--config", entry, "--", target)
     assert refused.returncode != 0
@@ -97,7 +120,7 @@ def test_a_missing_gpu_is_said_at_once(folder):
 def test_a_sentence_without_a_scored_token_is_named(folder):
     bad = folder / "short.csv"
     bad.write_text("item,sentence,rating\nlong,The cat sleeps.,1\nshort,a,2\n")
-    entry = 'datasets={"short": {"title": "S", "kind": "stimuli", "parser": "table", "path": "short.csv"}}'
+    entry = f'datasets={{"short": {TABLE}, "path": "short.csv"}}}}'
     target = "results/scores/tiny/none/short.parquet"
     refused = snakemake(folder, "--configfile", "own.yaml", "--config", entry, "--", target)
     assert refused.returncode != 0

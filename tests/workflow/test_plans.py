@@ -8,15 +8,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from conftest import ROOT, snakemake
 
+from checkout import ROOT, planned_jobs, snakemake
 from lingprob.catalog import read_yaml
-
-
-def planned_jobs(text: str) -> dict[str, int]:
-    """Read the job table of a dry run."""
-    table = text.split("Job stats:")[-1].split("\n\n")[0]
-    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
@@ -45,7 +39,9 @@ def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
 
 
 def test_one_model_s_target_plans_that_model_alone(checkout):
-    plan = snakemake(checkout, "-n", "--config", "scale=laptop", "--", "results/morcela/gpt2.parquet")
+    plan = snakemake(
+        checkout, "-n", "--config", "scale=laptop", "--", "results/morcela/gpt2.parquet"
+    )
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     assert jobs["fit_linking_functions"] == jobs["prepare_model"] == 1
@@ -79,8 +75,9 @@ def test_the_code_is_clean_for_snakemake(checkout):
 
 
 def test_lock_files_fit_each_other_and_pyproject():
-    checked = subprocess.run([sys.executable, ROOT / "envs" / "lock.py", "--check"],
-                             capture_output=True, text=True)  # fmt: skip
+    checked = subprocess.run(
+        [sys.executable, ROOT / "envs" / "lock.py", "--check"], capture_output=True, text=True
+    )
     assert checked.returncode == 0, checked.stderr
 
 

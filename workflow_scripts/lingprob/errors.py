@@ -11,10 +11,12 @@ class LingprobError(Exception):
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Return up to `count` of the known names that look most like `name`, best first."""
+    """Return up to `count` of the known names that contain `name` or look most like it."""
     by_lower_case = {candidate.lower(): candidate for candidate in known}
-    found = difflib.get_close_matches(name.lower(), by_lower_case, n=count, cutoff=0.4)
-    return [by_lower_case[candidate] for candidate in found]
+    containing = [candidate for candidate in by_lower_case if name.lower() in candidate]
+    similar = difflib.get_close_matches(name.lower(), by_lower_case, n=count, cutoff=0.4)
+    found = dict.fromkeys([*containing, *similar])
+    return [by_lower_case[candidate] for candidate in found][:count]
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], remedy: str = "") -> LingprobError:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-import tempfile
 from pathlib import Path
 
 import torch
@@ -38,14 +37,14 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
     del config.quantization_config
     model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     model.load_state_dict(quantised.state_dict())
-    directory.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
+    temporary = directory.with_name(f".{directory.name}.partial")
+    shutil.rmtree(temporary, ignore_errors=True)  # what a killed conversion left
+    temporary.mkdir(parents=True)
     try:
         model.save_pretrained(temporary)
         tokenizer.save_pretrained(temporary)
         for path in temporary.iterdir():
             path.chmod(0o644)
-        temporary.chmod(0o755)
         if directory.exists():
             shutil.rmtree(directory)
         temporary.replace(directory)

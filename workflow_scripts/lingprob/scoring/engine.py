@@ -91,7 +91,7 @@ class Scorer:
         dtype = np.float64 if self.forward.dtype == torch.float64 else np.float32
         logprobs = [np.full(len(ids), np.nan, dtype=dtype) for ids in unique]
         context = self._prepare(unique, context_id)
-        segments = []
+        segments: list[Segment] = []
         for number, ids in enumerate(unique):
             segments += _segments(number, ids, window, stride, context is not None)
             if context is not None and len(ids) > 1:

@@ -1,0 +1,65 @@
+"""Running the workflow as a user would, in a copy of the checkout."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PARTS = [
+    "Snakefile",
+    "config.yaml",
+    "config.schema.yaml",
+    "rules",
+    "profiles",
+    "report",
+    "envs",
+    "workflow_scripts",
+]
+
+
+def copy_of_the_checkout(folder: Path) -> Path:
+    """Copy what the workflow consists of, so that a test may edit it."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for part in PARTS:
+        if (ROOT / part).is_dir():
+            shutil.copytree(
+                ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
+            )
+        else:
+            shutil.copy(ROOT / part, folder / part)
+    return folder
+
+
+def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """Run Snakemake in `folder`; output and errors come back as one text."""
+    return subprocess.run(
+        command(*arguments),
+        cwd=folder,
+        text=True,
+        env=environment(),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    )
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line that runs this environment's Snakemake on two cores."""
+    return [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+
+
+def environment() -> dict[str, str]:
+    """This environment, with no mirror and no hub in it."""
+    hidden = ("LINGPROB_MIRROR", "HF_ENDPOINT", "HF_TOKEN")
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PATH": path}
+
+
+def planned_jobs(text: str) -> dict[str, int]:
+    """Read the job table of a dry run."""
+    table = text.split("Job stats:")[-1].split("\n\n")[0]
+    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
