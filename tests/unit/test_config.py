@@ -84,6 +84,14 @@ def test_a_mistake_is_refused_with_its_place_and_the_remedy(config, said):
         read_settings(config)
 
 
+def test_numbers_that_the_command_line_gives_as_text_are_numbers():
+    given = {"morcela": {"folds": "4", "keep_pairs_together": "true"}, "seed": "7"}
+    settings, _ = read_settings(given)
+    assert settings["morcela"]["folds"] == 4
+    assert settings["morcela"]["keep_pairs_together"] is True
+    assert settings["seed"] == 7
+
+
 def test_an_own_model_of_a_known_family_inherits_its_conventions():
     catalog = Catalog(models={"mine": {**OWN_MODEL, "family": "opt"}})
     assert catalog.model("mine")["bos_policies"][0] == "bos"

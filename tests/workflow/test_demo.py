@@ -93,6 +93,7 @@ def test_a_changed_batch_size_reruns_nothing(demo):
         ("scoring/engine.py", "score_stimuli", "prepare_model"),
         ("figures/style.py", "plot_linking_functions", "fit_linking_functions"),
         ("download.py", None, "score_stimuli"),
+        ("tables.py", None, "summarise_sentences"),
     ],
 )
 def test_an_edited_module_reruns_what_uses_it(demo, module, reruns, leaves):

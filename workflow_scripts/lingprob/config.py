@@ -34,6 +34,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     data set, the nearest names.
     """
     schema = config_schema()
+    config = retyped(config, schema)
     check(config, schema)
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
@@ -86,6 +87,21 @@ def check(config: Settings, schema: Settings) -> None:
     errors = sorted(validator.iter_errors(config), key=lambda error: list(map(str, error.path)))
     if errors:
         raise LingprobError("config: " + "; ".join(worded(error) for error in errors[:5]))
+
+
+def retyped(config: Settings, schema: Settings) -> Settings:
+    """Turn text into the numbers and booleans that the schema wants.
+
+    Snakemake's --config gives every value inside a mapping as text.
+    """
+    result = dict(config)
+    for key, value in config.items():
+        part = schema.get("properties", {}).get(key, {})
+        if isinstance(value, dict):
+            result[key] = retyped(value, part)
+        elif isinstance(value, str) and part.get("type") in ("integer", "number", "boolean"):
+            result[key] = yaml.safe_load(value)
+    return result
 
 
 def worded(error: ValidationError) -> str:

@@ -15,8 +15,22 @@ from typing import Any
 from lingprob.errors import LingprobError
 
 SCRIPTS = Path(__file__).resolve().parent.parent
-# Modules that carry numbers without changing them: an edit there repeats no work.
-CARRIERS = {"errors.py", "files.py", "progress.py", "report.py", "tables.py", "workflow.py"}
+# Modules that carry bytes and numbers without changing them (downloads are checked by checksum):
+# an edit there repeats no work.
+CARRIERS = {
+    SCRIPTS / "lingprob" / name
+    for name in (
+        "download.py",
+        "errors.py",
+        "files.py",
+        "models/hub.py",
+        "models/package.py",
+        "progress.py",
+        "report.py",
+        "tables.py",
+        "workflow.py",
+    )
+}
 logger = logging.getLogger("lingprob")
 
 
@@ -52,7 +66,7 @@ def code_digest(rule: str) -> str:
     pending, seen = imported_modules(SCRIPTS / f"{rule}.py"), set()
     while pending:
         path = pending.pop()
-        if path not in seen and not (path.parent.name == "lingprob" and path.name in CARRIERS):
+        if path not in seen | CARRIERS:
             seen.add(path)
             pending += imported_modules(path)
     digest = hashlib.sha256()
