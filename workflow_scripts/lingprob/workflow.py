@@ -63,7 +63,8 @@ def code_digest(rule: str) -> str:
     Passed as a rule's `code` parameter: Snakemake sees a script's own edits, not its imports'.
     Modules that cannot change a result (CARRIERS) do not count.
     """
-    pending, seen = imported_modules(SCRIPTS / f"{rule}.py"), set()
+    pending = imported_modules(SCRIPTS / f"{rule}.py")
+    seen: set[Path] = set()
     while pending:
         path = pending.pop()
         if path not in seen | CARRIERS:
