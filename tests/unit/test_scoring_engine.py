@@ -128,7 +128,7 @@ def test_few_logits_are_held_at_a_time(llama, monkeypatch):
     )
     scored = score_sequences(llama, sequences, 0, tokens_per_batch=400)
     np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
-    # Some 16-token probes run the plain model first; then come chunks of three positions.
+    # Some short probes run the plain model first; then come chunks of three positions.
     assert len(rows) > 40
     assert set(rows[-40:]) <= {1, 2, 3}
 

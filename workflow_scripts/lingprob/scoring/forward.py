@@ -29,7 +29,7 @@ LOGITS_PER_CHUNK = {"cpu": 2**23, "cuda": 2**27}
 # Mean differences (nats a token) that rounding alone explains when a batch changes shape.
 TOLERANCE = {torch.bfloat16: 0.15, torch.float16: 0.02}
 TOLERANCE_IN_FULL_PRECISION = 1e-3
-PROBE_TOKENS = 16
+PROBE_TOKENS = 8
 
 
 @dataclass(frozen=True)

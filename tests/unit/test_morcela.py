@@ -1,0 +1,183 @@
+"""MORCELA's tables, scorecard and figures from small tables made by hand."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.catalog import Catalog, read_yaml
+from lingprob.errors import LingprobError
+from lingprob.figures.morcela import draw_fits, with_derived_r
+from lingprob.figures.style import save_figure
+from lingprob.papers.morcela import (
+    correlate_rater_groups,
+    default_fits,
+    fit_model,
+    paper_tables,
+    published_fits,
+)
+from lingprob.report import table_as_html
+from lingprob.scorecard import NOT_COMPUTED, compare_morcela
+from lingprob.stimuli.checks import NO_RATINGS
+from lingprob.tables import SCHEMAS, write_table
+
+PUBLISHED = read_yaml("published.yaml")["morcela"]
+MODELS = Catalog().models
+SENTENCES = 120
+
+
+def inputs(rating_source: str = "human") -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stimuli and sentence scores under two conventions, with a known linking function."""
+    rng = np.random.default_rng(0)
+    n_tokens = rng.integers(4, 20, SENTENCES)
+    unigram = -8.0 * n_tokens + rng.normal(0, 4, SENTENCES)
+    logprob = -3.0 * n_tokens + rng.normal(0, 6, SENTENCES)
+    rating = (logprob - 0.7 * unigram + 11) / n_tokens + rng.normal(0, 0.3, SENTENCES)
+    ids = [f"s{row}" for row in range(SENTENCES)]
+    stimuli = pd.DataFrame(
+        {
+            "item_id": ids,
+            "pair_id": None,
+            "rating": rating,
+            "rating_source": rating_source,
+            "text": "x",
+        }
+    )
+    scores = pd.DataFrame({"item_id": ids, "unigram_logprob": unigram, "n_tokens": n_tokens})
+    both = [
+        scores.assign(bos=bos, unigrams="u", logprob=logprob + shift, n_words=1)
+        for bos, shift in (("bos", 0.0), ("none", 1.0))
+    ]
+    return stimuli, pd.concat(both, ignore_index=True)
+
+
+def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFrame:
+    stimuli, scores = inputs(rating_source)
+    return fit_model(
+        model,
+        ["linguistic_inquiry"],
+        [stimuli],
+        [scores],
+        default_convention=("bos", "u"),
+        keep_pairs_together=False,
+        scale="demo",
+        folds=5,
+        repeats=4,
+        bootstrap=50,
+        seed=1,
+    )
+
+
+def no_agreement() -> pd.DataFrame:
+    return SCHEMAS["intergroup_correlation"].empty_table().to_pandas()
+
+
+def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
+    table = fits()
+    row = default_fits(table).set_index("linking_function").loc["morcela"]
+    assert row["beta_low"] < 0.7 < row["beta_high"] < 1
+    assert row["gamma_low"] < 11 < row["gamma_high"]
+    assert table["bos"].unique().tolist() == ["bos", "none"]
+    write_table(table, "linking_functions", tmp_path / "fits.parquet")
+
+
+def test_a_sentence_without_rating_is_named():
+    stimuli, scores = inputs()
+    stimuli.loc[3, "rating"] = np.nan
+    with pytest.raises(LingprobError, match="'linguistic_inquiry', item 's3': no rating"):
+        fit_model(
+            "m",
+            ["linguistic_inquiry"],
+            [stimuli],
+            [scores],
+            default_convention=("bos", "u"),
+            keep_pairs_together=False,
+            scale="demo",
+            folds=5,
+            repeats=1,
+            bootstrap=2,
+            seed=1,
+        )
+
+
+def test_no_single_judgments_give_an_empty_table(tmp_path):
+    table = correlate_rater_groups(["d"], [inputs()[0]], [NO_RATINGS], seed=1, scale="demo")
+    assert table.empty
+    write_table(table, "intergroup_correlation", tmp_path / "none.parquet")
+
+
+def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
+    table = fits()
+    theirs = published_fits(PUBLISHED, table)
+    assert len(theirs) == 64
+    tables = paper_tables(table, PUBLISHED, MODELS)
+    row = tables[2].set_index("model").loc["pythia-70m"]
+    assert row["r_cv_published"] == 0.457
+    own = table[table["default_convention"] & (table["linking_function"] == "morcela")]
+    assert row["beta"] == own["beta"].item()
+    pythia = tables[4][tables[4]["model"] == "pythia-70m"]
+    assert pythia["bic"].is_monotonic_increasing
+    assert set(tables[3]["model"].str.split("-").str[0]) == {"opt"}
+    assert published_fits(PUBLISHED, table.assign(dataset="other")).empty
+
+
+def test_a_model_of_neither_family_stands_in_table_3():
+    tables = paper_tables(fits("smollm2-135m"), PUBLISHED, MODELS)
+    assert "smollm2-135m" in set(tables[3]["model"])
+    assert "smollm2-135m" not in set(tables[4]["model"])
+
+
+def test_the_scorecard_compares_counts_and_says_what_it_lacks(tmp_path):
+    table = fits()
+    stimuli = pd.DataFrame({"item_id": range(1450)})
+    card = compare_morcela(
+        PUBLISHED, table, no_agreement(), {"linguistic_inquiry": stimuli}, "demo"
+    )
+    write_table(card, "scorecard", tmp_path / "scorecard.parquet")
+    by_key = card.set_index(["item", "row", "column"])
+    assert by_key.loc[("§3.3", "linguistic_inquiry/sentences", "value"), "verdict"] == "agrees"
+    ours = by_key.loc[("Table 2", "pythia-70m/morcela", "beta")]
+    assert ours["published"] == 0.896
+    assert ours["difference"] == pytest.approx(ours["ours"] - 0.896)
+    assert ours["verdict"] == "differs"
+    assert by_key.loc[("Table 2", "opt-125m/morcela", "beta"), "verdict"] == NOT_COMPUTED
+    assert by_key.loc[("§4.3", "pythia-70m/linguistic_inquiry", "gamma > 0"), "verdict"] == "agrees"
+    assert len(card) == 2 + 16 * 3 + 64 * 3 + 5
+
+
+def test_numbers_on_simulated_ratings_never_meet_published_ones():
+    table = fits(rating_source="simulated").assign(dataset="demo_minimal_pairs")
+    card = compare_morcela(PUBLISHED, table, no_agreement(), {}, "demo")
+    numbers = card.dropna(subset=["published"])
+    assert set(numbers["verdict"]) == {NOT_COMPUTED}
+    assert card.loc[card["published"].isna(), "note"].eq("simulated ratings").all()
+
+
+def test_r_from_a_published_sse():
+    published = pd.DataFrame({"sse": [75.0, 100.0], "r_cv": [np.nan, 0.3]})
+    ours = pd.DataFrame({"sse": [50.0], "r": [np.sqrt(0.5)]})
+    assert with_derived_r(published, ours)["r_cv"].tolist() == pytest.approx([0.5, 0.3])
+
+
+@pytest.mark.parametrize(("source", "said"), [("human", "scale: demo"), ("simulated", "SIMULATED")])
+def test_figures_say_scale_and_simulation(tmp_path, source, said):
+    table = fits(rating_source=source)
+    figures = draw_fits(
+        table, default_fits(table), published_fits(PUBLISHED, table), no_agreement(), MODELS
+    )
+    for name, figure in figures.items():
+        assert said in figure._supxlabel.get_text()
+        save_figure(figure, tmp_path / f"{name}.pdf", tmp_path / f"{name}.png")
+        assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+    assert plt.get_fignums() == []
+
+
+def test_a_table_as_html_escapes_and_marks_rows():
+    page = table_as_html(
+        pd.DataFrame({"a": ["<b>", None], "verdict": ["agrees", "differs"]}), "T", "verdict"
+    )
+    assert "&lt;b&gt;" in page
+    assert '<tr class="differs">' in page
+    assert "<td></td>" in page
