@@ -1,8 +1,5 @@
 """SmolLM2 on the Linguistic Inquiry sentences against float64, one sentence at a time."""
 
-import os
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -12,21 +9,11 @@ from transformers import AutoModelForCausalLM
 from lingprob.models.loading import load_language_model
 from lingprob.scoring.engine import score_sequences
 
-ROOT = Path(__file__).resolve().parents[2]
-MIRROR = Path(os.environ.get("LINGPROB_MIRROR", ROOT.parent / "shared" / "mirror"))
-SENTENCES = MIRROR / "linguistic_inquiry" / "linguistic_inquiry_data.csv"
-MODEL = Path(os.environ.get("LINGPROB_TEST_MODEL", ROOT / "resources" / "models" / "smollm2-135m"))
 
-pytestmark = [
-    pytest.mark.skipif(not SENTENCES.exists(), reason=f"no mirror: {SENTENCES}"),
-    pytest.mark.skipif(not (MODEL / "config.json").exists(), reason=f"no model: {MODEL}"),
-]
-
-
-def float64_sums(texts):
+def float64_sums(directory, texts):
     """Sum over tokens of ln p in float64; one sentence at a time, <|endoftext|> before it."""
-    language_model = load_language_model(MODEL, device="cpu")
-    model = AutoModelForCausalLM.from_pretrained(MODEL, dtype=torch.float64)
+    language_model = load_language_model(directory, device="cpu")
+    model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
     sums = []
     for tokens in language_model.tokenize(texts):
         fed = [0, *tokens.ids.tolist()]
@@ -38,15 +25,15 @@ def float64_sums(texts):
     return np.array(sums)
 
 
-def check_against_float64(pairs):
+def check_against_float64(directory, pairs):
     """Check pairs (good, bad); return the mean and largest difference per sentence in nats."""
     texts = [text for pair in pairs for text in pair]
-    language_model = load_language_model(MODEL, device="cpu")
+    language_model = load_language_model(directory, device="cpu")
     context_id = language_model.context_id("<|endoftext|>")
     sequences = [tokens.ids for tokens in language_model.tokenize(texts)]
     scored = score_sequences(language_model, sequences, context_id)
     ours = np.array([logprobs.sum(dtype=np.float64) for logprobs in scored])
-    reference = float64_sums(texts)
+    reference = float64_sums(directory, texts)
     differences = np.abs(ours - reference)
     flipped = np.sign(ours[::2] - ours[1::2]) != np.sign(reference[::2] - reference[1::2])
     print(
@@ -59,23 +46,23 @@ def check_against_float64(pairs):
 
 
 @pytest.fixture(scope="module")
-def pairs():
-    frame = pd.read_csv(SENTENCES)
+def pairs(mirror):
+    frame = pd.read_csv(mirror / "linguistic_inquiry" / "linguistic_inquiry_data.csv")
     return list(zip(frame["Good Sentence"], frame["Bad Sentence"], strict=True))
 
 
-def test_a_sample_equals_float64(pairs):
-    check_against_float64(pairs[:: len(pairs) // 30][:30])
+def test_a_sample_equals_float64(smollm2, pairs):
+    check_against_float64(smollm2, pairs[:: len(pairs) // 30][:30])
 
 
 @pytest.mark.slow
-def test_all_sentences_equal_float64(pairs):
+def test_all_sentences_equal_float64(smollm2, pairs):
     assert len(pairs) == 725
-    check_against_float64(pairs)
+    check_against_float64(smollm2, pairs)
 
 
-def test_a_plausible_sentence_is_more_probable_than_its_words_shuffled():
-    language_model = load_language_model(MODEL, device="cpu")
+def test_a_plausible_sentence_is_more_probable_than_its_words_shuffled(smollm2):
+    language_model = load_language_model(smollm2, device="cpu")
     texts = ["The children are playing in the garden.", "Garden the in playing are children the."]
     sequences = [tokens.ids for tokens in language_model.tokenize(texts)]
     natural, shuffled = (x.sum() for x in score_sequences(language_model, sequences, 0))

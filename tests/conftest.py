@@ -1,0 +1,37 @@
+"""What test folders share: the mirror, and the model that comes in a Python package."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lingprob.catalog import Catalog
+from lingprob.errors import LingprobError
+from lingprob.models.prepare import prepare_model
+from lingprob.models.prepared import read_manifest
+
+BESIDE = Path(__file__).resolve().parents[2] / "shared" / "mirror"
+
+
+@pytest.fixture(scope="session")
+def mirror() -> Path:
+    """The directory with the real data sets; the test is skipped where there is none."""
+    folder = Path(os.environ.get("LINGPROB_MIRROR", BESIDE))
+    if not folder.is_dir():
+        pytest.skip("no real data: set LINGPROB_MIRROR to a directory with the data sets")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with SmolLM2-135M: LINGPROB_TEST_MODEL, or fetched as the workflow does."""
+    if "LINGPROB_TEST_MODEL" in os.environ:
+        return Path(os.environ["LINGPROB_TEST_MODEL"])
+    manifest = tmp_path_factory.mktemp("smollm2") / "manifest.json"
+    try:
+        prepare_model("smollm2-135m", Catalog().model("smollm2-135m"), manifest)
+    except LingprobError as error:
+        pytest.skip(f"the model's Python package cannot be had: {error}")
+    return Path(read_manifest(manifest)["directory"])
