@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import textwrap
-from typing import Any
-
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -12,35 +9,20 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import style
+from lingprob.figures.labels import (
+    COLOURS,
+    FAMILIES,
+    MARKERS,
+    NAMES,
+    Models,
+    family_colour,
+    family_handles,
+    linking_function_handles,
+    short_title,
+)
 
-NAMES = {
-    "logprob": "Log-probability",
-    "mean_logprob": "Mean log-probability",
-    "slor": "SLOR",
-    "morcela_gamma_0": r"MORCELA$_{\gamma=0}$",
-    "morcela_beta_1": r"MORCELA$_{\beta=1}$",
-    "morcela": "MORCELA",
-}
-COLOURS = {
-    "logprob": style.GREY,
-    "mean_logprob": style.SKY,
-    "slor": style.ORANGE,
-    "morcela_gamma_0": style.PURPLE,
-    "morcela_beta_1": style.GREEN,
-    "morcela": style.BLUE,
-}
-MARKERS = {
-    "logprob": "v",
-    "mean_logprob": "^",
-    "slor": "s",
-    "morcela_gamma_0": "P",
-    "morcela_beta_1": "D",
-    "morcela": "o",
-}
-FAMILIES = {"pythia": style.BLUE, "opt": style.RED, "smollm2": style.GREEN, "gpt2": style.PURPLE}
 R_LABEL = "Pearson r with ratings"
 PARAMETER_LABELS = {"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}
-Models = dict[str, Any]
 
 
 def draw_fits(
@@ -102,7 +84,7 @@ def correlation_by_model(
         ax.set_title(str(models[names[0]]["family_title"]))
         _draw_ceiling(ax, agreement)
     axes[0][0].set_ylabel(R_LABEL)
-    handles = _legend_handles(linking_functions, not theirs.empty, not agreement.empty)
+    handles = linking_function_handles(linking_functions, not theirs.empty, not agreement.empty)
     columns = len(handles) if len(handles) <= 5 else -(-len(handles) // 2)
     figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=7)
     style.label_provenance(figure, fits["rating_source"], fits["scale"])
@@ -148,7 +130,7 @@ def parameters_by_correlation(
         ax.set_xlabel(R_LABEL)
     shown = [*fits["model"], *published["model"]]
     figure.legend(
-        handles=_family_handles(shown, models, not published.empty),
+        handles=family_handles(shown, models, not published.empty),
         loc="outside upper center",
         ncols=4,
         fontsize=7,
@@ -195,7 +177,7 @@ def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
         ax.set_title(models[name]["title"])
     axes[-1, 0].set_xlabel(R_LABEL)
     figure.supylabel("BOS policy | unigram source", fontsize=8)
-    handles = _legend_handles(list(NAMES), published=False, ceiling=False)
+    handles = linking_function_handles(list(NAMES), published=False, ceiling=False)
     figure.legend(handles=handles, loc="outside upper center", ncols=6, fontsize=7)
     style.label_provenance(figure, all_fits["rating_source"], all_fits["scale"])
     return figure
@@ -214,7 +196,7 @@ def frequency_slopes(
         slopes[["model", "corpus", "slope", "slope_std_error", "intercept"]], on="model"
     )
     for _, fit in morcela.iterrows():
-        colour = _family_colour(fit["model"], models)
+        colour = family_colour(fit["model"], models)
         within = bins[(bins["model"] == fit["model"]) & (bins["n_tokens"] > 1)]
         x = within["mean_unigram_logprob"]
         axes[0].errorbar(
@@ -274,12 +256,6 @@ def family_panels(
         family: sorted(group, key=lambda name: models[name].get("parameters", 0))
         for family, group in panels.items()
     }
-
-
-def short_title(name: str, models: Models) -> str:
-    """Return a model's title less its family's name (Pythia 70M: 70M), in lines of 14 letters."""
-    title, family = str(models[name]["title"]), str(models[name]["family_title"])
-    return textwrap.fill(title.removeprefix(family).strip() or title, 14)
 
 
 def _plot_family(
@@ -344,7 +320,7 @@ def _with_interval(ax: Axes, fit: pd.Series, x: str, y: str, colour: str) -> Non
 def _plot_parameter(ax: Axes, fits: pd.DataFrame, x: str, y: str, models: Models) -> None:
     """Plot our fits with intervals both ways, each named."""
     for _, fit in fits.iterrows():
-        _with_interval(ax, fit, x, y, _family_colour(fit["model"], models))
+        _with_interval(ax, fit, x, y, family_colour(fit["model"], models))
         ax.annotate(
             models[fit["model"]]["title"],
             (fit[x], fit[y]),
@@ -386,63 +362,3 @@ def _draw_ceiling(ax: Axes, agreement: pd.DataFrame) -> None:
     halves = agreement[agreement["definition"] == "equal_halves"]
     for _, half in halves.iterrows():
         ax.axhline(half["r"], color=style.BLACK, linestyle="--", linewidth=0.8)
-
-
-def _family_colour(model: str, models: Models) -> str:
-    return FAMILIES.get(models[model]["family"], style.BLACK)
-
-
-def _legend_handles(linking_functions: list[str], published: bool, ceiling: bool) -> list[Any]:
-    handles = [
-        plt.Line2D([], [], color=COLOURS[name], marker=MARKERS[name], label=NAMES[name])
-        for name in linking_functions
-    ]
-    if published:
-        handles.append(
-            plt.Line2D(
-                [],
-                [],
-                color=style.BLACK,
-                marker="o",
-                markerfacecolor="white",
-                linestyle=":",
-                label="published",
-            )
-        )
-    if ceiling:
-        handles.append(
-            plt.Line2D(
-                [], [], color=style.BLACK, linestyle="--", label="between halves of the raters"
-            )
-        )
-    return handles
-
-
-def _family_handles(names: list[str], models: Models, published: bool) -> list[Any]:
-    families = dict.fromkeys(
-        (models[name]["family"], models[name]["family_title"]) for name in names
-    )
-    handles = [
-        plt.Line2D(
-            [],
-            [],
-            color=FAMILIES.get(family, style.BLACK),
-            marker="o",
-            linestyle="none",
-            label=title,
-        )
-        for family, title in families
-    ]
-    if published:
-        handles.append(
-            plt.Line2D(
-                [],
-                [],
-                color=style.BLACK,
-                marker="o",
-                markerfacecolor="white",
-                linestyle="none",
-                label="published",
-            )
-        )
-    return handles

@@ -12,6 +12,7 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 
@@ -115,6 +116,8 @@ def load_language_model(
         raise LingprobError(f"scoring.device_map: {device_map!r} is neither 'single' nor 'auto'.")
     chosen_device = _choose_device(device)
     chosen_dtype = _choose_dtype(dtype, chosen_device)
+    # Its bars would fill the screen beside our own progress.
+    transformers_logging.disable_progress_bar()
     try:
         tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
         model: Any
