@@ -8,18 +8,19 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_yaml
-from lingprob.config import export_mirror, read_settings, unigram_sources
+from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
 from lingprob.errors import LingprobError
 from lingprob.workflow import code_digest
 
 
-configfile: "config.yaml"
+configfile: Path(workflow.basedir) / "config.yaml"
 
 
 report: "report/workflow.rst"
 
 
 try:
+    refuse_duplicate_keys(workflow.configfiles)
     settings, catalog = read_settings(config)
 except LingprobError as error:
     raise WorkflowError(str(error))

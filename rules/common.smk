@@ -14,6 +14,19 @@ def alternatives(names):
     return "|".join(re.escape(name) for name in names) or NOTHING
 
 
+def other_than(names):
+    """A wildcard constraint that admits every file name but these."""
+    return rf"(?!({alternatives(names)})\.parquet)[^/]+"
+
+
+def refuse(lookup, name):
+    """The error with which the catalog answers an unknown name."""
+    try:
+        lookup(name)
+    except LingprobError as error:
+        raise WorkflowError(str(error)) from None
+
+
 def models_with(*sources, level=None):
     """Names of the models of one of these sources."""
     return [
@@ -60,7 +73,8 @@ def only_at_scale_demo(files):
 def figure_models(wildcards):
     """Name, title, family and size of every model that a figure or table may show."""
     return {
-        name: pick(entry, "title", "family", "family_title", "parameters") for name, entry in catalog.models.items()
+        name: pick(entry, "title", "family", "family_title", "parameters")
+        for name, entry in catalog.models.items()
     }
 
 
@@ -86,10 +100,10 @@ def corpus_files(name):
     return entry.get("path", [])
 
 
-def generation_context(model):
+def generation_start_token(model):
     """The token that a model generates from: the first context that its BOS policies name."""
     for bos in catalog.model(model)["bos_policies"]:
-        context = catalog.contexts[catalog.context_of(bos)]
+        context = catalog.start_tokens[catalog.start_token_of(bos)]
         if context != "none":
             return context
     return "bos"
@@ -102,10 +116,10 @@ def unigram_shards(wildcards):
     return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
 
 
-def model_contexts(model):
-    """Contexts that a model's BOS policies need, each scored once."""
+def model_start_tokens(model):
+    """Start tokens that a model's BOS policies need, each scored once."""
     return list(
-        dict.fromkeys(catalog.context_of(bos) for bos in catalog.model(model)["bos_policies"])
+        dict.fromkeys(catalog.start_token_of(bos) for bos in catalog.model(model)["bos_policies"])
     )
 
 
@@ -118,12 +132,12 @@ def model_unigrams(model):
 
 
 DATASETS = alternatives(catalog.datasets)
-WITH_WEIGHTS = models_with("hub", "package", "local", "trained")
+WITH_WEIGHTS = models_with("hub", "package", "local")
 
 
 wildcard_constraints:
     dataset=DATASETS,
     model=alternatives(catalog.models),
     tokenizer=alternatives({entry["tokenizer"] for entry in catalog.models.values()}),
-    context=alternatives(catalog.contexts),
+    start_token=alternatives(catalog.start_tokens),
     shard=r"\d+",

@@ -69,7 +69,7 @@ rule combine_linking_functions:
         "../workflow_scripts/combine_linking_functions.py"
 
 
-rule correlate_rater_groups:
+rule correlate_participant_groups:
     """Correlate two halves of the judgments: how well people predict people (morcela, §3.4)."""
     input:
         stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
@@ -77,19 +77,19 @@ rule correlate_rater_groups:
     output:
         "results/morcela/intergroup_correlation.parquet",
     log:
-        "logs/correlate_rater_groups.log",
+        "logs/correlate_participant_groups.log",
     conda:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
     params:
-        code=code_digest("correlate_rater_groups"),
+        code=code_digest("correlate_participant_groups"),
         datasets=MORCELA["datasets"],
         seed=settings["seed"],
         scale=settings["scale"],
     script:
-        "../workflow_scripts/correlate_rater_groups.py"
+        "../workflow_scripts/correlate_participant_groups.py"
 
 
 rule regress_on_frequency:
@@ -233,7 +233,7 @@ rule morcela:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
         rules.combine_linking_functions.output,
-        rules.correlate_rater_groups.output,
+        rules.correlate_participant_groups.output,
         rules.plot_linking_functions.output,
-        rules.plot_frequency_slopes.output,
+        rules.plot_frequency_slopes.output if FREQUENCY_MODELS else [],
         rules.tabulate_morcela.output,

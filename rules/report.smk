@@ -1,4 +1,4 @@
-# What holds for all papers. REQUIRES the papers' result tables.
+# What holds for all papers, and for targets that name nothing we know. REQUIRES the papers' result tables.
 # PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones.
 
 
@@ -31,3 +31,23 @@ rule compare_with_published:
         scale=settings["scale"],
     script:
         "../workflow_scripts/compare_with_published.py"
+
+
+rule name_unknown_model:
+    """Answer a target with a mistyped model with the nearest names."""
+    input:
+        lambda wildcards: refuse(catalog.model, wildcards.unknown),
+    output:
+        "results/morcela/{unknown}.parquet",
+    wildcard_constraints:
+        unknown=other_than([*catalog.models, "linking_functions", "intergroup_correlation"]),
+
+
+rule name_unknown_dataset:
+    """Answer a target with a mistyped data set with the nearest names."""
+    input:
+        lambda wildcards: refuse(catalog.dataset, wildcards.unknown),
+    output:
+        "results/stimuli/{unknown}.parquet",
+    wildcard_constraints:
+        unknown=other_than(catalog.datasets),

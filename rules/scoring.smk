@@ -1,6 +1,6 @@
 # Scores of stimuli, shared by all papers.
 # REQUIRES results/stimuli/{dataset}.parquet, a model's manifest or a file of imported scores.
-# PROVIDES results/scores/{model}/{context}/{dataset}.parquet (tokens) and
+# PROVIDES results/scores/{model}/{start_token}/{dataset}.parquet (tokens) and
 # results/sentence_scores/{model}/{dataset}.parquet (sentences, under each convention).
 
 IMPORTED_SENTENCES = models_with("scores", level="sentence")
@@ -10,16 +10,16 @@ EXPECTED_TOKENS = 2_000_000
 
 
 rule score_stimuli:
-    """Token log-probabilities of a data set under one model and one context."""
+    """Token log-probabilities of a data set under one model after one start token."""
     input:
         model="resources/models/{model}/manifest.json",
         stimuli="results/stimuli/{dataset}.parquet",
     output:
-        "results/scores/{model}/{context}/{dataset}.parquet",
+        "results/scores/{model}/{start_token}/{dataset}.parquet",
     log:
-        "logs/score_stimuli/{model}/{context}/{dataset}.log",
+        "logs/score_stimuli/{model}/{start_token}/{dataset}.log",
     benchmark:
-        "logs/score_stimuli/{model}/{context}/{dataset}.benchmark.tsv"
+        "logs/score_stimuli/{model}/{start_token}/{dataset}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(WITH_WEIGHTS),
     conda:
@@ -37,7 +37,7 @@ rule score_stimuli:
         sentences_per_shard=settings["scoring"]["sentences_per_shard"],
     params:
         code=code_digest("score_stimuli"),
-        context_token=lambda wildcards: catalog.contexts[wildcards.context],
+        start_token=lambda wildcards: catalog.start_tokens[wildcards.start_token],
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
         entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
@@ -95,8 +95,8 @@ rule summarise_sentences:
     input:
         stimuli="results/stimuli/{dataset}.parquet",
         scores=lambda wildcards: [
-            f"results/scores/{wildcards.model}/{context}/{wildcards.dataset}.parquet"
-            for context in model_contexts(wildcards.model)
+            f"results/scores/{wildcards.model}/{start_token}/{wildcards.dataset}.parquet"
+            for start_token in model_start_tokens(wildcards.model)
         ],
         unigrams=lambda wildcards: [
             f"results/unigrams/{catalog.model(wildcards.model)['tokenizer']}/{source}.parquet"
@@ -115,7 +115,7 @@ rule summarise_sentences:
         runtime=30,
     params:
         code=code_digest("summarise_sentences"),
-        contexts=lambda wildcards: model_contexts(wildcards.model),
+        start_tokens=lambda wildcards: model_start_tokens(wildcards.model),
         unigrams=lambda wildcards: model_unigrams(wildcards.model),
         bos_policies=lambda wildcards: {
             bos: catalog.bos_policies[bos]

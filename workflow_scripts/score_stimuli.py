@@ -1,4 +1,4 @@
-"""Score a data set's sentences with one model under one context."""
+"""Score a data set's sentences with one model after one start token."""
 
 from pathlib import Path
 
@@ -13,12 +13,14 @@ with job(snakemake):
     lm, provenance = load_prepared(
         snakemake.input.model, params.entry, params.device, params.dtype, resources.device_map
     )
-    shards = Path("resources/shards/scores", wildcards.model, wildcards.context, wildcards.dataset)
+    shards = Path(
+        "resources/shards/scores", wildcards.model, wildcards.start_token, wildcards.dataset
+    )
     scores = score_stimuli(
         lm,
         stimuli["item_id"].tolist(),
         stimuli["text"].tolist(),
-        params.context_token,
+        params.start_token,
         identity=str(provenance),
         shard_directory=shards,
         sentences_per_shard=resources.sentences_per_shard,
@@ -27,6 +29,6 @@ with job(snakemake):
         stride=max(1, int(params.window_stride * lm.context_window)),
         dataset=wildcards.dataset,
     )
-    provenance["context"] = params.context_token
+    provenance["start_token"] = params.start_token
     write_table(scores, "scores", snakemake.output[0], provenance)
     delete_shards(shards)

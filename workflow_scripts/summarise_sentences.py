@@ -11,7 +11,7 @@ with job(snakemake):
     unigrams = [read_table(path, "unigrams") for path in snakemake.input.unigrams]
     sentences = summarise_sentences(
         stimuli,
-        dict(zip(params.contexts, scores, strict=True)),
+        dict(zip(params.start_tokens, scores, strict=True)),
         params.bos_policies,
         {
             source: table.set_index("token_id")["logprob"]

@@ -42,7 +42,7 @@ def in_first_group(name: str, rank: int, size: int, coin: bool, participant_firs
         return coin
     if kind == "participant_halves":
         return participant_first
-    if kind == "uneven_halves":
+    if kind == "uneven_groups":
         return rank <= int(cut * (size - 1))
     if kind.endswith("against_rest"):
         return rank < {"single": 1, "three": 3}[kind.split("_")[0]]

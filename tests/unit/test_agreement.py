@@ -1,4 +1,4 @@
-"""Agreement between groups of judges in tables small enough to work out by hand."""
+"""Agreement between groups of participants in tables small enough to work out by hand."""
 
 from __future__ import annotations
 
@@ -61,8 +61,8 @@ def test_spearman_brown_steps_up_each_draw() -> None:
 
 
 def test_agreement_is_what_the_variances_predict() -> None:
-    # With item variance 1 and judge variance 1, means of k judges correlate k / (k + 1) on
-    # average, and means of j with means of k sqrt(j / (j + 1) * k / (k + 1)).
+    # With item variance 1 and participant variance 1, means of k participants correlate
+    # k / (k + 1) on average, and means of j with means of k sqrt(j / (j + 1) * k / (k + 1)).
     generator = np.random.default_rng(0)
     values = generator.normal(size=(4000, 1)) + generator.normal(size=(4000, 10))
     table = split_half(crossed(values), draws=20).set_index("definition").r
@@ -77,7 +77,7 @@ def test_agreement_is_what_the_variances_predict() -> None:
         "spearman_brown": 10 / 11,
     }
     assert table[list(expected)].to_numpy() == pytest.approx(list(expected.values()), abs=0.02)
-    assert table["uneven_halves"] < table["independent_assignment"] < table["equal_halves"]
+    assert table["uneven_groups"] < table["independent_assignment"] < table["equal_halves"]
 
 
 def test_definitions_that_need_more_judgments_are_left_out(

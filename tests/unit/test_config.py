@@ -12,6 +12,7 @@ from lingprob.config import (
     config_schema,
     defaults,
     read_settings,
+    refuse_duplicate_keys,
     unigram_sources,
 )
 from lingprob.errors import LingprobError
@@ -71,12 +72,11 @@ def test_a_key_of_the_user_wins_over_the_scale():
         ({"morcela": {"models": ["pythia-70"]}}, r"unknown model 'pythia-70'.*'pythia-70m'"),
         ({"morcela": {"datasets": ["linguistics_inquiry"]}}, "'linguistic_inquiry'"),
         ({"morcela": {"frequency_corpus": "gutenburg"}}, "'gutenberg'"),
-        ({"morcela": {"unigrams": ["nothing*"]}}, "leaves model 'smollm2-135m' without"),
         ({"models": {"mine": {**OWN_MODEL, "bos_policies": ["boss"]}}}, r"'boss'.*'bos'"),
         ({"models": {"mine": {**OWN_MODEL, "unigrams": ["pile_publishd"]}}}, "'pile_published'"),
         ({"models": {"mine": {"title": "M", "family": "m", "source": "hub"}}}, "'repository'"),
         ({"models": {"bad/name": OWN_MODEL}}, "bad/name"),
-        ({"bos_policies": {"p": {"context": "nowhere", "first_token": "scored"}}}, "'nowhere'"),
+        ({"bos_policies": {"p": {"start_token": "nowhere", "first_token": "scored"}}}, "'nowhere'"),
     ],
 )
 def test_a_mistake_is_refused_with_its_place_and_the_remedy(config, said):
@@ -102,6 +102,24 @@ def test_an_own_model_of_its_own_family_gets_its_own_unigrams():
     catalog = Catalog(models={"mine": OWN_MODEL})
     assert catalog.model("mine")["unigrams"] == ["unigrahams_mine"]
     assert catalog.tokenizer_provider("mine") == "mine"
+
+
+def test_a_key_that_stands_twice_is_refused(tmp_path):
+    path = tmp_path / "own.yaml"
+    path.write_text("models:\n  a: {x: 1}\nseed: 1\nmodels:\n  b: {x: 1}\n")
+    with pytest.raises(LingprobError, match=r"own\.yaml, line 4: 'models'"):
+        refuse_duplicate_keys([path])
+    path.write_text("models:\n  a: {x: 1}\n  b: {x: 1}\n")
+    refuse_duplicate_keys([path, ROOT / "config.yaml"])
+
+
+def test_patterns_choose_among_the_alternatives_and_spare_the_default():
+    catalog = Catalog()
+    assert unigram_sources(catalog, "pythia-70m", ["nothing*"]) == ["pile_published"]
+    assert unigram_sources(catalog, "smollm2-135m", ["corpus_*"]) == [
+        "unigrahams_smollm2-135m",
+        "corpus_gutenberg",
+    ]
 
 
 def test_unigram_sources_name_their_kind():

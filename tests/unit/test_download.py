@@ -5,9 +5,6 @@ from __future__ import annotations
 import hashlib
 import logging
 import random
-import shlex
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -17,11 +14,11 @@ from lingprob import download
 from lingprob.download import RemoteFile, fetch_file, fetch_files
 from lingprob.errors import LingprobError
 from loopback import Fault, FileServer
+from small_disk import on_small_disk
 
 CONTENT = random.Random(1).randbytes(500_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
 WRONG = bytes(reversed(CONTENT))
-SCRIPTS = Path(download.__file__).parents[1]
 
 
 @pytest.fixture(autouse=True)
@@ -351,25 +348,6 @@ def test_the_first_file_that_cannot_be_had_stops_the_rest(tmp_path, caplog):
     assert "files of set: 1/3 files" in caplog.text
 
 
-def on_small_disk(tmp_path: Path, options: str, script: str) -> str:
-    """Run a Python script with a tmpfs of its own at `tmp_path`/disk; return what it prints."""
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mount = f"mount -t tmpfs -o {options} tmpfs {shlex.quote(str(disk))}"
-    for namespace in (["unshare", "--user", "--map-root-user", "--mount"], ["unshare", "--mount"]):
-        if subprocess.run([*namespace, "sh", "-c", mount], capture_output=True).returncode == 0:
-            break
-    else:
-        pytest.skip("no tmpfs can be mounted here (neither in a user namespace nor as root)")
-    (tmp_path / "script.py").write_text(PREAMBLE + script)
-    run = shlex.join([sys.executable, str(tmp_path / "script.py"), str(disk), str(SCRIPTS)])
-    done = subprocess.run(
-        [*namespace, "sh", "-c", f"{mount} && {run}"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
-
-
 PREAMBLE = """
 import sys
 from pathlib import Path
@@ -395,7 +373,7 @@ assert fetch({file}) is None
 (disk / "ballast").unlink()
 print(len(fetch({file})), [path.name for path in disk.rglob("*.bin*")])
 """
-    first, second = on_small_disk(tmp_path, "size=600k", script).splitlines()
+    first, second = on_small_disk(tmp_path, "size=600k", PREAMBLE + script).splitlines()
     assert f"{tmp_path}/disk/set/data.bin could not be written: No space left on device" in first
     assert "data.bin.part" in first
     assert "'data.bin'" not in first
@@ -407,14 +385,14 @@ print(len(fetch({file})), [path.name for path in disk.rglob("*.bin*")])
 
 def test_a_full_disk_leaves_nothing_of_a_file_from_a_mirror(tmp_path):
     mirror = mirror_with(CONTENT, tmp_path / "mirror")
-    printed = on_small_disk(tmp_path, "size=300k", f"fetch({remote()}, {str(mirror)!r})")
+    printed = on_small_disk(tmp_path, "size=300k", PREAMBLE + f"fetch({remote()}, {str(mirror)!r})")
     assert "no space left" in printed.lower()
     assert printed.endswith("['set']\n")
 
 
 def test_a_read_only_directory(tmp_path, server):
     file = remote(f"{server.url}/set/data.bin")
-    printed = on_small_disk(tmp_path, "size=1m,ro", f"fetch({file})")
+    printed = on_small_disk(tmp_path, "size=1m,ro", PREAMBLE + f"fetch({file})")
     assert "data.bin could not be written: Read-only file system" in printed
     assert f"Make {tmp_path}/disk/set a directory that can be written to" in printed
 

@@ -12,7 +12,7 @@ from lingprob.errors import LingprobError
 from lingprob.figures.morcela import draw_fits, with_derived_r
 from lingprob.figures.style import save_figure
 from lingprob.papers.morcela import (
-    correlate_rater_groups,
+    correlate_participant_groups,
     default_fits,
     fit_model,
     paper_tables,
@@ -103,7 +103,7 @@ def test_a_sentence_without_rating_is_named():
 
 
 def test_no_single_judgments_give_an_empty_table(tmp_path):
-    table = correlate_rater_groups(["d"], [inputs()[0]], [NO_RATINGS], seed=1, scale="demo")
+    table = correlate_participant_groups(["d"], [inputs()[0]], [NO_RATINGS], seed=1, scale="demo")
     assert table.empty
     write_table(table, "intergroup_correlation", tmp_path / "none.parquet")
 

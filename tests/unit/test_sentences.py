@@ -12,9 +12,9 @@ from lingprob.scoring.sentences import summarise_sentences
 
 STIMULI = pd.DataFrame({"item_id": ["a", "b"], "text": ["one two three", "four five"]})
 POLICIES = {
-    "none": {"context": "none", "first_token": "excluded"},
-    "bos": {"context": "bos", "first_token": "scored"},
-    "bos_first_excluded": {"context": "bos", "first_token": "excluded"},
+    "none": {"start_token": "none", "first_token": "excluded"},
+    "bos": {"start_token": "bos", "first_token": "scored"},
+    "bos_first_excluded": {"start_token": "bos", "first_token": "excluded"},
 }
 
 
@@ -49,6 +49,13 @@ def test_sums_and_lengths_by_hand():
     for key, values in expected.items():
         assert tuple(table.loc[key, columns]) == values
     assert len(table) == len(expected)
+
+
+def test_without_unigrams_the_sums_remain():
+    table = summarise_sentences(STIMULI, SCORES, {"bos": POLICIES["bos"]}, {})
+    assert table["logprob"].tolist() == [-15.0, -14.0]
+    assert table["unigram_logprob"].isna().all()
+    assert set(table["unigrams"]) == {"imported"}
 
 
 def test_a_sentence_without_a_scored_token_is_named():

@@ -77,7 +77,7 @@ def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
             "grammatical": ["yes", "no"],
         }
     ).to_parquet(path)
-    stimuli, _ = own(path, columns={"text": "s", "rating": "likert"})
+    stimuli, _ = own(path, columns={"sentence": "s", "rating": "likert"})
     assert stimuli["pair_id"].tolist() == ["p", "p"]
     assert stimuli["phenomenon"].tolist() == ["x", "x"]
     assert stimuli["grammatical"].tolist() == [True, False]
@@ -88,9 +88,9 @@ def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
     [
         ("", "cannot be read as a table"),
         ("sentence,rating\n", "no rows"),
-        ("sentense,rating\nA.,1\n", r"no column 'sentence'.*columns\.text to 'sentense'\?"),
-        ("sentence,rating\nA.,1\nB.,\n", r"data row 2, column 'rating': no rating"),
-        ("sentence,rating\nA.,1\nB.,NaN\n", r"data row 2, column 'rating': no rating"),
+        ("sentense,rating\nA.,1\n", r"no column 'sentence'.*columns\.sentence to 'sentense'\?"),
+        ("sentence,rating\nA.,1\nB.,\n", r"data row 2, column 'rating': no value"),
+        ("sentence,rating\nA.,1\nB.,NaN\n", r"data row 2, column 'rating': no value"),
         (
             "sentence,rating\nA.,good\nB.,bad\n",
             r"data row 1, column 'rating': not a number: 'good'",
@@ -101,6 +101,7 @@ def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
         ("item,sentence,rating\na,A.,1\na,B.,2\n", r"data row 2, column 'item': an id that"),
         ("sentence,rating,grammatical\nA.,1,perhaps\n", r"neither true nor false: 'perhaps'"),
         ("sentence,rating\nA.,inf\n", "infinite"),
+        ("sentence,rating\nA.,1\nB.,2\nA.,3\n", r"data row 3.*earlier row has.*average the judgm"),
     ],
 )
 def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):

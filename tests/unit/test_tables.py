@@ -9,6 +9,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path
 from lingprob.tables import read_metadata, read_table, write_table
+from small_disk import on_small_disk
 
 
 def a_table() -> pd.DataFrame:
@@ -71,3 +72,27 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
         raise RuntimeError
     assert path.read_text() == "old"
     assert [file.name for file in tmp_path.iterdir()] == ["note.txt"]
+
+
+def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path):
+    """On a real file system of 64 KB."""
+    script = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+import numpy as np, pandas as pd
+from lingprob.errors import LingprobError
+from lingprob.tables import write_table
+n = 200_000
+frame = pd.DataFrame({"token_id": range(n), "count": 1.0, "std_error": 1.0,
+                      "logprob": np.random.default_rng(0).normal(size=n)})
+disk = Path(sys.argv[1])
+try:
+    write_table(frame, "unigrams", disk / "unigrams.parquet")
+except LingprobError as error:
+    print(error)
+print(list(disk.iterdir()))
+"""
+    said, left = on_small_disk(tmp_path, "size=64k", script).splitlines()
+    assert "unigrams.parquet: no space left on the disk" in said
+    assert left == "[]"

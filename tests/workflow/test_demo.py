@@ -78,7 +78,7 @@ def test_a_changed_setting_reruns_what_it_touches(demo):
     jobs = planned_jobs(plan)
     assert "fit_linking_functions" in jobs
     assert "plot_linking_functions" in jobs
-    assert not {"score_stimuli", "sample_unigrahams", "correlate_rater_groups"} & set(jobs)
+    assert not {"score_stimuli", "sample_unigrahams", "correlate_participant_groups"} & set(jobs)
 
 
 def test_a_changed_batch_size_reruns_nothing(demo):

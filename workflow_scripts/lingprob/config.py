@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
+from collections.abc import Iterable
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
@@ -40,14 +41,12 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
     catalog = Catalog(
-        settings["models"], settings["datasets"], settings["bos_policies"], settings["contexts"]
+        settings["models"], settings["datasets"], settings["bos_policies"], settings["start_tokens"]
     )
     for key, lookup in (("models", catalog.model), ("datasets", catalog.dataset)):
         for name in settings["morcela"][key]:
             lookup(name)
     catalog.dataset(settings["morcela"]["frequency_corpus"])
-    for name in settings["morcela"]["models"]:
-        unigram_sources(catalog, name, settings["morcela"]["unigrams"])
     return settings, catalog
 
 
@@ -61,22 +60,29 @@ def export_mirror(settings: Settings) -> None:
 
 
 def unigram_sources(catalog: Catalog, model: str, patterns: list[str]) -> list[str]:
-    """Return a model's unigram sources that match one of the patterns, in the model's order.
+    """Return a model's default unigram source and those others that match one of the patterns."""
+    default, *others = catalog.model(model)["unigrams"]
+    matching = [name for name in others if any(fnmatch(name, pattern) for pattern in patterns)]
+    return [default, *matching]
 
-    Raises LingprobError if none does.
-    """
-    listed = catalog.model(model)["unigrams"]
-    kept = [
-        source
-        for source in listed
-        if source == "imported" or any(fnmatch(source, pattern) for pattern in patterns)
-    ]
-    if not kept:
-        raise LingprobError(
-            f"morcela.unigrams {patterns} leaves model {model!r} without a unigram source; "
-            f"its entry lists {listed}."
-        )
-    return kept
+
+def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
+    """Raise LingprobError for a key that a YAML file has twice: the first would be lost."""
+    for path in paths:
+        pending = [yaml.compose(Path(path).read_text(encoding="utf-8"))]
+        while pending:
+            node = pending.pop()
+            if not isinstance(node, yaml.MappingNode):
+                continue
+            seen: set[str] = set()
+            for key, value in node.value:
+                if key.value in seen:
+                    raise LingprobError(
+                        f"{path}, line {key.start_mark.line + 1}: {key.value!r} stands there a "
+                        "second time, and the first would be lost. Merge the two."
+                    )
+                seen.add(key.value)
+                pending.append(value)
 
 
 def check(config: Settings, schema: Settings) -> None:

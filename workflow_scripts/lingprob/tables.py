@@ -1,7 +1,8 @@
 """Every Parquet schema of the project, and the only functions that read and write them.
 
 Log-probabilities are natural logarithms (nats). Every table is long format, zstd-compressed,
-and carries its provenance (model, revision, dtype, scale, code version) as key-value metadata.
+and carries its provenance (what its rule knows of model, origin, dtype, conventions and version) as
+key-value metadata; result tables state the scale in a column.
 """
 
 from __future__ import annotations
@@ -25,7 +26,8 @@ def required(name: str, kind: pa.DataType) -> pa.Field:
 
 
 SCHEMAS: dict[str, pa.Schema] = {
-    # One rated or unrated sentence a row; `rating_source` is human, simulated or null.
+    # One sentence a row; `rating` is the mean of its judgments (of z-scores where the data set has
+    # them), `rating_source` human, simulated or null.
     "stimuli": pa.schema(
         [
             required("item_id", pa.string()),
@@ -41,7 +43,8 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("language", pa.string()),
         ]
     ),
-    # One judgment of one participant a row; `z` is standardised within the participant.
+    # One judgment of one participant a row; `rating` is as given, `z` standardised within the
+    # participant.
     "ratings": pa.schema(
         [
             required("participant_id", pa.string()),
@@ -114,7 +117,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("scale", pa.string()),
         ]
     ),
-    # One definition of the agreement between two groups of raters a row.
+    # One definition of the agreement between two groups of participants a row.
     "intergroup_correlation": pa.schema(
         [
             required("dataset", pa.string()),

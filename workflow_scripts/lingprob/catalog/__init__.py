@@ -26,7 +26,7 @@ def read_yaml(name: str) -> Any:
 class Catalog:
     """The catalog with a user's entries laid over it.
 
-    `models`, `datasets`, `contexts` and `bos_policies` map a name to its complete entry.
+    `models`, `datasets`, `start_tokens` and `bos_policies` map a name to its complete entry.
     Names in an entry that nothing answers to raise LingprobError with the nearest names.
     """
 
@@ -35,12 +35,15 @@ class Catalog:
         models: dict[str, Entry] | None = None,
         datasets: dict[str, Entry] | None = None,
         bos_policies: dict[str, Entry] | None = None,
-        contexts: dict[str, str] | None = None,
+        start_tokens: dict[str, str] | None = None,
     ) -> None:
         shipped = read_yaml("models.yaml")
         conventions = read_yaml("conventions.yaml")
         families = shipped["families"]
-        self.contexts: dict[str, str] = {**conventions["contexts"], **(contexts or {})}
+        self.start_tokens: dict[str, str] = {
+            **conventions["start_tokens"],
+            **(start_tokens or {}),
+        }
         self.bos_policies: dict[str, Entry] = {
             **conventions["bos_policies"],
             **(bos_policies or {}),
@@ -54,9 +57,12 @@ class Catalog:
 
     def _check_references(self) -> None:
         for name, policy in self.bos_policies.items():
-            if policy["context"] not in self.contexts:
+            if policy["start_token"] not in self.start_tokens:
                 raise unknown_name(
-                    "context", policy["context"], self.contexts, f"(bos_policies.{name})"
+                    "start token",
+                    policy["start_token"],
+                    self.start_tokens,
+                    f"(bos_policies.{name})",
                 )
         for name, model in self.models.items():
             for policy in model["bos_policies"]:
@@ -79,9 +85,9 @@ class Catalog:
             raise unknown_name("data set", name, self.datasets, OWN_ENTRY.format("datasets"))
         return self.datasets[name]
 
-    def context_of(self, bos: str) -> str:
-        """Return the name of the context that a BOS policy puts before a sentence."""
-        return str(self.bos_policies[bos]["context"])
+    def start_token_of(self, bos: str) -> str:
+        """Return the name of the start token that a BOS policy puts before a sentence."""
+        return str(self.bos_policies[bos]["start_token"])
 
     def unigram_source(self, source: str) -> tuple[str, str]:
         """Split a unigram source into its kind and what it is made of.

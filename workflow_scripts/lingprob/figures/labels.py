@@ -51,7 +51,7 @@ def family_colour(model: str, models: Models) -> str:
 def linking_function_handles(
     linking_functions: list[str], published: bool, ceiling: bool
 ) -> list[Line2D]:
-    """Return legend entries for linking functions, published values and the raters' agreement."""
+    """Return legend entries for linking functions, published values and the ceiling."""
     handles = [
         Line2D([], [], color=COLOURS[name], marker=MARKERS[name], label=NAMES[name])
         for name in linking_functions
@@ -59,7 +59,7 @@ def linking_function_handles(
     if published:
         handles.append(_published_handle(":"))
     if ceiling:
-        label = "between halves of the raters"
+        label = "between halves of the participants"
         handles.append(Line2D([], [], color=style.BLACK, linestyle="--", label=label))
     return handles
 

@@ -68,7 +68,7 @@ def fit_model(
     return pd.concat(tables, ignore_index=True)[SCHEMAS["linking_functions"].names]
 
 
-def correlate_rater_groups(
+def correlate_participant_groups(
     datasets: Sequence[str],
     stimuli: Sequence[pd.DataFrame],
     ratings: Sequence[pd.DataFrame],
@@ -76,9 +76,9 @@ def correlate_rater_groups(
     seed: int,
     scale: str,
 ) -> pd.DataFrame:
-    """Correlate two groups of raters for each data set that has single judgments (morcela, §3.4).
+    """Correlate two groups of participants, for each data set with single judgments.
 
-    Returns an `intergroup_correlation` table.
+    Returns an `intergroup_correlation` table. (morcela, §3.4)
     """
     columns = SCHEMAS["intergroup_correlation"].names
     tables = [pd.DataFrame(columns=columns)]

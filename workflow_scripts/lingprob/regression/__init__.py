@@ -1,4 +1,4 @@
-"""Regressions of human judgments on language-model scores, and the agreement between judges."""
+"""Regressions of human judgments on language-model scores; agreement between participants."""
 
 from __future__ import annotations
 

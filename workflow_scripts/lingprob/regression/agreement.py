@@ -1,4 +1,4 @@
-"""Agreement between two groups of judges: the ceiling for any model (morcela, §3.4).
+"""Agreement between two groups of participants: the ceiling for any model (morcela, §3.4).
 
 The paper splits the judgments of each sentence at random into two groups and correlates the
 groups' means, but does not say how the split was drawn. Each reading here is one `Definition`.
@@ -123,7 +123,7 @@ DEFINITIONS: dict[str, Definition] = {
         "the participants halved at random (z)", participant_halves),
     "raw_participant_halves": Definition(
         "the participants halved at random (raw ratings)", participant_halves, "rating"),
-    "uneven_halves": Definition(
+    "uneven_groups": Definition(
         "each sentence's shuffled judgments (z) cut at a random place", uneven),
     "single_judgment_per_group": Definition(
         "two judgments (z) of each sentence, one in each group", groups_of(1)),

@@ -231,7 +231,7 @@ def _check_options(
 
 def _fit(name: str, inputs: dict[str, Array]) -> Fit:
     """Fit a linking function on all sentences with statsmodels, and whiten its terms."""
-    # About a second to import: whoever only wants the agreement between judges need not pay.
+    # About a second to import: whoever only wants the agreement between participants need not pay.
     from statsmodels.regression.linear_model import OLS
 
     rating, names = inputs["rating"], LINKING_FUNCTIONS[name]

@@ -20,11 +20,12 @@ def summarise_sentences(
 
     Args:
         stimuli: `stimuli` table.
-        token_scores: `scores` table by context.
-        bos_policies: by name, the `context` whose scores a policy uses and whether the
+        token_scores: `scores` table by start token.
+        bos_policies: by name, the `start_token` whose scores a policy uses and whether the
             `first_token` of a sentence is `scored` or `excluded` (morcela, footnote 2). An
             excluded token counts in neither p, u nor the length.
-        unigram_logprobs: by unigram source, log-probability (nats) indexed by token id.
+        unigram_logprobs: by unigram source, log-probability (nats) indexed by token id; none
+            for imported scores that came without any.
 
     Returns:
         A `sentence_scores` table: log-probability p and unigram log-probability u (nats, float64
@@ -37,7 +38,7 @@ def summarise_sentences(
     words = stimuli.set_index("item_id")["text"].str.split().str.len()
     tables = []
     for bos, policy in bos_policies.items():
-        tokens = token_scores[policy["context"]]
+        tokens = token_scores[policy["start_token"]]
         counted = tokens["scored"].to_numpy(dtype=bool)
         if policy["first_token"] == "excluded":
             counted = counted & (tokens["token_index"] > 0).to_numpy()
@@ -50,14 +51,13 @@ def summarise_sentences(
             }
         ).reindex(stimuli["item_id"])
         _refuse_unscored(sums["n_tokens"], bos)
+        sums = sums.assign(bos=bos, n_words=words)
+        if not unigram_logprobs:
+            unknown = sums.assign(unigrams="imported", unigram_logprob=np.nan)
+            tables.append(unknown.reset_index())
         for source, logprobs in unigram_logprobs.items():
-            table = sums.assign(
-                bos=bos,
-                unigrams=source,
-                unigram_logprob=unigram_sums(tokens, logprobs, source).reindex(sums.index),
-                n_words=words,
-            )
-            tables.append(table.reset_index())
+            summed = unigram_sums(tokens, logprobs, source).reindex(sums.index)
+            tables.append(sums.assign(unigrams=source, unigram_logprob=summed).reset_index())
     return pd.concat(tables, ignore_index=True)
 
 
@@ -78,5 +78,5 @@ def _refuse_unscored(n_tokens: pd.Series, bos: str) -> None:
     if len(unscored):
         raise LingprobError(
             f"item {unscored[0]!r}: no scored token under BOS policy {bos!r} ({len(unscored)} such "
-            "items). Take a policy with a context, such as `bos`, or delete the item."
+            "items). Take a policy with a start token, such as `bos`, or delete the item."
         )

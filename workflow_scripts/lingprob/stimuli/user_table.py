@@ -1,4 +1,4 @@
-"""A researcher's own rated sentences, as CSV or Parquet, by a config entry alone."""
+"""A researcher's own rated sentences, as CSV, TSV or Parquet, by a config entry alone."""
 
 from __future__ import annotations
 
@@ -10,7 +10,11 @@ import pandas as pd
 from lingprob.errors import LingprobError, nearest
 from lingprob.stimuli.checks import NO_RATINGS
 
-COLUMNS = {"text": "sentence", "rating": "rating"}
+COLUMNS = {"sentence": "sentence", "rating": "rating"}
+ONCE = (
+    "A row is one sentence: average the judgments of a sentence first, or, if two items share "
+    "their words, give each an id in a column `item`."
+)
 OPTIONAL = {
     "item": "item",
     "pair": "pair",
@@ -40,15 +44,20 @@ def parse(
                 f"{path}: no column {column!r} for `{key}`. The file has {list(frame.columns)}; "
                 f"set datasets.{dataset}.columns.{key}" + (f" to {close[0]!r}?" if close else ".")
             )
-    text = frame[columns["text"]].astype("string")
-    _refuse(path, columns["text"], text.isna() | (text.str.strip() == ""), "an empty sentence")
+    text = frame[columns["sentence"]].astype("string")
+    _refuse(path, columns["sentence"], text.isna() | (text.str.strip() == ""), "an empty sentence")
     optional = {
         key: frame[columns[key]].astype("string") if columns[key] in frame.columns else None
         for key in OPTIONAL
     }
     numbered = pd.Series([str(row + 1) for row in range(len(frame))], dtype="string")
     item_id = numbered if optional["item"] is None else optional["item"]
-    _refuse(path, columns["item"], item_id.duplicated(), "an id that an earlier row has")
+    _refuse(
+        path, columns["item"], item_id.duplicated(), "an id that an earlier row has", remedy=ONCE
+    )
+    if optional["item"] is None:
+        seen = text.duplicated()
+        _refuse(path, columns["sentence"], seen, "a sentence that an earlier row has", remedy=ONCE)
     stimuli = pd.DataFrame(
         {
             "item_id": item_id,
@@ -92,7 +101,7 @@ def numeric(path: Path, column: str, values: pd.Series) -> pd.Series:
     """Return a column as float64; raise LingprobError that names the first row that is none."""
     numbers = pd.to_numeric(values, errors="coerce").astype("Float64").astype("float64")
     missing = values.isna()
-    _refuse(path, column, missing, "no rating (missing or NaN)")
+    _refuse(path, column, missing, "no value (missing or NaN)")
     _refuse(path, column, numbers.isna() & ~missing, "not a number", values)
     _refuse(path, column, numbers.abs() == float("inf"), "infinite")
     return numbers
@@ -109,7 +118,12 @@ def as_boolean(path: Path, column: str, values: pd.Series | None) -> pd.Series |
 
 
 def _refuse(
-    path: Path, column: str, at_fault: pd.Series, what: str, values: pd.Series | None = None
+    path: Path,
+    column: str,
+    at_fault: pd.Series,
+    what: str,
+    values: pd.Series | None = None,
+    remedy: str = "Correct or delete the row.",
 ) -> None:
     at_fault = at_fault.fillna(False).astype(bool).reset_index(drop=True)
     if at_fault.any():
@@ -117,5 +131,5 @@ def _refuse(
         shown = "" if values is None else f": {values.iloc[row]!r}"
         raise LingprobError(
             f"{path}, data row {row + 1}, column {column!r}: {what}{shown} "
-            f"({int(at_fault.sum())} such rows). Correct or delete the row."
+            f"({int(at_fault.sum())} such rows). {remedy}"
         )

@@ -1,11 +1,11 @@
-"""Correlate two groups of raters under several definitions of the groups."""
+"""Correlate two groups of participants under several definitions of the groups."""
 
-from lingprob.papers.morcela import correlate_rater_groups
+from lingprob.papers.morcela import correlate_participant_groups
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
-    table = correlate_rater_groups(
+    table = correlate_participant_groups(
         snakemake.params.datasets,
         [read_table(path, "stimuli") for path in snakemake.input.stimuli],
         [read_table(path, "ratings") for path in snakemake.input.ratings],
