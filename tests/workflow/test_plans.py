@@ -58,6 +58,8 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'morcela={"models": ["pythia-70"]}'], "Did you mean 'pythia-70m'"),
         (["--config", 'morcela={"datasets": ["demo"]}'], "'demo_minimal_pairs'"),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
+        (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
+        (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),
     ],
 )
 def test_a_mistake_is_one_clear_message_and_nothing_is_done(checkout, arguments, said):
@@ -85,7 +87,7 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
-    assert rules - scripts == {"morcela"}
+    assert rules - scripts == {"morcela", "name_unknown_model", "name_unknown_dataset"}
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
         assert len(lines) <= 45, name
