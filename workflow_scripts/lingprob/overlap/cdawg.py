@@ -18,7 +18,7 @@ from lingprob.overlap.automaton import check_ids
 from lingprob.overlap.cdawg_build import EXTENT, OPEN, ROOT, START, SYMBOL, TARGET
 from lingprob.overlap.corpora import TokenBlock
 
-MAX_TOKENS = 2**31 - 2**16  # positions are 32-bit
+MAX_TOKENS = 2**30  # positions and edges are numbered in 32 bits
 ARRAYS = ("text", "lengths", "links", "first_edges", "edges", "counts")
 
 
@@ -117,7 +117,7 @@ def build_cdawg(
     Returns:
         The graph, about 25 bytes a token of natural text.
 
-    Raises LingprobError for ids outside the vocabulary or more than 2**31 tokens.
+    Raises LingprobError for ids outside the vocabulary or more than 2**30 tokens.
     """
     dtype = np.dtype(np.uint16 if vocabulary_size < 2**16 else np.uint32)
     mark = int(np.iinfo(dtype).max)
@@ -129,8 +129,8 @@ def build_cdawg(
             f"the corpus has {len(text)} tokens and separators; a CDAWG holds {MAX_TOKENS}. "
             "Build one for each part, or use the streaming index."
         )
-    nodes, pool = cdawg_build.build(text, mark)
-    edges, firsts, counts = cdawg_build.pack(nodes, pool)
+    nodes, pool, ends = cdawg_build.build(text, mark)
+    edges, firsts, counts = cdawg_build.pack(nodes, pool, ends)
     return Cdawg(
         text, nodes[:, 0].copy(), nodes[:, 1].copy(), firsts, edges, counts,
         tokenizer_hash, vocabulary_size,

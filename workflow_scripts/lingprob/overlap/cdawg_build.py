@@ -4,7 +4,7 @@ The text is all documents, each followed by SEPARATOR, which equals nothing, not
 thus a label never runs from one document into the next, and the edges for separators, which no
 query could follow, are only counted (`ends`).
 
-A node's edges lie together in a block of `pool`: up to eight in a row, more as a hash table.
+A node's edges lie together in a block of `pool`: up to sixteen in a row, more as a hash table.
 A block that has become too small goes to the free list of its size.
 """
 
@@ -18,64 +18,66 @@ from numba import njit
 ROOT, SINK, BOTTOM = 0, 1, -1
 OPEN = 2**31 - 1  # length of the edges to the sink, which grow with the text
 EMPTY = -1
-MAX_ROW = 8
-SIZES = 40  # of blocks: the index of 2**k is 8 + k
-LENGTH, LINK, BLOCK, DEGREE, ENDS = range(5)  # columns of nodes
+LENGTH, LINK, BLOCK, EDGES = range(4)  # columns of nodes
 SYMBOL, START, EXTENT, TARGET = range(4)  # columns of pool
+# EDGES packs the number of edges, the index of the block's size, and whether documents end here.
+DEGREE_BITS = 24
+DEGREE_MASK = 2**DEGREE_BITS - 1
+ENDS_FLAG = 2**30
+SIZES = np.array(
+    [0, 2, 3, 4, 6, 8, 12, 16] + [size << k for k in range(21) for size in (24, 32)]
+)
+LONGEST_ROW = 7  # index of the largest block that is searched in a row
+FULL = 0.85  # of a hash table
 
 
 @njit(cache=True)
-def _capacity(degree):
-    """Return the size of the block for so many edges."""
-    if degree <= 4:
-        return degree
-    if degree <= MAX_ROW:
-        return (degree + 1) // 2 * 2
-    size = 16
-    while 3 * size < 4 * degree:
-        size *= 2
-    return size
+def _degree(nodes, node):
+    return np.int64(nodes[node, EDGES]) & DEGREE_MASK
 
 
 @njit(cache=True)
-def _list_of(size):
-    """Return the number of the free list for blocks of this size."""
-    if size <= MAX_ROW:
-        return size
-    power = 0
-    while size > 1:
-        size >>= 1
-        power += 1
-    return 8 + power
+def _size_index(nodes, node):
+    return (np.int64(nodes[node, EDGES]) & (ENDS_FLAG - 1)) >> DEGREE_BITS
+
+
+@njit(cache=True)
+def _first_place(symbol, size):
+    """Return where a symbol's search begins in a hash table."""
+    return (((symbol * 0x9E3779B1) & 0xFFFFFFFF) * size) >> 32
 
 
 @njit(cache=True)
 def _find(nodes, pool, node, symbol):
     """Return the row in `pool` of a node's edge that begins with `symbol`, or -1."""
-    block, degree = np.int64(nodes[node, BLOCK]), np.int64(nodes[node, DEGREE])
-    if degree <= MAX_ROW:
-        for row in range(block, block + degree):
+    block, index = np.int64(nodes[node, BLOCK]), _size_index(nodes, node)
+    if index <= LONGEST_ROW:
+        for row in range(block, block + _degree(nodes, node)):
             if pool[row, SYMBOL] == symbol:
                 return row
         return np.int64(-1)
-    mask = _capacity(degree) - 1
-    place = (symbol * 0x9E3779B1 >> 12) & mask
+    size = SIZES[index]
+    place = _first_place(symbol, size)
     while pool[block + place, SYMBOL] != EMPTY:
         if pool[block + place, SYMBOL] == symbol:
             return block + place
-        place = (place + 1) & mask
+        place += 1
+        if place == size:
+            place = 0
     return np.int64(-1)
 
 
 @njit(cache=True)
-def _put(pool, block, capacity, used, symbol, start, extent, target):
-    """Write an edge into a block with room."""
+def _put(pool, block, index, used, symbol, start, extent, target):
+    """Write an edge into a block with room; `used` of its rows are taken."""
     row = block + used
-    if capacity > MAX_ROW:
-        mask = capacity - 1
-        place = (symbol * 0x9E3779B1 >> 12) & mask
+    if index > LONGEST_ROW:
+        size = SIZES[index]
+        place = _first_place(symbol, size)
         while pool[block + place, SYMBOL] != EMPTY:
-            place = (place + 1) & mask
+            place += 1
+            if place == size:
+                place = 0
         row = block + place
     pool[row, SYMBOL] = symbol
     pool[row, START] = start
@@ -84,65 +86,52 @@ def _put(pool, block, capacity, used, symbol, start, extent, target):
 
 
 @njit(cache=True)
-def _allocate(pool, state, free, capacity):
+def _allocate(pool, state, free, index):
     """Return a block's first row, from the free list or the end of the pool."""
-    kind = _list_of(capacity)
-    block = free[kind]
+    block = free[index]
     if block >= 0:
-        free[kind] = np.int64(pool[block, START]) | (np.int64(pool[block, EXTENT]) << 31)
-        if free[kind] == (np.int64(OPEN) | (np.int64(OPEN) << 31)):
-            free[kind] = -1
+        free[index] = pool[block, START]
     else:
         block = state[1]
-        state[1] += capacity
-    if capacity > MAX_ROW:
-        for row in range(block, block + capacity):
+        state[1] += SIZES[index]
+    if index > LONGEST_ROW:
+        for row in range(block, block + SIZES[index]):
             pool[row, SYMBOL] = EMPTY
     return block
 
 
 @njit(cache=True)
-def _release(pool, free, block, capacity):
-    if capacity == 0:
-        return
-    kind = _list_of(capacity)
-    following = free[kind]
-    if following < 0:
-        pool[block, START], pool[block, EXTENT] = OPEN, OPEN
-    else:
-        pool[block, START] = following & OPEN
-        pool[block, EXTENT] = following >> 31
-    free[kind] = block
-
-
-@njit(cache=True)
-def _copy_edges(nodes, pool, source, block, capacity):
+def _copy_edges(nodes, pool, source, block, index):
     """Copy a node's edges into an empty block."""
-    old, degree = np.int64(nodes[source, BLOCK]), np.int64(nodes[source, DEGREE])
-    used = 0
-    for row in range(old, old + _capacity(degree)):
-        if degree <= MAX_ROW and row - old >= degree:
-            break
-        if degree > MAX_ROW and pool[row, SYMBOL] == EMPTY:
-            continue
-        _put(
-            pool, block, capacity, used,
-            np.int64(pool[row, SYMBOL]), pool[row, START], pool[row, EXTENT], pool[row, TARGET],
-        )  # fmt: skip
-        used += 1
+    old, degree = np.int64(nodes[source, BLOCK]), _degree(nodes, source)
+    hashed = _size_index(nodes, source) > LONGEST_ROW
+    row, used = old, 0
+    while used < degree:
+        if not (hashed and pool[row, SYMBOL] == EMPTY):
+            _put(
+                pool, block, index, used, np.int64(pool[row, SYMBOL]), pool[row, START],
+                pool[row, EXTENT], pool[row, TARGET],
+            )  # fmt: skip
+            used += 1
+        row += 1
 
 
 @njit(cache=True)
 def _add_edge(nodes, pool, state, free, node, symbol, start, extent, target):
-    degree = np.int64(nodes[node, DEGREE])
-    old_capacity, capacity = _capacity(degree), _capacity(degree + 1)
-    if capacity != old_capacity:
-        block = _allocate(pool, state, free, capacity)
-        _copy_edges(nodes, pool, node, block, capacity)
-        _release(pool, free, np.int64(nodes[node, BLOCK]), old_capacity)
+    degree, index = _degree(nodes, node), _size_index(nodes, node)
+    limit = SIZES[index] if index <= LONGEST_ROW else np.int64(SIZES[index] * FULL)
+    if degree == limit:
+        larger = index + 1
+        block = _allocate(pool, state, free, larger)
+        _copy_edges(nodes, pool, node, block, larger)
+        if index > 0:
+            pool[nodes[node, BLOCK], START] = free[index]
+            free[index] = nodes[node, BLOCK]
         nodes[node, BLOCK] = block
-    _put(pool, np.int64(nodes[node, BLOCK]), capacity, degree, symbol, start, extent, target)
-    nodes[node, DEGREE] += 1
+        nodes[node, EDGES] += 1 << DEGREE_BITS
+        index = larger
+    _put(pool, np.int64(nodes[node, BLOCK]), index, degree, symbol, start, extent, target)
+    nodes[node, EDGES] += 1
 
 
 @njit(cache=True)
@@ -152,16 +141,16 @@ def _new_node(nodes, state, length):
     nodes[node, LENGTH] = length
     nodes[node, LINK] = ROOT
     nodes[node, BLOCK] = 0
-    nodes[node, DEGREE] = 0
-    nodes[node, ENDS] = 0
+    nodes[node, EDGES] = 0
     return node
 
 
 @njit(cache=True)
 def _grown(array, needed):
+    """Return the array, or a longer copy where it has fewer rows than needed."""
     if needed <= len(array):
         return array
-    larger = np.empty((max(needed, len(array) + len(array) // 4), array.shape[1]), array.dtype)
+    larger = np.empty((needed + len(array) // 4, array.shape[1]), array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -193,7 +182,7 @@ def _shorten(nodes, pool, text, node, first, count):
 
 
 @njit(cache=True)
-def _separate(nodes, pool, state, free, text, node, first, count, position):
+def _separate(nodes, pool, ends, state, free, text, node, first, count, position):
     """Read the symbol at `position`, which can follow; split the node reached if not solid."""
     if node == BOTTOM:
         return np.int64(ROOT), position + 1, np.int64(0)
@@ -206,12 +195,14 @@ def _separate(nodes, pool, state, free, text, node, first, count, position):
         return old, position + 1, np.int64(0)
     clone = _new_node(nodes, state, length)
     nodes[clone, LINK] = nodes[old, LINK]
-    nodes[clone, ENDS] = nodes[old, ENDS]
     nodes[old, LINK] = clone
-    capacity = _capacity(np.int64(nodes[old, DEGREE]))
-    block = _allocate(pool, state, free, capacity)
-    _copy_edges(nodes, pool, old, block, capacity)
-    nodes[clone, BLOCK], nodes[clone, DEGREE] = block, nodes[old, DEGREE]
+    index = _size_index(nodes, old)
+    if index > 0:
+        nodes[clone, BLOCK] = _allocate(pool, state, free, index)
+        _copy_edges(nodes, pool, old, np.int64(nodes[clone, BLOCK]), index)
+    nodes[clone, EDGES] = nodes[old, EDGES]
+    if nodes[old, EDGES] & ENDS_FLAG:
+        ends[clone, 0] = ends[old, 0]
     while pool[row, EXTENT] == count + 1 and pool[row, TARGET] == old:
         pool[row, TARGET] = clone
         node, first, count = _shorten(nodes, pool, text, node, first, count)
@@ -221,32 +212,41 @@ def _separate(nodes, pool, state, free, text, node, first, count, position):
     return clone, position + 1, np.int64(0)
 
 
+def build(text: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return nodes and pool (int32, four columns each) and ends (int32) of a text's CDAWG.
+
+    Room for natural text is set aside at once: pages that stay untouched take no memory, and
+    NumPy asks for large ones, which halves the time.
+    """
+    room = len(text) + 4096
+    nodes = np.empty((room // 4, 4), np.int32)
+    pool = np.empty((room + room // 2, 4), np.int32)
+    ends = np.zeros((room // 4, 1), np.int32)
+    return _build(text, separator, nodes, pool, ends)
+
+
 @njit(cache=True)
-def build(text, separator):
-    """Return nodes (int32, five columns) and pool (int32, four) of the CDAWG of a text."""
-    nodes = np.empty((1024, 5), np.int32)
-    pool = np.empty((4096, 4), np.int32)
+def _build(text, separator, nodes, pool, ends):
     state = np.zeros(2, np.int64)  # nodes and rows of the pool in use
-    free = np.full(SIZES, -1, np.int64)
+    free = np.full(len(SIZES), -1, np.int64)
     _new_node(nodes, state, 0)
     _new_node(nodes, state, OPEN)
     node, first, count = np.int64(ROOT), np.int64(0), np.int64(0)
     for position in range(len(text)):
         symbol = np.int64(text[position])
-        ends = symbol == separator
+        is_end = symbol == separator
         previous, split_target, made = np.int64(-1), np.int64(-1), np.int64(-1)
         while node != BOTTOM:
-            degree = np.int64(nodes[node, DEGREE])
-            pool = _grown(pool, state[1] + 4 * degree + 64)
+            pool = _grown(pool, state[1] + 2 * _degree(nodes, node) + 64)
             nodes = _grown(nodes, state[0] + 4)
             row = _find(nodes, pool, node, np.int64(text[first]) if count > 0 else symbol)
             if count == 0:
-                if row >= 0 and not ends:
+                if row >= 0 and not is_end:
                     break
                 made, split_target = node, np.int64(-1)
             else:
                 start, target = np.int64(pool[row, START]), np.int64(pool[row, TARGET])
-                if text[start + count] == symbol and not ends:
+                if text[start + count] == symbol and not is_end:
                     break
                 if target == split_target:
                     pool[row, EXTENT], pool[row, TARGET] = count, made
@@ -260,8 +260,10 @@ def build(text, separator):
                     nodes, pool, state, free, made, np.int64(text[start + count]), start + count,
                     extent - count if extent != OPEN else OPEN, target,
                 )  # fmt: skip
-            if ends:
-                nodes[made, ENDS] += 1
+            if is_end:
+                ends = _with_rows(ends, len(nodes))
+                ends[made, 0] += 1
+                nodes[made, EDGES] |= ENDS_FLAG
             else:
                 _add_edge(nodes, pool, state, free, made, symbol, position, OPEN, SINK)
             if previous >= 0:
@@ -272,19 +274,29 @@ def build(text, separator):
             nodes[previous, LINK] = node
         if node != BOTTOM:
             row = _find(nodes, pool, node, np.int64(text[first]) if count > 0 else symbol)
-            reached = np.int64(nodes[pool[row, TARGET], DEGREE])
-            pool = _grown(pool, state[1] + 4 * reached + 64)
+            pool = _grown(pool, state[1] + 2 * _degree(nodes, pool[row, TARGET]) + 64)
             nodes = _grown(nodes, state[0] + 4)
+            ends = _with_rows(ends, len(nodes))
         if count == 0:
             first = np.int64(position)
         node, first, count = _separate(
-            nodes, pool, state, free, text, node, first, count, np.int64(position)
+            nodes, pool, ends, state, free, text, node, first, count, np.int64(position)
         )
-    return nodes[: state[0]], pool[: state[1]]
+    return nodes[: state[0]], pool[: state[1]], ends[: state[0], 0]
 
 
 @njit(cache=True)
-def pack(nodes, pool):
+def _with_rows(ends, n_rows):
+    """Return `ends`, or a longer copy filled up with zeros."""
+    if len(ends) >= n_rows:
+        return ends
+    longer = np.zeros((n_rows, 1), ends.dtype)
+    longer[: len(ends)] = ends
+    return longer
+
+
+@njit(cache=True)
+def pack(nodes, pool, ends):
     """Return the edges by node and symbol (int32, four columns), first edges, and counts.
 
     A node occurs as often as all its continuations together; edges lead to longer nodes.
@@ -292,24 +304,38 @@ def pack(nodes, pool):
     n_nodes = len(nodes)
     firsts = np.zeros(n_nodes + 1, np.int64)
     for node in range(n_nodes):
-        firsts[node + 1] = firsts[node] + nodes[node, DEGREE]
+        firsts[node + 1] = firsts[node] + _degree(nodes, node)
     edges = np.empty((firsts[n_nodes], 4), np.int32)
     for node in range(n_nodes):
-        block, degree = np.int64(nodes[node, BLOCK]), np.int64(nodes[node, DEGREE])
+        row = np.int64(nodes[node, BLOCK])
+        hashed = _size_index(nodes, node) > LONGEST_ROW
         place = firsts[node]
-        for row in range(block, block + _capacity(degree)):
-            if (degree <= MAX_ROW and row - block >= degree) or (
-                degree > MAX_ROW and pool[row, SYMBOL] == EMPTY
-            ):
-                continue
-            edges[place] = pool[row]
-            place += 1
-        part = edges[firsts[node] : firsts[node + 1]]
-        part[:] = part[np.argsort(part[:, SYMBOL])]
+        while place < firsts[node + 1]:
+            if not (hashed and pool[row, SYMBOL] == EMPTY):
+                edges[place] = pool[row]
+                place += 1
+            row += 1
+        _sort(edges, firsts[node], firsts[node + 1])
     counts = np.zeros(n_nodes, np.int64)
     for node in np.argsort(nodes[:, LENGTH])[::-1]:
-        total = np.int64(nodes[node, ENDS])
+        total = np.int64(ends[node])
         for row in range(firsts[node], firsts[node + 1]):
             total += counts[edges[row, TARGET]]
         counts[node] = 1 if node == SINK else total
     return edges, firsts, counts
+
+
+@njit(cache=True)
+def _sort(edges, start, end):
+    """Sort rows by their symbol: a few by insertion, more by NumPy."""
+    if end - start > 24:
+        part = edges[start:end]
+        part[:] = part[np.argsort(part[:, SYMBOL])]
+        return
+    for i in range(start + 1, end):
+        moved = (edges[i, 0], edges[i, 1], edges[i, 2], edges[i, 3])
+        k = i
+        while k > start and edges[k - 1, SYMBOL] > moved[SYMBOL]:
+            edges[k] = edges[k - 1]
+            k -= 1
+        edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3] = moved
