@@ -1,5 +1,8 @@
 """A compacted DAWG of one corpus, on disk: overlaps of any text without a new pass."""
 
+# Compiled functions are typed by Numba.
+# mypy: disable-error-code="no-untyped-def"
+
 from __future__ import annotations
 
 import json
@@ -119,8 +122,8 @@ def build_cdawg(
 
     Raises LingprobError for ids outside the vocabulary or more than 2**30 tokens.
     """
-    dtype = np.dtype(np.uint16 if vocabulary_size < 2**16 else np.uint32)
-    mark = int(np.iinfo(dtype).max)
+    dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
+    mark = 256**dtype.itemsize - 1
     parts = [_marked(block, vocabulary_size, separator, mark, dtype) for block in blocks]
     text = np.concatenate(parts) if parts else np.empty(0, dtype)
     del parts
@@ -172,7 +175,7 @@ def _marked(
 
 
 @njit(cache=True)
-def _find(first_edges, edges, node, symbol):  # type: ignore[no-untyped-def]
+def _find(first_edges, edges, node, symbol):
     low, high = first_edges[node], first_edges[node + 1]
     while low < high:
         middle = (low + high) // 2
@@ -186,7 +189,7 @@ def _find(first_edges, edges, node, symbol):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):  # type: ignore[no-untyped-def]
+def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
     """Keep a node, how much of the match ends there, and the tokens read of an edge's label."""
     matched = np.zeros(len(tokens), np.int32)
     frequencies = np.zeros(len(tokens), np.int64)

@@ -24,9 +24,7 @@ SYMBOL, START, EXTENT, TARGET = range(4)  # columns of pool
 DEGREE_BITS = 24
 DEGREE_MASK = 2**DEGREE_BITS - 1
 ENDS_FLAG = 2**30
-SIZES = np.array(
-    [0, 2, 3, 4, 6, 8, 12, 16] + [size << k for k in range(21) for size in (24, 32)]
-)
+SIZES = np.array([0, 2, 3, 4, 6, 8, 12, 16] + [size << k for k in range(21) for size in (24, 32)])
 LONGEST_ROW = 7  # index of the largest block that is searched in a row
 FULL = 0.85  # of a hash table
 
@@ -317,7 +315,8 @@ def pack(nodes, pool, ends):
             row += 1
         _sort(edges, firsts[node], firsts[node + 1])
     counts = np.zeros(n_nodes, np.int64)
-    for node in np.argsort(nodes[:, LENGTH])[::-1]:
+    for longer_first in np.argsort(nodes[:, LENGTH])[::-1]:
+        node = np.int64(longer_first)
         total = np.int64(ends[node])
         for row in range(firsts[node], firsts[node + 1]):
             total += counts[edges[row, TARGET]]

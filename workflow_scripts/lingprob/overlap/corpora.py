@@ -174,13 +174,11 @@ def _row_blocks(layout: _Layout, first_row: int, count: int) -> Iterator[TokenBl
     buffer = np.empty(rows_per_block * layout.row_length, dtype=layout.dtype)
     offsets = np.arange(rows_per_block + 1, dtype=np.int64) * layout.row_length
     with open(layout.path, "rb", buffering=0) as stream:
-        stream.seek(
-            layout.header_bytes + first_row * layout.row_length * layout.dtype.itemsize
-        )
+        stream.seek(layout.header_bytes + first_row * layout.row_length * layout.dtype.itemsize)
         for start in range(0, count, rows_per_block):
             n_rows = min(rows_per_block, count - start)
             tokens = buffer[: n_rows * layout.row_length]
-            _fill(layout.path, stream, memoryview(tokens).cast("B"))
+            _fill(layout.path, stream, tokens.view(np.uint8).data)
             yield TokenBlock(tokens, offsets[: n_rows + 1])
 
 

@@ -1,5 +1,8 @@
 """From counts per state to the longest overlap of every passage."""
 
+# Compiled functions are typed by Numba.
+# mypy: disable-error-code="no-untyped-def"
+
 from __future__ import annotations
 
 import numpy as np
@@ -65,7 +68,7 @@ def passage_overlaps(
 
 
 @njit(cache=True)
-def _propagate(nodes, counts):  # type: ignore[no-untyped-def]
+def _propagate(nodes, counts):
     """Return each state's longest sequence that the corpus has, and its frequency.
 
     A state whose longer descendants were visited occurs in full, as often as they, and as it

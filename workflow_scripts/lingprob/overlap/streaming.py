@@ -4,6 +4,9 @@ A state's counts take 24 bytes: its visits, the longest match seen there, and th
 length. They are sums and maxima, so shards are independent, and nothing grows with the corpus.
 """
 
+# Compiled functions are typed by Numba.
+# mypy: disable-error-code="no-untyped-def"
+
 from __future__ import annotations
 
 import hashlib
@@ -124,7 +127,8 @@ def scan(
     n_tokens = 0
     for block in blocks:
         codes = index.encode(block.tokens)
-        content.update(np.array([len(codes), _checksum(codes)], dtype=np.int64).tobytes())
+        if len(codes):
+            content.update(np.array([len(codes), _checksum(codes)], dtype=np.int64).tobytes())
         if filtered:
             _scan_filtered(*tables, bitmap, codes, block.offsets, min_length)
         else:
@@ -215,24 +219,29 @@ def _check_scan(
 
 
 @njit(cache=True)
-def _hash_gram(codes, place, shift):  # type: ignore[no-untyped-def]
-    word = (
+def _word(codes, place):
+    """Return four codes as one integer; the compiler makes this one load."""
+    return (
         np.int64(codes[place])
         | (np.int64(codes[place + 1]) << 16)
         | (np.int64(codes[place + 2]) << 32)
         | (np.int64(codes[place + 3]) << 48)
     )
-    return np.uint64(word * MULTIPLIER) >> np.uint64(shift)
 
 
 @njit(cache=True)
-def _is_set(bitmap, codes, place, shift):  # type: ignore[no-untyped-def]
+def _hash_gram(codes, place, shift):
+    return np.uint64(_word(codes, place) * MULTIPLIER) >> np.uint64(shift)
+
+
+@njit(cache=True)
+def _is_set(bitmap, codes, place, shift):
     bit = _hash_gram(codes, place, shift)
     return (bitmap[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & 1
 
 
 @njit(cache=True)
-def _set_bits(bitmap, codes, offsets, shift):  # type: ignore[no-untyped-def]
+def _set_bits(bitmap, codes, offsets, shift):
     for passage in range(len(offsets) - 1):
         for place in range(offsets[passage], offsets[passage + 1] - GRAM + 1):
             bit = _hash_gram(codes, place, shift)
@@ -248,33 +257,21 @@ def _gram_bitmap(index: StimulusIndex) -> np.ndarray:
 
 
 @njit(cache=True)
-def _checksum(codes):  # type: ignore[no-untyped-def]
-    """Return a 64-bit checksum that depends on order; four lanes hide the multiplications."""
-    a, b, c, d = np.int64(1), np.int64(2), np.int64(3), np.int64(4)
-    end = len(codes) - 15
-    for i in range(0, end, 16):
-        a = (a ^ _word(codes, i)) * MULTIPLIER
-        b = (b ^ _word(codes, i + 4)) * MULTIPLIER
-        c = (c ^ _word(codes, i + 8)) * MULTIPLIER
-        d = (d ^ _word(codes, i + 12)) * MULTIPLIER
-    total = a ^ (b * 3) ^ (c * 5) ^ (d * 7)
-    for i in range(len(codes) // 16 * 16, len(codes)):
-        total = (total ^ np.int64(codes[i])) * MULTIPLIER
-    return total
+def _checksum(codes):
+    """Return a 64-bit checksum that depends on the order (after Fletcher)."""
+    total, weighted = np.int64(1), np.int64(0)
+    whole = len(codes) // 4 * 4
+    for place in range(0, whole, 4):
+        total += _word(codes, place)
+        weighted += total
+    for place in range(whole, len(codes)):
+        total += np.int64(codes[place])
+        weighted += total
+    return total ^ (weighted * MULTIPLIER)
 
 
 @njit(cache=True)
-def _word(codes, place):  # type: ignore[no-untyped-def]
-    return (
-        np.int64(codes[place])
-        | (np.int64(codes[place + 1]) << 16)
-        | (np.int64(codes[place + 2]) << 32)
-        | (np.int64(codes[place + 3]) << 48)
-    )
-
-
-@njit(cache=True)
-def _advance(nodes, slots, root_targets, state, length, symbol):  # type: ignore[no-untyped-def]
+def _advance(nodes, slots, root_targets, state, length, symbol):
     """Read a symbol: drop tokens from the front of the match until it can be extended."""
     if symbol == 0:
         return np.int64(0), np.int64(0)
@@ -288,7 +285,7 @@ def _advance(nodes, slots, root_targets, state, length, symbol):  # type: ignore
 
 
 @njit(cache=True)
-def _count(counts, state, length):  # type: ignore[no-untyped-def]
+def _count(counts, state, length):
     counts[state, 0] += 1
     if length > counts[state, 1]:
         counts[state, 1] = length
@@ -298,7 +295,7 @@ def _count(counts, state, length):  # type: ignore[no-untyped-def]
 
 
 @njit(cache=True)
-def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, codes, offsets):  # type: ignore[no-untyped-def]
+def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, codes, offsets):
     for document in range(len(offsets) - 1):
         state, length = np.int64(0), np.int64(0)
         for place in range(offsets[document], offsets[document + 1]):
@@ -309,7 +306,7 @@ def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, codes, offsets
 
 
 @njit(cache=True)
-def _scan_filtered(  # type: ignore[no-untyped-def]
+def _scan_filtered(
     nodes, slots, root_targets, symbol_of_code, counts, bitmap, codes, offsets, min_length
 ):
     """Count matches of `min_length` tokens or more, which hold one of every `step` k-grams.
