@@ -315,12 +315,13 @@ def pack(nodes, pool, ends):
             row += 1
         _sort(edges, firsts[node], firsts[node + 1])
     counts = np.zeros(n_nodes, np.int64)
-    for longer_first in np.argsort(nodes[:, LENGTH])[::-1]:
-        node = np.int64(longer_first)
-        total = np.int64(ends[node])
-        for row in range(firsts[node], firsts[node + 1]):
-            total += counts[edges[row, TARGET]]
-        counts[node] = 1 if node == SINK else total
+    by_length = np.argsort(nodes[:, LENGTH])
+    counts[SINK] = 1
+    for place in range(n_nodes - 1):  # after the sink, which is the longest
+        longer = by_length[n_nodes - 2 - place]
+        counts[longer] = ends[longer]
+        for row in range(firsts[longer], firsts[longer + 1]):
+            counts[longer] += counts[edges[row, TARGET]]
     return edges, firsts, counts
 
 
