@@ -32,7 +32,12 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 from lingprob.corpora import iter_documents  # noqa: E402
 from lingprob.overlap import (  # noqa: E402
-    build_cdawg, build_index, longest_matches, read_rows, read_texts, scan,
+    build_cdawg,
+    build_index,
+    longest_matches,
+    read_rows,
+    read_texts,
+    scan,
 )  # fmt: skip
 from lingprob.overlap.corpora import normalise  # noqa: E402
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize  # noqa: E402

@@ -320,8 +320,8 @@ def pack(nodes, pool, ends):
     for place in range(n_nodes - 1):  # after the sink, which is the longest
         longer = by_length[n_nodes - 2 - place]
         counts[longer] = ends[longer]
-        for row in range(firsts[longer], firsts[longer + 1]):
-            counts[longer] += counts[edges[row, TARGET]]
+        for edge in range(firsts[longer], firsts[longer + 1]):
+            counts[longer] += counts[edges[edge, TARGET]]
     return edges, firsts, counts
 
 

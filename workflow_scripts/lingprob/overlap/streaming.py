@@ -25,7 +25,7 @@ from lingprob.overlap.corpora import TokenBlock
 from lingprob.progress import Progress
 
 GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word
-MAX_BITMAP_BITS = 23  # 1 MiB, about a second-level cache
+MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cache
 
 
 @dataclass(frozen=True, eq=False)
@@ -121,7 +121,7 @@ def scan(
     _check_scan(index, tokenizer_hash, min_length, separator)
     filtered = min_length >= GRAM
     counts = np.zeros((len(index.nodes), 3), dtype=np.int64)
-    bitmap = _gram_bitmap(index) if filtered else np.zeros(1, dtype=np.uint8)
+    bitmaps = [_gram_bitmap(index, size) for size in ((GRAM,) if filtered else (2, 3))]
     tables = (index.nodes, index.slots, index.root_targets, index.symbol_of_code, counts)
     content = hashlib.blake2b(digest_size=16)
     n_tokens = 0
@@ -130,9 +130,9 @@ def scan(
         if len(codes):
             content.update(np.array([len(codes), _checksum(codes)], dtype=np.int64).tobytes())
         if filtered:
-            _scan_filtered(*tables, bitmap, codes, block.offsets, min_length)
+            _scan_filtered(*tables, *bitmaps, codes, block.offsets, min_length)
         else:
-            _scan_all(*tables, codes, block.offsets)
+            _scan_all(*tables, *bitmaps, codes, block.offsets)
         n_tokens += len(codes)
         if progress is not None:
             progress.advance(len(codes))
@@ -230,29 +230,33 @@ def _word(codes, place):
 
 
 @njit(cache=True)
-def _hash_gram(codes, place, shift):
-    return np.uint64(_word(codes, place) * MULTIPLIER) >> np.uint64(shift)
-
-
-@njit(cache=True)
-def _is_set(bitmap, codes, place, shift):
-    bit = _hash_gram(codes, place, shift)
+def _is_set(bitmap, gram, shift):
+    bit = np.uint64(gram * MULTIPLIER) >> np.uint64(shift)
     return (bitmap[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & 1
 
 
 @njit(cache=True)
-def _set_bits(bitmap, codes, offsets, shift):
+def _set_bits(bitmap, codes, offsets, size, shift):
     for passage in range(len(offsets) - 1):
-        for place in range(offsets[passage], offsets[passage + 1] - GRAM + 1):
-            bit = _hash_gram(codes, place, shift)
+        for place in range(offsets[passage], offsets[passage + 1] - size + 1):
+            gram = np.int64(0)
+            for i in range(size):
+                gram |= np.int64(codes[place + i]) << 16 * i
+            bit = np.uint64(gram * MULTIPLIER) >> np.uint64(shift)
             bitmap[bit >> np.uint64(3)] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
 
 
-def _gram_bitmap(index: StimulusIndex) -> np.ndarray:
-    """Return a bit for each hash of a passage's k-gram, uint8 (2**bits / 8,)."""
-    bits = min(MAX_BITMAP_BITS, max(10, int(np.ceil(np.log2(32 * len(index.tokens) + 1)))))
+@njit(cache=True)
+def _shift_of(bitmap):
+    return 64 - int(np.log2(len(bitmap) * 8) + 0.5)
+
+
+def _gram_bitmap(index: StimulusIndex, size: int) -> np.ndarray:
+    """Return a bit for each hash of a passage's sequence of `size` codes, uint8 (2**bits / 8,)."""
+    wanted = int(np.ceil(np.log2(32 * len(index.tokens) + 1)))
+    bits = min(MAX_BITMAP_BITS[size], max(10, wanted))
     bitmap = np.zeros(2 ** (bits - 3), dtype=np.uint8)
-    _set_bits(bitmap, index.encode(index.tokens), index.offsets, 64 - bits)
+    _set_bits(bitmap, index.encode(index.tokens), index.offsets, size, 64 - bits)
     return bitmap
 
 
@@ -295,14 +299,30 @@ def _count(counts, state, length):
 
 
 @njit(cache=True)
-def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, codes, offsets):
+def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, pairs, triples, codes, offsets):
+    """Count the longest match at every position.
+
+    Where the last two or three codes are no sequence of the passages, the match is shorter than
+    that, whatever came before: most positions need no walk down suffix links, nor wait for it.
+    """
+    pair_shift, triple_shift = _shift_of(pairs), _shift_of(triples)
     for document in range(len(offsets) - 1):
         state, length = np.int64(0), np.int64(0)
+        before = np.int64(0)
         for place in range(offsets[document], offsets[document + 1]):
             symbol = np.int64(symbol_of_code[codes[place]])
+            if length > 0 and symbol != 0:
+                pair = np.int64(codes[place - 1]) | (np.int64(codes[place]) << 16)
+                if not _is_set(pairs, pair, pair_shift):
+                    state, length = np.int64(0), np.int64(0)
+                elif length > 1 and not _is_set(
+                    triples, np.int64(codes[place - 2]) | (pair << 16), triple_shift
+                ):
+                    state, length = np.int64(root_targets[before]), np.int64(1)
             state, length = _advance(nodes, slots, root_targets, state, length, symbol)
             if length > 0:
                 _count(counts, state, length)
+            before = symbol
 
 
 @njit(cache=True)
@@ -318,17 +338,18 @@ def _scan_filtered(
     """
     step = min_length - GRAM + 1
     side = min(GRAM, step // 2)
-    shift = 64 - int(np.log2(len(bitmap) * 8) + 0.5)
+    shift = _shift_of(bitmap)
     for document in range(len(offsets) - 1):
         begin, end = offsets[document], offsets[document + 1]
         gram = begin + step - 1
         while gram + GRAM <= end:
+            left, right = gram - side, gram + side
             if not (
-                _is_set(bitmap, codes, gram, shift)
+                _is_set(bitmap, _word(codes, gram), shift)
                 and (
                     side == 0
-                    or (gram - side >= begin and _is_set(bitmap, codes, gram - side, shift))
-                    or (gram + side + GRAM <= end and _is_set(bitmap, codes, gram + side, shift))
+                    or (left >= begin and _is_set(bitmap, _word(codes, left), shift))
+                    or (right + GRAM <= end and _is_set(bitmap, _word(codes, right), shift))
                 )
             ):
                 gram += step
