@@ -16,6 +16,7 @@ from lingprob.overlap import (
     TokenBlock,
     build_cdawg,
     build_index,
+    cdawg_build,
     longest_matches,
     merge,
     passage_overlaps,
@@ -224,3 +225,15 @@ def test_larger_texts_fill_hash_tables_and_bitmaps() -> None:
         known = lengths >= min_length
         np.testing.assert_array_equal(found, np.where(known, lengths, 0))
         np.testing.assert_array_equal(counted, np.where(known, frequencies, 0))
+
+
+def test_the_cdawg_outgrows_the_room_set_aside() -> None:
+    generator = np.random.default_rng(4)
+    text = np.minimum(generator.zipf(1.5, 5000), 99).astype(np.uint16)
+    text[::250] = separator = 2**16 - 1
+    text[-1] = separator
+    expected = cdawg_build.pack(*cdawg_build.build(text, separator))
+    room = (np.empty((8, 4), np.int32), np.empty((16, 4), np.int32), np.zeros((8, 1), np.int32))
+    grown = cdawg_build.pack(*cdawg_build._build(text, separator, *room))
+    for one, other in zip(grown, expected, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -122,6 +122,13 @@ def test_merging_refuses_what_would_be_wrong(index: StimulusIndex) -> None:
         merge([])
     with pytest.raises(LingprobError, match="other passages"):
         longest_matches(other, shard)
+    # Ids that no passage has tell shards apart all the same.
+    wide = build_index(arrays([[1]]), tokenizer_hash="t", vocabulary_size=100_000)
+    parts = [
+        scan(wide, [block([[70_000 + i, 2]], "uint32")], shard_id=str(i), tokenizer_hash="t")
+        for i in range(2)
+    ]
+    assert merge(parts).n_tokens == 4
     # Empty shards are all alike, and add nothing.
     empty = merge([scanned(index, [], "x"), scanned(index, [], "y")])
     assert longest_matches(index, empty)[0].sum() == 0

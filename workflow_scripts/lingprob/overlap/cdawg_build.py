@@ -145,10 +145,8 @@ def _new_node(nodes, state, length):
 
 @njit(cache=True)
 def _grown(array, needed):
-    """Return the array, or a longer copy where it has fewer rows than needed."""
-    if needed <= len(array):
-        return array
-    larger = np.empty((needed + len(array) // 4, array.shape[1]), array.dtype)
+    """Return a copy with at least so many rows."""
+    larger = np.empty((needed + len(array) // 2, array.shape[1]), array.dtype)
     larger[: len(array)] = array
     return larger
 
@@ -235,8 +233,11 @@ def _build(text, separator, nodes, pool, ends):
         is_end = symbol == separator
         previous, split_target, made = np.int64(-1), np.int64(-1), np.int64(-1)
         while node != BOTTOM:
-            pool = _grown(pool, state[1] + 2 * _degree(nodes, node) + 64)
-            nodes = _grown(nodes, state[0] + 4)
+            needed = state[1] + 2 * _degree(nodes, node) + 64
+            if needed > len(pool):
+                pool = _grown(pool, needed)
+            if state[0] + 4 > len(nodes):
+                nodes = _grown(nodes, state[0] + 4)
             row = _find(nodes, pool, node, np.int64(text[first]) if count > 0 else symbol)
             if count == 0:
                 if row >= 0 and not is_end:
@@ -259,7 +260,8 @@ def _build(text, separator, nodes, pool, ends):
                     extent - count if extent != OPEN else OPEN, target,
                 )  # fmt: skip
             if is_end:
-                ends = _with_rows(ends, len(nodes))
+                if len(ends) < len(nodes):
+                    ends = _with_rows(ends, len(nodes))
                 ends[made, 0] += 1
                 nodes[made, EDGES] |= ENDS_FLAG
             else:
@@ -272,9 +274,13 @@ def _build(text, separator, nodes, pool, ends):
             nodes[previous, LINK] = node
         if node != BOTTOM:
             row = _find(nodes, pool, node, np.int64(text[first]) if count > 0 else symbol)
-            pool = _grown(pool, state[1] + 2 * _degree(nodes, pool[row, TARGET]) + 64)
-            nodes = _grown(nodes, state[0] + 4)
-            ends = _with_rows(ends, len(nodes))
+            needed = state[1] + 2 * _degree(nodes, pool[row, TARGET]) + 64
+            if needed > len(pool):
+                pool = _grown(pool, needed)
+            if state[0] + 4 > len(nodes):
+                nodes = _grown(nodes, state[0] + 4)
+            if len(ends) < len(nodes):
+                ends = _with_rows(ends, len(nodes))
         if count == 0:
             first = np.int64(position)
         node, first, count = _separate(
@@ -285,9 +291,7 @@ def _build(text, separator, nodes, pool, ends):
 
 @njit(cache=True)
 def _with_rows(ends, n_rows):
-    """Return `ends`, or a longer copy filled up with zeros."""
-    if len(ends) >= n_rows:
-        return ends
+    """Return a copy, filled up with zeros."""
     longer = np.zeros((n_rows, 1), ends.dtype)
     longer[: len(ends)] = ends
     return longer

@@ -128,7 +128,9 @@ def scan(
     for block in blocks:
         codes = index.encode(block.tokens)
         if len(codes):
-            content.update(np.array([len(codes), _checksum(codes)], dtype=np.int64).tobytes())
+            # Of the ids, since codes do not tell foreign ids of a large vocabulary apart.
+            halves = codes if index.is_narrow else np.ascontiguousarray(block.tokens).view("u2")
+            content.update(np.array([len(codes), _checksum(halves)], dtype=np.int64).tobytes())
         if filtered:
             _scan_filtered(*tables, *bitmaps, codes, block.offsets, min_length)
         else:
