@@ -1,0 +1,206 @@
+"""Real reading-time texts against the books they come from, and the published overlaps."""
+
+from __future__ import annotations
+
+import os
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.corpora import iter_documents
+from lingprob.overlap import (
+    StimulusIndex,
+    TokenBlock,
+    build_cdawg,
+    build_index,
+    chance,
+    longest_matches,
+    passage_overlaps,
+    read_texts,
+    scan,
+)
+from lingprob.overlap.corpora import normalise
+from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
+
+MIRROR = Path(
+    os.environ.get("LINGPROB_MIRROR")
+    or Path(__file__).resolve().parents[2].parent / "shared" / "mirror"
+)
+pytestmark = pytest.mark.skipif(
+    not (MIRROR / "rt_leakage").exists(), reason=f"no mirror at {MIRROR}"
+)
+VOCABULARY_SIZE = 50_277
+LEVELS = {"the_pile": (75, 207), "owt": (32, 246)}  # flagged rows: compat, corrected
+
+Tokenize = Callable[[list[str]], Any]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    """Return Pythia's tokenizer."""
+    from transformers import PreTrainedTokenizerFast
+
+    path = MIRROR / "tokenizers" / "gpt-neox-20b" / "20B_tokenizer.json"
+    return PreTrainedTokenizerFast(tokenizer_file=str(path))
+
+
+def bare(text: str) -> str:
+    """Return the words in lower case without punctuation, since GECO's table has none."""
+    words = (
+        re.sub(r"[\W_]", "", word)
+        for word in re.sub("--|[\u2013\u2014]", " ", text).lower().split()
+    )
+    return " ".join(word for word in words if word)
+
+
+def brown_passages() -> list[str]:
+    path = MIRROR / "brown_spr" / "brown_words_mean_rt.derived.tsv"
+    table = pd.read_csv(path, sep="\t", keep_default_na=False, quoting=3)
+    return [" ".join(passage.word) for _, passage in table.groupby("docid")]
+
+
+def natural_stories() -> list[str]:
+    path = MIRROR / "natural_stories" / "naturalstories_RTS" / "all_stories.tok"
+    table = pd.read_csv(path, sep="\t", keep_default_na=False, quoting=3)
+    return [" ".join(story.word) for _, story in table.groupby("item")]
+
+
+def geco_parts() -> list[str]:
+    table = pd.read_csv(MIRROR / "geco" / "EnglishMaterial_corrected.csv", keep_default_na=False)
+    part = table.WORD_ID.str.split("-").str[0]
+    return [" ".join(words) for _, words in table.WORD.groupby(part, sort=False)]
+
+
+def brown_corpus() -> list[str]:
+    with zipfile.ZipFile(MIRROR / "nltk_corpora" / "brown.zip") as archive:
+        names = [name for name in archive.namelist() if re.fullmatch(r"brown/c[a-r]\d\d", name)]
+        texts = [archive.read(name).decode("latin-1").split() for name in names]
+    return [" ".join(word.rsplit("/", 1)[0] for word in text) for text in texts]
+
+
+def index_of(passages: list[str], tokenize: Tokenize) -> StimulusIndex:
+    ids = [np.asarray(passage) for passage in tokenize(passages)]
+    return build_index(ids, tokenizer_hash="neox", vocabulary_size=VOCABULARY_SIZE)
+
+
+def blocks_of(texts: list[str], tokenize: Tokenize) -> list[TokenBlock]:
+    return list(read_texts(texts, tokenize, dtype="uint16"))
+
+
+def matches(
+    index: StimulusIndex, blocks: list[TokenBlock], min_length: int = 1
+) -> tuple[np.ndarray, np.ndarray]:
+    result = scan(index, blocks, shard_id="all", tokenizer_hash="neox", min_length=min_length)
+    return longest_matches(index, result)
+
+
+def covered(lengths: np.ndarray, min_length: int) -> float:
+    """Return the share of tokens that are part of a match of `min_length` or more."""
+    inside = np.zeros(len(lengths), dtype=bool)
+    for end in np.flatnonzero(lengths >= min_length):
+        inside[end - lengths[end] + 1 : end + 1] = True
+    return float(inside.mean())
+
+
+def test_the_novel_gives_geco_back_nearly_whole(tokenizer: Any) -> None:
+    """GECO's table drops and changes a few words, so 12-token matches cover 94 % of it."""
+    tokenize = usual_tokenize(tokenizer)
+    index = index_of([bare(part) for part in geco_parts()], tokenize)
+    styles, adversary = (
+        [bare(text) for text in iter_documents("gutenberg", [MIRROR / "gutenberg" / name])]
+        for name in ("863-0.txt", "1155-0.txt")
+    )
+    lengths, frequencies = matches(index, blocks_of(styles, tokenize))
+    assert covered(lengths, 12) > 0.93
+    overlaps = passage_overlaps(index, lengths, frequencies)
+    assert overlaps.overlap_tokens.tolist() == [301, 198, 262, 232]
+    # Another novel of the same author and years has nothing of the kind.
+    assert covered(matches(index, blocks_of(adversary, tokenize))[0], 12) < 0.01
+
+
+def test_the_brown_corpus_gives_the_brown_passages_back(tokenizer: Any) -> None:
+    tokenize = usual_tokenize(tokenizer)
+    index = index_of([bare(passage) for passage in brown_passages()], tokenize)
+    blocks = blocks_of([bare(text) for text in brown_corpus()], tokenize)
+    lengths, frequencies = matches(index, blocks)
+    assert covered(lengths, 12) > 0.998
+    overlaps = passage_overlaps(index, lengths, frequencies)
+    assert (overlaps.overlap_tokens >= 281).all()
+    assert (overlaps.frequency == 1).all()
+    assert overlaps.overlap_tokens.iloc[12] == overlaps.passage_tokens.iloc[12] == 874
+
+
+def test_streaming_and_cdawg_agree_on_real_text(tokenizer: Any) -> None:
+    tokenize = usual_tokenize(tokenizer)
+    index = index_of([*brown_passages(), *natural_stories(), *geco_parts()], tokenize)
+    texts = [
+        *iter_documents("gutenberg", [MIRROR / "gutenberg" / "863-0.txt"]),
+        *iter_documents("nltk_zip", [MIRROR / "nltk_corpora" / "inaugural.zip"]),
+    ]
+    blocks = blocks_of(texts, tokenize)
+    graph = build_cdawg(blocks, tokenizer_hash="neox", vocabulary_size=VOCABULARY_SIZE)
+    expected = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash="neox")
+    np.testing.assert_array_equal(matches(index, blocks), expected)
+    for min_length in (5, 12):
+        lengths, frequencies = matches(index, blocks, min_length)
+        known = expected[0] >= min_length
+        np.testing.assert_array_equal(lengths, np.where(known, expected[0], 0))
+        np.testing.assert_array_equal(frequencies, np.where(known, expected[1], 0))
+
+
+def test_passage_lengths_are_the_published_ones(tokenizer: Any) -> None:
+    """Brown 13 of 13, Natural Stories 9 of 10: story 2 has a token less here."""
+    table = chance.read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
+    published = table.groupby(["corpus", "article_num"]).article_len.first()
+    tokenize = usual_tokenize(tokenizer)
+    for name, passages in (("brown", brown_passages()), ("naturalstories", natural_stories())):
+        index = index_of(passages, tokenize)
+        difference = np.diff(index.offsets) - published[name].to_numpy()
+        assert difference.tolist() == ([0] * 13 if name == "brown" else [0, -1] + [0] * 8)
+    assert published.sum() + len(published) - 1 == 165_486 + 157
+    # The published place of a passage's last token is counted from 0.
+    whole = table[table.article_len == table.overlap_len]
+    assert len(whole) == 1
+    assert (whole.overlap_last_token == whole.article_len - 1).all()
+
+
+def test_all_published_flags_are_reproduced() -> None:
+    n_reproduced = 0
+    for name, threshold in chance.PUBLISHED_THRESHOLDS.items():
+        table = chance.read_published(MIRROR / "rt_leakage" / f"rt_overlap_{name}.tsv")
+        log10_prob = table["5gram_logprob"].to_numpy()
+        compat = chance.below_threshold(log10_prob, threshold, "compat")
+        corrected = chance.below_threshold(log10_prob, threshold, "corrected")
+        n_reproduced += int((compat == table.below_threshold).sum())
+        assert (compat.sum(), corrected.sum()) == LEVELS[name]
+        if name == "the_pile":  # overlaps of six tokens are improbable already
+            assert table.overlap_len[corrected].min() == 6
+    assert n_reproduced == 533
+
+
+def test_thresholds_in_words() -> None:
+    """p = 2.9e-13 for n = 1.77e11 words; in log10 the limits are -12.54 and -11.00."""
+    pile, owt = chance.PUBLISHED_THRESHOLDS["the_pile"], chance.PUBLISHED_THRESHOLDS["owt"]
+    assert np.exp(pile) == pytest.approx(2.9e-13, rel=0.01)
+    assert chance.words_of_threshold(pile) == pytest.approx(1.77e11, rel=0.01)
+    assert chance.logprob_threshold(1.77e11) == pytest.approx(pile, abs=0.01)
+    assert (pile / np.log(10), owt / np.log(10)) == (
+        pytest.approx(-12.54, abs=0.005), pytest.approx(-11.00, abs=0.005)
+    )  # fmt: skip
+
+
+def test_tiktoken_gives_the_same_ids(tokenizer: Any) -> None:
+    pytest.importorskip("tiktoken")
+    books = [MIRROR / "gutenberg" / name for name in ("1342-0.txt", "135-0.txt")]
+    texts = [normalise(text) for text in iter_documents("gutenberg", books)]
+    fast = fast_tokenize(tokenizer, [texts[0]])
+    usual = usual_tokenize(tokenizer)
+    assert fast.__qualname__ != usual.__qualname__
+    for text in texts:
+        assert list(fast([text])[0]) == list(usual([text])[0])

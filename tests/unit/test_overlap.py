@@ -1,0 +1,333 @@
+"""Overlap by hand-derived values, files, and input that cannot be right."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.corpora import iter_documents
+from lingprob.errors import LingprobError
+from lingprob.overlap import (
+    ShardResult,
+    StimulusIndex,
+    block_of,
+    build_cdawg,
+    build_index,
+    chance,
+    count_rows,
+    load_cdawg,
+    load_index,
+    load_result,
+    longest_matches,
+    merge,
+    passage_overlaps,
+    read_rows,
+    read_texts,
+    scan,
+    select_chunks,
+    summarise_chunks,
+)
+from lingprob.overlap.corpora import normalise
+from overlap_reference import arrays, block
+
+ARPA = """\\data\\
+ngram 1=5
+ngram 2=1
+
+\\1-grams:
+-2.0\t<unk>
+-99\t<s>\t-0.5
+-1.2\t</s>
+-1.0\ta\t-0.25
+-1.5\tb\t0
+
+\\2-grams:
+-0.3\ta b
+
+\\end\\
+"""
+HELLOWORLD = [ord(letter) for letter in "helloworld"]
+LLOYD = [ord(letter) for letter in "lloyd"]
+EOT = 0
+
+
+@pytest.fixture(scope="module")
+def index() -> StimulusIndex:
+    """Index the paper's query, an empty passage and a short one."""
+    return build_index(arrays([LLOYD, [], [7, 8, 9]]), tokenizer_hash="t", vocabulary_size=300)
+
+
+def scanned(index: StimulusIndex, documents: list[list[int]], shard: str = "a", **options: int
+            ) -> ShardResult:  # fmt: skip
+    return scan(index, [block(documents)], shard_id=shard, tokenizer_hash="t", **options)
+
+
+def test_the_papers_example(index: StimulusIndex) -> None:
+    """Querying 'lloyd' against 'helloworld' (leakage, footnote 2)."""
+    lengths, frequencies = longest_matches(index, scanned(index, [HELLOWORLD]))
+    assert lengths.tolist() == [1, 2, 3, 0, 1, 0, 0, 0]
+    assert frequencies.tolist() == [3, 1, 1, 0, 1, 0, 0, 0]
+    graph = build_cdawg([block([HELLOWORLD])], tokenizer_hash="t", vocabulary_size=300)
+    found = graph.longest_matches(np.array(LLOYD), np.array([0, 5]), tokenizer_hash="t")
+    assert found[0].tolist() == [1, 2, 3, 0, 1]
+    assert found[1].tolist() == [3, 1, 1, 0, 1]
+
+
+def test_overlapping_occurrences_and_all_documents_count() -> None:
+    index = build_index(arrays([[1, 1, 2]]), tokenizer_hash="t", vocabulary_size=5)
+    lengths, frequencies = longest_matches(index, scanned(index, [[1, 1, 1, 1], [3, 1, 1]]))
+    assert lengths.tolist() == [1, 2, 0]
+    assert frequencies.tolist() == [6, 4, 0]
+
+
+def test_passages_without_overlap_and_below_the_threshold(index: StimulusIndex) -> None:
+    result = scanned(index, [HELLOWORLD, [7, 8]], min_length=4)
+    table = passage_overlaps(index, *longest_matches(index, result))
+    assert table.passage_tokens.tolist() == [5, 0, 3]
+    assert table.overlap_tokens.tolist() == [0, 0, 0]
+    assert table.last_token.tolist() == [-1, -1, -1]
+
+
+def test_counts_beyond_32_bits(index: StimulusIndex) -> None:
+    shard = scanned(index, [HELLOWORLD])
+    huge = ShardResult(
+        shard.index_digest, shard.min_length, {"b": "other"}, 2**40, shard.states,
+        shard.visits * 2**33, shard.longest, shard.at_longest * 2**33,
+    )  # fmt: skip
+    total = merge([shard, huge])
+    assert total.n_tokens == 2**40 + 10
+    _, frequencies = longest_matches(index, total)
+    assert frequencies[:5].tolist() == [3 * (2**33 + 1), 2**33 + 1, 2**33 + 1, 0, 2**33 + 1]
+
+
+def test_merging_refuses_what_would_be_wrong(index: StimulusIndex) -> None:
+    shard = scanned(index, [HELLOWORLD])
+    with pytest.raises(LingprobError, match="'a' would be counted twice"):
+        merge([shard, scanned(index, [[1]])])
+    with pytest.raises(LingprobError, match="'a' and 'b' hold the same tokens"):
+        merge([shard, scanned(index, [HELLOWORLD], "b")])
+    both = merge([shard, scanned(index, [[1]], "b")])
+    with pytest.raises(LingprobError, match="'b' would be counted twice"):
+        merge([both, scanned(index, [[2]], "b")])
+    with pytest.raises(LingprobError, match="minimal lengths"):
+        merge([shard, scanned(index, [[1]], "b", min_length=5)])
+    other = build_index(arrays([[1]]), tokenizer_hash="t", vocabulary_size=300)
+    with pytest.raises(LingprobError, match="different passages"):
+        merge([shard, scanned(other, [[1]], "b")])
+    with pytest.raises(LingprobError, match="no overlap shards"):
+        merge([])
+    with pytest.raises(LingprobError, match="other passages"):
+        longest_matches(other, shard)
+    # Ids that no passage has tell shards apart all the same.
+    wide = build_index(arrays([[1]]), tokenizer_hash="t", vocabulary_size=100_000)
+    parts = [
+        scan(wide, [block([[70_000 + i, 2]], "uint32")], shard_id=str(i), tokenizer_hash="t")
+        for i in range(2)
+    ]
+    assert merge(parts).n_tokens == 4
+    # Empty shards are all alike, and add nothing.
+    empty = merge([scanned(index, [], "x"), scanned(index, [], "y")])
+    assert longest_matches(index, empty)[0].sum() == 0
+
+
+def test_scanning_refuses_what_would_be_wrong(index: StimulusIndex) -> None:
+    with pytest.raises(LingprobError, match="same tokenizer"):
+        scan(index, [], shard_id="a", tokenizer_hash="other")
+    with pytest.raises(LingprobError, match=r"ids from 5 to 300.*wrong dtype"):
+        scanned(index, [[5, 300]])
+    with pytest.raises(LingprobError, match="min_length is 0"):
+        scanned(index, [], min_length=0)
+    with pytest.raises(LingprobError, match="token 7 separates"):
+        scanned(index, [], separator=7)
+    graph = build_cdawg([block([[1]])], tokenizer_hash="t", vocabulary_size=300)
+    with pytest.raises(LingprobError, match="same tokenizer"):
+        graph.longest_matches(np.array([1]), np.array([0, 1]), tokenizer_hash="other")
+    with pytest.raises(LingprobError, match="ids from 300"):
+        graph.longest_matches(np.array([300]), np.array([0, 1]), tokenizer_hash="t")
+    with pytest.raises(LingprobError, match="ids from 400"):
+        build_cdawg([block([[400]])], tokenizer_hash="t", vocabulary_size=300)
+
+
+def test_indexing_refuses_what_would_be_wrong() -> None:
+    def build(passages: list[np.ndarray]) -> StimulusIndex:
+        return build_index(passages, tokenizer_hash="t", vocabulary_size=10)
+
+    with pytest.raises(LingprobError, match="no passages"):
+        build([])
+    with pytest.raises(LingprobError, match="passage 1: token ids from -1 to 3"):
+        build([np.array([1]), np.array([3, -1])])
+    with pytest.raises(LingprobError, match="passage 0: token ids from 10"):
+        build([np.array([10])])
+    with pytest.raises(LingprobError, match="float64; integers"):
+        build([np.array([1.0])])
+    with pytest.raises(LingprobError, match="one row"):
+        build([np.array([[1]])])
+    assert build([np.array([])]).n_passages == 1
+
+
+def test_saved_files_come_back_and_broken_ones_are_named(
+    index: StimulusIndex, tmp_path: Path
+) -> None:
+    index.save(tmp_path / "index.npz")
+    loaded = load_index(tmp_path / "index.npz")
+    assert loaded.digest == index.digest
+    shard = scanned(loaded, [HELLOWORLD])
+    shard.save(tmp_path / "shard.npz")
+    again = load_result(tmp_path / "shard.npz")
+    assert (again.shards, again.n_tokens, again.min_length) == (shard.shards, 10, 1)
+    np.testing.assert_array_equal(longest_matches(index, again), longest_matches(index, shard))
+    graph = build_cdawg([block([HELLOWORLD])], tokenizer_hash="t", vocabulary_size=300)
+    for _ in range(2):  # a second time over the first
+        graph.save(tmp_path / "cdawg")
+    mapped = load_cdawg(tmp_path / "cdawg")
+    assert isinstance(mapped.edges, np.memmap)
+    found = mapped.longest_matches(np.array(LLOYD), np.array([0, 5]), tokenizer_hash="t")
+    assert found[0].tolist() == [1, 2, 3, 0, 1]
+    for name, load in (("index.npz", load_index), ("shard.npz", load_result)):
+        content = (tmp_path / name).read_bytes()
+        (tmp_path / name).write_bytes(content[: len(content) // 2])
+        with pytest.raises(LingprobError, match="not a whole"):
+            load(tmp_path / name)
+        with pytest.raises(LingprobError, match="not a whole"):
+            load(tmp_path / "absent.npz")
+    edges = tmp_path / "cdawg" / "edges.npy"
+    edges.write_bytes(edges.read_bytes()[:-4])
+    with pytest.raises(LingprobError, match="not a whole CDAWG"):
+        load_cdawg(tmp_path / "cdawg")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".bin"])
+@pytest.mark.parametrize("dtype", ["uint16", "uint32"])
+def test_rows_of_a_pretokenised_file(
+    tmp_path: Path, suffix: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lingprob.overlap.corpora.TOKENS_PER_BLOCK", 8)
+    rows = np.arange(28, dtype=dtype).reshape(7, 4)
+    path = tmp_path / f"corpus{suffix}"
+    if suffix == ".npy":
+        np.save(path, rows)
+    else:
+        rows.tofile(path)
+    assert count_rows(path, row_length=4, dtype=dtype) == 7
+
+    def read(**options: int) -> list[int]:
+        blocks = read_rows(path, row_length=4, dtype=dtype, **options)
+        return [token for one in blocks for token in one.tokens.tolist()]
+
+    assert read() == list(range(28))
+    assert read(first_row=1, n_rows=3) == list(range(4, 16))
+    index = build_index(arrays([[3, 4, 5]]), tokenizer_hash="t", vocabulary_size=30)
+    result = scan(
+        index, read_rows(path, row_length=4, dtype=dtype), shard_id="a", tokenizer_hash="t"
+    )
+    assert longest_matches(index, result)[0].tolist() == [1, 1, 2]  # 3 and 4 are in two rows
+    with pytest.raises(LingprobError, match="rows 5 to 8 asked for"):
+        read(first_row=5, n_rows=3)
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(LingprobError, match="cut short"):
+        count_rows(path, row_length=4, dtype=dtype)
+    with pytest.raises(LingprobError, match="cannot be read"):
+        count_rows(tmp_path / f"absent{suffix}", dtype=dtype)
+
+
+def test_files_of_another_layout(tmp_path: Path) -> None:
+    np.save(tmp_path / "a.npy", np.zeros((2, 3), dtype=np.float32))
+    with pytest.raises(LingprobError, match="holds float32"):
+        count_rows(tmp_path / "a.npy")
+    np.save(tmp_path / "b.npy", np.zeros((2, 3), dtype=np.uint16))
+    with pytest.raises(LingprobError, match="rows of 3 tokens, not of 4"):
+        count_rows(tmp_path / "b.npy", row_length=4)
+    with pytest.raises(LingprobError, match="row_length is 0"):
+        count_rows(tmp_path / "b.npy", row_length=0)
+    (tmp_path / "c.bin").write_bytes(bytes(8))
+    with pytest.raises(LingprobError, match="neither 'uint16' nor"):
+        count_rows(tmp_path / "c.bin", dtype="int64")
+
+
+def test_texts_are_normalised_and_tokenised(tmp_path: Path) -> None:
+    path = tmp_path / "corpus.jsonl.gz"
+    path.write_bytes(gzip.compress(b'{"text": "l l\\n\\n o  y"}\n{"text": "d"}\n'))
+
+    def tokenize(texts: list[str]) -> list[list[int]]:
+        return [[ord(letter) for letter in text if letter != " "] for text in texts]
+
+    blocks = list(read_texts(iter_documents("lines", [path]), tokenize))
+    assert [one.tokens.tolist() for one in blocks] == [LLOYD]
+    assert blocks[0].offsets.tolist() == [0, 4, 5]
+    assert normalise(" a\r\n\tb\u00a0c ") == "a b c"
+
+
+def test_chunks(index: StimulusIndex) -> None:
+    results = {
+        f"chunk{i}": scanned(index, [[*document, 200 + i]], f"s{i}")
+        for i, document in enumerate(([7, 8], [1], [7, 8, 9], [9, 8], LLOYD))
+    }
+    table = summarise_chunks(index, results, lambda ids: "-".join(map(str, ids)))
+    assert table.overlap_tokens.tolist() == [2, 0, 3, 1, 5]
+    assert table.passage.tolist() == [2, -1, 2, 2, 0]
+    assert table.last_token.tolist() == [1, -1, 2, 1, 4]
+    assert table.overlap_text.tolist()[:3] == ["7-8", "", "7-8-9"]
+    chosen = select_chunks(table, min_length=1, seed=1, max_overlap=2, sample_size=2)
+    assert chosen.leakage_free.tolist() == [True, True, False, True, False]
+    assert chosen.selected.sum() == 2
+    assert (chosen.leakage_free | ~chosen.selected).all()
+    again = select_chunks(table.iloc[::-1], min_length=3, seed=1, max_overlap=2, sample_size=2)
+    pd.testing.assert_frame_equal(again.iloc[::-1], chosen)
+    seeds = [
+        tuple(select_chunks(table, min_length=1, seed=seed, max_overlap=2, sample_size=2).selected)
+        for seed in range(20)
+    ]
+    assert len(set(seeds)) == 3
+    with pytest.raises(LingprobError, match="would go unseen"):
+        select_chunks(table, min_length=4, seed=1, max_overlap=2, sample_size=2)
+    with pytest.raises(LingprobError, match="3 of 5 chunks"):
+        select_chunks(table, min_length=1, seed=1, max_overlap=2, sample_size=4)
+
+
+def test_chance_of_at_least_one_occurrence() -> None:
+    assert chance.probability_at_least_once(np.log(0.5), 3) == pytest.approx(0.875)
+    # p far below the spacing of numbers around 1: 1 - (1 - p)^n is n p there.
+    assert chance.probability_at_least_once(np.log(1e-20), 1e10) == pytest.approx(1e-10)
+    assert chance.probability_at_least_once(np.array([-np.inf, 0.0]), 5).tolist() == [0.0, 1.0]
+    for n_words in (10.0, 1.77e11):
+        threshold = chance.logprob_threshold(n_words)
+        assert chance.probability_at_least_once(threshold, n_words) == pytest.approx(0.05)
+        assert chance.words_of_threshold(threshold) == pytest.approx(n_words, rel=1e-4)
+    with pytest.raises(LingprobError, match="0 or less"):
+        chance.probability_at_least_once(0.1, 5)
+    with pytest.raises(LingprobError, match="positive"):
+        chance.logprob_threshold(0)
+    with pytest.raises(LingprobError, match="between 0 and 1"):
+        chance.logprob_threshold(5, level=1.0)
+
+
+def test_units_of_the_threshold() -> None:
+    log10_prob = np.array([-30.0, -20.0, -10.0])
+    assert chance.below_threshold(log10_prob, -28.87).tolist() == [True, False, False]
+    corrected = chance.below_threshold(log10_prob, -28.87, "corrected")
+    assert corrected.tolist() == [True, True, False]
+    with pytest.raises(LingprobError, match="Did you mean 'compat'"):
+        chance.below_threshold(log10_prob, -28.87, "compatt")
+
+
+def test_an_empty_block_is_no_document() -> None:
+    one = block_of([])
+    assert (len(one.tokens), one.offsets.tolist()) == (0, [0])
+
+
+def test_joint_probability_by_kenlm(tmp_path: Path) -> None:
+    """A bigram where it is listed, else backoff weight and unigram; no sentence boundaries."""
+    pytest.importorskip("kenlm")
+    path = tmp_path / "model.arpa"
+    path.write_text(ARPA)
+    found = chance.joint_log10_prob(chance.load_kenlm(path), ["a b", "a a", "b", "c"])
+    np.testing.assert_allclose(found, [-1.3, -2.25, -1.5, -2.0], atol=1e-6)
+    with pytest.raises(LingprobError, match="no such n-gram model"):
+        chance.load_kenlm(tmp_path / "absent.arpa")
+    path.write_text("nonsense")
+    with pytest.raises(LingprobError, match="kenlm cannot read it"):
+        chance.load_kenlm(path)

@@ -1,0 +1,30 @@
+"""Overlap of stimuli with corpora of any size, exact, in the memory of the stimuli."""
+
+from lingprob.overlap.automaton import StimulusIndex, build_index, load_index
+from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
+from lingprob.overlap.chunks import select_chunks, summarise_chunks
+from lingprob.overlap.corpora import TokenBlock, block_of, count_rows, read_rows, read_texts
+from lingprob.overlap.passages import longest_matches, passage_overlaps
+from lingprob.overlap.streaming import ShardResult, load_result, merge, scan
+
+__all__ = [
+    "Cdawg",
+    "ShardResult",
+    "StimulusIndex",
+    "TokenBlock",
+    "block_of",
+    "build_cdawg",
+    "build_index",
+    "count_rows",
+    "load_cdawg",
+    "load_index",
+    "load_result",
+    "longest_matches",
+    "merge",
+    "passage_overlaps",
+    "read_rows",
+    "read_texts",
+    "scan",
+    "select_chunks",
+    "summarise_chunks",
+]

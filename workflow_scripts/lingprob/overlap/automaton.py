@@ -1,0 +1,350 @@
+"""The stimulus index: a suffix automaton over all passages, small enough to stay in the cache.
+
+A state stands for all token sequences that end at the same places of the passages; it has the
+length of the longest of them and a suffix link to the state of the next shorter ones. States are
+numbered by length, so that links point to lower numbers, and the often-visited ones lie together.
+"""
+
+# Compiled functions are typed by Numba.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from lingprob.errors import LingprobError
+from lingprob.files import atomic_path
+
+MANY = -2  # in nodes[:, 2]: the state's edges are in the hash table
+NO_EDGE = -1
+MULTIPLIER = 0x1E3779B97F4A7C15  # odd, for multiplicative hashing of 64-bit keys
+TARGET_BITS = 24
+MAX_TOKENS = 2**22  # states (at most twice as many) must fit in 23 bits
+MAX_NARROW = 2**16
+
+
+@dataclass(frozen=True, eq=False)
+class StimulusIndex:
+    """A generalised suffix automaton over passages; made by `build_index`.
+
+    tokens: the passages' token ids one after another, int64 (n_tokens,).
+    offsets: passage i is tokens[offsets[i]:offsets[i + 1]], int64 (n_passages + 1,).
+    vocabulary: the distinct token ids in rising order, int64; the i-th is symbol i + 1, and
+        symbol 0 stands for all other ids.
+    tokenizer_hash: names the tokenizer; only corpora with the same are scanned.
+    vocabulary_size: number of ids of the tokenizer.
+    nodes: int32 (n_states, 4): length, suffix link, symbol of the only edge (-1 without edges,
+        -2 with several), its target.
+    slots: int64 hash table of the edges of states with several: state (23 bits), symbol (16),
+        target (24); 0 is empty.
+    root_targets: int32 (n_symbols + 1,), the state of each one-token sequence.
+    prefix_states: int32 (n_tokens,), the state of each passage's prefix ending there.
+    """
+
+    tokens: np.ndarray
+    offsets: np.ndarray
+    vocabulary: np.ndarray
+    tokenizer_hash: str
+    vocabulary_size: int
+    nodes: np.ndarray
+    slots: np.ndarray
+    root_targets: np.ndarray
+    prefix_states: np.ndarray
+
+    @property
+    def n_passages(self) -> int:
+        """Number of passages, empty ones included."""
+        return len(self.offsets) - 1
+
+    @property
+    def is_narrow(self) -> bool:
+        """Whether all token ids of the tokenizer fit in 16 bits."""
+        return self.vocabulary_size <= MAX_NARROW
+
+    @cached_property
+    def digest(self) -> str:
+        """A digest of passages and tokenizer; results of other indexes don't mix with this."""
+        content = hashlib.sha256(f"{self.tokenizer_hash} {self.vocabulary_size}".encode())
+        content.update(self.offsets.tobytes())
+        content.update(self.tokens.tobytes())
+        return content.hexdigest()[:32]
+
+    @cached_property
+    def symbol_of_code(self) -> np.ndarray:
+        """Symbol of each 16-bit code that `encode` gives, uint16 (65536,)."""
+        if not self.is_narrow:
+            return np.arange(MAX_NARROW, dtype=np.uint16)
+        symbols = np.zeros(MAX_NARROW, dtype=np.uint16)
+        symbols[self.vocabulary] = np.arange(1, len(self.vocabulary) + 1)
+        return symbols
+
+    @cached_property
+    def _symbol_of_id(self) -> np.ndarray:
+        symbols = np.zeros(self.vocabulary_size, dtype=np.uint16)
+        symbols[self.vocabulary] = np.arange(1, len(self.vocabulary) + 1)
+        return symbols
+
+    def encode(self, tokens: np.ndarray) -> np.ndarray:
+        """Return token ids as 16-bit codes: the ids where they fit, else the symbols.
+
+        Raises LingprobError for ids outside the vocabulary.
+        """
+        check_ids(tokens, self.vocabulary_size, "the corpus")
+        codes = tokens if self.is_narrow else self._symbol_of_id[tokens]
+        # A read-only memory map would make Numba compile everything a second time.
+        return np.require(codes, dtype=np.uint16, requirements=["C", "W"])
+
+    def passage(self, number: int) -> np.ndarray:
+        """Return the token ids of one passage."""
+        return self.tokens[self.offsets[number] : self.offsets[number + 1]]
+
+    def save(self, path: str | Path) -> None:
+        """Write the index to one .npz file, atomically."""
+        with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+            np.savez(
+                stream,
+                allow_pickle=False,
+                **{field.name: getattr(self, field.name) for field in fields(self)},
+            )
+
+
+def build_index(
+    passages: Sequence[np.ndarray], *, tokenizer_hash: str, vocabulary_size: int
+) -> StimulusIndex:
+    """Index passages (leakage, §2.1: the queries; here they, not the corpus, are indexed).
+
+    Args:
+        passages: token ids of each passage, one-dimensional integer arrays; may be empty.
+        tokenizer_hash: a digest that names the tokenizer.
+        vocabulary_size: number of ids of the tokenizer; ids are below it.
+
+    Returns:
+        The index; matches never cross from one passage to the next.
+
+    Raises LingprobError if there are no passages, ids lie outside the vocabulary, or the
+    passages have more than 4 million tokens or 65,535 different ones.
+    """
+    arrays = [_checked(passage, i, vocabulary_size) for i, passage in enumerate(passages)]
+    if not arrays:
+        raise LingprobError("there are no passages to index. Check the choice of stimuli.")
+    offsets = np.cumsum([0, *map(len, arrays)]).astype(np.int64)
+    tokens = np.concatenate(arrays).astype(np.int64)
+    vocabulary, codes = np.unique(tokens, return_inverse=True)
+    if len(tokens) > MAX_TOKENS or len(vocabulary) >= MAX_NARROW:
+        raise LingprobError(
+            f"the passages have {len(tokens)} tokens, {len(vocabulary)} of them different; an "
+            f"index holds {MAX_TOKENS} and {MAX_NARROW - 1}. Split the passages over several."
+        )
+    symbols = (codes + 1).astype(np.int32)
+    nodes, slots, root_targets, states = _build(symbols, offsets, len(vocabulary))
+    return StimulusIndex(
+        tokens, offsets, vocabulary, tokenizer_hash, int(vocabulary_size),
+        nodes, slots, root_targets, states,
+    )  # fmt: skip
+
+
+def load_index(path: str | Path) -> StimulusIndex:
+    """Read an index that `StimulusIndex.save` wrote.
+
+    Raises LingprobError if the file is absent, cut short or something else.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            content = {field.name: archive[field.name] for field in fields(StimulusIndex)}
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise LingprobError(
+            f"{path}: not a whole stimulus index ({error}). Delete it and run again."
+        ) from error
+    content["tokenizer_hash"] = str(content["tokenizer_hash"])
+    content["vocabulary_size"] = int(content["vocabulary_size"])
+    return StimulusIndex(**content)
+
+
+def check_ids(tokens: np.ndarray, vocabulary_size: int, where: str) -> None:
+    """Raise LingprobError if token ids are not integers from 0 to `vocabulary_size` - 1."""
+    if tokens.dtype.kind not in "ui":
+        raise LingprobError(f"{where}: token ids are {tokens.dtype}; integers are needed.")
+    if not len(tokens):
+        return
+    low, high = int(tokens.min()), int(tokens.max())
+    if low < 0 or high >= vocabulary_size:
+        raise LingprobError(
+            f"{where}: token ids from {low} to {high}, but the tokenizer has {vocabulary_size}. "
+            "It was tokenised otherwise, or is read with the wrong dtype (uint16 or uint32)."
+        )
+
+
+def _checked(passage: np.ndarray, number: int, vocabulary_size: int) -> np.ndarray:
+    array = np.asarray(passage)
+    if array.size == 0:
+        array = array.astype(np.int64)
+    if array.ndim != 1:
+        raise LingprobError(f"passage {number}: has shape {array.shape}; one row is needed.")
+    check_ids(array, vocabulary_size, f"passage {number}")
+    return array
+
+
+@njit(cache=True)
+def find_target(nodes, slots, state, symbol):
+    """Return the target of a state's edge (not the root's), or -1 without one (compiled)."""
+    only = nodes[state, 2]
+    if only == symbol:
+        return np.int64(nodes[state, 3])
+    if only == MANY:
+        key = (np.int64(state) << 16) | np.int64(symbol)
+        mask = len(slots) - 1
+        place = ((key * MULTIPLIER) >> 24) & mask
+        slot = slots[place]
+        while slot != 0:
+            if slot >> TARGET_BITS == key:
+                return slot & ((1 << TARGET_BITS) - 1)
+            place = (place + 1) & mask
+            slot = slots[place]
+    return np.int64(-1)
+
+
+@njit(cache=True)
+def _find_edge(table, edges, state, symbol):
+    """Return the edge's number, or minus its free place in the hash table minus one."""
+    mask = len(table) - 1
+    key = (np.int64(state) << 16) | np.int64(symbol)
+    place = ((key * MULTIPLIER) >> 24) & mask
+    while table[place] >= 0:
+        edge = table[place]
+        if edges[edge, 0] == state and edges[edge, 1] == symbol:
+            return edge
+        place = (place + 1) & mask
+    return -place - 1
+
+
+@njit(cache=True)
+def _add_edge(table, edges, heads, count, place, state, symbol, target):
+    edges[count, 0], edges[count, 1], edges[count, 2] = state, symbol, target
+    edges[count, 3] = heads[state]
+    heads[state] = count
+    table[-place - 1] = count
+
+
+@njit(cache=True)
+def _build(symbols, offsets, n_symbols):
+    """Add the passages symbol by symbol (Blumer et al. 1985, for several texts)."""
+    n_tokens = len(symbols)
+    lengths = np.zeros(2 * n_tokens + 2, np.int32)
+    links = np.full(2 * n_tokens + 2, -1, np.int32)
+    heads = np.full(2 * n_tokens + 2, -1, np.int64)
+    edges = np.zeros((4 * n_tokens + 4, 4), np.int64)  # source, symbol, target, next of source
+    size = 16
+    while size < 6 * n_tokens:
+        size *= 2
+    table = np.full(size, -1, np.int64)
+    states = np.zeros(n_tokens, np.int32)
+    n_states, n_edges = 1, 0
+    for passage in range(len(offsets) - 1):
+        last = 0
+        for position in range(offsets[passage], offsets[passage + 1]):
+            symbol = symbols[position]
+            edge = _find_edge(table, edges, last, symbol)
+            length = lengths[last] + 1
+            if edge >= 0 and lengths[edges[edge, 2]] == length:
+                last = edges[edge, 2]
+                states[position] = last
+                continue
+            new, walker = -1, np.int64(last)
+            if edge < 0:
+                new = n_states
+                n_states += 1
+                lengths[new] = length
+                while walker >= 0:
+                    edge = _find_edge(table, edges, walker, symbol)
+                    if edge >= 0:
+                        break
+                    _add_edge(table, edges, heads, n_edges, edge, walker, symbol, new)
+                    n_edges += 1
+                    walker = np.int64(links[walker])
+            link = 0
+            if walker >= 0:
+                old = edges[edge, 2]
+                link = old
+                if lengths[old] != lengths[walker] + 1:
+                    link = n_states
+                    n_states += 1
+                    lengths[link] = lengths[walker] + 1
+                    links[link] = links[old]
+                    links[old] = link
+                    copied = heads[old]
+                    while copied >= 0:
+                        place = _find_edge(table, edges, link, edges[copied, 1])
+                        _add_edge(
+                            table, edges, heads, n_edges, place,
+                            link, edges[copied, 1], edges[copied, 2],
+                        )  # fmt: skip
+                        n_edges += 1
+                        copied = edges[copied, 3]
+                    while walker >= 0:
+                        edge = _find_edge(table, edges, walker, symbol)
+                        if edge < 0 or edges[edge, 2] != old:
+                            break
+                        edges[edge, 2] = link
+                        walker = np.int64(links[walker])
+            if new >= 0:
+                links[new] = link
+                last = new
+            else:
+                last = link
+            states[position] = last
+    return _pack(lengths[:n_states], links, edges, heads, n_symbols, states)
+
+
+@njit(cache=True)
+def _pack(lengths, links, edges, heads, n_symbols, states):
+    """Renumber the states by length and put their edges where a scan finds them fast."""
+    n_states = len(lengths)
+    order = np.argsort(lengths, kind="mergesort")
+    rank = np.empty(n_states, np.int64)
+    for i in range(n_states):
+        rank[order[i]] = i
+    nodes = np.full((n_states, 4), NO_EDGE, np.int32)
+    n_hashed = 0
+    for state in range(n_states):
+        node = rank[state]
+        nodes[node, 0] = lengths[state]
+        nodes[node, 1] = rank[links[state]] if state > 0 else 0
+        head = heads[state]
+        if state > 0 and head >= 0:
+            if edges[head, 3] < 0:
+                nodes[node, 2], nodes[node, 3] = edges[head, 1], rank[edges[head, 2]]
+            else:
+                nodes[node, 2] = MANY
+                while head >= 0:
+                    n_hashed += 1
+                    head = edges[head, 3]
+    size = 16
+    while size < 2 * n_hashed:
+        size *= 2
+    slots = np.zeros(size, np.int64)
+    root_targets = np.zeros(n_symbols + 1, np.int32)
+    for state in range(n_states):
+        head = heads[state]
+        hashed = state > 0 and nodes[rank[state], 2] == MANY
+        while head >= 0 and (hashed or state == 0):
+            symbol, target = edges[head, 1], rank[edges[head, 2]]
+            if hashed:
+                key = (rank[state] << 16) | symbol
+                place = ((key * MULTIPLIER) >> 24) & (size - 1)
+                while slots[place] != 0:
+                    place = (place + 1) & (size - 1)
+                slots[place] = (key << TARGET_BITS) | target
+            else:
+                root_targets[symbol] = target
+            head = edges[head, 3]
+    for position in range(len(states)):
+        states[position] = rank[states[position]]
+    return nodes, slots, root_targets, states

@@ -1,0 +1,234 @@
+"""A compacted DAWG of one corpus, on disk: overlaps of any text without a new pass."""
+
+# Compiled functions are typed by Numba.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from lingprob.errors import LingprobError
+from lingprob.overlap import cdawg_build
+from lingprob.overlap.automaton import check_ids
+from lingprob.overlap.cdawg_build import EXTENT, OPEN, ROOT, START, SYMBOL, TARGET
+from lingprob.overlap.corpora import TokenBlock
+
+MAX_TOKENS = 2**30  # positions and edges are numbered in 32 bits
+ARRAYS = ("text", "lengths", "links", "first_edges", "edges", "counts")
+
+
+@dataclass(frozen=True, eq=False)
+class Cdawg:
+    """The graph: its nodes, and edges labelled with stretches of the text.
+
+    text: all documents, each followed by the dtype's largest number; uint16 or uint32.
+    lengths, links: longest sequence and suffix link of each node, int32 (n_nodes,).
+    first_edges: node i has edges[first_edges[i]:first_edges[i + 1]], int64 (n_nodes + 1,).
+    edges: symbol, start and length of the label in the text, target; int32 (n_edges, 4).
+    counts: occurrences of each node's sequences, int64 (n_nodes,).
+    tokenizer_hash: names the tokenizer.
+    vocabulary_size: number of ids of the tokenizer.
+    """
+
+    text: np.ndarray
+    lengths: np.ndarray
+    links: np.ndarray
+    first_edges: np.ndarray
+    edges: np.ndarray
+    counts: np.ndarray
+    tokenizer_hash: str
+    vocabulary_size: int
+
+    @property
+    def bytes_per_token(self) -> float:
+        """Size on disk a corpus token."""
+        return sum(getattr(self, name).nbytes for name in ARRAYS) / max(1, len(self.text))
+
+    def longest_matches(
+        self, tokens: np.ndarray, offsets: np.ndarray, *, tokenizer_hash: str
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Return the longest suffix that the corpus has at each position (leakage, §2.1).
+
+        Args:
+            tokens: token ids of all queries one after another, (n_tokens,).
+            offsets: query i is tokens[offsets[i]:offsets[i + 1]].
+            tokenizer_hash: of the queries; must be the corpus's.
+
+        Returns:
+            Lengths in tokens, int32 (n_tokens,), and frequencies, int64 (n_tokens,), 0 without
+            a match.
+
+        Raises LingprobError for another tokenizer or ids outside its vocabulary.
+        """
+        if tokenizer_hash != self.tokenizer_hash:
+            raise LingprobError(
+                f"the queries are tokenised with {tokenizer_hash!r}, the corpus with "
+                f"{self.tokenizer_hash!r}. Tokenise both with the same tokenizer."
+            )
+        check_ids(tokens, self.vocabulary_size, "the queries")
+        return _match(
+            self.text, self.lengths, self.links, self.first_edges, self.edges, self.counts,
+            np.ascontiguousarray(tokens, dtype=np.int64), np.asarray(offsets, dtype=np.int64),
+        )  # fmt: skip
+
+    def save(self, directory: str | Path) -> None:
+        """Write the graph as .npy files into a directory, which is whole or absent."""
+        directory = Path(directory)
+        directory.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(dir=directory.parent, prefix=f".{directory.name}-"))
+        try:
+            for name in ARRAYS:
+                np.save(scratch / f"{name}.npy", getattr(self, name))
+            sizes = {name: getattr(self, name).nbytes for name in ARRAYS}
+            facts = {
+                "tokenizer_hash": self.tokenizer_hash,
+                "vocabulary_size": self.vocabulary_size,
+                "bytes": sizes,
+            }
+            (scratch / "cdawg.json").write_text(json.dumps(facts))
+            scratch.chmod(0o755)
+            if directory.exists():
+                shutil.rmtree(directory)
+            scratch.rename(directory)
+        finally:
+            shutil.rmtree(scratch, ignore_errors=True)
+
+
+def build_cdawg(
+    blocks: Iterable[TokenBlock],
+    *,
+    tokenizer_hash: str,
+    vocabulary_size: int,
+    separator: int | None = None,
+) -> Cdawg:
+    """Build the graph of a corpus on-line, in memory (leakage, §2.1; Inenaga et al. 2005).
+
+    Args:
+        blocks: the corpus's token ids, whole documents in each block.
+        tokenizer_hash: a digest that names the tokenizer.
+        vocabulary_size: number of ids of the tokenizer.
+        separator: a token id that ends documents inside the blocks' rows, as <|endoftext|>.
+
+    Returns:
+        The graph, about 25 bytes a token of natural text.
+
+    Raises LingprobError for ids outside the vocabulary or more than 2**30 tokens.
+    """
+    dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
+    mark = 256**dtype.itemsize - 1
+    parts = [_marked(block, vocabulary_size, separator, mark, dtype) for block in blocks]
+    text = np.concatenate(parts) if parts else np.empty(0, dtype)
+    del parts
+    if len(text) > MAX_TOKENS:
+        raise LingprobError(
+            f"the corpus has {len(text)} tokens and separators; a CDAWG holds {MAX_TOKENS}. "
+            "Build one for each part, or use the streaming index."
+        )
+    nodes, pool, ends = cdawg_build.build(text, mark)
+    edges, firsts, counts = cdawg_build.pack(nodes, pool, ends)
+    return Cdawg(
+        text, nodes[:, 0].copy(), nodes[:, 1].copy(), firsts, edges, counts,
+        tokenizer_hash, vocabulary_size,
+    )  # fmt: skip
+
+
+def load_cdawg(directory: str | Path) -> Cdawg:
+    """Map a graph that `Cdawg.save` wrote into memory, read-only.
+
+    Raises LingprobError if it is absent or not whole.
+    """
+    directory = Path(directory)
+    try:
+        facts = json.loads((directory / "cdawg.json").read_text())
+        arrays = {name: np.load(directory / f"{name}.npy", mmap_mode="r") for name in ARRAYS}
+        sizes = {name: array.nbytes for name, array in arrays.items()}
+        if sizes != facts["bytes"]:
+            raise ValueError("the sizes of its files are wrong")
+        return Cdawg(
+            **arrays,
+            tokenizer_hash=facts["tokenizer_hash"],
+            vocabulary_size=facts["vocabulary_size"],
+        )
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise LingprobError(
+            f"{directory}: not a whole CDAWG ({error}). Delete it and run again."
+        ) from error
+
+
+def _marked(
+    block: TokenBlock, vocabulary_size: int, separator: int | None, mark: int, dtype: np.dtype
+) -> np.ndarray:
+    """Return a block's tokens with `mark` after each document."""
+    check_ids(block.tokens, vocabulary_size, "the corpus")
+    tokens = block.tokens.astype(dtype)
+    if separator is not None:
+        tokens[tokens == separator] = mark
+    return np.insert(tokens, block.offsets[1:], np.array(mark, dtype=dtype))
+
+
+@njit(cache=True)
+def _find(first_edges, edges, node, symbol):
+    low, high = first_edges[node], first_edges[node + 1]
+    while low < high:
+        middle = (low + high) // 2
+        if edges[middle, SYMBOL] < symbol:
+            low = middle + 1
+        else:
+            high = middle
+    if low < first_edges[node + 1] and edges[low, SYMBOL] == symbol:
+        return low
+    return np.int64(-1)
+
+
+@njit(cache=True)
+def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
+    """Keep a node, how much of the match ends there, and the tokens read of an edge's label."""
+    matched = np.zeros(len(tokens), np.int32)
+    frequencies = np.zeros(len(tokens), np.int64)
+    for query in range(len(offsets) - 1):
+        node, at_node = np.int64(ROOT), np.int64(0)
+        edge, count = np.int64(-1), np.int64(0)
+        for position in range(offsets[query], offsets[query + 1]):
+            token = tokens[position]
+            while True:
+                if count == 0:
+                    edge = _find(first_edges, edges, node, token)
+                    if edge >= 0:
+                        break
+                    if node == ROOT:
+                        break
+                elif text[edges[edge, START] + count] == token:
+                    break
+                first = np.int64(edges[edge, START]) if count > 0 else np.int64(0)
+                if node == ROOT:
+                    first, count = first + 1, count - 1
+                else:
+                    node = np.int64(links[node])
+                    at_node = np.int64(lengths[node])
+                while count > 0:
+                    edge = _find(first_edges, edges, node, np.int64(text[first]))
+                    extent = np.int64(edges[edge, EXTENT])
+                    if extent > count:
+                        break
+                    node = np.int64(edges[edge, TARGET])
+                    at_node += extent
+                    first += extent
+                    count -= extent
+            if edge < 0:
+                continue
+            count += 1
+            matched[position] = at_node + count
+            frequencies[position] = counts[edges[edge, TARGET]]
+            if edges[edge, EXTENT] != OPEN and edges[edge, EXTENT] == count:
+                node = np.int64(edges[edge, TARGET])
+                at_node += count
+                count = np.int64(0)
+    return matched, frequencies

@@ -1,0 +1,345 @@
+"""On-line construction of a compacted DAWG (Inenaga et al. 2005), compiled by Numba.
+
+The text is all documents, each followed by SEPARATOR, which equals nothing, not even itself:
+thus a label never runs from one document into the next, and the edges for separators, which no
+query could follow, are only counted (`ends`).
+
+A node's edges lie together in a block of `pool`: up to sixteen in a row, more as a hash table.
+A block that has become too small goes to the free list of its size.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+ROOT, SINK, BOTTOM = 0, 1, -1
+OPEN = 2**31 - 1  # length of the edges to the sink, which grow with the text
+EMPTY = -1
+LENGTH, LINK, BLOCK, EDGES = range(4)  # columns of nodes
+SYMBOL, START, EXTENT, TARGET = range(4)  # columns of pool
+# EDGES packs the number of edges, the index of the block's size, and whether documents end here.
+DEGREE_BITS = 24
+DEGREE_MASK = 2**DEGREE_BITS - 1
+ENDS_FLAG = 2**30
+SIZES = np.array([0, 2, 3, 4, 6, 8, 12, 16] + [size << k for k in range(21) for size in (24, 32)])
+LONGEST_ROW = 7  # index of the largest block that is searched in a row
+FULL = 0.85  # of a hash table
+
+
+@njit(cache=True)
+def _degree(nodes, node):
+    return np.int64(nodes[node, EDGES]) & DEGREE_MASK
+
+
+@njit(cache=True)
+def _size_index(nodes, node):
+    return (np.int64(nodes[node, EDGES]) & (ENDS_FLAG - 1)) >> DEGREE_BITS
+
+
+@njit(cache=True)
+def _first_place(symbol, size):
+    """Return where a symbol's search begins in a hash table."""
+    return (((symbol * 0x9E3779B1) & 0xFFFFFFFF) * size) >> 32
+
+
+@njit(cache=True)
+def _find(nodes, pool, node, symbol):
+    """Return the row in `pool` of a node's edge that begins with `symbol`, or -1."""
+    block, index = np.int64(nodes[node, BLOCK]), _size_index(nodes, node)
+    if index <= LONGEST_ROW:
+        for row in range(block, block + _degree(nodes, node)):
+            if pool[row, SYMBOL] == symbol:
+                return row
+        return np.int64(-1)
+    size = SIZES[index]
+    place = _first_place(symbol, size)
+    while pool[block + place, SYMBOL] != EMPTY:
+        if pool[block + place, SYMBOL] == symbol:
+            return block + place
+        place += 1
+        if place == size:
+            place = 0
+    return np.int64(-1)
+
+
+@njit(cache=True)
+def _put(pool, block, index, used, symbol, start, extent, target):
+    """Write an edge into a block with room; `used` of its rows are taken."""
+    row = block + used
+    if index > LONGEST_ROW:
+        size = SIZES[index]
+        place = _first_place(symbol, size)
+        while pool[block + place, SYMBOL] != EMPTY:
+            place += 1
+            if place == size:
+                place = 0
+        row = block + place
+    pool[row, SYMBOL] = symbol
+    pool[row, START] = start
+    pool[row, EXTENT] = extent
+    pool[row, TARGET] = target
+
+
+@njit(cache=True)
+def _allocate(pool, state, free, index):
+    """Return a block's first row, from the free list or the end of the pool."""
+    block = free[index]
+    if block >= 0:
+        free[index] = pool[block, START]
+    else:
+        block = state[1]
+        state[1] += SIZES[index]
+    if index > LONGEST_ROW:
+        for row in range(block, block + SIZES[index]):
+            pool[row, SYMBOL] = EMPTY
+    return block
+
+
+@njit(cache=True)
+def _copy_edges(nodes, pool, source, block, index):
+    """Copy a node's edges into an empty block."""
+    old, degree = np.int64(nodes[source, BLOCK]), _degree(nodes, source)
+    hashed = _size_index(nodes, source) > LONGEST_ROW
+    row, used = old, 0
+    while used < degree:
+        if not (hashed and pool[row, SYMBOL] == EMPTY):
+            _put(
+                pool, block, index, used, np.int64(pool[row, SYMBOL]), pool[row, START],
+                pool[row, EXTENT], pool[row, TARGET],
+            )  # fmt: skip
+            used += 1
+        row += 1
+
+
+@njit(cache=True)
+def _add_edge(nodes, pool, state, free, node, symbol, start, extent, target):
+    degree, index = _degree(nodes, node), _size_index(nodes, node)
+    limit = SIZES[index] if index <= LONGEST_ROW else np.int64(SIZES[index] * FULL)
+    if degree == limit:
+        larger = index + 1
+        block = _allocate(pool, state, free, larger)
+        _copy_edges(nodes, pool, node, block, larger)
+        if index > 0:
+            pool[nodes[node, BLOCK], START] = free[index]
+            free[index] = nodes[node, BLOCK]
+        nodes[node, BLOCK] = block
+        nodes[node, EDGES] += 1 << DEGREE_BITS
+        index = larger
+    _put(pool, np.int64(nodes[node, BLOCK]), index, degree, symbol, start, extent, target)
+    nodes[node, EDGES] += 1
+
+
+@njit(cache=True)
+def _new_node(nodes, state, length):
+    node = state[0]
+    state[0] += 1
+    nodes[node, LENGTH] = length
+    nodes[node, LINK] = ROOT
+    nodes[node, BLOCK] = 0
+    nodes[node, EDGES] = 0
+    return node
+
+
+@njit(cache=True)
+def _grown(array, needed):
+    """Return a copy with at least so many rows."""
+    larger = np.empty((needed + len(array) // 2, array.shape[1]), array.dtype)
+    larger[: len(array)] = array
+    return larger
+
+
+@njit(cache=True)
+def _canonize(nodes, pool, text, node, first, count):
+    """Walk down from a node along `count` symbols of the text, as far as a node."""
+    while count > 0:
+        row = _find(nodes, pool, node, np.int64(text[first]))
+        extent = np.int64(pool[row, EXTENT])
+        if extent > count:
+            break
+        node = np.int64(pool[row, TARGET])
+        first += extent
+        count -= extent
+    return node, first, count
+
+
+@njit(cache=True)
+def _shorten(nodes, pool, text, node, first, count):
+    """Return the place of the next shorter suffix; (BOTTOM, ...) after the empty one."""
+    if node == ROOT:
+        if count == 0:
+            return np.int64(BOTTOM), first, count
+        first, count = first + 1, count - 1
+    else:
+        node = np.int64(nodes[node, LINK])
+    return _canonize(nodes, pool, text, node, first, count)
+
+
+@njit(cache=True)
+def _separate(nodes, pool, ends, state, free, text, node, first, count, position):
+    """Read the symbol at `position`, which can follow; split the node reached if not solid."""
+    if node == BOTTOM:
+        return np.int64(ROOT), position + 1, np.int64(0)
+    row = _find(nodes, pool, node, np.int64(text[first]))
+    if pool[row, EXTENT] > count + 1:
+        return node, first, count + 1
+    old = np.int64(pool[row, TARGET])
+    length = nodes[node, LENGTH] + count + 1
+    if nodes[old, LENGTH] == length:
+        return old, position + 1, np.int64(0)
+    clone = _new_node(nodes, state, length)
+    nodes[clone, LINK] = nodes[old, LINK]
+    nodes[old, LINK] = clone
+    index = _size_index(nodes, old)
+    if index > 0:
+        nodes[clone, BLOCK] = _allocate(pool, state, free, index)
+        _copy_edges(nodes, pool, old, np.int64(nodes[clone, BLOCK]), index)
+    nodes[clone, EDGES] = nodes[old, EDGES]
+    if nodes[old, EDGES] & ENDS_FLAG:
+        ends[clone, 0] = ends[old, 0]
+    while pool[row, EXTENT] == count + 1 and pool[row, TARGET] == old:
+        pool[row, TARGET] = clone
+        node, first, count = _shorten(nodes, pool, text, node, first, count)
+        if node == BOTTOM:
+            break
+        row = _find(nodes, pool, node, np.int64(text[first]))
+    return clone, position + 1, np.int64(0)
+
+
+def build(text: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return nodes and pool (int32, four columns each) and ends (int32) of a text's CDAWG.
+
+    Room for natural text is set aside at once: pages that stay untouched take no memory, and
+    NumPy asks for large ones, which halves the time.
+    """
+    room = len(text) + 4096
+    nodes = np.empty((room // 4, 4), np.int32)
+    pool = np.empty((room + room // 2, 4), np.int32)
+    ends = np.zeros((room // 4, 1), np.int32)
+    return _build(text, separator, nodes, pool, ends)
+
+
+@njit(cache=True)
+def _build(text, separator, nodes, pool, ends):
+    state = np.zeros(2, np.int64)  # nodes and rows of the pool in use
+    free = np.full(len(SIZES), -1, np.int64)
+    _new_node(nodes, state, 0)
+    _new_node(nodes, state, OPEN)
+    node, first, count = np.int64(ROOT), np.int64(0), np.int64(0)
+    for position in range(len(text)):
+        symbol = np.int64(text[position])
+        is_end = symbol == separator
+        previous, split_target, made = np.int64(-1), np.int64(-1), np.int64(-1)
+        while node != BOTTOM:
+            needed = state[1] + 2 * _degree(nodes, node) + 64
+            if needed > len(pool):
+                pool = _grown(pool, needed)
+            if state[0] + 4 > len(nodes):
+                nodes = _grown(nodes, state[0] + 4)
+            row = _find(nodes, pool, node, np.int64(text[first]) if count > 0 else symbol)
+            if count == 0:
+                if row >= 0 and not is_end:
+                    break
+                made, split_target = node, np.int64(-1)
+            else:
+                start, target = np.int64(pool[row, START]), np.int64(pool[row, TARGET])
+                if text[start + count] == symbol and not is_end:
+                    break
+                if target == split_target:
+                    pool[row, EXTENT], pool[row, TARGET] = count, made
+                    node, first, count = _shorten(nodes, pool, text, node, first, count)
+                    continue
+                split_target = target
+                made = _new_node(nodes, state, nodes[node, LENGTH] + count)
+                extent = np.int64(pool[row, EXTENT])
+                pool[row, EXTENT], pool[row, TARGET] = count, made
+                _add_edge(
+                    nodes, pool, state, free, made, np.int64(text[start + count]), start + count,
+                    extent - count if extent != OPEN else OPEN, target,
+                )  # fmt: skip
+            if is_end:
+                if len(ends) < len(nodes):
+                    ends = _with_rows(ends, len(nodes))
+                ends[made, 0] += 1
+                nodes[made, EDGES] |= ENDS_FLAG
+            else:
+                _add_edge(nodes, pool, state, free, made, symbol, position, OPEN, SINK)
+            if previous >= 0:
+                nodes[previous, LINK] = made
+            previous = made
+            node, first, count = _shorten(nodes, pool, text, node, first, count)
+        if previous > ROOT:
+            nodes[previous, LINK] = node
+        if node != BOTTOM:
+            row = _find(nodes, pool, node, np.int64(text[first]) if count > 0 else symbol)
+            needed = state[1] + 2 * _degree(nodes, pool[row, TARGET]) + 64
+            if needed > len(pool):
+                pool = _grown(pool, needed)
+            if state[0] + 4 > len(nodes):
+                nodes = _grown(nodes, state[0] + 4)
+            if len(ends) < len(nodes):
+                ends = _with_rows(ends, len(nodes))
+        if count == 0:
+            first = np.int64(position)
+        node, first, count = _separate(
+            nodes, pool, ends, state, free, text, node, first, count, np.int64(position)
+        )
+    return nodes[: state[0]], pool[: state[1]], ends[: state[0], 0]
+
+
+@njit(cache=True)
+def _with_rows(ends, n_rows):
+    """Return a copy, filled up with zeros."""
+    longer = np.zeros((n_rows, 1), ends.dtype)
+    longer[: len(ends)] = ends
+    return longer
+
+
+@njit(cache=True)
+def pack(nodes, pool, ends):
+    """Return the edges by node and symbol (int32, four columns), first edges, and counts.
+
+    A node occurs as often as all its continuations together; edges lead to longer nodes.
+    """
+    n_nodes = len(nodes)
+    firsts = np.zeros(n_nodes + 1, np.int64)
+    for node in range(n_nodes):
+        firsts[node + 1] = firsts[node] + _degree(nodes, node)
+    edges = np.empty((firsts[n_nodes], 4), np.int32)
+    for node in range(n_nodes):
+        row = np.int64(nodes[node, BLOCK])
+        hashed = _size_index(nodes, node) > LONGEST_ROW
+        place = firsts[node]
+        while place < firsts[node + 1]:
+            if not (hashed and pool[row, SYMBOL] == EMPTY):
+                edges[place] = pool[row]
+                place += 1
+            row += 1
+        _sort(edges, firsts[node], firsts[node + 1])
+    counts = np.zeros(n_nodes, np.int64)
+    by_length = np.argsort(nodes[:, LENGTH])
+    counts[SINK] = 1
+    for place in range(n_nodes - 1):  # after the sink, which is the longest
+        longer = by_length[n_nodes - 2 - place]
+        counts[longer] = ends[longer]
+        for edge in range(firsts[longer], firsts[longer + 1]):
+            counts[longer] += counts[edges[edge, TARGET]]
+    return edges, firsts, counts
+
+
+@njit(cache=True)
+def _sort(edges, start, end):
+    """Sort rows by their symbol: a few by insertion, more by NumPy."""
+    if end - start > 24:
+        part = edges[start:end]
+        part[:] = part[np.argsort(part[:, SYMBOL])]
+        return
+    for i in range(start + 1, end):
+        moved = (edges[i, 0], edges[i, 1], edges[i, 2], edges[i, 3])
+        k = i
+        while k > start and edges[k - 1, SYMBOL] > moved[SYMBOL]:
+            edges[k] = edges[k - 1]
+            k -= 1
+        edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3] = moved

@@ -1,0 +1,125 @@
+"""Which overlaps are too improbable to be chance (leakage, §2.1 and footnote 3)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError, unknown_name
+
+LEVEL = 0.05
+# The paper's limits of the joint log-probability (leakage, Figure 1), natural logarithms.
+PUBLISHED_THRESHOLDS = {"the_pile": -28.87, "owt": -25.33}
+CONVENTIONS = ("compat", "corrected")
+PUBLISHED_COLUMNS = [
+    "corpus", "article_num", "article_len", "overlap_len", "overlap_last_token", "overlap_freq",
+    "5gram_logprob", "below_threshold",
+]  # fmt: skip
+
+
+def probability_at_least_once(logprob: np.ndarray, n_words: float) -> np.ndarray:
+    """Return 1 - (1 - p)^n, the chance that a corpus of n words holds a sequence.
+
+    Args:
+        logprob: ln p of sequences, nats; -inf for p = 0.
+        n_words: white-space words of the corpus, n > 0.
+
+    Raises LingprobError if n is not positive or a log-probability is above 0.
+    """
+    logprob = np.asarray(logprob, dtype=np.float64)
+    _check_words(n_words)
+    if (logprob > 0).any() or np.isnan(logprob).any():
+        raise LingprobError("log-probabilities must be numbers of 0 or less.")
+    with np.errstate(divide="ignore"):
+        # ln(1 - p), from p itself where it is small, so that 1 - p does not round to 1.
+        log_miss = np.log1p(-np.exp(logprob))
+    return -np.expm1(n_words * log_miss)
+
+
+def logprob_threshold(n_words: float, level: float = LEVEL) -> float:
+    """Return the ln p (nats) at which `probability_at_least_once` is `level`.
+
+    Raises LingprobError if n is not positive or the level not between 0 and 1.
+    """
+    _check_words(n_words)
+    if not 0 < level < 1:
+        raise LingprobError(f"the chance level is {level}; it must lie between 0 and 1.")
+    return float(np.log(-np.expm1(np.log1p(-level) / n_words)))
+
+
+def words_of_threshold(threshold: float, level: float = LEVEL) -> float:
+    """Return the number of words at which `logprob_threshold` is `threshold` (nats)."""
+    return float(np.log1p(-level) / np.log1p(-np.exp(threshold)))
+
+
+def below_threshold(
+    log10_prob: np.ndarray, threshold: float, convention: str = "compat"
+) -> np.ndarray:
+    """Flag sequences that chance is unlikely to put into a corpus.
+
+    Args:
+        log10_prob: joint log-probabilities as KenLM gives them, base 10.
+        threshold: as `logprob_threshold` gives it, nats.
+        convention: `compat` compares the two numbers as they stand, as the published tables do
+            although their units differ; `corrected` turns log10 into nats first.
+
+    Returns:
+        bool, of the shape of `log10_prob`.
+    """
+    if convention not in CONVENTIONS:
+        raise unknown_name("convention", convention, CONVENTIONS, "(overlap.chance_convention)")
+    scale = 1.0 if convention == "compat" else np.log(10.0)
+    return np.asarray(log10_prob, dtype=np.float64) * scale < threshold
+
+
+def read_published(path: str | Path) -> pd.DataFrame:
+    """Read a published table of longest overlaps (leakage, footnote 4: rt_leakage).
+
+    Returns the file's columns; `below_threshold` is bool.
+
+    Raises LingprobError if columns are missing.
+    """
+    table = pd.read_csv(path, sep="\t")
+    missing = [column for column in PUBLISHED_COLUMNS if column not in table]
+    if missing:
+        raise LingprobError(f"{path}: column {missing[0]!r} is missing. Fetch the file again.")
+    return table[PUBLISHED_COLUMNS].astype({"below_threshold": bool})
+
+
+def load_kenlm(path: str | Path) -> Any:
+    """Load an ARPA or binary n-gram model of order 2 or more.
+
+    Raises LingprobError without the package `kenlm`, or if the file is not such a model.
+    """
+    try:
+        import kenlm
+    except ImportError as error:
+        raise LingprobError(
+            "the package kenlm is not installed. `pip install kenlm`, or leave out the chance "
+            "level (overlap.chance: false)."
+        ) from error
+    if not Path(path).is_file():
+        raise LingprobError(f"{path}: no such n-gram model. Estimate one with lmplz, or name one.")
+    try:
+        return kenlm.Model(str(path))
+    except (OSError, RuntimeError) as error:
+        raise LingprobError(
+            f"{path}: kenlm cannot read it ({error}). Order 2 or more is needed."
+        ) from error
+
+
+def joint_log10_prob(model: Any, texts: Sequence[str]) -> np.ndarray:
+    """Return the joint log10-probability of each text's white-space words, float64.
+
+    No sentence boundary is assumed on either side: overlaps begin and end anywhere.
+    """
+    return np.array([model.score(text, bos=False, eos=False) for text in texts], dtype=np.float64)
+
+
+def _check_words(n_words: float) -> None:
+    if not n_words > 0:
+        raise LingprobError(f"the corpus has {n_words} words; a positive number is needed.")

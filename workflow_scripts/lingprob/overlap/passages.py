@@ -1,0 +1,96 @@
+"""From counts per state to the longest overlap of every passage."""
+
+# Compiled functions are typed by Numba.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from numba import njit
+
+from lingprob.errors import LingprobError
+from lingprob.overlap.automaton import StimulusIndex
+from lingprob.overlap.streaming import ShardResult
+
+
+def longest_matches(index: StimulusIndex, result: ShardResult) -> tuple[np.ndarray, np.ndarray]:
+    """Return the longest match with the corpus that ends at every token of the passages.
+
+    Args:
+        index: the passages.
+        result: of a scan, or several merged.
+
+    Returns:
+        Lengths in tokens, int32 (n_tokens,), and numbers of occurrences in the corpus, int64
+        (n_tokens,); both 0 where the longest match is shorter than the result's `min_length`.
+
+    Raises LingprobError if the result is of another index.
+    """
+    if result.index_digest != index.digest:
+        raise LingprobError(
+            "the overlap counts are of other passages or another tokenizer than the index. "
+            "Delete the older of the two files and run again."
+        )
+    counts = np.zeros((len(index.nodes), 3), dtype=np.int64)
+    counts[result.states, 0] = result.visits
+    counts[result.states, 1] = result.longest
+    counts[result.states, 2] = result.at_longest
+    lengths, frequencies = _propagate(index.nodes, counts)
+    lengths, frequencies = lengths[index.prefix_states], frequencies[index.prefix_states]
+    known = lengths >= result.min_length
+    return np.where(known, lengths, 0).astype(np.int32), np.where(known, frequencies, 0)
+
+
+def passage_overlaps(
+    index: StimulusIndex, lengths: np.ndarray, frequencies: np.ndarray
+) -> pd.DataFrame:
+    """Return the longest overlap of each passage, a row for every place where one ends.
+
+    Args:
+        index: the passages.
+        lengths, frequencies: as `longest_matches` (or a CDAWG's queries) give them.
+
+    Returns:
+        Columns passage (number), passage_tokens, overlap_tokens, last_token (counted from 0 in
+        the passage, as published; -1 without overlap) and frequency, all int64. A passage
+        without overlap, or with none of the scan's `min_length`, has one row, with 0.
+    """
+    rows = []
+    for passage, (start, end) in enumerate(zip(index.offsets, index.offsets[1:], strict=False)):
+        longest = int(lengths[start:end].max(initial=0))
+        places = np.flatnonzero(lengths[start:end] == longest) if longest else np.array([-1])
+        for place in places.tolist():
+            frequency = int(frequencies[start + place]) if longest else 0
+            rows.append((passage, int(end - start), longest, place, frequency))
+    columns = ["passage", "passage_tokens", "overlap_tokens", "last_token", "frequency"]
+    return pd.DataFrame(rows, columns=columns).astype(np.int64)
+
+
+@njit(cache=True)
+def _propagate(nodes, counts):
+    """Return each state's longest sequence that the corpus has, and its frequency.
+
+    A state whose longer descendants were visited occurs in full, as often as they, and as it
+    itself in full; else as far as it was visited; else as far as its suffix link.
+    """
+    n_states = len(nodes)
+    below = np.zeros(n_states, np.int64)
+    for state in range(n_states - 1, 0, -1):
+        below[nodes[state, 1]] += below[state] + counts[state, 0]
+    lengths = np.zeros(n_states, np.int32)
+    frequencies = np.zeros(n_states, np.int64)
+    for state in range(1, n_states):
+        if below[state] > 0:
+            lengths[state] = nodes[state, 0]
+            frequencies[state] = below[state]
+            if counts[state, 1] == nodes[state, 0]:
+                frequencies[state] += counts[state, 2]
+        elif counts[state, 0] > 0:
+            lengths[state] = counts[state, 1]
+            frequencies[state] = counts[state, 2]
+        else:
+            link = nodes[state, 1]
+            lengths[state] = lengths[link]
+            frequencies[state] = frequencies[link]
+    return lengths, frequencies

@@ -1,0 +1,369 @@
+"""One pass of a corpus through the stimulus index: counts per state, to be merged.
+
+A state's counts take 24 bytes: its visits, the longest match seen there, and the visits at that
+length. They are sums and maxima, so shards are independent, and nothing grows with the corpus.
+"""
+
+# Compiled functions are typed by Numba.
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numba import njit
+
+from lingprob.errors import LingprobError
+from lingprob.files import atomic_path
+from lingprob.overlap.automaton import MULTIPLIER, StimulusIndex, find_target
+from lingprob.overlap.corpora import TokenBlock
+from lingprob.progress import Progress
+
+GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word
+MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cache
+
+
+@dataclass(frozen=True, eq=False)
+class ShardResult:
+    """What one shard, or several merged, did to the index's states.
+
+    index_digest: of the index that was used.
+    min_length: matches of at least so many tokens were counted; 1 for all.
+    shards: digest of the tokens of each shard, by its id.
+    n_tokens: corpus tokens, separators included.
+    states: the visited states in rising order, int32 (n,).
+    visits: positions of the corpus whose longest match ends in the state, int64 (n,).
+    longest: longest match seen in the state, in tokens, int32 (n,).
+    at_longest: the visits with that length, int64 (n,).
+    """
+
+    index_digest: str
+    min_length: int
+    shards: dict[str, str]
+    n_tokens: int
+    states: np.ndarray
+    visits: np.ndarray
+    longest: np.ndarray
+    at_longest: np.ndarray
+
+    def save(self, path: str | Path) -> None:
+        """Write the result to one .npz file, atomically."""
+        with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+            np.savez_compressed(
+                stream,
+                allow_pickle=False,
+                index_digest=self.index_digest,
+                min_length=self.min_length,
+                n_tokens=self.n_tokens,
+                shard_ids=np.array(list(self.shards), dtype=np.str_),
+                shard_digests=np.array(list(self.shards.values()), dtype=np.str_),
+                states=self.states,
+                visits=self.visits,
+                longest=self.longest,
+                at_longest=self.at_longest,
+            )
+
+
+def load_result(path: str | Path) -> ShardResult:
+    """Read a result that `ShardResult.save` wrote.
+
+    Raises LingprobError if the file is absent, cut short or something else.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return ShardResult(
+                str(archive["index_digest"]),
+                int(archive["min_length"]),
+                dict(zip(archive["shard_ids"].tolist(), archive["shard_digests"].tolist(),
+                         strict=True)),
+                int(archive["n_tokens"]),
+                *(archive[name] for name in ("states", "visits", "longest", "at_longest")),
+            )  # fmt: skip
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        raise LingprobError(
+            f"{path}: not a whole overlap shard ({error}). Delete it and run again."
+        ) from error
+
+
+def scan(
+    index: StimulusIndex,
+    blocks: Iterable[TokenBlock],
+    *,
+    shard_id: str,
+    tokenizer_hash: str,
+    min_length: int = 1,
+    separator: int | None = None,
+    progress: Progress | None = None,
+) -> ShardResult:
+    """Stream one shard of a corpus through the index (leakage, §2.1 and §3.1).
+
+    Args:
+        index: the passages.
+        blocks: the shard's token ids, whole documents in each block.
+        shard_id: names the shard; a merge refuses to count it twice.
+        tokenizer_hash: of the corpus; must be the index's.
+        min_length: count matches of at least so many tokens. From 4 tokens on most of the
+            corpus is skipped, the faster the longer; below, every length is exact.
+        separator: a token id that ends documents inside the blocks' rows, as <|endoftext|>.
+        progress: advanced by the number of tokens.
+
+    Returns:
+        The counts of the visited states.
+
+    Raises LingprobError for another tokenizer, ids outside the vocabulary, a separator that is
+    part of a passage, or a `min_length` below 1.
+    """
+    _check_scan(index, tokenizer_hash, min_length, separator)
+    filtered = min_length >= GRAM
+    counts = np.zeros((len(index.nodes), 3), dtype=np.int64)
+    bitmaps = [_gram_bitmap(index, size) for size in ((GRAM,) if filtered else (2, 3))]
+    tables = (index.nodes, index.slots, index.root_targets, index.symbol_of_code, counts)
+    content = hashlib.blake2b(digest_size=16)
+    n_tokens = 0
+    for block in blocks:
+        codes = index.encode(block.tokens)
+        if len(codes):
+            # Of the ids, since codes do not tell foreign ids of a large vocabulary apart.
+            halves = codes if index.is_narrow else np.ascontiguousarray(block.tokens).view("u2")
+            content.update(np.array([len(codes), _checksum(halves)], dtype=np.int64).tobytes())
+        if filtered:
+            _scan_filtered(*tables, *bitmaps, codes, block.offsets, min_length)
+        else:
+            _scan_all(*tables, *bitmaps, codes, block.offsets)
+        n_tokens += len(codes)
+        if progress is not None:
+            progress.advance(len(codes))
+    states = np.flatnonzero(counts[:, 0])
+    return ShardResult(
+        index.digest, min_length if filtered else 1, {shard_id: content.hexdigest()}, n_tokens,
+        states.astype(np.int32), counts[states, 0], counts[states, 1].astype(np.int32),
+        counts[states, 2],
+    )  # fmt: skip
+
+
+def merge(results: Sequence[ShardResult]) -> ShardResult:
+    """Add results of different shards (or of merged ones) of the same index and `min_length`.
+
+    Raises LingprobError if there are none, they differ in index or `min_length`, or a shard is
+    counted twice, be it under its own id or, with the same tokens, under another.
+    """
+    if not results:
+        raise LingprobError("there are no overlap shards to merge. Check the corpus's files.")
+    first = results[0]
+    for result in results[1:]:
+        if (result.index_digest, result.min_length) != (first.index_digest, first.min_length):
+            raise LingprobError(
+                f"shards {_names(first)} and {_names(result)} were scanned for different "
+                f"passages or minimal lengths ({first.min_length} and {result.min_length}). "
+                "Delete the older ones and run again."
+            )
+    shards = _union([result.shards for result in results])
+    n_states = 1 + max((int(result.states[-1]) for result in results if len(result.states)),
+                       default=0)  # fmt: skip
+    visits, longest, at_longest = np.zeros((3, n_states), dtype=np.int64)
+    for result in results:
+        states = result.states
+        visits[states] += result.visits
+        kept = np.where(result.longest < longest[states], 0, result.at_longest)
+        at_longest[states] *= longest[states] >= result.longest
+        at_longest[states] += kept
+        longest[states] = np.maximum(longest[states], result.longest)
+    visited = np.flatnonzero(visits)
+    return ShardResult(
+        first.index_digest, first.min_length, shards, sum(result.n_tokens for result in results),
+        visited.astype(np.int32), visits[visited], longest[visited].astype(np.int32),
+        at_longest[visited],
+    )  # fmt: skip
+
+
+def _names(result: ShardResult) -> str:
+    return ", ".join(list(result.shards)[:3]) + ("..." if len(result.shards) > 3 else "")
+
+
+def _union(groups: Iterable[dict[str, str]]) -> dict[str, str]:
+    nothing = hashlib.blake2b(digest_size=16).hexdigest()
+    shards: dict[str, str] = {}
+    id_of: dict[str, str] = {}
+    for group in groups:
+        for name, digest in group.items():
+            if name in shards:
+                raise LingprobError(f"shard {name!r} would be counted twice. List it once.")
+            if digest in id_of and digest != nothing:
+                raise LingprobError(
+                    f"shards {id_of[digest]!r} and {name!r} hold the same tokens, which would be "
+                    "counted twice. Leave one of them out."
+                )
+            shards[name] = digest
+            id_of[digest] = name
+    return shards
+
+
+def _check_scan(
+    index: StimulusIndex, tokenizer_hash: str, min_length: int, separator: int | None
+) -> None:
+    if tokenizer_hash != index.tokenizer_hash:
+        raise LingprobError(
+            f"the corpus is tokenised with {tokenizer_hash!r}, the passages with "
+            f"{index.tokenizer_hash!r}. Tokenise both with the same tokenizer."
+        )
+    if min_length < 1:
+        raise LingprobError(f"min_length is {min_length}; it counts tokens, 1 or more.")
+    if separator is not None and separator in index.vocabulary:
+        raise LingprobError(
+            f"token {separator} separates the corpus's documents, but is part of a passage. "
+            "Remove it from the passages, or name another separator."
+        )
+
+
+@njit(cache=True)
+def _word(codes, place):
+    """Return four codes as one integer; the compiler makes this one load."""
+    return (
+        np.int64(codes[place])
+        | (np.int64(codes[place + 1]) << 16)
+        | (np.int64(codes[place + 2]) << 32)
+        | (np.int64(codes[place + 3]) << 48)
+    )
+
+
+@njit(cache=True)
+def _is_set(bitmap, gram, shift):
+    bit = np.uint64(gram * MULTIPLIER) >> np.uint64(shift)
+    return (bitmap[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & 1
+
+
+@njit(cache=True)
+def _set_bits(bitmap, codes, offsets, size, shift):
+    for passage in range(len(offsets) - 1):
+        for place in range(offsets[passage], offsets[passage + 1] - size + 1):
+            gram = np.int64(0)
+            for i in range(size):
+                gram |= np.int64(codes[place + i]) << 16 * i
+            bit = np.uint64(gram * MULTIPLIER) >> np.uint64(shift)
+            bitmap[bit >> np.uint64(3)] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
+
+
+@njit(cache=True)
+def _shift_of(bitmap):
+    return 64 - int(np.log2(len(bitmap) * 8) + 0.5)
+
+
+def _gram_bitmap(index: StimulusIndex, size: int) -> np.ndarray:
+    """Return a bit for each hash of a passage's sequence of `size` codes, uint8 (2**bits / 8,)."""
+    wanted = int(np.ceil(np.log2(32 * len(index.tokens) + 1)))
+    bits = min(MAX_BITMAP_BITS[size], max(10, wanted))
+    bitmap = np.zeros(2 ** (bits - 3), dtype=np.uint8)
+    _set_bits(bitmap, index.encode(index.tokens), index.offsets, size, 64 - bits)
+    return bitmap
+
+
+@njit(cache=True)
+def _checksum(codes):
+    """Return a 64-bit checksum that depends on the order (after Fletcher)."""
+    total, weighted = np.int64(1), np.int64(0)
+    whole = len(codes) // 4 * 4
+    for place in range(0, whole, 4):
+        total += _word(codes, place)
+        weighted += total
+    for place in range(whole, len(codes)):
+        total += np.int64(codes[place])
+        weighted += total
+    return total ^ (weighted * MULTIPLIER)
+
+
+@njit(cache=True)
+def _advance(nodes, slots, root_targets, state, length, symbol):
+    """Read a symbol: drop tokens from the front of the match until it can be extended."""
+    if symbol == 0:
+        return np.int64(0), np.int64(0)
+    while state != 0:
+        target = find_target(nodes, slots, state, symbol)
+        if target >= 0:
+            return target, length + 1
+        state = np.int64(nodes[state, 1])
+        length = np.int64(nodes[state, 0])
+    return np.int64(root_targets[symbol]), np.int64(1)
+
+
+@njit(cache=True)
+def _count(counts, state, length):
+    counts[state, 0] += 1
+    if length > counts[state, 1]:
+        counts[state, 1] = length
+        counts[state, 2] = 1
+    elif length == counts[state, 1]:
+        counts[state, 2] += 1
+
+
+@njit(cache=True)
+def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, pairs, triples, codes, offsets):
+    """Count the longest match at every position.
+
+    Where the last two or three codes are no sequence of the passages, the match is shorter than
+    that, whatever came before: most positions need no walk down suffix links, nor wait for it.
+    """
+    pair_shift, triple_shift = _shift_of(pairs), _shift_of(triples)
+    for document in range(len(offsets) - 1):
+        state, length = np.int64(0), np.int64(0)
+        before = np.int64(0)
+        for place in range(offsets[document], offsets[document + 1]):
+            symbol = np.int64(symbol_of_code[codes[place]])
+            if length > 0 and symbol != 0:
+                pair = np.int64(codes[place - 1]) | (np.int64(codes[place]) << 16)
+                if not _is_set(pairs, pair, pair_shift):
+                    state, length = np.int64(0), np.int64(0)
+                elif length > 1 and not _is_set(
+                    triples, np.int64(codes[place - 2]) | (pair << 16), triple_shift
+                ):
+                    state, length = np.int64(root_targets[before]), np.int64(1)
+            state, length = _advance(nodes, slots, root_targets, state, length, symbol)
+            if length > 0:
+                _count(counts, state, length)
+            before = symbol
+
+
+@njit(cache=True)
+def _scan_filtered(
+    nodes, slots, root_targets, symbol_of_code, counts, bitmap, codes, offsets, min_length
+):
+    """Count matches of `min_length` tokens or more, which hold one of every `step` k-grams.
+
+    A match that starts at `start` or at one of the next step - 1 places, and no earlier, holds
+    the k-gram at start + step - 1, and also one of the two k-grams `side` places from it. Where
+    that cannot be, `start` moves on by `step`. Else the automaton reads from `start`, until its
+    match is shorter than a k-gram: later matches start where that one starts, or after.
+    """
+    step = min_length - GRAM + 1
+    side = min(GRAM, step // 2)
+    shift = _shift_of(bitmap)
+    for document in range(len(offsets) - 1):
+        begin, end = offsets[document], offsets[document + 1]
+        gram = begin + step - 1
+        while gram + GRAM <= end:
+            left, right = gram - side, gram + side
+            if not (
+                _is_set(bitmap, _word(codes, gram), shift)
+                and (
+                    side == 0
+                    or (left >= begin and _is_set(bitmap, _word(codes, left), shift))
+                    or (right + GRAM <= end and _is_set(bitmap, _word(codes, right), shift))
+                )
+            ):
+                gram += step
+                continue
+            place = gram - step + 1
+            state, length = np.int64(0), np.int64(0)
+            while place < end and (length >= GRAM or place < gram + GRAM):
+                symbol = np.int64(symbol_of_code[codes[place]])
+                state, length = _advance(nodes, slots, root_targets, state, length, symbol)
+                if length >= min_length:
+                    _count(counts, state, length)
+                place += 1
+            if place == end:
+                break
+            gram = place - length + step - 1
