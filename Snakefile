@@ -1,5 +1,5 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, all (the default), and every file under results/; see README.md.
+# Targets: demo, morcela, overlap, all (the default), and every file under results/; see README.md.
 
 import re
 import sys
@@ -10,6 +10,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 from lingprob.catalog import read_yaml
 from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
 from lingprob.errors import LingprobError
+from lingprob.files import dataset_paths
 from lingprob.workflow import code_digest
 
 
@@ -33,6 +34,8 @@ include: "rules/models.smk"
 include: "rules/unigrams.smk"
 include: "rules/scoring.smk"
 include: "rules/morcela.smk"
+include: "rules/reading.smk"
+include: "rules/overlap.smk"
 include: "rules/report.smk"
 
 
@@ -41,6 +44,7 @@ rule all:
     default_target: True
     input:
         rules.morcela.input,
+        rules.overlap.input,
         rules.compare_with_published.output,
 
 
@@ -54,3 +58,4 @@ localrules:
     all,
     demo,
     morcela,
+    overlap,

@@ -100,6 +100,29 @@ def corpus_files(name):
     return entry.get("path", [])
 
 
+def tokenizer_files(name):
+    """The manifest of a model, or of a data set that is a tokenizer."""
+    folder = "datasets/{}/manifest.tsv" if name in catalog.datasets else "models/{}/manifest.json"
+    return "resources/" + folder.format(name)
+
+
+def shard_entry(corpus, shard):
+    """What the catalog says of one file of a corpus: {} for the user's own or the package's."""
+    files = catalog.dataset(corpus).get("files", [])
+    return next((pick(file, "name", "sha256") for file in files if file["name"] == shard), {})
+
+
+def shard_path(corpus, shard):
+    """Where one file of a corpus lies, or None where the package has the corpus."""
+    paths = {path.name: str(path) for path in dataset_paths(corpus, catalog.dataset(corpus))}
+    return paths.get(shard)
+
+
+def corpus_shards(corpus):
+    """The files of a corpus, each of which a job reads; `package` where it has none."""
+    return [path.name for path in dataset_paths(corpus, catalog.dataset(corpus))] or ["package"]
+
+
 def generation_start_token(model):
     """The token that a model generates from: the first context that its BOS policies name."""
     for bos in catalog.model(model)["bos_policies"]:

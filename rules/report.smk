@@ -8,6 +8,7 @@ rule compare_with_published:
         stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
         linking_functions="results/morcela/linking_functions.parquet",
         intergroup_correlation="results/morcela/intergroup_correlation.parquet",
+        overlaps="results/overlap/overlaps.parquet",
     output:
         parquet="results/scorecard.parquet",
         csv="results/scorecard.csv",

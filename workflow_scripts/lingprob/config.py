@@ -14,7 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
 from lingprob.catalog import FOLDER, Catalog, read_yaml
-from lingprob.errors import LingprobError, nearest
+from lingprob.errors import LingprobError, nearest, unknown_name
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
@@ -47,7 +47,20 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
         for name in settings["morcela"][key]:
             lookup(name)
     catalog.dataset(settings["morcela"]["frequency_corpus"])
+    check_overlap(settings["overlap"], catalog)
     return settings, catalog
+
+
+def check_overlap(overlap: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `overlap` that is none of what it should be."""
+    for key, kind in (("texts", "reading_texts"), ("corpora", "corpus")):
+        for name in overlap[key]:
+            if catalog.dataset(name)["kind"] != kind:
+                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
+                raise unknown_name(kind, name, known, f"(overlap.{key})")
+    tokenizer = overlap["tokenizer"]
+    if catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
+        catalog.model(tokenizer)
 
 
 def export_mirror(settings: Settings) -> None:

@@ -10,6 +10,8 @@ from lingprob.tables import SCHEMAS
 
 PAPER_DATASET = "linguistic_inquiry"
 NOT_COMPUTED = "not computed at this scale"
+# Our value and a note, by row and column as `published.yaml` names them.
+Quantities = dict[tuple[str, str], tuple[float, str]]
 
 
 def compare_morcela(
@@ -25,6 +27,30 @@ def compare_morcela(
     Claims that need no published number (one linking function above another) are rows too.
     """
     ours = morcela_quantities(linking_functions, intergroup_correlation, stimuli)
+    numbers = compare_numbers("morcela", published, ours, scale)
+    claims = morcela_claims(linking_functions, scale)
+    parts = [part for part in (numbers, claims) if not part.empty]
+    return pd.concat(parts, ignore_index=True)[SCHEMAS["scorecard"].names]
+
+
+def compare_leakage(published: dict[str, Any], overlaps: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Compare what the paper on leakage states of its data and overlaps; as `compare_morcela`.
+
+    Args:
+        published: the paper's part of `published.yaml`.
+        overlaps: an `overlap` table with our overlaps and, where the scale has them, the published.
+        scale: of the run.
+    """
+    numbers = compare_numbers("leakage", published, leakage_quantities(overlaps), scale)
+    claims = leakage_claims(overlaps[overlaps["origin"] == "published"], scale)
+    parts = [part for part in (numbers, claims) if not part.empty]
+    return pd.concat(parts, ignore_index=True)[SCHEMAS["scorecard"].names]
+
+
+def compare_numbers(
+    paper: str, published: dict[str, Any], ours: Quantities, scale: str
+) -> pd.DataFrame:
+    """Return a `scorecard` table with a row for every number of `published`."""
     rows = []
     for item in published["items"]:
         for row, values in item["rows"].items():
@@ -34,7 +60,7 @@ def compare_morcela(
                 found, note = ours.get((row, column), (None, ""))
                 rows.append(
                     {
-                        "paper": "morcela",
+                        "paper": paper,
                         "item": item["item"],
                         "row": row,
                         "column": column,
@@ -48,9 +74,7 @@ def compare_morcela(
     numbers = pd.DataFrame(rows)
     numbers["difference"] = numbers["ours"].astype(float) - numbers["published"]
     numbers["verdict"] = [verdict(row) for row in numbers.itertuples()]
-    claims = morcela_claims(linking_functions, scale)
-    parts = [part for part in (numbers, claims) if not part.empty]
-    return pd.concat(parts, ignore_index=True)[SCHEMAS["scorecard"].names]
+    return numbers[SCHEMAS["scorecard"].names]
 
 
 def verdict(row: Any) -> str:
@@ -64,13 +88,13 @@ def morcela_quantities(
     linking_functions: pd.DataFrame,
     intergroup_correlation: pd.DataFrame,
     stimuli: dict[str, pd.DataFrame],
-) -> dict[tuple[str, str], tuple[float, str]]:
+) -> Quantities:
     """Return (our value, note) by (row, column) as `published.yaml` names them.
 
     Only the paper's data set and each model's default conventions count.
     """
     paper = PAPER_DATASET
-    found: dict[tuple[str, str], tuple[float, str]] = {}
+    found: Quantities = {}
     if paper in stimuli:
         found[(f"{paper}/sentences", "value")] = (float(len(stimuli[paper])), "")
     fits = linking_functions[
@@ -122,6 +146,79 @@ def morcela_claims(linking_functions: pd.DataFrame, scale: str) -> pd.DataFrame:
                     "verdict": "agrees" if value > 0 else "differs",
                     "scale": scale,
                     "note": "simulated ratings" if simulated else "",
+                }
+            )
+    return pd.DataFrame(rows, columns=SCHEMAS["scorecard"].names)
+
+
+def leakage_quantities(overlaps: pd.DataFrame) -> Quantities:
+    """Return (our value, note) by (row, column) as `published.yaml` names them."""
+    found: Quantities = {}
+    keys = ["corpus", "article_num"]
+    lengths = {
+        origin: part.drop_duplicates(keys).set_index(keys)["article_len"]
+        for origin, part in overlaps.groupby("origin")
+    }
+    for corpus, passages in lengths["ours"].groupby("corpus"):
+        note = "the parts of the material; chapters are not marked" if corpus == "geco" else ""
+        found[(str(corpus), "passages")] = (float(len(passages)), note)
+    if "published" not in lengths:
+        return found
+    theirs = lengths["published"]
+    same = (lengths["ours"] == theirs.reindex(lengths["ours"].index)).groupby("corpus").sum()
+    for corpus, count in same.items():
+        found[(str(corpus), "same_length")] = (float(count), "")
+    total = float(theirs.sum() + len(theirs) - 1)
+    found[("published/fine_tuning_sequence", "tokens")] = (total, "")
+    published = overlaps[overlaps["origin"] == "published"]
+    for searched, part in published.groupby("searched"):
+        agreeing = (part["below_threshold"] == part["below_threshold_compat"]).sum()
+        note = f"{part['below_threshold_compat'].sum()} flagged as published, "
+        note += f"{part['below_threshold_corrected'].sum()} with both sides in nats"
+        found[(str(searched), "same_flag")] = (float(agreeing), note)
+    return found
+
+
+def leakage_claims(published: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Check the paper's statements against its own table of longest overlaps: §2.2 and §3.1."""
+    rows = []
+    for searched, part in published.groupby("searched", sort=False):
+        others = part[part["corpus"] != "provo"]
+        long = part[part["overlap_len"] > 100]
+        shortest = {
+            convention: part["overlap_len"][
+                part[f"below_threshold_{convention}"].astype(bool)
+            ].min()
+            for convention in ("compat", "corrected")
+        }
+        claims = {
+            ("§2.2", "passages found whole outside Provo = 0"): (
+                (others["overlap_len"] == others["article_len"]).sum(), 0, 0
+            ),
+            ("§2.2", "frequency of overlaps above 100 tokens <= 2"): (
+                long["overlap_freq"].max() if len(long) else 0, 0, 2
+            ),
+            ("§3.1", "shortest improbable overlap > 11 tokens, as published"): (
+                shortest["compat"], 12, float("inf")
+            ),
+            ("§3.1", "shortest improbable overlap > 11 tokens, both sides in nats"): (
+                shortest["corrected"], 12, float("inf")
+            ),
+        }  # fmt: skip
+        for (item, claim), (value, low, high) in claims.items():
+            rows.append(
+                {
+                    "paper": "leakage",
+                    "item": item,
+                    "row": searched,
+                    "column": claim,
+                    "published": None,
+                    "ours": float(value),
+                    "difference": None,
+                    "tolerance": None,
+                    "verdict": "agrees" if low <= value <= high else "differs",
+                    "scale": scale,
+                    "note": "from the published table",
                 }
             )
     return pd.DataFrame(rows, columns=SCHEMAS["scorecard"].names)

@@ -158,6 +158,62 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("sd_logprob", pa.float64()),
         ]
     ),
+    # One word of a reading-time corpus's text a row; words joined by single blanks are the passage.
+    "words": pa.schema(
+        [
+            required("passage_id", pa.string()),
+            required("word_index", pa.int32()),
+            required("word", pa.string()),
+            pa.field("sentence_index", pa.int32()),
+        ]
+    ),
+    # One passage of the overlap stage's index a row, in the index's order.
+    "overlap_passages": pa.schema(
+        [
+            required("corpus", pa.string()),
+            required("article_num", pa.int32()),
+            required("passage_id", pa.string()),
+        ]
+    ),
+    # One longest overlap of a passage with a searched corpus a row, as many as there are places of
+    # that length; lengths in tokens, `overlap_last_token` from 0 (-1 without overlap). The n-gram
+    # log-probability is log10, as published; `below_threshold` by convention (compat, corrected).
+    "overlap": pa.schema(
+        [
+            required("searched", pa.string()),
+            required("origin", pa.string()),
+            required("corpus", pa.string()),
+            required("article_num", pa.int32()),
+            pa.field("passage_id", pa.string()),
+            required("article_len", pa.int64()),
+            required("overlap_len", pa.int64()),
+            required("overlap_last_token", pa.int64()),
+            required("overlap_freq", pa.int64()),
+            pa.field("5gram_logprob", pa.float64()),
+            pa.field("below_threshold", pa.bool_()),
+            pa.field("below_threshold_compat", pa.bool_()),
+            pa.field("below_threshold_corrected", pa.bool_()),
+            pa.field("overlap_text", pa.string()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # One chunk of a searched corpus a row, with its longest overlap with any passage.
+    "overlap_chunks": pa.schema(
+        [
+            required("searched", pa.string()),
+            required("chunk", pa.string()),
+            required("n_tokens", pa.int64()),
+            required("overlap_tokens", pa.int64()),
+            pa.field("corpus", pa.string()),
+            pa.field("passage_id", pa.string()),
+            required("last_token", pa.int64()),
+            required("frequency", pa.int64()),
+            required("overlap_text", pa.string()),
+            required("leakage_free", pa.bool_()),
+            required("selected", pa.bool_()),
+            required("scale", pa.string()),
+        ]
+    ),
     # Our numbers beside the published ones.
     "scorecard": pa.schema(
         [required(name, pa.string()) for name in ("paper", "item", "row", "column")]

@@ -1,0 +1,247 @@
+# Overlap of stimuli with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
+# REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
+# PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
+# over all corpora of the scale results/overlap/: overlaps, summary, chunks, figures 1a and 1b.
+# The passages are indexed, and each file of a corpus streams through the index in a job of its own:
+# a new file is scanned alone, and a killed run goes on at the next file.
+
+OVERLAP = settings["overlap"]
+OVERLAP_TOKENIZER = tokenizer_files(OVERLAP["tokenizer"])
+PUBLISHED_OVERLAPS = ["the_pile", "owt"]
+OVERLAP_CHUNKS = [(corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_shards(corpus)]
+OVERLAP_FIGURES = ["figure_1a", "figure_1b"]
+
+
+rule index_passages:
+    """Index the passages of all reading-time corpora as token sequences."""
+    input:
+        words=collect("results/words/{dataset}.parquet", dataset=OVERLAP["texts"]),
+        tokenizer=OVERLAP_TOKENIZER,
+    output:
+        index="results/overlap/index.npz",
+        passages="results/overlap/passages.parquet",
+    log:
+        "logs/index_passages.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    params:
+        code=code_digest("index_passages"),
+        texts=OVERLAP["texts"],
+    script:
+        "../workflow_scripts/index_passages.py"
+
+
+rule scan_corpus:
+    """Stream one file of a corpus through the index; count the longest match at each token."""
+    input:
+        index="results/overlap/index.npz",
+        tokenizer=OVERLAP_TOKENIZER,
+        # Its checksum is among the params, so that a new file leaves the others' counts alone.
+        corpus=lambda wildcards: ancient(corpus_files(wildcards.corpus)),
+    output:
+        "results/overlap/shards/{corpus}/{file}.npz",
+    log:
+        "logs/scan_corpus/{corpus}/{file}.log",
+    benchmark:
+        "logs/scan_corpus/{corpus}/{file}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=DATASETS,
+        file="[^/]+",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=1440,
+    params:
+        code=code_digest("scan_corpus"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
+        file=lambda wildcards: shard_entry(wildcards.corpus, wildcards.file),
+        path=lambda wildcards: shard_path(wildcards.corpus, wildcards.file),
+        min_length=OVERLAP["min_length"],
+    script:
+        "../workflow_scripts/scan_corpus.py"
+
+
+rule merge_overlap:
+    """Add up the counts of a corpus's files."""
+    input:
+        lambda wildcards: collect(
+            "results/overlap/shards/{corpus}/{file}.npz",
+            corpus=wildcards.corpus,
+            file=corpus_shards(wildcards.corpus),
+        ),
+    output:
+        "results/overlap/counts/{corpus}.npz",
+    log:
+        "logs/merge_overlap/{corpus}.log",
+    wildcard_constraints:
+        corpus=DATASETS,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    params:
+        code=code_digest("merge_overlap"),
+    script:
+        "../workflow_scripts/merge_overlap.py"
+
+
+rule tabulate_overlap:
+    """Write each passage's longest overlaps with a corpus, and how often they occur there."""
+    input:
+        index="results/overlap/index.npz",
+        passages="results/overlap/passages.parquet",
+        counts="results/overlap/counts/{corpus}.npz",
+        tokenizer=OVERLAP_TOKENIZER,
+    output:
+        parquet="results/overlap/{corpus}.parquet",
+        csv="results/overlap/{corpus}.csv",
+    log:
+        "logs/tabulate_overlap/{corpus}.log",
+    wildcard_constraints:
+        corpus=DATASETS,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    params:
+        code=code_digest("tabulate_overlap"),
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/tabulate_overlap.py"
+
+
+rule import_published_overlap:
+    """Import the paper's own longest overlaps, with the flags of both conventions."""
+    input:
+        "resources/datasets/rt_leakage/manifest.tsv",
+    output:
+        "results/overlap/{published}.parquet",
+    log:
+        "logs/import_published_overlap/{published}.log",
+    wildcard_constraints:
+        published=alternatives(PUBLISHED_OVERLAPS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("import_published_overlap"),
+        path="resources/datasets/rt_leakage/rt_overlap_{published}.tsv",
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/import_published_overlap.py"
+
+
+rule summarise_overlap:
+    """Put the overlaps with all corpora in one table, the published ones last, and sum them up."""
+    input:
+        collect(
+            "results/overlap/{corpus}.parquet", corpus=OVERLAP["corpora"] + OVERLAP["published"]
+        ),
+    output:
+        parquet="results/overlap/overlaps.parquet",
+        csv="results/overlap/summary.csv",
+        html=report(
+            "results/overlap/summary.html",
+            caption="../report/overlap_summary.rst",
+            category="Leakage",
+            subcategory="Tables",
+            labels={"what": "Longest overlaps by corpus"},
+        ),
+    log:
+        "logs/summarise_overlap.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("summarise_overlap"),
+    script:
+        "../workflow_scripts/summarise_overlap.py"
+
+
+rule select_chunks:
+    """List the chunks that overlap minimally with the passages, and sample some (leakage, §3.1)."""
+    input:
+        index="results/overlap/index.npz",
+        passages="results/overlap/passages.parquet",
+        tokenizer=OVERLAP_TOKENIZER,
+        shards=[f"results/overlap/shards/{corpus}/{file}.npz" for corpus, file in OVERLAP_CHUNKS],
+    output:
+        parquet="results/overlap/chunks.parquet",
+        csv=report(
+            "results/overlap/chunks.csv",
+            caption="../report/overlap_chunks.rst",
+            category="Leakage",
+            subcategory="Tables",
+            labels={"what": "Chunks and their longest overlaps"},
+        ),
+    log:
+        "logs/select_chunks.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    params:
+        code=code_digest("select_chunks"),
+        chunks=OVERLAP_CHUNKS,
+        min_length=OVERLAP["min_length"],
+        max_overlap=OVERLAP["max_overlap"],
+        sample_size=OVERLAP["chunks_selected"],
+        seed=settings["seed"],
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/select_chunks.py"
+
+
+rule plot_overlap:
+    """Draw Figures 1a and 1b, our corpora above the paper's."""
+    input:
+        "results/overlap/overlaps.parquet",
+    output:
+        pdf=collect("results/overlap/{figure}.pdf", figure=OVERLAP_FIGURES),
+        png=[
+            report(
+                f"results/overlap/{figure}.png",
+                caption=f"../report/overlap_{figure}.rst",
+                category="Leakage",
+                subcategory="Figures",
+                labels={"what": figure.replace("_", " ").capitalize()},
+            )
+            for figure in OVERLAP_FIGURES
+        ],
+    log:
+        "logs/plot_overlap.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("plot_overlap"),
+        titles={
+            **{name: entry["title"] for name, entry in catalog.datasets.items()},
+            "the_pile": "The Pile (published)",
+            "owt": "OpenWebText (published)",
+        },
+    script:
+        "../workflow_scripts/plot_overlap.py"
+
+
+rule overlap:
+    """Longest overlaps, figures and leakage-free chunks, for the texts and corpora of the scale."""
+    input:
+        collect("results/overlap/{corpus}.csv", corpus=OVERLAP["corpora"]),
+        rules.summarise_overlap.output,
+        rules.select_chunks.output,
+        rules.plot_overlap.output,

@@ -1,0 +1,69 @@
+"""The texts of real reading-time corpora: expected counts, and the published passage lengths."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+
+from lingprob.catalog import read_yaml
+from lingprob.overlap.chance import read_published
+from lingprob.papers.leakage import CATALOG_NAMES
+from lingprob.reading.texts import build_words, passage_texts
+
+MIRROR = Path(
+    os.environ.get("LINGPROB_MIRROR")
+    or Path(__file__).resolve().parents[2].parent / "shared" / "mirror"
+)
+pytestmark = pytest.mark.skipif(
+    not (MIRROR / "rt_leakage").exists(), reason=f"no mirror at {MIRROR}"
+)
+
+
+def words_of(corpus: str) -> pd.DataFrame:
+    entry = read_yaml("datasets.yaml")[corpus]
+    return build_words(corpus, entry, [MIRROR / file["mirror"] for file in entry["files"]])
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> Any:
+    """Return Pythia's tokenizer."""
+    from tokenizers import Tokenizer
+
+    return Tokenizer.from_file(str(MIRROR / "tokenizers/gpt-neox-20b/20B_tokenizer.json"))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "passages", "words", "sentences"),
+    [
+        ("natural_stories", 10, 10_256, None),
+        ("brown_spr", 13, 7_188, 450),
+        ("provo", 55, 2_745, None),
+        ("geco", 4, 54_360, None),
+        ("ucl_frank2013", 361, 4_957, 361),
+    ],
+)
+def test_counts(corpus: str, passages: int, words: int, sentences: int | None) -> None:
+    table = words_of(corpus)
+    assert (table["passage_id"].nunique(), len(table)) == (passages, words)
+    assert (table.groupby("passage_id")["word_index"].max() + 1).sum() == words
+    if sentences is not None:
+        assert len(table[["passage_id", "sentence_index"]].drop_duplicates()) == sentences
+
+
+@pytest.mark.parametrize(
+    ("corpus", "missing"), [("brown", {}), ("naturalstories", {1: -1}), ("provo", {})]
+)
+def test_passages_have_the_published_lengths_in_the_published_order(
+    tokenizer: Any, corpus: str, missing: dict[int, int]
+) -> None:
+    """All but Natural Stories' second, which has a token less here."""
+    table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
+    published = table[table["corpus"] == corpus].groupby("article_num")["article_len"].first()
+    texts = passage_texts(words_of(CATALOG_NAMES.get(corpus, corpus)))
+    ours = [len(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts]
+    differences = dict(enumerate((pd.Series(ours) - published.to_numpy()).tolist()))
+    assert {number: by for number, by in differences.items() if by} == missing

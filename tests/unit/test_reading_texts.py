@@ -1,0 +1,82 @@
+"""Texts of reading-time corpora, from small files in each corpus's layout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.reading.texts import build_words, passage_texts
+
+
+def parsed(tmp_path: Path, parser: str, content: str | bytes, **entry: int) -> list[tuple]:
+    path = tmp_path / "text"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    words = build_words("mine", {"parser": parser, **entry}, [path])
+    return [
+        (row.passage_id, row.word_index, row.word, row.sentence_index) for row in words.itertuples()
+    ]
+
+
+def test_natural_stories_keeps_quotes_and_the_order_of_its_stories(tmp_path):
+    content = 'word\tzone\titem\n"If\t1\t2\nNA\t2\t2\nSo\t1\t1\n'
+    assert parsed(tmp_path, "natural_stories", content) == [
+        ("2", 0, '"If', None), ("2", 1, "NA", None), ("1", 0, "So", None)
+    ]  # fmt: skip
+
+
+def test_brown_counts_sentences_from_0_in_each_passage(tmp_path):
+    content = (
+        "docid\tsentid\tsentpos\tword\tmean_rt\n"
+        "d00\t0\t1\tIn\t\nd00\t1\t1\tA\t\nd01\t2\t1\tB\t\nd01\t2\t2\tC.\t300\n"
+    )
+    assert parsed(tmp_path, "brown_spr", content) == [
+        ("d00", 0, "In", 0), ("d00", 1, "A", 1), ("d01", 0, "B", 0), ("d01", 1, "C.", 0)
+    ]  # fmt: skip
+
+
+def test_geco_passages_are_parts_and_rows_without_a_word_go(tmp_path):
+    content = "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,The\n1-5-2,1-1, \n1-5-3,1-2,end\n2-1-1,2-9,So\n"
+    assert parsed(tmp_path, "geco", content) == [
+        ("1", 0, "The", 0), ("1", 1, "end", 1), ("2", 0, "So", 0)
+    ]  # fmt: skip
+
+
+def test_provo_sorts_passage_numbers_as_the_published_tables_do(tmp_path):
+    words = parsed(tmp_path, "provo", "".join(f"w{number}\n" for number in range(1, 12)))
+    assert [word[2] for word in words[:4]] == ["w1", "w10", "w11", "w2"]
+
+
+def test_frank2013_is_in_windows_1252(tmp_path):
+    content = b"sent_nr\tsentence\tquestion\tanswer\n7\tIt\x92s here.\t-\t-\n"
+    assert parsed(tmp_path, "frank2013", content) == [
+        ("7", 0, "It\u2019s", 0), ("7", 1, "here.", 0)
+    ]  # fmt: skip
+
+
+def test_own_passages_are_lines_and_joining_words_gives_them_back(tmp_path):
+    path = tmp_path / "own.txt"
+    path.write_text("One  two\n\nthree\n")
+    words = build_words("mine", {"parser": "passages"}, [path])
+    assert passage_texts(words).to_dict() == {"1": "One two", "3": "three"}
+
+
+@pytest.mark.parametrize(
+    ("parser", "content", "entry", "said"),
+    [
+        ("natural_stories", "word\tzone\nIf\t1\n", {}, "no column 'item'"),
+        ("passages", "", {}, "0 passages"),
+        ("passages", "one\ntwo\n", {"passages": 3}, "2 passages, but 3"),
+        ("passages", b"caf\xe9\n", {}, "not UTF-8"),
+        ("provoo", "one\n", {}, "Did you mean 'provo'"),
+    ],
+)
+def test_bad_input_is_one_message(tmp_path, parser, content, entry, said):
+    with pytest.raises(LingprobError, match=said):
+        parsed(tmp_path, parser, content, **entry)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(LingprobError, match=r"gone.txt: no such text"):
+        build_words("mine", {"parser": "passages"}, [tmp_path / "gone.txt"])

@@ -1,0 +1,42 @@
+"""A tokenizer alone: a prepared model's, or a downloaded tokenizer.json."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lingprob.files import sha256_of
+from lingprob.models.prepared import load_tokenizer, read_manifest
+
+
+@dataclass(frozen=True, eq=False)
+class Tokenizer:
+    """A fast tokenizer of transformers, the number of its ids, and the sha256 of its file."""
+
+    tokenizer: Any
+    vocabulary_size: int
+    sha256: str
+
+    def id_of(self, token: str) -> int:
+        """Return the id of a token of the vocabulary, e.g. <|endoftext|>."""
+        return int(self.tokenizer.convert_tokens_to_ids(token))
+
+    def decode(self, ids: list[int]) -> str:
+        """Return the text of token ids, blanks at its start included."""
+        return str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
+
+
+def open_tokenizer(manifest: str | Path) -> Tokenizer:
+    """Open the tokenizer of a model's manifest.json, or of the data set of a manifest.tsv."""
+    if Path(manifest).suffix == ".json":
+        tokenizer, size = load_tokenizer(manifest)
+        return Tokenizer(tokenizer, size, read_manifest(manifest)["tokenizer_sha256"])
+    from transformers import PreTrainedTokenizerFast
+
+    (name,) = pd.read_csv(manifest, sep="\t")["name"]
+    path = Path(manifest).parent / name
+    tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(path))
+    return Tokenizer(tokenizer, len(tokenizer), sha256_of(path))

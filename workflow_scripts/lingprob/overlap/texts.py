@@ -1,0 +1,101 @@
+"""Texts and corpora by name, file and tokenizer, for the index and for the scan.
+
+It imports no more of the package than a scan needs: an edit elsewhere rescans no corpus.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.corpora import iter_documents
+from lingprob.models.tokenizer import Tokenizer
+from lingprob.overlap.automaton import StimulusIndex, build_index
+from lingprob.overlap.corpora import TokenBlock, normalise, read_rows, read_texts
+from lingprob.overlap.streaming import ShardResult, scan
+from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
+from lingprob.progress import Progress
+from lingprob.tables import SCHEMAS
+
+CHARACTERS_COMPARED = 200_000
+
+
+def index_texts(
+    texts: Mapping[str, pd.Series], tokenizer: Tokenizer
+) -> tuple[StimulusIndex, pd.DataFrame]:
+    """Index the passages of several corpora (leakage, §2.1).
+
+    Args:
+        texts: a corpus's passages by passage_id, as `passage_texts` gives them.
+        tokenizer: tokenises them, without special tokens.
+
+    Returns:
+        The index, and the `overlap_passages` table that names its passages.
+    """
+    passages = pd.DataFrame(
+        [
+            (corpus, number, passage_id)
+            for corpus, of_corpus in texts.items()
+            for number, passage_id in enumerate(of_corpus.index)
+        ],
+        columns=SCHEMAS["overlap_passages"].names,
+    )
+    ids = usual_tokenize(tokenizer.tokenizer)([text for part in texts.values() for text in part])
+    index = build_index(
+        [np.asarray(passage, dtype=np.int64) for passage in ids],
+        tokenizer_hash=tokenizer.sha256,
+        vocabulary_size=tokenizer.vocabulary_size,
+    )
+    return index, passages
+
+
+def scan_file(
+    index: StimulusIndex,
+    tokenizer: Tokenizer,
+    entry: Mapping[str, Any],
+    files: Sequence[Path],
+    shard_id: str,
+    min_length: int,
+    progress: Progress,
+) -> ShardResult:
+    """Stream one file of a corpus through the index (leakage, §2.1).
+
+    Args:
+        index, tokenizer: as `index_texts` has them.
+        entry: the corpus's catalog entry; its parser is `token_rows` for pre-tokenised rows, whose
+            `separator` token ends a document, or a text parser.
+        files: the file, or none for a corpus of the package.
+        shard_id: names the file among all that are merged.
+        min_length: shortest matches that count, tokens.
+        progress: advanced by the number of tokens.
+    """
+    separator = None
+    if entry["parser"] == "token_rows":
+        blocks: Iterator[TokenBlock] = read_rows(files[0])
+        separator = tokenizer.id_of(entry["separator"]) if "separator" in entry else None
+    else:
+        blocks = tokenised(iter_documents(entry["parser"], files), tokenizer)
+    return scan(
+        index,
+        blocks,
+        shard_id=shard_id,
+        tokenizer_hash=tokenizer.sha256,
+        min_length=min_length,
+        separator=separator,
+        progress=progress,
+    )
+
+
+def tokenised(documents: Iterable[str], tokenizer: Tokenizer) -> Iterator[TokenBlock]:
+    """Tokenise documents by the fastest tokenizer that agrees on the start of the first one."""
+    documents = iter(documents)
+    for first in documents:
+        sample = normalise(first[:CHARACTERS_COMPARED])
+        tokenize = fast_tokenize(tokenizer.tokenizer, [sample])
+        return read_texts(chain([first], documents), tokenize)
+    return iter(())

@@ -1,0 +1,146 @@
+"""Study 1 and the choice of training data of the paper on leakage (Oh, Zhu & Schuler 2025)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pandas as pd
+
+from lingprob.overlap import (
+    ShardResult,
+    StimulusIndex,
+    longest_matches,
+    passage_overlaps,
+    select_chunks,
+    summarise_chunks,
+)
+from lingprob.overlap.chance import PUBLISHED_THRESHOLDS, below_threshold, read_published
+from lingprob.tables import SCHEMAS
+
+# The published tables' names of the corpora that have another one here.
+CATALOG_NAMES = {"naturalstories": "natural_stories", "brown": "brown_spr"}
+
+
+def overlap_table(
+    index: StimulusIndex,
+    passages: pd.DataFrame,
+    result: ShardResult,
+    decode: Callable[[list[int]], str],
+    searched: str,
+    scale: str,
+) -> pd.DataFrame:
+    """Return the `overlap` table of one searched corpus: each passage's longest overlaps.
+
+    The columns of the chance level are null: no n-gram model was asked.
+    """
+    found = passage_overlaps(index, *longest_matches(index, result))
+    named = passages.iloc[found["passage"]].reset_index(drop=True)
+    texts = []
+    for row in found.itertuples():
+        end = row.last_token + 1
+        texts.append(decode(index.passage(row.passage)[end - row.overlap_tokens : end].tolist()))
+    table = named.assign(
+        searched=searched,
+        origin="ours",
+        article_len=found["passage_tokens"],
+        overlap_len=found["overlap_tokens"],
+        overlap_last_token=found["last_token"],
+        overlap_freq=found["frequency"],
+        overlap_text=texts,
+        scale=scale,
+    )
+    return table.reindex(columns=SCHEMAS["overlap"].names)
+
+
+def published_overlaps(path: str | Path, searched: str, scale: str) -> pd.DataFrame:
+    """Return a published table of longest overlaps as an `overlap` table (leakage, Figure 1).
+
+    `below_threshold` is the published flag, `below_threshold_compat` ours from the same numbers,
+    `below_threshold_corrected` the one with both sides in nats.
+    """
+    table = read_published(path)
+    log10_prob, threshold = table["5gram_logprob"].to_numpy(), PUBLISHED_THRESHOLDS[searched]
+    table["corpus"] = table["corpus"].replace(CATALOG_NAMES)
+    for convention in ("compat", "corrected"):
+        table[f"below_threshold_{convention}"] = below_threshold(log10_prob, threshold, convention)
+    table = table.assign(searched=searched, origin="published", scale=scale)
+    return table.reindex(columns=SCHEMAS["overlap"].names)
+
+
+def one_per_passage(overlaps: pd.DataFrame) -> pd.DataFrame:
+    """Keep of each passage's longest overlaps the most frequent one (leakage, Figure 1b)."""
+    ranked = overlaps.sort_values("overlap_freq", ascending=False, kind="stable")
+    return ranked.drop_duplicates(["searched", "corpus", "article_num"]).sort_index()
+
+
+def summarise_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
+    """Return a row a searched and a reading-time corpus: how much of the latter is in the former.
+
+    Columns searched, origin, corpus, passages, tokens, whole (passages found entirely),
+    median_overlap and longest_overlap (tokens), highest_frequency (of a longest overlap), flagged
+    and flagged_corrected (passages with an improbable one; null where none was computed), scale.
+    """
+    rows = []
+    for (searched, corpus), group in overlaps.groupby(["searched", "corpus"], sort=False):
+        passages = one_per_passage(group)
+        flags = group[["article_num", "below_threshold_compat", "below_threshold_corrected"]]
+        flagged = flags.dropna().groupby("article_num").any().sum()
+        rows.append(
+            {
+                "searched": searched,
+                "origin": passages["origin"].iloc[0],
+                "corpus": corpus,
+                "passages": len(passages),
+                "tokens": passages["article_len"].sum(),
+                "whole": (passages["overlap_len"] == passages["article_len"]).sum(),
+                "median_overlap": passages["overlap_len"].median(),
+                "longest_overlap": passages["overlap_len"].max(),
+                "highest_frequency": passages["overlap_freq"].max(),
+                "flagged": flagged.get("below_threshold_compat") if len(flags.dropna()) else None,
+                "flagged_corrected": (
+                    flagged.get("below_threshold_corrected") if len(flags.dropna()) else None
+                ),
+                "scale": passages["scale"].iloc[0],
+            }
+        )
+    return pd.DataFrame(rows).astype({"flagged": "Int64", "flagged_corrected": "Int64"})
+
+
+def leakage_free_chunks(
+    index: StimulusIndex,
+    passages: pd.DataFrame,
+    results: Mapping[tuple[str, str], ShardResult],
+    decode: Callable[[list[int]], str],
+    scale: str,
+    *,
+    min_length: int,
+    max_overlap: int,
+    sample_size: int,
+    seed: int,
+) -> pd.DataFrame:
+    """Return the `overlap_chunks` table: which chunks hold next to nothing of the passages (§3.1).
+
+    Args:
+        index, passages: as `lingprob.overlap.texts.index_texts` gives them.
+        results: of each chunk, by searched corpus and file.
+        decode: token ids in, text out.
+        scale: of the run.
+        min_length, max_overlap, sample_size, seed: as in `lingprob.overlap.select_chunks`.
+    """
+    named = {f"{searched}/{name}": result for (searched, name), result in results.items()}
+    chunks = select_chunks(
+        summarise_chunks(index, named, decode),
+        min_length=min_length,
+        max_overlap=max_overlap,
+        sample_size=sample_size,
+        seed=seed,
+    )
+    of_passage = passages.reindex(chunks["passage"]).reset_index(drop=True)
+    table = chunks.assign(
+        searched=[searched for searched, _ in results],
+        corpus=of_passage["corpus"],
+        passage_id=of_passage["passage_id"],
+        scale=scale,
+    )
+    return table[SCHEMAS["overlap_chunks"].names]

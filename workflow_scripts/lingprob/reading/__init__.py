@@ -1,0 +1,1 @@
+"""Texts that people read: raw corpora to tables of words."""

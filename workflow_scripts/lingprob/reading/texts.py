@@ -1,0 +1,162 @@
+"""The texts of reading-time corpora, a word a row; joined by single blanks they are the passages.
+
+So joined and tokenised with Pythia's tokenizer, Brown, Provo and Natural Stories (but for one token
+of story 2) have the lengths that the paper's tables give (leakage, footnote 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.stimuli import minimal_pairs
+
+COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
+SENTENCES_PER_PASSAGE = 15  # of the demo
+
+
+def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd.DataFrame:
+    """Parse a corpus's text with the parser that its catalog entry names, and check the result.
+
+    Args:
+        corpus: name in the catalog or in config.yaml.
+        entry: its entry; `passages` and `words` are the expected counts.
+        files: its files.
+
+    Returns:
+        A `words` table: passage_id, word_index (from 0 in its passage), word, sentence_index (from
+        0 in its passage; null where the corpus does not mark sentences). Passages keep their order.
+
+    Raises LingprobError that names the file and the remedy for bad input, or if the counts are not
+    what the catalog expects.
+    """
+    if entry["parser"] not in PARSERS:
+        raise unknown_name("parser", entry["parser"], PARSERS, f"(datasets.{corpus}.parser)")
+    for path in files:
+        if not path.is_file():
+            raise LingprobError(f"{path}: no such text. Check datasets.{corpus}.path.")
+    words = PARSERS[entry["parser"]](*files)
+    words["word"] = words["word"].str.strip()
+    words = words[words["word"] != ""].reset_index(drop=True)
+    words["word_index"] = words.groupby("passage_id", sort=False).cumcount()
+    found = {"passages": words["passage_id"].nunique(), "words": len(words)}
+    for key, count in found.items():
+        if count == 0 or entry.get(key, count) != count:
+            raise LingprobError(
+                f"data set {corpus!r}: {count} {key}, but {entry.get(key, 'some')} are expected. "
+                "Is the file another version?"
+            )
+    return words[COLUMNS]
+
+
+def passage_texts(words: pd.DataFrame) -> pd.Series:
+    """Return each passage's words joined by single blanks, by passage_id, in the table's order."""
+    return words.groupby("passage_id", sort=False)["word"].agg(" ".join)
+
+
+def _natural_stories(path: Path) -> pd.DataFrame:
+    """Read all_stories.tok: word, zone, item (Futrell et al. 2021)."""
+    table = _read(path, "\t", ["word", "item"])
+    return pd.DataFrame(
+        {"passage_id": table["item"], "word": table["word"], "sentence_index": None}
+    )
+
+
+def _brown_spr(path: Path) -> pd.DataFrame:
+    """Read docid, sentid, sentpos, word, mean_rt (Smith & Levy 2013)."""
+    table = _read(path, "\t", ["docid", "sentid", "word"])
+    sentence = table["sentid"].astype(int)
+    first = sentence.groupby(table["docid"]).transform("min")
+    return pd.DataFrame(
+        {"passage_id": table["docid"], "word": table["word"], "sentence_index": sentence - first}
+    )
+
+
+def _geco(path: Path) -> pd.DataFrame:
+    """Read the English material, whose words have lost their punctuation (Cop et al. 2017).
+
+    A passage is one of the four parts that readers had in one session each.
+    """
+    table = _read(path, ",", ["WORD_ID", "SENTENCE_ID", "WORD"], quoting=0)
+    part = table["WORD_ID"].str.split("-").str[0]
+    sentence = table["SENTENCE_ID"].groupby(part).transform(lambda ids: pd.factorize(ids)[0])
+    return pd.DataFrame(
+        {"passage_id": part, "word": table["WORD"], "sentence_index": sentence.astype(int)}
+    )
+
+
+def _provo(path: Path) -> pd.DataFrame:
+    """Read a passage a line, in the order of the corpus's Text_ID (Luke & Christianson 2018).
+
+    Passages come in the order of the published overlaps, which sort the numbers as text: 1, 10, 11.
+    """
+    numbered = [(str(number), text) for number, text in enumerate(_lines(path), start=1)]
+    return _words_of(sorted(numbered))
+
+
+def _frank2013(path: Path) -> pd.DataFrame:
+    """Read sent_nr, sentence, question, answer: each sentence a passage (Frank et al. 2013)."""
+    table = _read(path, "\t", ["sent_nr", "sentence"], encoding="cp1252")
+    words = _words_of(zip(table["sent_nr"], table["sentence"], strict=True))
+    return words.assign(sentence_index=0)
+
+
+def _passages(path: Path) -> pd.DataFrame:
+    """Read a text of the user's own: a passage a line, numbered from 1."""
+    return _words_of((str(number), text) for number, text in enumerate(_lines(path), start=1))
+
+
+def _demo_passages() -> pd.DataFrame:
+    """Make passages of the acceptable sentences of the demo's minimal pairs."""
+    sentences = pd.read_csv(minimal_pairs.FILE)["good"]
+    rows = [
+        (f"{number // SENTENCES_PER_PASSAGE + 1:02d}", 0, word, number % SENTENCES_PER_PASSAGE)
+        for number, sentence in enumerate(sentences)
+        for word in sentence.split()
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _words_of(passages: Any) -> pd.DataFrame:
+    rows = [(name, 0, word, None) for name, text in passages for word in text.split()]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        return path.read_text(encoding="utf-8-sig").splitlines()
+    except UnicodeDecodeError as error:
+        raise LingprobError(f"{path}: not UTF-8 text ({error}). Convert it to UTF-8.") from error
+
+
+def _read(
+    path: Path, separator: str, columns: list[str], quoting: int = 3, encoding: str = "utf-8"
+) -> pd.DataFrame:
+    try:
+        table = pd.read_csv(
+            path, sep=separator, dtype=str, keep_default_na=False, quoting=quoting,
+            encoding=encoding,
+        )  # fmt: skip
+    except ValueError as error:
+        raise LingprobError(f"{path}: cannot be read ({error}). Fetch the file again.") from error
+    missing = [column for column in columns if column not in table]
+    if missing:
+        raise LingprobError(
+            f"{path}: no column {missing[0]!r}, but {list(table.columns)}. Fetch the file again."
+        )
+    return table
+
+
+PARSERS: dict[str, Callable[..., pd.DataFrame]] = {
+    "brown_spr": _brown_spr,
+    "demo_passages": _demo_passages,
+    "frank2013": _frank2013,
+    "geco": _geco,
+    "natural_stories": _natural_stories,
+    "passages": _passages,
+    "provo": _provo,
+}

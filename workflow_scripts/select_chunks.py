@@ -1,0 +1,24 @@
+"""List the chunks that overlap minimally with the passages, and draw a sample of them."""
+
+from lingprob.models.tokenizer import open_tokenizer
+from lingprob.overlap import load_index, load_result
+from lingprob.papers.leakage import leakage_free_chunks
+from lingprob.tables import read_table, write_csv, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    results = [load_result(path) for path in inputs.shards]
+    chunks = leakage_free_chunks(
+        load_index(inputs.index),
+        read_table(inputs.passages, "overlap_passages"),
+        dict(zip(map(tuple, params.chunks), results, strict=True)),
+        open_tokenizer(inputs.tokenizer).decode,
+        params.scale,
+        min_length=params.min_length,
+        max_overlap=params.max_overlap,
+        sample_size=params.sample_size,
+        seed=params.seed,
+    )
+    write_csv(chunks, snakemake.output.csv)
+    write_table(chunks, "overlap_chunks", snakemake.output.parquet)

@@ -1,0 +1,17 @@
+"""Put the overlaps with all corpora in one table, and sum them up by corpus."""
+
+import pandas as pd
+
+from lingprob.files import write_text
+from lingprob.papers.leakage import summarise_overlaps
+from lingprob.report import table_as_html
+from lingprob.tables import read_table, write_csv, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    tables = [read_table(path, "overlap") for path in snakemake.input]
+    overlaps = pd.concat(tables, ignore_index=True)
+    summary = summarise_overlaps(overlaps)
+    write_csv(summary, snakemake.output.csv)
+    write_text(table_as_html(summary, "Longest overlaps by corpus"), snakemake.output.html)
+    write_table(overlaps, "overlap", snakemake.output.parquet)

@@ -1,0 +1,24 @@
+"""Write each passage's longest overlaps with a corpus."""
+
+from lingprob.models.tokenizer import open_tokenizer
+from lingprob.overlap import load_index, load_result
+from lingprob.overlap.chance import PUBLISHED_COLUMNS
+from lingprob.papers.leakage import overlap_table
+from lingprob.tables import read_table, write_csv, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    searched = snakemake.wildcards.corpus
+    result = load_result(inputs.counts)
+    overlaps = overlap_table(
+        load_index(inputs.index),
+        read_table(inputs.passages, "overlap_passages"),
+        result,
+        open_tokenizer(inputs.tokenizer).decode,
+        searched,
+        params.scale,
+    )
+    write_csv(overlaps[PUBLISHED_COLUMNS], snakemake.output.csv)
+    provenance = {"tokens": result.n_tokens, "files": len(result.shards)}
+    write_table(overlaps, "overlap", snakemake.output.parquet, provenance)
