@@ -11,8 +11,10 @@ import time
 
 import pandas as pd
 import pytest
+import yaml
 
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
+from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.tables import read_metadata, read_table
 
 
@@ -26,6 +28,54 @@ def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     report = (results / "report.html").read_text()
     assert "Cross-validated correlation of raw log-probability" in report
     assert "Scorecard" in report
+
+
+def test_the_overlaps_are_the_passages_sentences(demo):
+    """Each passage is made of sentences that are documents of the searched corpus.
+
+    The first sentence of a passage is found whole; the others but for their first word, which has
+    a blank before it in the passage, and none in the corpus.
+    """
+    folder = demo / "results/overlap"
+    overlaps = read_table(folder / "demo_sentences.parquet", "overlap")
+    words = read_table(demo / "results/words/demo_passages.parquet", "words")
+    passages = words.groupby("passage_id")["word"].agg(" ".join)
+    sentences = words.groupby(["passage_id", "sentence_index"])["word"].agg(" ".join)
+    assert set(overlaps["passage_id"]) == set(passages.index)
+    for row in overlaps.itertuples():
+        assert any(row.overlap_text.strip() in text for text in sentences[row.passage_id])
+    assert (overlaps["overlap_len"] >= 8).all()
+    published = pd.read_csv(folder / "demo_sentences.csv")
+    assert list(published) == PUBLISHED_COLUMNS
+    assert not pd.read_csv(folder / "chunks.csv")["leakage_free"].any()
+    for name in ("figure_1a", "figure_1b"):
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_a_new_file_of_a_corpus_is_scanned_alone(demo):
+    """The other shards stay, although the corpus's entry has changed."""
+    (demo / "one.txt").write_text("The gymnasts praised themselves.\n")
+    (demo / "two.txt").write_text("This printer turns itself off.\n")
+    folder = demo / "resources/datasets/mine"
+    folder.mkdir(exist_ok=True)
+
+    def run(*names: str) -> dict[str, int]:
+        for name in names:
+            shutil.copy(demo / name, folder / name)
+        entry = {"title": "Mine", "kind": "corpus", "parser": "text", "access": "manual"}
+        entry |= {"files": [{"name": name} for name in names]}
+        config = {"datasets": {"mine": entry}, "overlap": {"corpora": ["mine"]}}
+        (demo / "mine.yaml").write_text(yaml.safe_dump(config))
+        arguments = ["--configfile", "mine.yaml", "--", "results/overlap/mine.csv"]
+        jobs = planned_jobs(snakemake(demo, "-n", *arguments).stdout)
+        done = snakemake(demo, *arguments)
+        assert done.returncode == 0, done.stdout[-3000:]
+        return jobs
+
+    assert run("one.txt")["scan_corpus"] == 1
+    jobs = run("one.txt", "two.txt")
+    assert (jobs["scan_corpus"], jobs["merge_overlap"]) == (1, 1)
+    assert "index_passages" not in jobs
 
 
 def test_simulated_ratings_are_labelled_in_every_table(demo):
@@ -93,6 +143,8 @@ def test_a_changed_batch_size_reruns_nothing(demo):
         ("scoring/engine.py", "score_stimuli", "prepare_model"),
         ("figures/style.py", "plot_linking_functions", "fit_linking_functions"),
         ("download.py", None, "score_stimuli"),
+        ("papers/leakage.py", "tabulate_overlap", "scan_corpus"),
+        ("overlap/streaming.py", "scan_corpus", "index_passages"),
         ("tables.py", None, "summarise_sentences"),
     ],
 )

@@ -21,6 +21,16 @@ def test_every_scale_has_a_plan(checkout, scale):
     assert planned_jobs(plan.stdout)["fit_linking_functions"] == models
 
 
+@pytest.mark.parametrize(("scale", "files"), [("demo", 1), ("laptop", 18), ("paper", 144)])
+def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, files):
+    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "overlap")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    texts = read_yaml("scales.yaml")[scale]["overlap"]["texts"]
+    assert (jobs["scan_corpus"], jobs["build_words"]) == (files, len(texts))
+    assert "score_stimuli" not in jobs
+
+
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
     plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "morcela").stdout
     asked = {}
@@ -57,6 +67,9 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", "seed=one"], "seed: 'one' is not of type 'integer'"),
         (["--config", 'morcela={"models": ["pythia-70"]}'], "Did you mean 'pythia-70m'"),
         (["--config", 'morcela={"datasets": ["demo"]}'], "'demo_minimal_pairs'"),
+        (["--config", 'overlap={"texts": ["prov"]}'], "Did you mean 'provo'"),
+        (["--config", 'overlap={"corpora": ["provo"]}'], "unknown corpus 'provo'"),
+        (["--config", 'overlap={"tokenizer": "gpt-neox"}'], "unknown model 'gpt-neox'"),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),
@@ -87,7 +100,7 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
-    assert rules - scripts == {"morcela", "name_unknown_model", "name_unknown_dataset"}
+    assert rules - scripts == {"morcela", "overlap", "name_unknown_model", "name_unknown_dataset"}
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
         assert len(lines) <= 45, name

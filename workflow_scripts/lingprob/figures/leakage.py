@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from textwrap import wrap
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -32,7 +33,8 @@ def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figu
     figure, axes = _panels(passages, titles)
     for (searched, corpus), ax in axes.items():
         chosen = _of_panel(passages, searched, corpus)
-        ax.axline((1, 1), (10, 10), color=style.ORANGE, linewidth=1.0, zorder=1)
+        if not chosen.empty:
+            ax.axline((1, 1), (10, 10), color=style.ORANGE, linewidth=1.0, zorder=1)
         _draw(ax, chosen, chosen["article_len"], chosen["overlap_len"])
         ax.set(xscale="log", yscale="log")
     _finish(figure, passages, "Passage length (tokens)", "Longest overlap (tokens)")
@@ -75,7 +77,8 @@ def _panels(
             axes[searched, corpus] = grid[y][x]
             if y == 0:
                 grid[y][x].set_title(titles.get(corpus, corpus), fontsize=7)
-        grid[y][0].set_ylabel(titles.get(searched, searched), fontsize=7, fontweight="bold")
+        title = "\n".join(wrap(titles.get(searched, searched), 22))
+        grid[y][0].set_ylabel(title, fontsize=7, fontweight="bold")
     return figure, axes
 
 
@@ -95,6 +98,8 @@ def chance_levels(passages: pd.DataFrame) -> np.ndarray:
 
 
 def _draw(ax: Axes, passages: pd.DataFrame, x: pd.Series, y: pd.Series) -> None:
+    if passages.empty:
+        ax.text(0.5, 0.5, "none", transform=ax.transAxes, ha="center", color=style.GREY)
     levels = chance_levels(passages)
     for level, (colour, _) in reversed(LEVELS.items()):
         shown = levels == level
@@ -108,7 +113,9 @@ def _finish(figure: Figure, passages: pd.DataFrame, x_label: str, y_label: str) 
         for level, (colour, label) in LEVELS.items()
         if level in present
     ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2, fontsize=6)
+    if y_label.startswith("Longest"):
+        handles.append(Line2D([], [], color=style.ORANGE, label="the whole passage"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=6)
     figure.supylabel(y_label, fontsize=8)
     scale = "/".join(sorted(passages["scale"].unique()))
     figure.supxlabel(f"{x_label}          scale: {scale}", fontsize=8)
