@@ -24,6 +24,7 @@ from lingprob.overlap import (
     load_result,
     longest_matches,
     merge,
+    overlap_texts,
     passage_overlaps,
     read_rows,
     read_texts,
@@ -90,6 +91,13 @@ def test_passages_without_overlap_and_below_the_threshold(index: StimulusIndex) 
     assert table.passage_tokens.tolist() == [5, 0, 3]
     assert table.overlap_tokens.tolist() == [0, 0, 0]
     assert table.last_token.tolist() == [-1, -1, -1]
+
+
+def test_texts_of_the_longest_overlaps(index: StimulusIndex) -> None:
+    result = scanned(index, [HELLOWORLD, [8, 9]])
+    overlaps = passage_overlaps(index, *longest_matches(index, result))
+    texts = overlap_texts(index, overlaps, lambda ids: "".join(map(chr, ids)))
+    assert texts == ["llo", "", "\x08\t"]
 
 
 def test_counts_beyond_32_bits(index: StimulusIndex) -> None:

@@ -144,7 +144,9 @@ def build_index(
             f"index holds {MAX_TOKENS} and {MAX_NARROW - 1}. Split the passages over several."
         )
     symbols = (codes + 1).astype(np.int32)
-    nodes, slots, root_targets, states = _build(symbols, offsets, len(vocabulary))
+    lengths, *graph = _build(symbols, offsets)
+    order = np.argsort(lengths, kind="stable")
+    nodes, slots, root_targets, states = _pack(lengths, order, *graph, len(vocabulary))
     return StimulusIndex(
         tokens, offsets, vocabulary, tokenizer_hash, int(vocabulary_size),
         nodes, slots, root_targets, states,
@@ -234,7 +236,7 @@ def _add_edge(table, edges, heads, count, place, state, symbol, target):
 
 
 @njit(cache=True)
-def _build(symbols, offsets, n_symbols):
+def _build(symbols, offsets):
     """Add the passages symbol by symbol (Blumer et al. 1985, for several texts)."""
     n_tokens = len(symbols)
     lengths = np.zeros(2 * n_tokens + 2, np.int32)
@@ -300,14 +302,13 @@ def _build(symbols, offsets, n_symbols):
             else:
                 last = link
             states[position] = last
-    return _pack(lengths[:n_states], links, edges, heads, n_symbols, states)
+    return lengths[:n_states], links, edges, heads, states
 
 
 @njit(cache=True)
-def _pack(lengths, links, edges, heads, n_symbols, states):
+def _pack(lengths, order, links, edges, heads, states, n_symbols):
     """Renumber the states by length and put their edges where a scan finds them fast."""
     n_states = len(lengths)
-    order = np.argsort(lengths, kind="mergesort")
     rank = np.empty(n_states, np.int64)
     for i in range(n_states):
         rank[order[i]] = i

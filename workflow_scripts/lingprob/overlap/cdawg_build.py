@@ -145,9 +145,11 @@ def _new_node(nodes, state, length):
 
 @njit(cache=True)
 def _grown(array, needed):
-    """Return a copy with at least so many rows."""
+    """Return a copy with at least so many rows (whole slices take Numba seconds to compile)."""
     larger = np.empty((needed + len(array) // 2, array.shape[1]), array.dtype)
-    larger[: len(array)] = array
+    for row in range(len(array)):
+        for column in range(array.shape[1]):
+            larger[row, column] = array[row, column]
     return larger
 
 
@@ -293,15 +295,24 @@ def _build(text, separator, nodes, pool, ends):
 def _with_rows(ends, n_rows):
     """Return a copy, filled up with zeros."""
     longer = np.zeros((n_rows, 1), ends.dtype)
-    longer[: len(ends)] = ends
+    for row in range(len(ends)):
+        longer[row, 0] = ends[row, 0]
     return longer
 
 
-@njit(cache=True)
-def pack(nodes, pool, ends):
-    """Return the edges by node and symbol (int32, four columns), first edges, and counts.
+def pack(
+    nodes: np.ndarray, pool: np.ndarray, ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the edges by node and symbol (int32, four columns), first edges, and counts."""
+    by_length = np.argsort(nodes[:, LENGTH])
+    return _pack(nodes, pool, ends, by_length)
 
-    A node occurs as often as all its continuations together; edges lead to longer nodes.
+
+@njit(cache=True)
+def _pack(nodes, pool, ends, by_length):
+    """Lay out the edges, and count: a node occurs as often as all its continuations together.
+
+    Edges lead to longer nodes.
     """
     n_nodes = len(nodes)
     firsts = np.zeros(n_nodes + 1, np.int64)
@@ -314,12 +325,12 @@ def pack(nodes, pool, ends):
         place = firsts[node]
         while place < firsts[node + 1]:
             if not (hashed and pool[row, SYMBOL] == EMPTY):
-                edges[place] = pool[row]
+                for column in range(4):
+                    edges[place, column] = pool[row, column]
                 place += 1
             row += 1
         _sort(edges, firsts[node], firsts[node + 1])
     counts = np.zeros(n_nodes, np.int64)
-    by_length = np.argsort(nodes[:, LENGTH])
     counts[SINK] = 1
     for place in range(n_nodes - 1):  # after the sink, which is the longest
         longer = by_length[n_nodes - 2 - place]
@@ -331,15 +342,17 @@ def pack(nodes, pool, ends):
 
 @njit(cache=True)
 def _sort(edges, start, end):
-    """Sort rows by their symbol: a few by insertion, more by NumPy."""
-    if end - start > 24:
-        part = edges[start:end]
-        part[:] = part[np.argsort(part[:, SYMBOL])]
-        return
-    for i in range(start + 1, end):
-        moved = (edges[i, 0], edges[i, 1], edges[i, 2], edges[i, 3])
-        k = i
-        while k > start and edges[k - 1, SYMBOL] > moved[SYMBOL]:
-            edges[k] = edges[k - 1]
-            k -= 1
-        edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3] = moved
+    """Sort rows by their symbol (Shell's method: most nodes have but two or three edges)."""
+    gap = 1
+    while gap < (end - start) // 3:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(start + gap, end):
+            moved = (edges[i, 0], edges[i, 1], edges[i, 2], edges[i, 3])
+            k = i
+            while k >= start + gap and edges[k - gap, SYMBOL] > moved[SYMBOL]:
+                for column in range(4):
+                    edges[k, column] = edges[k - gap, column]
+                k -= gap
+            edges[k, 0], edges[k, 1], edges[k, 2], edges[k, 3] = moved
+        gap //= 3

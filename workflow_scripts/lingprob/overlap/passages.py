@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 from numba import njit
@@ -65,6 +67,24 @@ def passage_overlaps(
             rows.append((passage, int(end - start), longest, place, frequency))
     columns = ["passage", "passage_tokens", "overlap_tokens", "last_token", "frequency"]
     return pd.DataFrame(rows, columns=columns).astype(np.int64)
+
+
+def overlap_texts(
+    index: StimulusIndex, overlaps: pd.DataFrame, decode: Callable[[list[int]], str]
+) -> list[str]:
+    """Return the text of each row of `passage_overlaps`, "" without an overlap.
+
+    Args:
+        index: the passages.
+        overlaps: as `passage_overlaps` gives them.
+        decode: token ids in, text out.
+    """
+    texts = []
+    for row in overlaps.itertuples():
+        last = int(index.offsets[row.passage]) + row.last_token
+        ids = index.tokens[last + 1 - row.overlap_tokens : last + 1].tolist()
+        texts.append(decode(ids) if row.overlap_tokens else "")
+    return texts
 
 
 @njit(cache=True)
