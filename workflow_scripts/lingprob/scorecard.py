@@ -185,7 +185,7 @@ def leakage_claims(published: pd.DataFrame, scale: str) -> pd.DataFrame:
     for searched, part in published.groupby("searched", sort=False):
         others = part[part["corpus"] != "provo"]
         long = part[part["overlap_len"] > 100]
-        claims = {
+        claims: dict[tuple[str, str], tuple[float, float, float]] = {
             ("§2.2", "passages found whole outside Provo = 0"): (
                 (others["overlap_len"] == others["article_len"]).sum(), 0, 0
             ),

@@ -11,6 +11,7 @@ from lingprob.overlap import (
     ShardResult,
     StimulusIndex,
     longest_matches,
+    overlap_texts,
     passage_overlaps,
     select_chunks,
     summarise_chunks,
@@ -36,10 +37,6 @@ def overlap_table(
     """
     found = passage_overlaps(index, *longest_matches(index, result))
     named = passages.iloc[found["passage"]].reset_index(drop=True)
-    texts = []
-    for row in found.itertuples():
-        end = row.last_token + 1
-        texts.append(decode(index.passage(row.passage)[end - row.overlap_tokens : end].tolist()))
     table = named.assign(
         searched=searched,
         origin="ours",
@@ -47,7 +44,7 @@ def overlap_table(
         overlap_len=found["overlap_tokens"],
         overlap_last_token=found["last_token"],
         overlap_freq=found["frequency"],
-        overlap_text=texts,
+        overlap_text=overlap_texts(index, found, decode),
         scale=scale,
     )
     return table.reindex(columns=SCHEMAS["overlap"].names)
