@@ -64,7 +64,7 @@ rule sample_unigrahams:
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
         entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
-        context=lambda wildcards: generation_start_token(wildcards.model),
+        start_token=lambda wildcards: generation_start_token(wildcards.model),
     script:
         "../workflow_scripts/sample_unigrahams.py"
 
