@@ -101,11 +101,11 @@ def corpus_files(name):
 
 
 def generation_start_token(model):
-    """The token that a model generates from: the first context that its BOS policies name."""
+    """The token that a model generates from: the first that its BOS policies name."""
     for bos in catalog.model(model)["bos_policies"]:
-        context = catalog.start_tokens[catalog.start_token_of(bos)]
-        if context != "none":
-            return context
+        start_token = catalog.start_tokens[catalog.start_token_of(bos)]
+        if start_token != "none":
+            return start_token
     return "bos"
 
 
