@@ -29,9 +29,7 @@ rule score_stimuli:
     resources:
         mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
         gpu=lambda wildcards: model_gpus(wildcards.model),
-        runtime=lambda wildcards: runtime_minutes(
-            catalog.model(wildcards.model)["parameters"], EXPECTED_TOKENS
-        ),
+        runtime=lambda wildcards: runtime_minutes(wildcards.model, EXPECTED_TOKENS),
         device_map=settings["scoring"]["device_map"],
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
         sentences_per_shard=settings["scoring"]["sentences_per_shard"],

@@ -49,7 +49,7 @@ rule sample_unigrahams:
         mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
         gpu=lambda wildcards: model_gpus(wildcards.model),
         runtime=lambda wildcards: runtime_minutes(
-            catalog.model(wildcards.model)["parameters"],
+            wildcards.model,
             settings["unigrahams"]["samples"]
             * settings["unigrahams"]["length"]
             / int(wildcards.shards),
