@@ -118,7 +118,7 @@ rule regress_on_frequency:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
         gpu=lambda wildcards: model_gpus(wildcards.model),
         # Overlapping windows feed every token twice.
         runtime=lambda wildcards: runtime_minutes(wildcards.model, 2 * MORCELA["frequency_tokens"]),

@@ -46,7 +46,7 @@ rule sample_unigrahams:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
         gpu=lambda wildcards: model_gpus(wildcards.model),
         runtime=lambda wildcards: runtime_minutes(
             wildcards.model,
