@@ -47,19 +47,22 @@ def model_memory_mb(model):
 
 
 def model_gpus(model):
-    """GPUs that a model asks for: none on a CPU or when it is small, more when one is too small."""
+    """GPUs that a model asks for: none on a CPU, more when its weights are too large for one.
+
+    Without a word on the device, small models do without one, except on a cluster."""
     parameters = catalog.model(model)["parameters"]
     device = settings["scoring"]["device"]
-    if device == "cpu" or (device == "auto" and parameters < 250e6):
+    small = parameters < 250e6 and settings["scale"] != "paper"
+    if device == "cpu" or (device == "auto" and small):
         return 0
     return 1 + int(2.5 * parameters / 1e6 // GPU_MEMORY_MB)
 
 
-def runtime_minutes(parameters, tokens):
-    """Run time with a wide margin: 2 FLOP a parameter and token at 20 GFLOP/s a small CPU, or at
-    20 TFLOP/s a GPU for the models that get one."""
-    speed = 20e9 if parameters < 250e6 else 20e12
-    return 30 + int(3 * 2 * parameters * tokens / speed / 60)
+def runtime_minutes(model, tokens):
+    """Run time of a model over so many tokens: an hour to load and start, and three times the
+    2 FLOP a parameter and token at 100 TFLOP/s on a GPU or 20 GFLOP/s on one CPU core."""
+    speed = 100e12 if model_gpus(model) else 20e9
+    return 60 + int(3 * 2 * catalog.model(model)["parameters"] * tokens / speed / 60)
 
 
 def only_at_scale_demo(files):
@@ -124,11 +127,11 @@ def corpus_shards(corpus):
 
 
 def generation_start_token(model):
-    """The token that a model generates from: the first context that its BOS policies name."""
+    """The token that a model generates from: the first that its BOS policies name."""
     for bos in catalog.model(model)["bos_policies"]:
-        context = catalog.start_tokens[catalog.start_token_of(bos)]
-        if context != "none":
-            return context
+        start_token = catalog.start_tokens[catalog.start_token_of(bos)]
+        if start_token != "none":
+            return start_token
     return "bos"
 
 

@@ -16,7 +16,12 @@ rule prepare_model:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        # Only a model from a package is loaded, to dequantise it.
+        mem_mb=lambda wildcards: (
+            model_memory_mb(wildcards.model)
+            if catalog.model(wildcards.model)["source"] == "package"
+            else BASE_MEMORY_MB
+        ),
         runtime=720,
     params:
         code=code_digest("prepare_model"),

@@ -4,7 +4,12 @@
 # results/morcela/: linking_functions.{parquet,csv}, figures 2 to 6, tables 2 to 4.
 
 MORCELA = settings["morcela"]
-FREQUENCY_MODELS = [name for name in MORCELA["models"] if name in WITH_WEIGHTS]
+FREQUENCY_MODELS = [
+    name
+    for name in MORCELA["models"]
+    if name in WITH_WEIGHTS
+    and any(fnmatch(name, pattern) for pattern in MORCELA["frequency_models"])
+]
 FIGURES_OF_FITS = ["figure_2", "figure_3", "figure_4", "figure_6", "conventions"]
 
 
@@ -113,12 +118,10 @@ rule regress_on_frequency:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
         gpu=lambda wildcards: model_gpus(wildcards.model),
         # Overlapping windows feed every token twice.
-        runtime=lambda wildcards: runtime_minutes(
-            catalog.model(wildcards.model)["parameters"], 2 * MORCELA["frequency_tokens"]
-        ),
+        runtime=lambda wildcards: runtime_minutes(wildcards.model, 2 * MORCELA["frequency_tokens"]),
         device_map=settings["scoring"]["device_map"],
     params:
         code=code_digest("regress_on_frequency"),

@@ -27,11 +27,9 @@ rule score_stimuli:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
         gpu=lambda wildcards: model_gpus(wildcards.model),
-        runtime=lambda wildcards: runtime_minutes(
-            catalog.model(wildcards.model)["parameters"], EXPECTED_TOKENS
-        ),
+        runtime=lambda wildcards: runtime_minutes(wildcards.model, EXPECTED_TOKENS),
         device_map=settings["scoring"]["device_map"],
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
         sentences_per_shard=settings["scoring"]["sentences_per_shard"],

