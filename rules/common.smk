@@ -105,8 +105,9 @@ def corpus_files(name):
 
 def tokenizer_files(name):
     """The manifest of a model, or of a data set that is a tokenizer."""
-    folder = "datasets/{}/manifest.tsv" if name in catalog.datasets else "models/{}/manifest.json"
-    return "resources/" + folder.format(name)
+    if name in catalog.datasets:
+        return f"resources/datasets/{name}/manifest.tsv"
+    return f"resources/models/{name}/manifest.json"
 
 
 def shard_entry(corpus, shard):

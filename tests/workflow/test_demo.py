@@ -57,7 +57,7 @@ def test_a_new_file_of_a_corpus_is_scanned_alone(demo):
     (demo / "one.txt").write_text("The gymnasts praised themselves.\n")
     (demo / "two.txt").write_text("This printer turns itself off.\n")
     folder = demo / "resources/datasets/mine"
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
 
     def run(*names: str) -> dict[str, int]:
         for name in names:
