@@ -2,8 +2,8 @@
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
 # over all corpora of the scale results/overlap/: overlaps, summary, chunks, figures 1a and 1b.
-# The passages are indexed, and each file of a corpus streams through the index in a job of its own:
-# a new file is scanned alone, and a killed run goes on at the next file.
+# The passages are indexed, and each file of a corpus streams through the index in a job of its own,
+# so that a killed run goes on at the next file.
 
 OVERLAP = settings["overlap"]
 OVERLAP_TOKENIZER = tokenizer_files(OVERLAP["tokenizer"])
@@ -39,8 +39,7 @@ rule scan_corpus:
     input:
         index="results/overlap/index.npz",
         tokenizer=OVERLAP_TOKENIZER,
-        # Its checksum is among the params, so that a new file leaves the others' counts alone.
-        corpus=lambda wildcards: ancient(corpus_files(wildcards.corpus)),
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
     output:
         "results/overlap/shards/{corpus}/{file}.npz",
     log:

@@ -52,30 +52,29 @@ def test_the_overlaps_are_the_passages_sentences(demo):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_a_new_file_of_a_corpus_is_scanned_alone(demo):
-    """The other shards stay, although the corpus's entry has changed."""
-    (demo / "one.txt").write_text("The gymnasts praised themselves.\n")
-    (demo / "two.txt").write_text("This printer turns itself off.\n")
-    folder = demo / "resources/datasets/mine"
-    folder.mkdir(parents=True, exist_ok=True)
-
-    def run(*names: str) -> dict[str, int]:
-        for name in names:
-            shutil.copy(demo / name, folder / name)
-        entry = {"title": "Mine", "kind": "corpus", "parser": "text", "access": "manual"}
-        entry |= {"files": [{"name": name} for name in names]}
-        config = {"datasets": {"mine": entry}, "overlap": {"corpora": ["mine"]}}
-        (demo / "mine.yaml").write_text(yaml.safe_dump(config))
-        arguments = ["--configfile", "mine.yaml", "--", "results/overlap/mine.csv"]
-        jobs = planned_jobs(snakemake(demo, "-n", *arguments).stdout)
-        done = snakemake(demo, *arguments)
-        assert done.returncode == 0, done.stdout[-3000:]
-        return jobs
-
-    assert run("one.txt")["scan_corpus"] == 1
-    jobs = run("one.txt", "two.txt")
-    assert (jobs["scan_corpus"], jobs["merge_overlap"]) == (1, 1)
-    assert "index_passages" not in jobs
+def test_a_lost_shard_is_scanned_alone_and_gives_the_same_table(demo):
+    """What a killed run leaves: the shards that were finished stay."""
+    for name, text in (("one", "The gymnasts praised themselves."), ("two", "This printer turns.")):
+        path = demo / f"resources/datasets/mine/{name}.txt"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    files = [{"name": "one.txt"}, {"name": "two.txt"}]
+    entry = {"title": "Mine", "kind": "corpus", "parser": "text", "access": "manual"}
+    config = {"datasets": {"mine": {**entry, "files": files}}}
+    (demo / "mine.yaml").write_text(yaml.safe_dump(config))
+    arguments = ["--configfile", "mine.yaml", "--", "results/overlap/mine.csv"]
+    done = snakemake(demo, *arguments)
+    assert done.returncode == 0, done.stdout[-3000:]
+    shards = demo / "results/overlap/shards/mine"
+    table = (demo / "results/overlap/mine.csv").read_text()
+    kept = (shards / "one.txt.npz").stat().st_mtime_ns
+    (shards / "two.txt.npz").unlink()
+    (demo / "results/overlap/counts/mine.npz").unlink()
+    (demo / "results/overlap/mine.csv").unlink()
+    assert planned_jobs(snakemake(demo, "-n", *arguments).stdout)["scan_corpus"] == 1
+    assert snakemake(demo, *arguments).returncode == 0
+    assert (shards / "one.txt.npz").stat().st_mtime_ns == kept
+    assert (demo / "results/overlap/mine.csv").read_text() == table
 
 
 def test_simulated_ratings_are_labelled_in_every_table(demo):
