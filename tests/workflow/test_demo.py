@@ -143,7 +143,7 @@ def test_a_changed_batch_size_reruns_nothing(demo):
         ("figures/style.py", "plot_linking_functions", "fit_linking_functions"),
         ("download.py", None, "score_stimuli"),
         ("papers/leakage.py", "tabulate_overlap", "scan_corpus"),
-        ("overlap/streaming.py", "scan_corpus", "index_passages"),
+        ("overlap/streaming.py", "scan_corpus", "build_words"),
         ("tables.py", None, "summarise_sentences"),
     ],
 )
