@@ -179,6 +179,10 @@ def _side_by_side(
     ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], models: dict[str, Any]
 ) -> pd.DataFrame:
     table = ours.merge(theirs, on=keys, how="outer", suffixes=("", "_published"))
+    published = [column for column in table.columns if column.endswith("_published")]
+    compared = [name for column in published for name in (column[: -len("_published")], column)]
+    first = [*keys, *compared]
+    table = table[first + [column for column in table.columns if column not in first]]
     place = {model: number for number, model in enumerate(models)}
     table = table.assign(place=table["model"].map(place))
     return table.sort_values("place", kind="stable").reset_index(drop=True)
