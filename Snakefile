@@ -8,7 +8,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
-from lingprob.catalog import read_yaml
+from lingprob.catalog import read_published
 from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
@@ -46,7 +46,7 @@ rule all:
     input:
         rules.morcela.input,
         rules.overlap.input,
-        rules.compare_with_published.output,
+        rules.combine_scorecards.output,
 
 
 rule demo:

@@ -166,7 +166,7 @@ rule plot_linking_functions:
     params:
         code=code_digest("plot_linking_functions"),
         models=figure_models,
-        published=read_yaml("published.yaml")["morcela"],
+        published=read_published("morcela"),
         figures=FIGURES_OF_FITS,
     script:
         "../workflow_scripts/plot_linking_functions.py"
@@ -227,9 +227,33 @@ rule tabulate_morcela:
     params:
         code=code_digest("tabulate_morcela"),
         models=figure_models,
-        published=read_yaml("published.yaml")["morcela"],
+        published=read_published("morcela"),
     script:
         "../workflow_scripts/tabulate_morcela.py"
+
+
+rule compare_morcela:
+    """Compare our numbers with those in the paper, and say which we cannot compute here."""
+    input:
+        stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
+        linking_functions="results/morcela/linking_functions.parquet",
+        intergroup_correlation="results/morcela/intergroup_correlation.parquet",
+    output:
+        "results/morcela/scorecard.parquet",
+    log:
+        "logs/compare_morcela.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("compare_morcela"),
+        datasets=MORCELA["datasets"],
+        published=read_published("morcela"),
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/compare_morcela.py"
 
 
 rule morcela:

@@ -237,6 +237,27 @@ rule plot_overlap:
         "../workflow_scripts/plot_overlap.py"
 
 
+rule compare_overlap:
+    """Compare our overlaps with what the paper states of its own."""
+    input:
+        overlaps="results/overlap/overlaps.parquet",
+    output:
+        "results/overlap/scorecard.parquet",
+    log:
+        "logs/compare_overlap.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("compare_overlap"),
+        published=read_published("overlap"),
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/compare_overlap.py"
+
+
 rule overlap:
     """Longest overlaps, figures and leakage-free chunks, for the texts and corpora of the scale."""
     input:

@@ -1,14 +1,14 @@
-# What holds for all papers, and for targets that name nothing we know. REQUIRES the papers' result tables.
+# What holds for all papers, and for targets that name nothing we know.
+# REQUIRES results/TARGET/scorecard.parquet of every target in SCORECARDS.
 # PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones.
 
+SCORECARDS = ["morcela", "overlap"]
 
-rule compare_with_published:
-    """Compare our numbers with those in the papers, and say which we cannot compute here."""
+
+rule combine_scorecards:
+    """Put our numbers against those in the papers, and say which we cannot compute here."""
     input:
-        stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
-        linking_functions="results/morcela/linking_functions.parquet",
-        intergroup_correlation="results/morcela/intergroup_correlation.parquet",
-        overlaps="results/overlap/overlaps.parquet",
+        collect("results/{target}/scorecard.parquet", target=SCORECARDS),
     output:
         parquet="results/scorecard.parquet",
         csv="results/scorecard.csv",
@@ -19,19 +19,16 @@ rule compare_with_published:
             labels={"what": "Ours against the published numbers"},
         ),
     log:
-        "logs/compare_with_published.log",
+        "logs/combine_scorecards.log",
     conda:
         "../envs/environment.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
     params:
-        code=code_digest("compare_with_published"),
-        datasets=MORCELA["datasets"],
-        published=read_yaml("published.yaml"),
-        scale=settings["scale"],
+        code=code_digest("combine_scorecards"),
     script:
-        "../workflow_scripts/compare_with_published.py"
+        "../workflow_scripts/combine_scorecards.py"
 
 
 rule name_unknown_model:
@@ -41,7 +38,9 @@ rule name_unknown_model:
     output:
         "results/morcela/{unknown}.parquet",
     wildcard_constraints:
-        unknown=other_than([*catalog.models, "linking_functions", "intergroup_correlation"]),
+        unknown=other_than(
+            [*catalog.models, "linking_functions", "intergroup_correlation", "scorecard"]
+        ),
 
 
 rule name_unknown_dataset:

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lingprob.catalog import read_yaml
+from lingprob.catalog import read_datasets
 from lingprob.overlap.chance import read_published
 from lingprob.papers.leakage import CATALOG_NAMES
 from lingprob.reading.texts import build_words, passage_texts
@@ -24,7 +24,7 @@ pytestmark = pytest.mark.skipif(
 
 
 def words_of(corpus: str) -> pd.DataFrame:
-    entry = read_yaml("datasets.yaml")[corpus]
+    entry = read_datasets()[corpus]
     return build_words(corpus, entry, [MIRROR / file["mirror"] for file in entry["files"]])
 
 

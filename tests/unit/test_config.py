@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from lingprob.catalog import Catalog, read_yaml
+from lingprob.catalog import Catalog, read_published
 from lingprob.config import (
     ROOT,
     catalog_violations,
@@ -135,7 +135,7 @@ def test_published_numbers_fit_the_paper_s_own_formulas():
 
     predictors = {"slor": 2, "morcela_beta_1": 3, "morcela_gamma_0": 3, "morcela": 4}
     checked = 0
-    for item in read_yaml("published.yaml")["morcela"]["items"]:
+    for item in read_published("morcela")["items"]:
         if item["columns"] != ["aic", "bic", "sse"]:
             continue
         for row, (aic, bic, sse) in item["rows"].items():

@@ -9,14 +9,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.catalog import read_yaml
+from lingprob.catalog import read_published
 from lingprob.figures.leakage import chance_levels, frequency_by_overlap, overlap_by_length
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.texts import index_texts, scan_file
 from lingprob.papers import leakage
 from lingprob.progress import Progress
 from lingprob.reading.texts import passage_texts
-from lingprob.scorecard import compare_leakage
+from lingprob.scorecards.overlap import compare_overlap
 from lingprob.tables import read_table, write_table
 
 VOCABULARY = ["[UNK]", *"abcdefgh", "<|endoftext|>"]
@@ -162,7 +162,7 @@ def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
 def test_the_scorecard_compares_lengths_flags_and_claims(published):
     ours = published.assign(origin="ours", searched="books")
     table = pd.concat([ours, published], ignore_index=True)
-    scorecard = compare_leakage(read_yaml("published.yaml")["leakage"], table, "laptop")
+    scorecard = compare_overlap(read_published("overlap"), table, "laptop")
     rows = scorecard.set_index(["row", "column"])
     assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
@@ -174,6 +174,6 @@ def test_the_scorecard_compares_lengths_flags_and_claims(published):
 
 def test_the_scorecard_without_published_overlaps(published):
     ours = published.assign(origin="ours", searched="books")
-    scorecard = compare_leakage(read_yaml("published.yaml")["leakage"], ours, "demo")
+    scorecard = compare_overlap(read_published("overlap"), ours, "demo")
     computed = scorecard[scorecard["verdict"] != "not computed at this scale"]
     assert set(computed["column"]) == {"passages"}

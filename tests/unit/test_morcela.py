@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.catalog import Catalog, read_yaml
+from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.morcela import draw_fits, with_derived_r
 from lingprob.figures.style import save_figure
@@ -19,11 +19,12 @@ from lingprob.papers.morcela import (
     published_fits,
 )
 from lingprob.report import table_as_html
-from lingprob.scorecard import NOT_COMPUTED, compare_morcela
+from lingprob.scorecards import NOT_COMPUTED
+from lingprob.scorecards.morcela import compare_morcela
 from lingprob.stimuli.checks import NO_RATINGS
 from lingprob.tables import SCHEMAS, write_table
 
-PUBLISHED = read_yaml("published.yaml")["morcela"]
+PUBLISHED = read_published("morcela")
 MODELS = Catalog().models
 SENTENCES = 120
 

@@ -13,7 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
-from lingprob.catalog import FOLDER, Catalog, read_yaml
+from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.errors import LingprobError, nearest, unknown_name
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,7 +162,7 @@ def catalog_violations() -> list[str]:
     schema = yaml.safe_load((FOLDER / "schema.yaml").read_text(encoding="utf-8"))
     models = read_yaml("models.yaml")["models"]
     found = []
-    for kind, entries in (("model", models), ("dataset", read_yaml("datasets.yaml"))):
+    for kind, entries in (("model", models), ("dataset", read_datasets())):
         validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"})
         for name, entry in entries.items():
             found += [f"{name}: {worded(error)}" for error in validator.iter_errors(entry)]

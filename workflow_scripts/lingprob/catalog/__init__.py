@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from lingprob.errors import unknown_name
+from lingprob.errors import LingprobError, unknown_name
 
 FOLDER = Path(__file__).parent
 Entry = dict[str, Any]
@@ -21,6 +21,33 @@ Entry = dict[str, Any]
 def read_yaml(name: str) -> Any:
     """Return the parsed content of one YAML file of the catalog."""
     return yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+
+
+@cache
+def read_datasets() -> dict[str, Entry]:
+    """Return the entries of all files of the folder `datasets`, in the order of the file names.
+
+    An entry has its files (mirror path, public URL, checksum, size), a licence and a citation,
+    a parser, and the expected counts, which the parsers check.
+    """
+    entries: dict[str, Entry] = {}
+    for path in sorted((FOLDER / "datasets").glob("*.yaml")):
+        found = read_yaml(f"datasets/{path.name}")
+        if twice := sorted(entries.keys() & found.keys()):
+            raise LingprobError(f"{path}: the data set {twice[0]!r} is in another file too")
+        entries |= found
+    return entries
+
+
+def read_published(target: str) -> Entry:
+    """Return the numbers that a paper states and that a target computes (`published/TARGET.yaml`).
+
+    A row of an item is a catalog model (with its linking function after a slash) or a quantity;
+    `columns` are column names of our own tables; `tolerance` is, per column, what rounding and
+    conventions that a paper leaves open (fold seeds, library versions) may move.
+    """
+    entry: Entry = read_yaml(f"published/{target}.yaml")
+    return entry
 
 
 class Catalog:
@@ -48,7 +75,7 @@ class Catalog:
             **conventions["bos_policies"],
             **(bos_policies or {}),
         }
-        self.datasets: dict[str, Entry] = {**read_yaml("datasets.yaml"), **(datasets or {})}
+        self.datasets: dict[str, Entry] = {**read_datasets(), **(datasets or {})}
         self.models: dict[str, Entry] = {
             name: complete_model(name, entry, families)
             for name, entry in {**shipped["models"], **(models or {})}.items()
