@@ -8,7 +8,7 @@
 OVERLAP = settings["overlap"]
 OVERLAP_TOKENIZER = tokenizer_files(OVERLAP["tokenizer"])
 PUBLISHED_OVERLAPS = ["the_pile", "owt"]
-OVERLAP_CHUNKS = [(corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_shards(corpus)]
+OVERLAP_CHUNKS = [(corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_file_names(corpus)]
 OVERLAP_FIGURES = ["figure_1a", "figure_1b"]
 
 
@@ -39,7 +39,7 @@ rule scan_corpus:
     input:
         index="results/overlap/index.npz",
         tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: corpus_file(wildcards.corpus, wildcards.file),
     output:
         "results/overlap/shards/{corpus}/{file}.npz",
     log:
@@ -58,8 +58,7 @@ rule scan_corpus:
     params:
         code=code_digest("scan_corpus"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
-        file=lambda wildcards: shard_entry(wildcards.corpus, wildcards.file),
-        path=lambda wildcards: shard_path(wildcards.corpus, wildcards.file),
+        path=lambda wildcards: corpus_file_path(wildcards.corpus, wildcards.file),
         min_length=OVERLAP["min_length"],
     script:
         "../workflow_scripts/scan_corpus.py"
@@ -71,7 +70,7 @@ rule merge_overlap:
         lambda wildcards: collect(
             "results/overlap/shards/{corpus}/{file}.npz",
             corpus=wildcards.corpus,
-            file=corpus_shards(wildcards.corpus),
+            file=corpus_file_names(wildcards.corpus),
         ),
     output:
         "results/overlap/counts/{corpus}.npz",
