@@ -130,6 +130,20 @@ def corpus_file_names(corpus):
     return [path.name for path in dataset_paths(corpus, catalog.dataset(corpus))] or ["package"]
 
 
+def ngram_model(name):
+    """The n-gram model of a corpus, the user's own file, or nothing."""
+    if name is None:
+        return []
+    return f"results/ngrams/{name}.kenlm" if name in catalog.datasets else name
+
+
+def corpus_words_file(corpus):
+    """The count of a corpus's words where the chance level is wanted and the catalog has none."""
+    if settings["overlap"]["ngrams"] is None or "words" in catalog.dataset(corpus):
+        return []
+    return f"results/overlap/n_words/{corpus}.txt"
+
+
 def generation_start_token(model):
     """The token that a model generates from: the first that its BOS policies name."""
     for bos in catalog.model(model)["bos_policies"]:
