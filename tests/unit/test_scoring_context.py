@@ -93,9 +93,9 @@ def test_a_prefix_is_run_once_however_many_cuts(llama):
     )
     try:
         score_in_context(llama, [ContextItem(PREFIX, cuts[2:], targets)], start_token="bos")
-            first, branches = fed[-2:]
+        first, branches = fed[-2:]
         score_in_context(llama, [ContextItem(PREFIX, cuts, targets)], start_token="bos")
-            again, more = fed[-2:]
+        again, more = fed[-2:]
     finally:
         handle.remove()
     n_prefix = len(llama.tokenize([PREFIX])[0].ids)
