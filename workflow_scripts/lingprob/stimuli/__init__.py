@@ -9,12 +9,13 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stimuli import linguistic_inquiry, minimal_pairs, user_table
+from lingprob.stimuli import blimp, linguistic_inquiry, minimal_pairs, user_table
 from lingprob.stimuli.checks import check_stimuli
 
 Parser = Callable[[str, dict[str, Any], Path, int], tuple[pd.DataFrame, pd.DataFrame]]
 
 PARSERS: dict[str, Parser] = {
+    "blimp": blimp.parse,
     "linguistic_inquiry": linguistic_inquiry.parse,
     "minimal_pairs": minimal_pairs.parse,
     "table": user_table.parse,
