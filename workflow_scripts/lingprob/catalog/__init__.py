@@ -158,7 +158,7 @@ OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
 
 
 def complete_dataset(entry: Entry) -> Entry:
-    """Give each file of an entry with `base_url` and `mirror_folder` its own URL and mirror path."""
+    """Give each file of an entry with `base_url` or `mirror_folder` its own URL or mirror path."""
     if "files" not in entry:
         return entry
     completed = {key: entry[key] for key in entry if key not in ("base_url", "mirror_folder")}
