@@ -16,7 +16,7 @@ PAIRS_AS_PUBLISHED = {
     "scamp_plausible": (67_000, 0, 67, 67),
     "scamp_implausible": (67_000, 0, 67, 67),
     "zhoblimp": (35_400, 0, 118, 15),
-    "sling": (40_000, 24, 40, 9),
+    "sling": (40_000, 24, 40, 8),
 }
 
 
