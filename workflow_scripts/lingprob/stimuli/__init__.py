@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stimuli import linguistic_inquiry, minimal_pairs, user_table
+from lingprob.stimuli import linguistic_inquiry, minimal_pairs, suites, user_table
 from lingprob.stimuli.checks import check_stimuli
 
 Parser = Callable[[str, dict[str, Any], Path, int], tuple[pd.DataFrame, pd.DataFrame]]
@@ -17,6 +17,7 @@ Parser = Callable[[str, dict[str, Any], Path, int], tuple[pd.DataFrame, pd.DataF
 PARSERS: dict[str, Parser] = {
     "linguistic_inquiry": linguistic_inquiry.parse,
     "minimal_pairs": minimal_pairs.parse,
+    "syntaxgym": suites.parse,
     "table": user_table.parse,
 }
 
