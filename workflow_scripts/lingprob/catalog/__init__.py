@@ -75,7 +75,10 @@ class Catalog:
             **conventions["bos_policies"],
             **(bos_policies or {}),
         }
-        self.datasets: dict[str, Entry] = {**read_datasets(), **(datasets or {})}
+        self.datasets: dict[str, Entry] = {
+            name: complete_dataset(entry)
+            for name, entry in {**read_datasets(), **(datasets or {})}.items()
+        }
         self.models: dict[str, Entry] = {
             name: complete_model(name, entry, families)
             for name, entry in {**shipped["models"], **(models or {})}.items()
@@ -152,6 +155,19 @@ class Catalog:
 
 
 OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
+
+
+def complete_dataset(entry: Entry) -> Entry:
+    """Give each file of an entry with `base_url` or `mirror_folder` its own URL or mirror path."""
+    if "files" not in entry:
+        return entry
+    completed = {key: entry[key] for key in entry if key not in ("base_url", "mirror_folder")}
+    prefixes = {"url": entry.get("base_url"), "mirror": entry.get("mirror_folder")}
+    completed["files"] = [
+        {key: f"{prefix}/{file['name']}" for key, prefix in prefixes.items() if prefix} | file
+        for file in entry["files"]
+    ]
+    return completed
 
 
 def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry:

@@ -9,12 +9,20 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stimuli import crows_pairs, linguistic_inquiry, minimal_pairs, suites, user_table
+from lingprob.stimuli import (
+    blimp,
+    crows_pairs,
+    linguistic_inquiry,
+    minimal_pairs,
+    suites,
+    user_table,
+)
 from lingprob.stimuli.checks import check_stimuli
 
 Parser = Callable[[str, dict[str, Any], Path, int], tuple[pd.DataFrame, pd.DataFrame]]
 
 PARSERS: dict[str, Parser] = {
+    "blimp": blimp.parse,
     "crows_pairs": crows_pairs.parse,
     "linguistic_inquiry": linguistic_inquiry.parse,
     "minimal_pairs": minimal_pairs.parse,
