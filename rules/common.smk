@@ -85,7 +85,8 @@ def raw_dataset(wildcards):
     """What a parser reads: downloaded files, the user's own file, or nothing (package data)."""
     entry = catalog.dataset(wildcards.dataset)
     if entry.get("files"):
-        return {"manifest": f"resources/datasets/{wildcards.dataset}/manifest.tsv"}
+        folder = entry.get("files_of", wildcards.dataset)
+        return {"manifest": f"resources/datasets/{folder}/manifest.tsv"}
     return {"own": entry["path"]} if "path" in entry else {}
 
 

@@ -22,6 +22,7 @@ GUTENBERG_START = re.compile(
     r"^\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT).*?\*\*\*[^\n]*$", re.M | re.S
 )
 GUTENBERG_END = re.compile(r"^(?:\*\*\*\s*)?END OF (?:THE |THIS )?PROJECT GUTENBERG\b", re.M | re.I)
+CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 
@@ -32,8 +33,9 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
         parser: `gutenberg` (a book a document, without licence and line wraps), `nltk_zip`
             (a .txt member of a zip a document), `wikitext` (an article a document), `text` (a
             .txt or .txt.gz file a document), `lines` (a line a document; of .jsonl the field
-            `text`; either may be gzipped), or `demo_sentences` (the acceptable sentences of the
-            demo's minimal pairs; reads no files).
+            `text`; either may be gzipped), or, of the package itself and without files,
+            `demo_sentences` (the acceptable sentences of the demo's minimal pairs) and
+            `demo_control` (sentences unrelated to them).
         files: the corpus's files.
 
     Returns:
@@ -44,8 +46,11 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     """
     if parser == "demo_sentences":
         return iter(pd.read_csv(minimal_pairs.FILE)["good"])
+    if parser == "demo_control":
+        return iter(CONTROL_SENTENCES.read_text(encoding="utf-8").splitlines())
     if parser not in PARSERS:
-        raise unknown_name("parser", parser, [*PARSERS, "demo_sentences"], "(datasets.NAME.parser)")
+        known = [*PARSERS, "demo_sentences", "demo_control"]
+        raise unknown_name("parser", parser, known, "(datasets.NAME.parser)")
     if not files:
         raise LingprobError(f"parser {parser!r}: the corpus has no files. Name one in `path`.")
     for path in files:

@@ -75,9 +75,9 @@ class Catalog:
             **conventions["bos_policies"],
             **(bos_policies or {}),
         }
+        given = {**read_datasets(), **(datasets or {})}
         self.datasets: dict[str, Entry] = {
-            name: complete_dataset(entry)
-            for name, entry in {**read_datasets(), **(datasets or {})}.items()
+            name: complete_dataset(entry, given) for name, entry in given.items()
         }
         self.models: dict[str, Entry] = {
             name: complete_model(name, entry, families)
@@ -157,8 +157,15 @@ class Catalog:
 OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
 
 
-def complete_dataset(entry: Entry) -> Entry:
-    """Give each file of an entry with `base_url` or `mirror_folder` its own URL or mirror path."""
+def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
+    """Give each file of an entry with `base_url` or `mirror_folder` its own URL or mirror path.
+
+    An entry with `files_of` gets the files of that data set.
+    """
+    if "files_of" in entry:
+        if (other := entry["files_of"]) not in datasets:
+            raise unknown_name("data set", other, datasets, "(files_of)")
+        return {**entry, "files": complete_dataset(datasets[other], datasets)["files"]}
     if "files" not in entry:
         return entry
     completed = {key: entry[key] for key in entry if key not in ("base_url", "mirror_folder")}

@@ -12,6 +12,7 @@ from lingprob.errors import LingprobError, unknown_name
 from lingprob.stimuli import (
     blimp,
     cola,
+    crows_pairs,
     hll,
     li_adger,
     li_large,
@@ -19,6 +20,8 @@ from lingprob.stimuli import (
     minimal_pairs,
     scamp,
     sling,
+    suites,
+    syntaxgym_pairs,
     toy_strings,
     user_table,
     zhoblimp,
@@ -30,6 +33,7 @@ Parser = Callable[[str, dict[str, Any], Path, int], tuple[pd.DataFrame, pd.DataF
 PARSERS: dict[str, Parser] = {
     "blimp": blimp.parse,
     "cola": cola.parse,
+    "crows_pairs": crows_pairs.parse,
     "hll": hll.parse,
     "li_adger": li_adger.parse,
     "li_large": li_large.parse,
@@ -37,6 +41,8 @@ PARSERS: dict[str, Parser] = {
     "minimal_pairs": minimal_pairs.parse,
     "scamp": scamp.parse,
     "sling": sling.parse,
+    "syntaxgym": suites.parse,
+    "syntaxgym_pairs": syntaxgym_pairs.parse,
     "table": user_table.parse,
     "toy_strings": toy_strings.parse,
     "zhoblimp": zhoblimp.parse,
