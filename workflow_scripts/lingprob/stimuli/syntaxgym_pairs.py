@@ -22,6 +22,7 @@ MATCH = [("match_sing", "mismatch_sing"), ("match_plural", "mismatch_plural")]
 SUBORDINATION = [("sub_matrix", "no-sub_matrix"), ("no-sub_no-matrix", "sub_no-matrix")]
 FILLER_GAP = [("what_gap", "that_gap"), ("that_nogap", "what_nogap")]
 EMBEDDED_FILLER_GAP = [("what_gap", "that_gap"), ("that_no-gap", "what_no-gap")]
+PLAUSIBILITY = [("plaus", "implaus")]
 CLEFT = [("np_match", "np_mismatch"), ("vp_match", "vp_mismatch")]
 # Grammatical and ungrammatical condition, by suite.
 CONTRASTS = {
@@ -35,7 +36,7 @@ CONTRASTS = {
         ["subordination", "subordination_orc-orc", "subordination_pp-pp", "subordination_src-src"],
         SUBORDINATION,
     ),
-    **dict.fromkeys(["center_embed", "center_embed_mod"], [("plaus", "implaus")]),
+    **dict.fromkeys(["center_embed", "center_embed_mod"], PLAUSIBILITY),
     **dict.fromkeys(["cleft", "cleft_modifier"], CLEFT),
     **dict.fromkeys(["fgd_object", "fgd_pp", "fgd_subject"], FILLER_GAP),
     **dict.fromkeys(["fgd-embed3", "fgd-embed4"], EMBEDDED_FILLER_GAP),
