@@ -1,6 +1,7 @@
 # Data sets: REQUIRES nothing but the network, a mirror or the package itself.
 # PROVIDES resources/datasets/{dataset}/manifest.tsv (the files beside it, checked),
-# results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet.
+# results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet, and a seeded sample of N
+# pairs as results/stimuli/{dataset}_sampleN.parquet: a data set to whatever reads stimuli.
 
 
 rule download_dataset:
@@ -32,6 +33,8 @@ rule build_stimuli:
         ratings="results/ratings/{dataset}.parquet",
     log:
         "logs/build_stimuli/{dataset}.log",
+    wildcard_constraints:
+        dataset=DATASETS,
     conda:
         "../envs/environment.yaml"
     resources:
@@ -43,3 +46,26 @@ rule build_stimuli:
         seed=settings["seed"],
     script:
         "../workflow_scripts/build_stimuli.py"
+
+
+rule sample_stimuli:
+    """Draw pairs of a data set, over its paradigms alike, before anything is scored."""
+    input:
+        "results/stimuli/{whole}.parquet",
+    output:
+        "results/stimuli/{whole}_sample{pairs}.parquet",
+    log:
+        "logs/sample_stimuli/{whole}_{pairs}.log",
+    wildcard_constraints:
+        whole=DATASETS,
+        pairs=r"\d+",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("sample_stimuli"),
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/sample_stimuli.py"

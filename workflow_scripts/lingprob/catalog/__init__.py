@@ -53,7 +53,8 @@ def read_published(target: str) -> Entry:
 class Catalog:
     """The catalog with a user's entries laid over it.
 
-    `models`, `datasets`, `start_tokens` and `bos_policies` map a name to its complete entry.
+    `models`, `datasets`, `embeddings`, `start_tokens` and `bos_policies` map a name to its complete
+    entry.
     Names in an entry that nothing answers to raise LingprobError with the nearest names.
     """
 
@@ -63,6 +64,7 @@ class Catalog:
         datasets: dict[str, Entry] | None = None,
         bos_policies: dict[str, Entry] | None = None,
         start_tokens: dict[str, str] | None = None,
+        embeddings: dict[str, Entry] | None = None,
     ) -> None:
         shipped = read_yaml("models.yaml")
         conventions = read_yaml("conventions.yaml")
@@ -82,6 +84,10 @@ class Catalog:
         self.models: dict[str, Entry] = {
             name: complete_model(name, entry, families)
             for name, entry in {**shipped["models"], **(models or {})}.items()
+        }
+        self.embeddings: dict[str, Entry] = {
+            **read_yaml("embeddings.yaml"),
+            **(embeddings or {}),
         }
         self._check_references()
 
@@ -114,6 +120,13 @@ class Catalog:
         if name not in self.datasets:
             raise unknown_name("data set", name, self.datasets, OWN_ENTRY.format("datasets"))
         return self.datasets[name]
+
+    def embedding(self, name: str) -> Entry:
+        """Return the entry of a sentence-embedding model."""
+        if name not in self.embeddings:
+            own = OWN_ENTRY.format("embeddings")
+            raise unknown_name("embedding model", name, self.embeddings, own)
+        return self.embeddings[name]
 
     def start_token_of(self, bos: str) -> str:
         """Return the name of the start token that a BOS policy puts before a sentence."""
@@ -181,6 +194,7 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
     """Lay a model's entry over its family's defaults and over those of an unknown family."""
     fallback: Entry = {
         "family_title": entry["family"],
+        "language": "en",
         "parameters": 1_000_000_000,
         "tokenizer": name,
         "context_window": None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,8 +48,8 @@ class Options:
 class Dataset:
     """A data set as one model sees it.
 
-    `stimuli`, `scores` (one convention) and `distances` (None without pairs) are the tables of
-    these names; `predictions` says which of 1, 2 and 3 it is for.
+    `stimuli`, `scores` (`sentence_scores` of one convention) and `distances` (`minimalness`; None
+    for Prediction 3 alone) are tables; `predictions` says which of 1, 2 and 3 it is for.
     """
 
     name: str
@@ -56,6 +57,54 @@ class Dataset:
     stimuli: pd.DataFrame
     scores: pd.DataFrame
     distances: pd.DataFrame | None
+
+
+def assemble(
+    predictions: dict[str, list[int]],
+    stimuli: Sequence[pd.DataFrame],
+    sentence_scores: Sequence[pd.DataFrame],
+    distances: dict[str, pd.DataFrame],
+    *,
+    convention: tuple[str, str],
+) -> list[Dataset]:
+    """Put tables together by data set; `convention` is the (BOS policy, unigram source) used.
+
+    `predictions` names the data sets in the order of the tables.
+    """
+    bos, unigrams = convention
+    datasets = []
+    for name, items, scores in zip(predictions, stimuli, sentence_scores, strict=True):
+        chosen = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
+        numbers = frozenset(predictions[name])
+        datasets.append(Dataset(name, numbers, items, chosen, distances.get(name)))
+    return datasets
+
+
+def analyse(
+    model: str,
+    datasets: list[Dataset],
+    pooled_datasets: Sequence[str],
+    vocabulary_size: int | None,
+    options: Options,
+) -> dict[str, pd.DataFrame]:
+    """Return the tables `scores`, `correlations`, `separation` and `roc` of one model."""
+    if not datasets:
+        raise LingprobError(
+            f"string_probability: no data set of prediction_1 to prediction_3 is in the language "
+            f"of {model!r} and covered by its scores. Add one, or take the model out."
+        )
+    tables = [string_scores(model, dataset, vocabulary_size, options) for dataset in datasets]
+    scores = pd.concat(tables, ignore_index=True)
+    third = [dataset.name for dataset in datasets if 3 in dataset.predictions]
+    separated, curves = separation(
+        model, scores[scores["dataset"].isin(third)], pooled_datasets, options
+    )
+    return {
+        "scores": scores,
+        "correlations": correlations(model, datasets, scores, options),
+        "separation": separated,
+        "roc": curves,
+    }
 
 
 def string_scores(
@@ -75,10 +124,10 @@ def string_scores(
         )
     columns = ["item_id", "pair_id", "grammatical", "phenomenon", "paradigm", "rating"]
     table = stimuli[[*columns, "rating_source"]]
+    table = table[table["pair_id"].isna() | table["pair_id"].isin(chosen_pairs(dataset, options))]
     if dataset.distances is not None:
-        kept = chosen_pairs(dataset, options)
-        table = table[table["pair_id"].isin(kept["pair_id"])]
-        table = table.merge(kept[["pair_id", "cosine_distance"]], on="pair_id", how="left")
+        distances = dataset.distances[["pair_id", "cosine_distance"]]
+        table = table.merge(distances, on="pair_id", how="left")
     table = table.merge(dataset.scores, on="item_id", how="left", validate="one_to_one")
     metrics = paper_metrics(table, vocabulary_size)
     metrics["learned_weights"] = learned_weights(
@@ -94,20 +143,15 @@ def string_scores(
     return table.assign(**{name: None for name in names if name not in table})[names]
 
 
-def chosen_pairs(dataset: Dataset, options: Options) -> pd.DataFrame:
-    """Return the distances of the pairs that the analyses use."""
+def chosen_pairs(dataset: Dataset, options: Options) -> pd.Index:
+    """Return the ids of the pairs that the analyses use."""
     texts = pair_texts(dataset.stimuli)
-    differing = texts.index[texts["good"] != texts["bad"]]
-    distances = dataset.distances
-    assert distances is not None
-    if 2 in dataset.predictions:
-        near = within_quantile(
-            distances[f"levenshtein_{options.levenshtein_unit}"],
-            options.levenshtein_quantile,
-            options.levenshtein_comparison,
-        )
-        distances = distances[near]
-    return distances[distances["pair_id"].isin(differing)]
+    pairs = texts.index[texts["good"] != texts["bad"]]
+    if dataset.distances is None or 2 not in dataset.predictions:
+        return pairs
+    distances = dataset.distances.set_index("pair_id")[f"levenshtein_{options.levenshtein_unit}"]
+    near = within_quantile(distances, options.levenshtein_quantile, options.levenshtein_comparison)
+    return pairs.intersection(near.index[near])
 
 
 def units(table: pd.DataFrame, cluster_by_paradigm: bool) -> NDArray[np.int64]:
@@ -207,22 +251,26 @@ def correlation_row(group: pd.DataFrame, clustered: bool, options: Options) -> d
     }
 
 
-def separation(scores: pd.DataFrame, options: Options) -> tuple[pd.DataFrame, pd.DataFrame]:
+def separation(
+    model: str, scores: pd.DataFrame, pooled_datasets: Sequence[str], options: Options
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the `string_separation` and `string_roc` tables of one model: Prediction 3.
 
-    `scores` has the data sets for it, which are also pooled. The area under the ROC curve tells
-    grammatical from ungrammatical sentences without regard to pairs; the accuracy is the share of
-    pairs whose grammatical sentence scores higher (string_probability, §6.3).
+    `scores` has the data sets for it; those of `pooled_datasets` make a flat set too. The area
+    under the ROC curve tells grammatical from ungrammatical sentences without regard to pairs; the
+    accuracy is the share of pairs whose grammatical sentence scores higher. (string_probability,
+    §6.3)
     """
     groups = [(name, "", group) for name, group in scores.groupby("dataset", sort=False)]
     groups += [
         (name, phenomenon, group)
         for (name, phenomenon), group in scores.groupby(["dataset", "phenomenon"], sort=False)
     ]
-    if scores["dataset"].nunique() > 1:
-        groups.append((POOLED, "", pooled(scores, options)))
+    together = scores[scores["dataset"].isin(pooled_datasets)]
+    if together["dataset"].nunique() > 1:
+        groups.append((POOLED, "", pooled(together, options)))
     rows: list[dict[str, Any]] = []
-    curves = []
+    curves = [pd.DataFrame(columns=["dataset"])]
     for name, phenomenon, group in groups:
         rows += [
             {"dataset": name, "phenomenon": phenomenon, **row}
@@ -230,10 +278,12 @@ def separation(scores: pd.DataFrame, options: Options) -> tuple[pd.DataFrame, pd
         ]
         if not phenomenon:
             curves.append(curves_of(group).assign(dataset=name))
-    constant = {"model": scores["model"].iloc[0], "scale": options.scale}
-    table = pd.DataFrame(rows).assign(**constant)[SCHEMAS["string_separation"].names]
-    curve = pd.concat(curves, ignore_index=True).assign(**constant)
-    return table, curve[SCHEMAS["string_roc"].names]
+    tables = {"string_separation": pd.DataFrame(rows), "string_roc": pd.concat(curves)}
+    separated, roc = (
+        table.assign(model=model, scale=options.scale).reindex(columns=SCHEMAS[name].names)
+        for name, table in tables.items()
+    )
+    return separated, roc
 
 
 def pooled(scores: pd.DataFrame, options: Options) -> pd.DataFrame:
