@@ -32,7 +32,7 @@ METRICS = {
 }
 POOLED = "all"
 PAPER_HIGHEST_AUC = 0.75
-HISTOGRAM_BINS = 60
+HISTOGRAM_BINS = 30
 # Beyond these quantiles a few long sentences would squeeze the rest.
 SHOWN = (0.002, 0.998)
 
