@@ -1,5 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, all (the default), and every file under results/; see README.md.
+# Targets: demo, morcela, overlap, string_probability, all (the default), and every file under
+# results/; see README.md.
 
 import re
 import sys
@@ -39,6 +40,8 @@ include: "rules/scoring.smk"
 include: "rules/morcela.smk"
 include: "rules/reading.smk"
 include: "rules/overlap.smk"
+include: "rules/minimalness.smk"
+include: "rules/string_probability.smk"
 include: "rules/report.smk"
 
 
@@ -48,6 +51,7 @@ rule all:
     input:
         rules.morcela.input,
         rules.overlap.input,
+        rules.string_probability.input,
         rules.combine_scorecards.output,
 
 
@@ -62,3 +66,4 @@ localrules:
     demo,
     morcela,
     overlap,
+    string_probability,

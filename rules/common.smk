@@ -85,7 +85,8 @@ def raw_dataset(wildcards):
     """What a parser reads: downloaded files, the user's own file, or nothing (package data)."""
     entry = catalog.dataset(wildcards.dataset)
     if entry.get("files"):
-        return {"manifest": f"resources/datasets/{wildcards.dataset}/manifest.tsv"}
+        folder = entry.get("files_of", wildcards.dataset)
+        return {"manifest": f"resources/datasets/{folder}/manifest.tsv"}
     return {"own": entry["path"]} if "path" in entry else {}
 
 
@@ -160,19 +161,69 @@ def unigram_shards(wildcards):
     return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
 
 
-def model_start_tokens(model):
-    """Start tokens that a model's BOS policies need, each scored once."""
-    return list(
-        dict.fromkeys(catalog.start_token_of(bos) for bos in catalog.model(model)["bos_policies"])
-    )
+def compares_conventions(dataset):
+    """Whether a data set is scored under every convention of a model: MORCELA's are."""
+    return dataset in settings["morcela"]["datasets"]
 
 
-def model_unigrams(model):
+def bos_policies(model, dataset):
+    """BOS policies under which a model scores a data set; the default one comes first."""
+    policies = catalog.model(model)["bos_policies"]
+    return policies if compares_conventions(dataset) else policies[:1]
+
+
+def start_tokens(model, dataset):
+    """Start tokens that these BOS policies need, each scored once."""
+    policies = bos_policies(model, dataset)
+    return list(dict.fromkeys(catalog.start_token_of(bos) for bos in policies))
+
+
+def model_unigrams(model, dataset=None):
+    """A model's unigram sources, the default one first and, for most data sets, alone."""
+    patterns = settings["morcela"]["unigrams"]
+    if dataset is not None and not compares_conventions(dataset):
+        patterns = []
+    return [source for source in unigram_sources(catalog, model, patterns) if source != "imported"]
+
+
+def unigram_tables(model, dataset):
+    """The tables of a model's unigram sources; none for imported scores."""
+    tokenizer = catalog.model(model)["tokenizer"]
     return [
-        source
-        for source in unigram_sources(catalog, model, settings["morcela"]["unigrams"])
-        if source != "imported"
+        f"results/unigrams/{tokenizer}/{source}.parquet"
+        for source in model_unigrams(model, dataset)
     ]
+
+
+def scored_as(dataset):
+    """The name under which string_probability scores a data set: its own, or its sample's."""
+    strings = settings["string_probability"]
+    pairs = strings["pairs_per_dataset"]
+    return f"{dataset}_sample{pairs}" if pairs and dataset in strings["sampled"] else dataset
+
+
+def string_datasets(model):
+    """Data sets that string_probability uses for a model: of its language and, where published
+    scores stand for it, those that they cover."""
+    entry = catalog.model(model)
+    covered = entry.get("datasets", catalog.datasets)
+    return [
+        name
+        for name in PREDICTIONS
+        if name in covered and catalog.dataset(name).get("language", "en") == entry["language"]
+    ]
+
+
+def paired_datasets(model):
+    """Those of them whose pairs' distances are wanted."""
+    return [name for name in string_datasets(model) if set(PREDICTIONS[name]) & {1, 2}]
+
+
+def minimalness(dataset):
+    """The distances within a data set's pairs, under the embedding model of its language."""
+    language = catalog.dataset(dataset).get("language", "en")
+    embedding = settings["string_probability"]["embeddings"][language]
+    return f"results/minimalness/{embedding}/{scored_as(dataset)}.parquet"
 
 
 DATASETS = alternatives(catalog.datasets)
@@ -183,7 +234,8 @@ WITH_WEIGHTS = models_with("hub", "package", "local")
 
 
 wildcard_constraints:
-    dataset=DATASETS,
+    # A sample of a data set stands wherever a data set may, but is built from the whole.
+    dataset=rf"({DATASETS})(_sample\d+)?",
     model=alternatives(catalog.models),
     tokenizer=alternatives({entry["tokenizer"] for entry in catalog.models.values()}),
     start_token=alternatives(catalog.start_tokens),

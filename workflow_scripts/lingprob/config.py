@@ -41,14 +41,35 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
     catalog = Catalog(
-        settings["models"], settings["datasets"], settings["bos_policies"], settings["start_tokens"]
+        settings["models"],
+        settings["datasets"],
+        settings["bos_policies"],
+        settings["start_tokens"],
+        settings["embeddings"],
     )
     for key, lookup in (("models", catalog.model), ("datasets", catalog.dataset)):
         for name in settings["morcela"][key]:
             lookup(name)
     catalog.dataset(settings["morcela"]["frequency_corpus"])
     check_overlap(settings["overlap"], catalog)
+    check_strings(settings["string_probability"], catalog)
     return settings, catalog
+
+
+def check_strings(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `string_probability` that is none of what it should be."""
+    for name in strings["models"]:
+        catalog.model(name)
+    for key in ("prediction_1", "prediction_2", "prediction_3"):
+        for name in strings[key]:
+            language = catalog.dataset(name).get("language", "en")
+            if language not in strings["embeddings"]:
+                raise LingprobError(
+                    f"string_probability.embeddings: none for {language!r}, the language of the "
+                    f"data set {name!r} of string_probability.{key}. Add one."
+                )
+    for name in strings["embeddings"].values():
+        catalog.embedding(name)
 
 
 def check_overlap(overlap: Settings, catalog: Catalog) -> None:
@@ -160,9 +181,13 @@ def merged(below: Settings, above: Settings) -> Settings:
 def catalog_violations() -> list[str]:
     """Check the shipped catalog against its schema; return what is wrong with it."""
     schema = yaml.safe_load((FOLDER / "schema.yaml").read_text(encoding="utf-8"))
-    models = read_yaml("models.yaml")["models"]
+    shipped = {
+        "model": read_yaml("models.yaml")["models"],
+        "dataset": read_datasets(),
+        "embedding": read_yaml("embeddings.yaml"),
+    }
     found = []
-    for kind, entries in (("model", models), ("dataset", read_datasets())):
+    for kind, entries in shipped.items():
         validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"})
         for name, entry in entries.items():
             found += [f"{name}: {worded(error)}" for error in validator.iter_errors(entry)]
