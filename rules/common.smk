@@ -275,14 +275,14 @@ def training_memory_mb(size):
 
 
 def training_minutes(size):
-    """Run time of a training: an hour, and three times what 30 TFLOP/s a GPU (an older one in half
-    precision) or 20 GFLOP/s a CPU core need."""
+    """Run time of a training: an hour, and twice what 60 TFLOP/s a GPU (in half precision) or 20
+    GFLOP/s a CPU core need."""
     training = settings["training"]
     model = ModelSize(**training["sizes"][size])
     tokens = training["steps"] * training["batch_size"] * training["context_window"]
     flops = tokens * model.flops_per_token(training["vocabulary"], training["context_window"])
-    speed = training["processes"] * (30e12 if training_gpus() else 20e9)
-    return 60 + int(3 * flops / speed / 60)
+    speed = training["processes"] * (60e12 if training_gpus() else 20e9)
+    return 60 + int(2 * flops / speed / 60)
 
 
 DATASETS = alternatives(catalog.datasets)

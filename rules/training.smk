@@ -18,7 +18,7 @@ rule prepare_training_corpus:
     input:
         **training_tokenizer(),
         **training_chunks(),
-        corpora=[file for file in map(corpus_files, OVERLAP["corpora"]) if file],
+        corpora=[corpus_files(corpus) for corpus in OVERLAP["corpora"]],
     output:
         "results/training/corpus.json",
     log:
@@ -35,7 +35,7 @@ rule prepare_training_corpus:
                 corpus,
                 file,
                 pick(catalog.dataset(corpus), "parser", "tokenizer_sha256"),
-                shard_path(corpus, file),
+                corpus_file_path(corpus, file),
             )
             for corpus, file in OVERLAP_CHUNKS
         ],

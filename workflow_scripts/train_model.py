@@ -23,7 +23,8 @@ with job(snakemake):
             "folder": str(folder),
             "directory": str(directory),
         },
-        resources.processes,
+        # A profile may grant fewer GPUs than a process each.
+        resources.gpu or resources.processes,
     )
     shutil.copy(folder / "log.jsonl", output.log)
     origin = f"trained by lingprob, code {params.code}"

@@ -48,7 +48,7 @@ class _SummedCrossEntropy(torch.autograd.Function):
             return _forward(context, hidden, weight, labels, dtype, chunk)
 
     @staticmethod
-    def backward(context: Any, gradient: torch.Tensor) -> tuple:  # type: ignore[override]
+    def backward(context: Any, gradient: torch.Tensor) -> tuple:
         of_hidden, of_weight = context.saved_tensors
         # Made for this call alone, and used once: scaled where they are.
         return of_hidden.mul_(gradient), of_weight.mul_(gradient), None, None, None
