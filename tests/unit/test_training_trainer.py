@@ -17,7 +17,7 @@ import torch
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.training.corpus import TrainingData
-from lingprob.training.launch import SCRIPTS
+from lingprob.training.launch import SCRIPTS, sole_user
 from lingprob.training.model import build_model
 from lingprob.training.order import examples_of_step
 from lingprob.training.parallel import World
@@ -144,6 +144,16 @@ def test_after_kill_9_the_losses_are_the_same_to_the_bit(corpus, uninterrupted, 
     for name in ("model.safetensors", "tokenizer.json"):
         ours, theirs = (Path(d["directory"]) / name for d in (described, uninterrupted[0]))
         assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_two_trainings_in_one_folder_are_refused(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("lingprob.training.launch.PATIENCE", 0.0)
+    described = job(corpus, tmp_path)
+    with (
+        sole_user(Path(described["folder"]), wanted=True),
+        pytest.raises(LingprobError, match="another process is training there"),
+    ):
+        losses(described)
 
 
 def test_the_checkpoint_of_another_training_is_not_used(corpus, uninterrupted, tmp_path):
