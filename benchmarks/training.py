@@ -162,9 +162,7 @@ def measure_trainer(job: dict[str, Any]) -> dict[str, Any]:
             return SequentialSampler(self.train_dataset)
 
     class Watch(TrainerCallback):
-        def on_log(
-            self, _args: Any, _state: Any, _control: Any, logs: Any = None, **_: Any
-        ) -> None:
+        def on_log(self, *_: Any, logs: dict[str, Any], **__: Any) -> None:
             if "loss" in logs:
                 clock.step(float(logs["loss"]))
 

@@ -286,6 +286,7 @@ def training_minutes(size):
 
 
 DATASETS = alternatives(catalog.datasets)
+IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]
 CORPORA = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"
 )
