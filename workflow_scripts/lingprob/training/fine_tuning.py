@@ -17,6 +17,7 @@ from lingprob.progress import Progress
 from lingprob.training.model import SummedLoss, save_model
 from lingprob.training.precision import LossScale, choose_dtype
 from lingprob.training.sizes import SEPARATOR
+from lingprob.training.updates import move_weights
 
 logger = logging.getLogger(__name__)
 
@@ -97,15 +98,17 @@ def fine_tune(
     with Progress(steps, f"fine-tuning {directory.name}", "steps") as progress:
         for step in range(1, steps + 1):
             rows = fine_tuning_rows(passages, separator, language_model.context_window, seed, step)
-            loss = accumulate(step_of, rows, micro_batch_size, scale, language_model.device)
-            if not math.isfinite(loss):
-                raise LingprobError(
-                    f"fine-tuning {directory.name}: the loss of step {step} is not finite. Lower "
-                    "training.fine_tuning.learning_rate, or use precision float32."
-                )
+            moved = False
+            while not moved:  # float16 may need a lower loss scale
+                loss = accumulate(step_of, rows, micro_batch_size, scale, language_model.device)
+                if not math.isfinite(loss):
+                    raise LingprobError(
+                        f"fine-tuning {directory.name}: the loss of step {step} is not finite. "
+                        "Lower training.fine_tuning.learning_rate, or use precision float32."
+                    )
+                norm = move_weights(model.parameters(), optimizer, scale, learning_rate)
+                moved = math.isfinite(norm)
             losses.append(loss)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
             if step in targets:
                 save_model(model, directory, targets[step])
             progress.advance()
@@ -119,7 +122,7 @@ def accumulate(
     scale: LossScale,
     device: torch.device,
 ) -> float:
-    """Add up the gradients of a batch, in full size; return its mean loss (nats a token)."""
+    """Add up the gradients of a batch's scaled loss; return its mean loss (nats a token)."""
     tokens = rows.size - len(rows)
     total = 0.0
     for part in micro_batches(rows, micro_batch_size):
@@ -128,8 +131,6 @@ def accumulate(
             loss = loss_of(torch.from_numpy(part).to(device)) / tokens
             (loss * scale.value).backward()
         total += loss.item()
-    if scale.dynamic:
-        torch._foreach_mul_([p.grad for p in loss_of.parameters()], 1 / scale.value)
     return total
 
 
