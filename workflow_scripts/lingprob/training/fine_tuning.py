@@ -92,20 +92,14 @@ def fine_tune(
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True
     )
-    step_of = SummedLoss(model, dtype)
     scale, losses = LossScale(dtype), []
-    steps = max(targets)
-    with Progress(steps, f"fine-tuning {directory.name}", "steps") as progress:
-        for step in range(1, steps + 1):
+    with Progress(max(targets), f"fine-tuning {directory.name}", "steps") as progress:
+        for step in range(1, max(targets) + 1):
             rows = fine_tuning_rows(passages, separator, language_model.context_window, seed, step)
             moved = False
             while not moved:  # float16 may need a lower loss scale
-                loss = accumulate(step_of, rows, micro_batch_size, scale, language_model.device)
-                if not math.isfinite(loss):
-                    raise LingprobError(
-                        f"fine-tuning {directory.name}: the loss of step {step} is not finite. "
-                        "Lower training.fine_tuning.learning_rate, or use precision float32."
-                    )
+                loss = accumulate(SummedLoss(model, dtype), rows, micro_batch_size, scale)
+                check_finite(loss, step, directory)
                 norm = move_weights(model.parameters(), optimizer, scale, learning_rate)
                 moved = math.isfinite(norm)
             losses.append(loss)
@@ -115,15 +109,20 @@ def fine_tune(
     return losses
 
 
+def check_finite(loss: float, step: int, directory: Path) -> None:
+    """Raise LingprobError if the loss of a step is not finite."""
+    if not math.isfinite(loss):
+        raise LingprobError(
+            f"fine-tuning {directory.name}: the loss of step {step} is not finite. Lower "
+            "training.fine_tuning.learning_rate, or use precision float32."
+        )
+
+
 def accumulate(
-    loss_of: SummedLoss,
-    rows: np.ndarray,
-    micro_batch_size: int,
-    scale: LossScale,
-    device: torch.device,
+    loss_of: SummedLoss, rows: np.ndarray, micro_batch_size: int, scale: LossScale
 ) -> float:
     """Add up the gradients of a batch's scaled loss; return its mean loss (nats a token)."""
-    tokens = rows.size - len(rows)
+    tokens, device = rows.size - len(rows), loss_of.model.device
     total = 0.0
     for part in micro_batches(rows, micro_batch_size):
         half = loss_of.dtype != torch.float32
