@@ -277,5 +277,10 @@ def test_formulas_that_are_not_of_the_data() -> None:
         MixedModelData.from_formulas(broken(), [EYE_TRACKING, "length ~ 1 + (1 | subject_id)"])
     with pytest.raises(LingprobError, match="cannot be standardised like"):
         data.standardised(like=MixedModelData.from_formulas(broken(), [SELF_PACED]))
+    fit = fit_mixed_models(data, [EYE_TRACKING])[0]
+    with pytest.raises(LingprobError, match="length, row 3: nan"):
+        fit.predict(broken(length=[1.0, 2.0, 3.0, np.nan] + 56 * [1.0]))
+    with pytest.raises(LingprobError, match="kind='marginl'"):
+        fit.held_out_log_likelihood(data, "marginl")
     with pytest.raises(LingprobError, match="method='MLE'"):
         fit_mixed_models(data, [EYE_TRACKING], method="MLE")
