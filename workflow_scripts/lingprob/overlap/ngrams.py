@@ -83,7 +83,15 @@ def count_words(documents: Iterable[str]) -> int:
 
 
 def _build(scratch: Path, directory: Path) -> None:
-    pip: list[str | Path] = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary=kenlm", "--no-input"]
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--no-binary=kenlm",
+        "--no-input",
+    ]
     _run([*pip, "--disable-pip-version-check", f"--dest={scratch}", KENLM])
     (archive,) = scratch.glob("kenlm-*.tar.gz")
     if (digest := sha256_of(archive)) != KENLM_SHA256:
