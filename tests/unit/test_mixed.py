@@ -48,6 +48,9 @@ def test_balanced_anova_by_hand() -> None:
     assert fit.covariance.iloc[0, 0] == pytest.approx((62 - 2) / 2, rel=1e-6)
     assert fit.fixed_effects["(Intercept)"] == pytest.approx(7)
     assert fit.standard_errors["(Intercept)"] == pytest.approx(np.sqrt(62 / 6), rel=1e-6)
+    (row,) = fit.table().to_dict("records")
+    assert row["term"] == "(Intercept)"
+    assert row["t"] == pytest.approx(7 / np.sqrt(62 / 6), rel=1e-6)
     # Each group's mean shrinks by 30 / (30 + 2 / 2).
     assert fit.random_effects["(Intercept)"].to_dict() == pytest.approx(
         {"a": -5 * 30 / 31, "b": -30 / 31, "c": 6 * 30 / 31}, rel=1e-6

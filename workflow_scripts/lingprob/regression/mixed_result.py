@@ -83,6 +83,15 @@ class MixedFit:
         q = len(self.covariance)
         return len(self.fixed_effects) + q * (q + 1) // 2 + 1
 
+    def table(self) -> pd.DataFrame:
+        """Return term, estimate, std_error and t (their ratio), a row a fixed effect."""
+        columns = {
+            "estimate": self.fixed_effects,
+            "std_error": self.standard_errors,
+            "t": self.fixed_effects / self.standard_errors,
+        }
+        return pd.DataFrame(columns).rename_axis("term").reset_index()
+
     def predict(self, frame: pd.DataFrame, random: bool = True) -> Array:
         """Return the expected response (n,) of each row of a frame.
 
