@@ -77,12 +77,6 @@ class MixedFit:
         """Whether some combination of the random effects has (nearly) no variance."""
         return bool(self.smallest_eigenvalue < SINGULAR**2)
 
-    @property
-    def n_parameters(self) -> int:
-        """Fixed effects, distinct (co)variances, and sigma."""
-        q = len(self.covariance)
-        return len(self.fixed_effects) + q * (q + 1) // 2 + 1
-
     def table(self) -> pd.DataFrame:
         """Return term, estimate, std_error and t (their ratio), a row a fixed effect."""
         columns = {
