@@ -9,16 +9,16 @@ what precedes every token of a batch, such as a start token, is run once.
 
 from __future__ import annotations
 
-import copy
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import DynamicCache
+from transformers import Cache, DynamicCache
+from transformers.cache_utils import DynamicLayer
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
@@ -39,24 +39,48 @@ PROBE_TOKENS = 8
 LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attention_chunk_size")
 
 
+class _KeptLayer(DynamicLayer):
+    """Keys and values (1, heads, n, width) that many passes go on from, and none changes."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the layer's states with new ones after them, and keep nothing of those."""
+        pairs = ((self.keys, key_states), (self.values, value_states))
+        keys, values = (
+            torch.cat([old.expand(len(new), -1, -1, -1), new], dim=-2) for old, new in pairs
+        )
+        return keys, values
+
+
 @dataclass(frozen=True)
 class Prefix:
-    """The keys and values of `length` tokens, for all that comes after them.
+    """The keys and values of `length` tokens, a pair a layer, for all that comes after them.
 
     `logprobs` (vocabulary,) are ln p after the last of them, where that was asked for.
     """
 
-    cache: Any
+    states: Sequence[tuple[torch.Tensor, torch.Tensor]]
     length: int
     logprobs: np.ndarray | None = None
 
     def crop(self, length: int) -> Prefix:
         """Return the first `length` tokens alone."""
-        return Prefix(_with_states(self.cache, lambda states: states[:, :, :length]), length)
+        cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
+        return Prefix(cropped, length)
 
-    def for_rows(self, rows: int) -> Any:
-        """Return a cache for a batch of so many rows, which a model may extend."""
-        return _with_states(self.cache, lambda states: states.expand(rows, -1, -1, -1))
+    def kept(self) -> Cache:
+        """Return a cache for any number of rows and passes."""
+        layers = []
+        for keys, values in self.states:
+            layers.append(_KeptLayer())
+            layers[-1].lazy_initialization(keys, values)
+            layers[-1].keys, layers[-1].values = keys, values
+        return Cache(layers=layers)
+
+    def growing(self) -> DynamicCache:
+        """Return a cache that takes up what is run after it."""
+        return DynamicCache(self.states)
 
 
 @dataclass(frozen=True)
@@ -97,6 +121,7 @@ class Forward:
         logits stay small.
         """
         length = batch.ids.shape[1]
+        cache = None if prefix is None else prefix.kept()
         device, vocabulary = self.language_model.device, self.language_model.vocabulary_size
         few = max(1, LOGITS_PER_PASS[device.type] // (vocabulary * length))
         rows = len(batch.ids) if self.head else few
@@ -104,7 +129,6 @@ class Forward:
         for first in range(0, len(batch.ids), rows):
             some = slice(first, first + rows)
             ids = batch.ids[some]
-            cache = None if prefix is None else prefix.for_rows(len(ids))
             if batch.mask is None or batch.positions is None:
                 outputs = self._run(ids, cache)[0]
             else:
@@ -123,12 +147,12 @@ class Forward:
 
         The k-th of the `targets` (m,) is predicted by the token `ids[wanted[k]]`.
         """
-        cache = DynamicCache() if prefix is None else prefix.for_rows(1)
+        cache = DynamicCache() if prefix is None else prefix.growing()
         output = self._run(torch.from_numpy(ids[None]), cache)
         places, targets_there = torch.from_numpy(wanted), torch.from_numpy(targets)
         values = self._logprobs_at(output[0][0], places, targets_there).cpu().numpy()
         length = len(ids) + (0 if prefix is None else prefix.length)
-        return Prefix(output.past_key_values, length), values
+        return Prefix(_states(output.past_key_values), length), values
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
@@ -255,10 +279,11 @@ class Forward:
         cache = getattr(output, "past_key_values", None)
         if not isinstance(cache, DynamicCache):
             return None
-        cache = _with_states(cache, lambda states: states.to(self.language_model.dtype))
+        dtype = self.language_model.dtype
+        states = [(keys.to(dtype), values.to(dtype)) for keys, values in _states(cache)]
         logits = self._logits(output[0][0]).double()
         logprobs = (logits - logits.logsumexp(dim=1))[0].cpu().numpy()
-        return Prefix(cache, 1, logprobs)
+        return Prefix(states, 1, logprobs)
 
     def _body(self) -> Any:
         return self.language_model.model.base_model if self.head else self.language_model.model
@@ -377,13 +402,8 @@ def order_of(rows: Sequence[Row]) -> list[int]:
     return [number for row in rows for number in row.branches]
 
 
-def _with_states(cache: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """Return a cache of changed keys and values; the given one stays as it is."""
-    changed = copy.copy(cache)
-    changed.layers = [copy.copy(layer) for layer in cache.layers]
-    for layer in changed.layers:
-        layer.keys, layer.values = change(layer.keys), change(layer.values)
-    return changed
+def _states(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return [(layer.keys, layer.values) for layer in cache.layers]
 
 
 def _local_attention(config: Any) -> int | None:
