@@ -1,5 +1,5 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, string_probability, all (the default), and every file under
+# Targets: demo, morcela, overlap, train, string_probability, all (the default), and every file under
 # results/; see README.md.
 
 import re
@@ -13,6 +13,7 @@ from lingprob.catalog import read_published
 from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
+from lingprob.training.sizes import ModelSize
 from lingprob.workflow import code_digest
 
 
@@ -42,6 +43,7 @@ include: "rules/reading.smk"
 include: "rules/overlap.smk"
 include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
+include: "rules/training.smk"
 include: "rules/report.smk"
 
 
@@ -52,6 +54,7 @@ rule all:
         rules.morcela.input,
         rules.overlap.input,
         rules.string_probability.input,
+        rules.train.input,
         rules.combine_scorecards.output,
 
 
@@ -67,3 +70,4 @@ localrules:
     morcela,
     overlap,
     string_probability,
+    train,

@@ -15,6 +15,7 @@ from referencing import Registry, Resource
 
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
@@ -40,8 +41,10 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
+    corpora = settings["overlap"]["corpora"]
+    models = {**trained_models(settings["training"], corpora), **settings["models"]}
     catalog = Catalog(
-        settings["models"],
+        models,
         settings["datasets"],
         settings["bos_policies"],
         settings["start_tokens"],
@@ -53,6 +56,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     catalog.dataset(settings["morcela"]["frequency_corpus"])
     check_overlap(settings["overlap"], catalog)
     check_strings(settings["string_probability"], catalog)
+    check_training(settings, catalog)
     return settings, catalog
 
 
@@ -82,6 +86,18 @@ def check_overlap(overlap: Settings, catalog: Catalog) -> None:
     tokenizer = overlap["tokenizer"]
     if catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
         catalog.model(tokenizer)
+
+
+def check_training(settings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a tokenizer or a trained model that nothing in `training` makes."""
+    training = settings["training"]
+    tokenizer = training["tokenizer"]
+    if tokenizer != "own" and catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
+        catalog.model(tokenizer)
+    for name, entry in catalog.models.items():
+        made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
+        if entry["source"] == "trained" and name not in made:
+            raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
 
 
 def export_mirror(settings: Settings) -> None:

@@ -264,6 +264,19 @@ SCHEMAS: dict[str, pa.Schema] = {
         + [required("true_positive_rate", pa.float64())]
         + [required("scale", pa.string())]
     ),
+    # One trained model after some fine-tuning steps and one corpus's texts (or `all`) a row.
+    "perplexity": pa.schema(
+        [
+            required("model", pa.string()),
+            required("size", pa.string()),
+            required("parameters", pa.int64()),
+            required("fine_tuning_steps", pa.int32()),
+            required("corpus", pa.string()),
+            required("n_tokens", pa.int64()),
+            required("perplexity", pa.float64()),
+            required("scale", pa.string()),
+        ]
+    ),
     # Our numbers beside the published ones.
     "scorecard": pa.schema(
         [required(name, pa.string()) for name in ("paper", "item", "row", "column")]
