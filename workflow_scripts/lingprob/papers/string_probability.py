@@ -173,13 +173,12 @@ def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     the rating as NAME_good and NAME_bad.
     """
     paired = scores[scores["pair_id"].notna()]
-    sides = [
-        paired[paired["grammatical"] == side].set_index("pair_id")[[*METRICS, "rating"]]
-        for side in (True, False)
-    ]
     about = paired.drop_duplicates("pair_id").set_index("pair_id")
-    about = about[["paradigm", "phenomenon", "cosine_distance", "rating_source"]]
-    return about.join(sides[0].join(sides[1], lsuffix="_good", rsuffix="_bad")).reset_index()
+    pairs = about[["paradigm", "phenomenon", "cosine_distance", "rating_source"]]
+    for side, suffix in ((True, "_good"), (False, "_bad")):
+        chosen = paired[paired["grammatical"] == side].set_index("pair_id")
+        pairs = pairs.join(chosen[[*METRICS, "rating"]].add_suffix(suffix))
+    return pairs.reset_index()
 
 
 def correlations(
@@ -311,7 +310,8 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
     known = [name for name in METRICS if group[name].notna().all()]
     resampling: dict[str, int] = {"draws": options.bootstrap, "seed": options.seed}
     areas = area_intervals(group[known].to_numpy(dtype=float), positive, unit, **resampling)
-    pairs = pairs_of(group.assign(pair_id=group["dataset"] + "/" + group["pair_id"]))
+    pair_id = group["pair_id"].astype("string")
+    pairs = pairs_of(group.assign(pair_id=group["dataset"] + "/" + pair_id))
     rows = []
     for name in METRICS:
         row: dict[str, Any] = {"metric": name, "n_pairs": len(pairs)}
