@@ -24,11 +24,11 @@ GUTENBERG_START = re.compile(
     r"^\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT).*?\*\*\*[^\n]*$", re.M | re.S
 )
 GUTENBERG_END = re.compile(r"^(?:\*\*\*\s*)?END OF (?:THE |THIS )?PROJECT GUTENBERG\b", re.M | re.I)
-CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
 BROWN_FILE = re.compile(r"brown/c[a-r]\d\d")
 # Marks that NLTK sets apart from the word before or after them.
 BROWN_CLOSING = re.compile(r" (''|[,.;:?!)])(?= |$)")
 BROWN_OPENING = re.compile(r"(``|\() ")
+CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 
@@ -42,8 +42,8 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
             (a row a document, its column `text`), `brown_zip` (a file of NLTK's tagged Brown
             corpus a document, without its tags), or, of the package itself and without files,
             `demo_sentences` (the acceptable sentences of the demo's minimal pairs) and
-            `demo_control` (sentences unrelated to them). Text files and lines may be compressed:
-            .gz, .bz2, .lz4 or .zst.
+            `demo_control` (sentences unrelated to them). Text files and lines may be
+            compressed: .gz, .bz2, .lz4 or .zst.
         files: the corpus's files.
 
     Returns:

@@ -69,7 +69,7 @@ def estimate_ngrams(
         text, arpa = Path(scratch) / "text", Path(scratch) / "model.arpa"
         with open(text, "w", encoding="utf-8") as stream:
             stream.writelines(f"{normalise(document)}\n" for document in documents)
-        sort = ["-S", f"{memory_mb}M", "-T", scratch]
+        sort: list[str | Path] = ["-S", f"{memory_mb}M", "-T", scratch]
         _run(
             [programs / "lmplz", "-o", str(order), *sort, "--discount_fallback"]
             + ["--skip_symbols", "--text", text, "--arpa", arpa]
@@ -83,7 +83,15 @@ def count_words(documents: Iterable[str]) -> int:
 
 
 def _build(scratch: Path, directory: Path) -> None:
-    pip = [sys.executable, "-m", "pip", "download", "--no-deps", "--no-binary=kenlm", "--no-input"]
+    pip: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--no-deps",
+        "--no-binary=kenlm",
+        "--no-input",
+    ]
     _run([*pip, "--disable-pip-version-check", f"--dest={scratch}", KENLM])
     (archive,) = scratch.glob("kenlm-*.tar.gz")
     if (digest := sha256_of(archive)) != KENLM_SHA256:
