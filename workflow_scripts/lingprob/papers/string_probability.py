@@ -224,12 +224,14 @@ def correlations_of(pairs: pd.DataFrame, prediction: int, options: Options) -> l
     rows = []
     for subset, name, group, clustered in subsets:
         row = correlation_row(group, clustered, options)
-        if np.isnan(row["r"]):
-            logger.warning(
-                "Prediction %d, %s %s: no correlation, %d pairs that do not vary",
-                prediction, subset, name, len(group),
-            )  # fmt: skip
         rows.append({"subset": subset, "name": name, "simulated": bool(simulated), **row})
+    undefined = [f"{row['subset']} {row['name']}".strip() for row in rows if np.isnan(row["r"])]
+    if undefined:
+        logger.warning(
+            "Prediction %d: no correlation in %d of %d subsets, for fewer than 3 pairs or none "
+            "that vary: %s",
+            prediction, len(undefined), len(rows), ", ".join(undefined[:5]),
+        )  # fmt: skip
     return rows
 
 
