@@ -88,7 +88,9 @@ def simulated(rows: int, subjects: int, seed: int, slope_sd: tuple[float, ...]) 
 
 def ucl_first_pass(mirror: Path) -> pd.DataFrame:
     """Return first-pass times of the UCL corpus, 43 readers, of fixated words."""
-    words = pd.read_csv(mirror / "ucl_frank2013" / "eyetracking.RT.txt", sep="\t", keep_default_na=False)
+    words = pd.read_csv(
+        mirror / "ucl_frank2013" / "eyetracking.RT.txt", sep="\t", keep_default_na=False
+    )
     length = words["word"].str.len()
     frame = pd.DataFrame(
         {

@@ -21,6 +21,15 @@ from __future__ import annotations
 from lingprob.regression.mixed_fit import fit_mixed_models
 from lingprob.regression.mixed_formula import MixedFormula, parse_formula
 from lingprob.regression.mixed_moments import MixedModelData
+from lingprob.regression.mixed_reduce import Reduction, reduce_random_effects
 from lingprob.regression.mixed_result import MixedFit
 
-__all__ = ["MixedFit", "MixedFormula", "MixedModelData", "fit_mixed_models", "parse_formula"]
+__all__ = [
+    "MixedFit",
+    "MixedFormula",
+    "MixedModelData",
+    "Reduction",
+    "fit_mixed_models",
+    "parse_formula",
+    "reduce_random_effects",
+]

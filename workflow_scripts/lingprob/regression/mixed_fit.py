@@ -109,5 +109,3 @@ def _named(
             spread * weighted @ psi @ random.to_own.T, data.groups, random_names
         ),
     )
-
-

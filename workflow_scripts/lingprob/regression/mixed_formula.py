@@ -6,6 +6,7 @@ one grouping factor with correlated random effects, and numeric predictors.
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 import numpy as np
@@ -37,8 +38,8 @@ class MixedFormula(NamedTuple):
         """All predictors, each once, without intercepts."""
         return tuple(name for name in dict.fromkeys(self.fixed + self.random) if name != INTERCEPT)
 
-    def without_slope(self, name: str) -> MixedFormula:
-        """Return the formula with the same fixed effects and one random slope fewer."""
+    def without_random(self, name: str) -> MixedFormula:
+        """Return the formula with one random effect fewer."""
         return write_formula(
             self.response,
             self.fixed,
@@ -58,8 +59,8 @@ def parse_formula(text: str) -> MixedFormula:
     try:
         sides = Formula(rest)
         random = _names(Formula(inside))
-    except FormulaicError as error:
-        raise LingprobError(f"{text!r}: {' '.join(str(error).split())}. {SCOPE}.") from None
+    except FormulaicError:
+        raise LingprobError(f"{text!r}: not a formula. {SCOPE}.") from None
     if not hasattr(sides, "lhs") or len(sides.lhs) != 1:
         raise LingprobError(f"{text!r}: needs one response on the left of '~'. {SCOPE}.")
     fixed = _names(sides.rhs)
@@ -99,24 +100,19 @@ def _bar_terms(text: str) -> tuple[str, list[tuple[str, str]]]:
     """Return the formula without its bar terms, and both sides of each bar."""
     depth, start, bars, rest = 0, 0, [], ""
     for place, character in enumerate(text):
-        if character == "(":
-            start = place if depth == 0 else start
-            depth += 1
-        if depth == 0:
+        depth += (character == "(") - (character == ")")
+        if depth == 1 and character == "(":
+            start = place
+        elif depth == 0 and character == ")":
+            inside, bar, group = text[start + 1 : place].partition("|")
+            bars += [(inside.strip(), group.strip())] if bar else []
+            rest += "|" if bar else text[start : place + 1]
+        elif depth == 0:
             rest += character
-        if character == ")":
-            depth -= 1
-            if depth == 0:
-                term = text[start : place + 1]
-                inside, bar, group = term[1:-1].partition("|")
-                if bar:
-                    bars.append((inside.strip(), group.strip()))
-                rest += "0" if bar else term
     if depth != 0:
-        raise LingprobError(f"{text!r}: a parenthesis is not closed. {SCOPE}.")
-    # A bar term leaves nothing behind; a bare 0 would mean 'no intercept'.
-    for operator in ("+ 0", "+0"):
-        rest = rest.replace(operator, "", 1) if bars else rest
+        raise LingprobError(f"{text!r}: parentheses do not match. {SCOPE}.")
+    for operator, left in ((r"\+\s*\|", ""), (r"~\s*\|\s*\+", "~"), (r"~\s*\|", "~ 1")):
+        rest = re.sub(operator, left, rest)
     return rest, bars
 
 

@@ -68,7 +68,7 @@ def profile(moments: ModelMoments, factor: Array, reml: bool) -> Profile:
     """
     q, p, psi = moments.q, moments.p, factor @ factor.T
     inner = np.eye(q) + moments.with_z[:, :, :q] @ psi
-    solved = np.linalg.solve(inner, moments.with_z)
+    solved: Array = np.linalg.solve(inner, moments.with_z)
     shrunk = psi @ solved[:, :, q:]
     weighted = moments.total - np.tensordot(moments.with_z[:, :, q:], shrunk, axes=((0, 1), (0, 1)))
     triangle = np.linalg.cholesky(weighted[:p, :p])
@@ -99,10 +99,8 @@ def derivatives(
     return gradient.ravel(), hessian.reshape(q * q, q * q)
 
 
-def derivatives_by_psi(
-    moments: ModelMoments, at: Profile, reml: bool
-) -> tuple[Array, Array]:
-    """Return the deviance's first and second derivatives by Psi, (q, q) and (q, q, q, q), symmetric."""
+def derivatives_by_psi(moments: ModelMoments, at: Profile, reml: bool) -> tuple[Array, Array]:
+    """Return the deviance's derivatives by Psi: first (q, q), second (q, q, q, q)."""
     q, groups = moments.q, len(at.solved)
     scale = at.freedom / at.residual
     k = at.solved[:, :, :q]

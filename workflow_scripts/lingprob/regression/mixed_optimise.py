@@ -79,7 +79,7 @@ def optimise(moments: ModelMoments, reml: bool, start: Array) -> Optimum:
 
 
 def _starts(q: int, count: int) -> Iterator[Array]:
-    """Yield F of intercepts that vary and slopes that hardly do, of equal ones, then random ones."""
+    """Yield F with slopes that vary less than intercepts, then as much, then at random."""
     yield np.diag([0.3] + [0.05] * (q - 1))
     generator = np.random.default_rng(0)
     for number in range(1, count):

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import unknown_name
 from lingprob.regression.mixed_formula import INTERCEPT, MixedFormula, evaluate_terms
 from lingprob.regression.mixed_held_out import held_out_log_likelihood
 from lingprob.regression.mixed_moments import MixedModelData
