@@ -59,7 +59,7 @@ def standardised(values: np.ndarray) -> np.ndarray:
 def simulated(rows: int, subjects: int, seed: int, slope_sd: tuple[float, ...]) -> pd.DataFrame:
     """Return reading times of `subjects` who read unequal amounts of text, z-scored predictors.
 
-    `slope_sd` are the standard deviations between subjects (ms) of the intercept and SLOPES.
+    `slope_sd` scales what differs between subjects (ms): the intercept and SLOPES.
     """
     numbers = Numbers(seed)
     share = np.cumsum(0.5 + numbers.uniform(subjects))
@@ -77,7 +77,7 @@ def simulated(rows: int, subjects: int, seed: int, slope_sd: tuple[float, ...]) 
     )
     frame[:] = standardised(frame.to_numpy())
     mixing = np.eye(5) + 0.5 * np.tril(numbers.normal(5, 5), -1)
-    deviations = numbers.normal(subjects, 5) @ (mixing * np.array(slope_sd)).T
+    deviations = numbers.normal(subjects, 5) @ mixing.T * np.array(slope_sd)
     slopes = np.array([330.0, 6.0, 4.0, 3.0, -2.0]) + deviations
     design = np.column_stack([np.ones(rows), frame[list(SLOPES)]])
     expected = (design * slopes[subject]).sum(axis=1) + 2 * frame["unigram_surprisal"]

@@ -54,11 +54,11 @@ class Profile(NamedTuple):
     """
 
     deviance: float
-    beta: Array
+    beta: NDArray[np.floating]
     residual: float
     freedom: int
-    triangle: Array
-    solved: Array
+    triangle: NDArray[np.floating]
+    solved: NDArray[np.floating]
 
 
 def profile(moments: ModelMoments, factor: Array, reml: bool) -> Profile:
@@ -68,7 +68,7 @@ def profile(moments: ModelMoments, factor: Array, reml: bool) -> Profile:
     """
     q, p, psi = moments.q, moments.p, factor @ factor.T
     inner = np.eye(q) + moments.with_z[:, :, :q] @ psi
-    solved: Array = np.linalg.solve(inner, moments.with_z)
+    solved = np.linalg.solve(inner, moments.with_z)
     shrunk = psi @ solved[:, :, q:]
     weighted = moments.total - np.tensordot(moments.with_z[:, :, q:], shrunk, axes=((0, 1), (0, 1)))
     triangle = np.linalg.cholesky(weighted[:p, :p])

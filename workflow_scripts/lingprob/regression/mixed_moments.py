@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, unknown_name
 from lingprob.regression.mixed_formula import evaluate_terms, parse_formula
 
 Array = NDArray[np.float64]
@@ -138,7 +138,7 @@ def _check_finite(name: str, column: NDArray) -> None:
 
 def _group_codes(frame: pd.DataFrame, group: str) -> tuple[NDArray[np.intp], pd.Index]:
     if group not in frame:
-        raise LingprobError(f"no column {group!r} to group by; columns: {', '.join(frame)}.")
+        raise unknown_name("column", group, map(str, frame.columns))
     codes, groups = pd.factorize(frame[group], sort=True)
     if (codes < 0).any():
         raise LingprobError(f"{group}, row {int((codes < 0).argmax())}: the group is missing.")
