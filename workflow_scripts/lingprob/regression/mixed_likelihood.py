@@ -105,7 +105,7 @@ def derivatives_by_psi(moments: ModelMoments, at: Profile, reml: bool) -> tuple[
     scale = at.freedom / at.residual
     k = at.solved[:, :, :q]
     d = at.solved[:, :, -1] - at.solved[:, :, q:-1] @ at.beta
-    p = np.linalg.solve(at.triangle, at.solved[:, :, q:-1].transpose(0, 2, 1)).transpose(0, 2, 1)
+    p = at.solved[:, :, q:-1] @ np.linalg.inv(at.triangle).T
     dd = d[:, :, None] * d[:, None, :]
     r = scale * dd + (p @ p.transpose(0, 2, 1) if reml else 0)
     first = (k - r).sum(axis=0)

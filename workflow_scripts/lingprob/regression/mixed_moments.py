@@ -52,7 +52,9 @@ class MixedModelData:
             _check_finite(name, column)
         codes, groups = _group_codes(frame, group)
         shift = np.array([0.0, *(column.mean(dtype=np.float64) for column in columns)])
-        order = np.argsort(codes, kind="stable")
+        # numpy sorts 16 bits by radix, several times faster.
+        narrow = codes.astype(np.uint16) if len(groups) < 2**16 else codes
+        order = np.argsort(narrow, kind="stable")
         ends = np.cumsum(np.bincount(codes, minlength=len(groups)))
         moments = np.empty((len(groups), len(shift), len(shift)))
         for number, rows in enumerate(np.split(order, ends[:-1])):
