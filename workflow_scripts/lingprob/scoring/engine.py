@@ -80,8 +80,13 @@ class Scorer:
         window: int | None = None,
         stride: int | None = None,
         progress: Progress | None = None,
+        members: np.ndarray | None = None,
     ) -> list[np.ndarray]:
-        """Score sequences as `score_sequences` does; the memory budget learnt is kept."""
+        """Score sequences as `score_sequences` does; the memory budget learnt is kept.
+
+        With `members`, token ids, a result has shape (n, 2): the second column is the
+        log-probability that the token at this place is any of them.
+        """
         window = self._check_window(window)
         prefix = [] if context_id is None else [context_id]
         whole = [np.array([*prefix, *ids], dtype=np.int64) for ids in sequences]
@@ -89,15 +94,18 @@ class Scorer:
         unique_of = [numbers.setdefault(ids.tobytes(), len(numbers)) for ids in whole]
         unique = [np.frombuffer(key, dtype=np.int64) for key in numbers]
         dtype = np.float64 if self.forward.dtype == torch.float64 else np.float32
-        logprobs = [np.full(len(ids), np.nan, dtype=dtype) for ids in unique]
+        width = () if members is None else (2,)
+        logprobs = [np.full((len(ids), *width), np.nan, dtype=dtype) for ids in unique]
         context = self._prepare(unique, context_id)
+        if members is not None:
+            context = None  # what it leaves behind holds no mass of the members
         segments: list[Segment] = []
         for number, ids in enumerate(unique):
             segments += _segments(number, ids, window, stride, context is not None)
             if context is not None and len(ids) > 1:
                 logprobs[number][1] = context.logprobs[ids[1]]
         tally = _Tally(unique_of, segments, progress)
-        for scored, values in self._run(segments, context):
+        for scored, values in self._run(segments, context, members):
             for segment, value in zip(scored, values, strict=True):
                 logprobs[segment.sequence][segment.position :][: len(value)] = value
             tally.finish(scored)
@@ -123,7 +131,7 @@ class Scorer:
         return None if context_id is None else self.forward.context(context_id, probes)
 
     def _run(
-        self, segments: list[Segment], context: Context | None
+        self, segments: list[Segment], context: Context | None, members: np.ndarray | None
     ) -> Iterator[tuple[list[Segment], list[np.ndarray]]]:
         """Yield batches of segments with their log-probabilities, longest first."""
         for after_context in (True, False):
@@ -133,19 +141,22 @@ class Scorer:
             while done < len(todo):
                 count = max(1, self.tokens_per_batch // (len(todo[done].ids) - 1))
                 batch = todo[done : done + count]
-                values = self._try(batch, context if after_context else None)
+                values = self._try(batch, context if after_context else None, members)
                 if values is None:
                     self._halve(batch)
                     continue
                 yield batch, values
                 done += len(batch)
 
-    def _try(self, segments: list[Segment], context: Context | None) -> list[np.ndarray] | None:
+    def _try(
+        self, segments: list[Segment], context: Context | None, members: np.ndarray | None
+    ) -> list[np.ndarray] | None:
         """Return the segments' log-probabilities, or None if memory ran out."""
         score_from = [segment.score_from for segment in segments]
         batch = pad([segment.ids for segment in segments], score_from)
         try:
-            values = self.forward.logprobs(batch, context).cpu().numpy()
+            chosen = None if members is None else torch.from_numpy(members)
+            values = self.forward.logprobs(batch, context, chosen).cpu().numpy()
         except (RuntimeError, MemoryError) as error:
             if not _is_out_of_memory(error):
                 raise

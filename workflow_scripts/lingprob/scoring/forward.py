@@ -62,10 +62,16 @@ class Forward:
         self.contexts: dict[int, Context | None] = {}
 
     @torch.inference_mode()
-    def logprobs(self, batch: Batch, context: Context | None = None) -> torch.Tensor:
+    def logprobs(
+        self,
+        batch: Batch,
+        context: Context | None = None,
+        members: torch.Tensor | None = None,
+    ) -> torch.Tensor:
         """Return ln p (n,) of the batch's targets, in float32, after `context` if there is one.
 
-        Without a head of its own, the whole model runs on a few rows at a time, so that its
+        With `members`, token ids, return (n, 2): the second column is the log-probability that
+        the token at the target's place is any of them. Without a head of its own, the whole model runs on a few rows at a time, so that its
         logits stay small.
         """
         length = batch.ids.shape[1]
@@ -78,7 +84,7 @@ class Forward:
             positions = (batch.positions[here] - first * length).to(outputs.device)
             targets = batch.targets[here].split(self.chunk)
             for wanted, target in zip(positions.split(self.chunk), targets, strict=True):
-                logprobs.append(_logprobs_at(self._logits(outputs[wanted]), target))
+                logprobs.append(_logprobs_at(self._logits(outputs[wanted]), target, members))
         return torch.cat(logprobs)
 
     @torch.inference_mode()
@@ -213,14 +219,21 @@ def pad(sequences: Sequence[np.ndarray], score_from: Sequence[int] | None = None
     )
 
 
-def _logprobs_at(logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+def _logprobs_at(
+    logits: torch.Tensor, targets: torch.Tensor, members: torch.Tensor | None = None
+) -> torch.Tensor:
     """Logit minus log-sum-exp at `targets` (n,); overwrites `logits` (n, vocabulary).
 
+    With `members` (token ids), their log-sum-exp minus that of all is a second column.
     torch's own log_softmax is biased by 8e-6 nats in float32; this is within 1e-6.
     """
     logits.sub_(logits.amax(dim=1, keepdim=True))
     chosen = logits.gather(1, targets.to(logits.device)[:, None])[:, 0]
-    return chosen - logits.exp_().sum(dim=1).log_()
+    if members is not None:
+        among = logits[:, members.to(logits.device)].double().logsumexp(dim=1).to(logits.dtype)
+        chosen = torch.stack([chosen, among], dim=1)
+    total = logits.exp_().sum(dim=1).log_()
+    return chosen - (total if members is None else total[:, None])
 
 
 def _mean_difference(one: torch.Tensor, other: torch.Tensor) -> float:
