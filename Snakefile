@@ -1,5 +1,5 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, all (the default), and every file under results/; see README.md.
+# Targets: demo, morcela, overlap, reading, all (the default), and every file under results/; see README.md.
 
 import re
 import sys
@@ -9,7 +9,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published
-from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
+from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, surprisal_models, unigram_sources
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.workflow import code_digest
@@ -48,6 +48,7 @@ rule all:
     input:
         rules.morcela.input,
         rules.overlap.input,
+        rules.reading.input,
         rules.combine_scorecards.output,
 
 
@@ -62,3 +63,4 @@ localrules:
     demo,
     morcela,
     overlap,
+    reading,

@@ -29,6 +29,7 @@ logger = logging.getLogger(__name__)
 
 # How the random-effects structure is found: the paper's Table 3, or by its rule from the maximal.
 STRUCTURES = ("paper", "reduced")
+PARTS = ["fit", "exploratory", "held_out"]
 
 
 class Comparison(NamedTuple):
@@ -273,3 +274,39 @@ def _least_squares(
         True,
         False,
     )
+
+
+def all_trends(
+    deltas: pd.DataFrame, published: pd.DataFrame | None, models: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return the regressions over models of every data set and of the published fits.
+
+    Columns dataset, rt_source, convention, on (parameters or word_perplexity), models, slope (nats
+    by tenfold), std_error, r, p, scale; only groups of three models or more.
+    """
+    parameters = {name: model["parameters"] for name, model in models.items()}
+    parts = [deltas.assign(convention="")]
+    if published is not None:
+        both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
+        means = published[both].assign(dataset="natural_stories, published means")
+        parts.append(means.assign(rt_source="human"))
+    by = ["dataset", "rt_source", "convention", "scale"]
+    columns = [*by, "model", "delta", "word_perplexity"]
+    table = pd.concat([part[columns] for part in parts], ignore_index=True)
+    found = trends(table, parameters, by)
+    return found[found["models"] >= 3].reset_index(drop=True)
+
+
+def table_2(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 2 with what is excluded and why: a row a data set, a column a fate."""
+    fates = list(dict.fromkeys(counts["fate"]))
+    order = [fate for fate in fates if fate not in PARTS] + PARTS
+    wide = counts.pivot(index=["dataset", "rt_source"], columns="fate", values="rows")
+    wide = wide.reindex(columns=order).fillna(0).astype(int)
+    return wide.reindex(counts[["dataset", "rt_source"]].drop_duplicates()).reset_index()
+
+
+def table_3(deltas: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 3: the formulas of each data set, with and without surprisal."""
+    columns = ["dataset", "rt_source", "regression", "formula", "baseline_formula"]
+    return deltas[columns].drop_duplicates().reset_index(drop=True)
