@@ -11,6 +11,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
 from lingprob.figures import style
 from lingprob.figures.labels import FAMILIES, Models
@@ -56,8 +57,10 @@ def figure_2(deltas: pd.DataFrame, models: Models, titles: Mapping[str, str]) ->
         upper.set_title(fill(titles[datasets[number]], 22))
         upper.axhline(0, color=style.BLACK, linewidth=0.6)
         lower.set_yscale("log")
+        _plain_numbers(lower, "y")
         for axis in (upper, lower):
             axis.set_xscale("log")
+            axis.xaxis.set_minor_formatter(NullFormatter())
         lower.set_xlabel("parameters")
         if number % columns == 0:
             upper.set_ylabel("ΔLogLik (nats)")
@@ -70,7 +73,7 @@ def figure_2(deltas: pd.DataFrame, models: Models, titles: Mapping[str, str]) ->
 def inverse_scaling(fits: pd.DataFrame, models: Models) -> Figure:
     """Draw the published fits to Natural Stories, and mended, by model size and by perplexity.
 
-    The line is a regression over the published models; its slope is by tenfold.
+    The line is a regression over the published models; its slope is in nats per tenfold.
 
     Args:
         fits: a `published_delta` table.
@@ -96,6 +99,9 @@ def inverse_scaling(fits: pd.DataFrame, models: Models) -> Figure:
             )  # fmt: skip
             _regression_line(axis, part[part["model"].isin(published)], place)
             axis.set_xscale("log")
+            axis.xaxis.set_minor_formatter(NullFormatter())
+            if place == "word_perplexity":
+                _plain_numbers(axis, "x")
             axis.set_xlabel(label)
             axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
         axes[0, column].set_title(CONVENTIONS[convention])
@@ -145,6 +151,14 @@ def _by_family(
         )  # fmt: skip
 
 
+def _plain_numbers(axis: Axes, which: str) -> None:
+    """Label 1, 2 and 5 times the powers of ten of a logarithmic axis, which may span less than one."""
+    side = axis.xaxis if which == "x" else axis.yaxis
+    side.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    side.set_minor_locator(NullLocator())
+
+
 def _regression_line(axis: Axes, part: pd.DataFrame, place: str) -> None:
     if len(part) < 3:
         return
@@ -153,7 +167,7 @@ def _regression_line(axis: Axes, part: pd.DataFrame, place: str) -> None:
     ends = np.array([x.min(), x.max()])
     axis.plot(10**ends, intercept + slope * ends, color=style.GREY, linestyle="--", linewidth=1)
     axis.text(
-        0.97 if slope < 0 else 0.03, 0.95, f"{slope:+.0f} by tenfold", fontsize=6,
+        0.97 if slope < 0 else 0.03, 0.95, f"{slope:+.0f} nats per tenfold", fontsize=6,
         transform=axis.transAxes, va="top", ha="right" if slope < 0 else "left", color=style.GREY,
     )  # fmt: skip
 

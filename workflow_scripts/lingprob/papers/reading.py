@@ -159,7 +159,7 @@ def reading_counts(
 def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
     """Regress ΔLogLik on the logarithm (base 10) of a column over models.
 
-    Returns slope (nats by tenfold), its standard error, r and the two-sided p; NaN for fewer than
+    Returns slope (nats per tenfold), its standard error, r and the two-sided p; NaN for fewer than
     three models.
     """
     from scipy.stats import linregress
@@ -282,7 +282,7 @@ def all_trends(
     """Return the regressions over models of every data set and of the published fits.
 
     Columns dataset, rt_source, convention, on (parameters or word_perplexity), models, slope (nats
-    by tenfold), std_error, r, p, scale; only groups of three models or more.
+    per tenfold), std_error, r, p, scale; only groups of three models or more.
     """
     parameters = {name: model["parameters"] for name, model in models.items()}
     parts = [deltas.assign(convention="")]
