@@ -23,8 +23,8 @@ from lingprob.progress import Progress
 from lingprob.reading.passages import digest_of, passages_of
 from lingprob.scoring.engine import Scorer
 
-# How byte-level and sentence-piece vocabularies write a blank, a newline, a tab, a return.
-BLANKS = ("Ġ", "▁", "Ċ", "ĉ", "č", "Ď")
+# How sentence-piece and byte-level vocabularies write white space (bytes 9 to 13 and 32).
+BLANKS = ("Ġ", "▁", "ĉ", "Ċ", "ċ", "Č", "č")
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
 
 

@@ -69,12 +69,16 @@ def sentences_by_rule(words: pd.DataFrame) -> pd.Series:
     return ends.groupby(passages, sort=False).cumsum() - ends.astype(int)
 
 
-def _natural_stories(path: Path, sentences: Path) -> pd.DataFrame:
-    """Read all_stories.tok: word, zone, item; and the sentence of each word (Futrell et al. 2021).
+def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
+    """Read all_stories.tok: word, zone, item (Futrell et al. 2021).
 
-    The second file is a table story_num, sentence_num, sentence, word_num_in_story.
+    A second file has the sentence of each word: story_num, sentence_num, word_num_in_story.
     """
     table = _read(path, "\t", ["word", "item", "zone"])
+    if sentences is None:
+        return pd.DataFrame(
+            {"passage_id": table["item"], "word": table["word"], "sentence_index": None}
+        )
     marks = _read(sentences, "\t", ["story_num", "sentence_num", "word_num_in_story"])
     keys = marks["story_num"] + "/" + marks["word_num_in_story"]
     number = (table["item"] + "/" + table["zone"]).map(

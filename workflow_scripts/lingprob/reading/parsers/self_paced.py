@@ -89,7 +89,7 @@ def natural_stories_maze(
 
     Its sentences are ours but for two that it splits, and first and last words have no times: a
     sentence is as long as its last time and one word more, and one without any has what is left of
-    its story. The lengths of the words are checked.
+    its story. The lengths of the words (wlen) are checked.
     """
     path = files[0]
     columns = ["rt", "wlen", "subject", "docid", "sentid", "sentpos"]
@@ -109,9 +109,8 @@ def natural_stories_maze(
         }
     )
     joined = times.merge(words, on=["passage_id", "word_index"], how="left")
-    bare = joined["word"].fillna("").str.replace(r"[^\w]", "", regex=True).str.len()
-    wrong = (bare - joined["letters"]).abs() > 2
-    if wrong.mean() > 0.01:
+    wrong = joined["word"].str.len() != joined["letters"]
+    if wrong.any():
         row = joined[wrong].iloc[0]
         raise LingprobError(
             f"{path}: story {row['passage_id']}, word {row['word_index']} has {row['letters']} "
