@@ -285,6 +285,28 @@ def training_minutes(size):
     return 60 + int(2 * flops / speed / 60)
 
 
+def dataset_models(dataset):
+    """The models whose surprisals a data set of reading times is regressed on."""
+    texts = catalog.dataset(dataset)["texts"]
+    return surprisal_models(catalog, settings["reading"]["models"], texts)
+
+
+def imported_surprisal_source(model):
+    """The manifest that brings a model's imported word surprisals, or the user's own file."""
+    entry = catalog.model(model)
+    if "dataset" in entry:
+        return f"resources/datasets/{entry['dataset']}/manifest.tsv"
+    return entry["path"]
+
+
+def imported_surprisal_path(model):
+    """The file of a model's imported word surprisals."""
+    entry = catalog.model(model)
+    if "dataset" in entry:
+        return f"resources/datasets/{entry['dataset']}/{entry['path']}"
+    return entry["path"]
+
+
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"

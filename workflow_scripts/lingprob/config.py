@@ -57,6 +57,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check_overlap(settings["overlap"], catalog)
     check_strings(settings["string_probability"], catalog)
     check_training(settings, catalog)
+    check_reading(settings["reading"], catalog)
     return settings, catalog
 
 
@@ -98,6 +99,39 @@ def check_training(settings: Settings, catalog: Catalog) -> None:
         made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
+
+
+def check_reading(reading: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `reading` that is none of what it should be."""
+    for key, kind in (("datasets", "reading_times"), ("unigram_corpora", "corpus")):
+        for name in reading[key]:
+            if catalog.dataset(name)["kind"] != kind:
+                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
+                raise unknown_name(kind, name, known, f"(reading.{key})")
+    for name in reading["datasets"]:
+        if not surprisal_models(catalog, reading["models"], catalog.dataset(name)["texts"]):
+            raise LingprobError(
+                f"reading.models: none of {reading['models']} has surprisals of "
+                f"{catalog.dataset(name)['texts']!r}, which reading.datasets asks for ({name})."
+            )
+
+
+def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
+    """Return the models that match one of the patterns and have, or can make, surprisals of a text.
+
+    A name without a wildcard must exist. Imported word surprisals cover the texts that their entry
+    names, other imported scores none.
+    """
+    for pattern in patterns:
+        if not set(pattern) & set("*?["):
+            catalog.model(pattern)
+    found = [name for pattern in patterns for name in catalog.models if fnmatch(name, pattern)]
+    return [
+        name
+        for name in dict.fromkeys(found)
+        if catalog.models[name]["source"] != "scores"
+        or texts in catalog.models[name].get("texts", [])
+    ]
 
 
 def export_mirror(settings: Settings) -> None:
