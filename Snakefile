@@ -1,5 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, all (the default), and every file under results/; see README.md.
+# Targets: demo, morcela, overlap, context, all (the default), and every file under results/; see
+# README.md.
 
 import re
 import sys
@@ -10,6 +11,7 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published
 from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
+from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.workflow import code_digest
@@ -37,6 +39,7 @@ include: "rules/scoring.smk"
 include: "rules/morcela.smk"
 include: "rules/reading.smk"
 include: "rules/overlap.smk"
+include: "rules/context.smk"
 include: "rules/report.smk"
 
 
@@ -46,6 +49,7 @@ rule all:
     input:
         rules.morcela.input,
         rules.overlap.input,
+        rules.context.input,
         rules.combine_scorecards.output,
 
 
@@ -60,3 +64,4 @@ localrules:
     demo,
     morcela,
     overlap,
+    context,

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
+from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -48,6 +49,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
             lookup(name)
     catalog.dataset(settings["morcela"]["frequency_corpus"])
     check_overlap(settings["overlap"], catalog)
+    check_context(settings["context"], catalog)
     return settings, catalog
 
 
@@ -61,6 +63,27 @@ def check_overlap(overlap: Settings, catalog: Catalog) -> None:
     tokenizer = overlap["tokenizer"]
     if catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
         catalog.model(tokenizer)
+
+
+def check_context(context: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `context` that is none of what it should be."""
+    for name in context["models"]:
+        if catalog.model(name)["source"] == "scores":
+            raise LingprobError(
+                f"context.models: {name!r} has scores but no weights, and prefixes are scored with "
+                "weights. Leave it out."
+            )
+    for key, kind in (("datasets", "stimuli"), ("control", "corpus")):
+        names = context[key] if key == "datasets" else [context[key]]
+        for name in names:
+            if catalog.dataset(name)["kind"] != kind:
+                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
+                raise unknown_name(kind, name, known, f"(context.{key})")
+    if primary_dataset(context["datasets"]) is None:
+        raise LingprobError(
+            "context.datasets: one of plain pairs is needed, such as blimp; it has "
+            f"{context['datasets']}."
+        )
 
 
 def export_mirror(settings: Settings) -> None:

@@ -292,13 +292,13 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("scale", pa.string()),
         ]
     ),
-    # One term of a mixed logistic regression of accuracy a row; `bootstrap_std_error` is over
-    # pairs. Null where the fit does not exist.
+    # One term of a mixed logistic regression of accuracy a row; `pair_std_error` holds where pairs
+    # recur. Null where no fit exists.
     "context_regression": pa.schema(
         [required(name, pa.string()) for name in ("model", "dataset", "prefixes", "term")]
         + [
             pa.field(name, pa.float64())
-            for name in ("estimate", "std_error", "z", "p", "bootstrap_std_error", "bootstrap_p")
+            for name in ("estimate", "std_error", "z", "p", "pair_std_error", "pair_p")
         ]
         + [
             pa.field("sd_suite", pa.float64()),
@@ -327,6 +327,13 @@ SCHEMAS: dict[str, pa.Schema] = {
             for name in ("dataset", "measure", "target_suite", "prefix_suite")
         ]
         + [pa.field("f1", pa.float64()), required("scale", pa.string())]
+    ),
+    # One point of a figure's scatter a row: a suite without and with a prefix (Figures 10, 11), or
+    # a perturbation's similarity and change in accuracy (Figure 9).
+    "context_points": pa.schema(
+        [required(name, pa.string()) for name in ("model", "dataset", "analysis", "kind", "point")]
+        + [required("x", pa.float64()), required("y", pa.float64())]
+        + [required("scale", pa.string())]
     ),
     # One correlation a row: what with what, over how many.
     "context_correlations": pa.schema(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lingprob.context.sampling import NO_PREFIX
+from lingprob.context.names import NO_PREFIX
 from lingprob.stimuli.suites import Suite
 
 KEYS = ["prefix_id", "length", "pair_id"]

@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from lingprob.context.sampling import MATCHED, generator
+from lingprob.context.names import MATCHED
+from lingprob.context.sampling import generator
 from lingprob.context.sentences import ENDS, joined
 from lingprob.context.similarity import f1, words
 
@@ -26,9 +27,13 @@ CLAUSES = [
 ]
 QUOTES = ["Yesterday, {name} said", "Last week, {name} wrote", "This morning, {name} announced"]
 # First words that lose their capital inside a sentence, seen there or not.
-FUNCTION_WORDS = frozenset(
-    ["a", "all", "an", "another", "any", "are", "aren't", "both", "can", "can't", "could", "couldn't", "did", "didn't", "do", "does", "doesn't", "don't", "each", "even", "every", "few", "had", "hadn't", "has", "hasn't", "have", "haven't", "he", "here", "how", "if", "in", "is", "isn't", "it", "many", "may", "might", "more", "most", "no", "nobody", "not", "nothing", "on", "one", "only", "she", "should", "shouldn't", "some", "somebody", "someone", "that", "the", "their", "there", "these", "they", "this", "those", "was", "wasn't", "we", "were", "weren't", "what", "when", "where", "which", "while", "who", "whose", "why", "will", "with", "won't", "would", "wouldn't", "you"]
-)
+FUNCTION_WORDS = """
+a all an another any are aren't both can can't could couldn't did didn't do does doesn't don't each
+even every few had hadn't has hasn't have haven't he here how if in is isn't it many may might more
+most no nobody not nothing on one only she should shouldn't some somebody someone that the their
+there these they this those was wasn't we were weren't what when where which while who whose why
+will with won't would wouldn't you
+"""
 NAMES = ["Sarah", "David", "Maria", "Peter", "Julia", "Thomas", "Emma", "Daniel"]
 
 # The paper's five strategies and their combination; `All` takes the long adverb, not the short.
@@ -51,7 +56,7 @@ class Perturber:
 
     def __init__(self, pool: Iterable[str]) -> None:
         inside = {word for text in pool for word in text.rstrip(".?!").split()[1:]}
-        self.lowered = FUNCTION_WORDS | {
+        self.lowered = set(FUNCTION_WORDS.split()) | {
             word for word in inside if word.islower() and word.capitalize() not in inside
         }
 
@@ -86,7 +91,8 @@ def split_end(sentence: str) -> tuple[str, str]:
 
 
 def _choice(rng: np.random.Generator, options: Sequence[str]) -> str:
-    return options[rng.integers(len(options))].format(name=NAMES[rng.integers(len(NAMES))])
+    option, name = (list_[int(rng.integers(len(list_)))] for list_ in (options, NAMES))
+    return option.format(name=name)
 
 
 def _prefix_adverb(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:

@@ -11,20 +11,24 @@ import logging
 import zlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from lingprob.context.names import (
+    CROWS_PAIRS,
+    FROM_SUITE,
+    KINDS,
+    MATCHED,
+    SYNTAXGYM,
+    UNRELATED,
+)
 from lingprob.context.sentences import joined
 from lingprob.errors import LingprobError
 
 logger = logging.getLogger(__name__)
-
-MATCHED = ("matched_acceptable", "matched_unacceptable")
-MISMATCHED = ("mismatched_acceptable", "mismatched_unacceptable")
-UNRELATED = "unrelated"
-KINDS = (*MATCHED, *MISMATCHED, UNRELATED)
-NO_PREFIX = "none"
 
 # Token offsets (start, end) of each text, under one tokenizer.
 Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
@@ -154,8 +158,8 @@ class PrefixSampler:
         indices = np.flatnonzero((self.suites == suite) & (self.acceptable == True))  # noqa: E712
         rng = generator(self.seed, self.dataset, suite, f"replicate {replicate}")
         chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}", sentences)
-        name = f"from_suite/{suite}/{replicate}"
-        return self._prefix(name, "from_suite", None, suite, targets, chosen)
+        name = f"{FROM_SUITE}/{suite}/{replicate}"
+        return self._prefix(name, FROM_SUITE, None, suite, targets, chosen)
 
     def _prefix(
         self,
@@ -268,3 +272,83 @@ def cuts(n_tokens: Sequence[int], lengths: Sequence[int]) -> dict[int, int]:
         if last >= 0 and last not in found.values():
             found[length] = last
     return found
+
+
+def sentences_within(n_tokens: pd.DataFrame, length: int) -> dict[str, int]:
+    """Return how many sentences of each prefix reach a length under every tokenizer."""
+    reached = [int(np.searchsorted(counts, length)) + 1 for counts in n_tokens["n_tokens"]]
+    return pd.Series(reached).groupby(n_tokens["prefix_id"].to_numpy()).max().to_dict()
+
+
+def tokenizer_of(manifest: str | Path) -> Tokenize:
+    """Return a prepared model's tokenizer as a function from texts to token offsets."""
+    from lingprob.models.prepared import load_tokenizer
+
+    tokenizer, _ = load_tokenizer(manifest)
+
+    def tokenize(texts: Sequence[str]) -> list[np.ndarray]:
+        encoded = tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            verbose=False,
+        )
+        return [np.asarray(spans).reshape(-1, 2) for spans in encoded["offset_mapping"]]
+
+    return tokenize
+
+
+def sample_contexts(
+    dataset: str,
+    stimuli: pd.DataFrame,
+    control: Sequence[str],
+    tokenizers: Mapping[str, Tokenize],
+    *,
+    suites: Sequence[str],
+    pairs_factor: int,
+    settings: Mapping[str, Any],
+    seed: int,
+) -> pd.DataFrame:
+    """Draw all prefixes of a data set: a `context_prefixes` table.
+
+    Args:
+        dataset: its name.
+        stimuli: its `stimuli` table.
+        control: unrelated sentences.
+        tokenizers: of all models, by name.
+        suites: those that stand in contexts; none means all.
+        pairs_factor: pairs of a suite for each of `settings["pairs_per_suite"]`.
+        settings: section `context` of the configuration.
+        seed: of every draw.
+    """
+    pairs = settings["pairs_per_suite"] * pairs_factor
+    targets = sample_targets(dataset, stimuli, suites, pairs, seed)
+    sampler = PrefixSampler(
+        dataset,
+        stimuli,
+        suites,
+        control,
+        tokenizers,
+        max_tokens=max(settings["lengths"]),
+        min_tokens=min(settings["lengths"]),
+        seed=seed,
+    )
+    prefixes = []
+    for suite, rows in targets.groupby("suite", sort=False):
+        pair_ids = rows["pair_id"].tolist()
+        for first in range(0, len(pair_ids), settings["pairs_per_prefix"]):
+            sharing = pair_ids[first : first + settings["pairs_per_prefix"]]
+            prefixes += [sampler.grow(str(suite), sharing, kind) for kind in KINDS]
+    if dataset != CROWS_PAIRS:
+        # SyntaxGym's as many as fit (Figure 14), BLiMP's ten (Figure 13).
+        sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
+        for suite in dict.fromkeys(targets["suite"]):
+            others = targets.loc[targets["suite"] != suite, "pair_id"].tolist()
+            prefixes += [
+                sampler.from_suite(suite, others, replicate, sentences)
+                for replicate in range(settings["matrix_prefixes"])
+            ]
+    sampler.log_exhausted()
+    return prefix_table(dataset, prefixes)

@@ -9,7 +9,8 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from lingprob.context.sampling import NO_PREFIX, cuts
+from lingprob.context.names import FROM_SUITE, NO_PREFIX
+from lingprob.context.sampling import cuts
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.context import ContextItem, score_in_context
@@ -77,7 +78,7 @@ def score_prefixes(
     work = [*_baselines(members, prefixes, regions)]
     for row in prefixes.itertuples():
         counted = counts[row.prefix_id]
-        wanted = [min(counted[-1], max(lengths))] if row.kind == "from_suite" else lengths
+        wanted = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
         targets = pd.concat([members[pair] for pair in row.pair_ids])
         ends = cuts(counted, [min(length, room[row.prefix_id]) for length in wanted])
         if ends:

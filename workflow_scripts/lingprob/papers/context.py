@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lingprob.context.sampling import KINDS, MATCHED, MISMATCHED, NO_PREFIX
+from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
 from lingprob.tables import SCHEMAS
 
 # Kinds of prefixes that figures collapse over match (context, Figures 3 and 16).
@@ -16,7 +16,9 @@ COLLAPSED = {
     "unacceptable": (MATCHED[1], MISMATCHED[1]),
 }
 PREFIX = ["model", "dataset", "kind", "prefix_id", "pair_id"]
-LEVELS = {"phenomenon": "phenomenon", "suite": "suite"}
+LEVELS = ("phenomenon", "suite")
+TABLE_ROWS = 10
+PAPER_DATASET = "blimp"
 
 
 def with_baseline(judgments: pd.DataFrame) -> pd.DataFrame:
@@ -142,7 +144,7 @@ def matrix_table(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     relative improvement is in percent of the accuracy without a prefix, null where that is 0.
     """
     prefixed = with_baseline(judgments)
-    across = prefixed[prefixed["kind"] == "from_suite"]
+    across = prefixed[prefixed["kind"] == FROM_SUITE]
     own = at_longest(judgments, MATCHED[0])
     own = own[own["dataset"].isin(across["dataset"])]
     both = pd.concat([across, own.assign(source_suite=own["suite"])], ignore_index=True)
@@ -161,10 +163,10 @@ def matrix_table(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     return table.rename(columns=names).assign(scale=scale)[SCHEMAS["context_matrix"].names]
 
 
-def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str, count: int) -> pd.DataFrame:
-    """Return Table 1 (kind matched_acceptable) or 2 (matched_unacceptable).
+def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
+    """Return all suites in the order of Table 1 (matched_acceptable) or 2 (matched_unacceptable).
 
-    The suites whose accuracy rises, or falls, most when averaged over lengths and models; per
+    First those whose accuracy rises, or falls, most when averaged over lengths and models; per
     model the mean change and its standard deviation over lengths, then the mean over models and
     its standard deviation over models.
     """
@@ -184,7 +186,7 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str, count: int) 
     table["mean_sd"] = means.std(axis=1, ddof=0).to_numpy()
     ascending = kind.endswith("unacceptable")
     ordered = table.sort_values("mean_delta", ascending=ascending, kind="stable")
-    return ordered.head(count).reset_index(drop=True)
+    return ordered.reset_index(drop=True)
 
 
 def unprefixed_accuracy(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
@@ -196,6 +198,31 @@ def unprefixed_accuracy(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     return table.reset_index().assign(scale=scale)
 
 
-def primary_dataset(datasets: Sequence[str]) -> str:
-    """Return the data set of the analyses that the paper does on BLiMP: the first of plain pairs."""
-    return next(name for name in datasets if name not in ("syntaxgym", "crows_pairs"))
+def paper_tables(
+    accuracy: pd.DataFrame, dataset: str, published: dict[str, Any], models: dict[str, Any]
+) -> dict[int, pd.DataFrame]:
+    """Return Tables 1 and 2: our ten suites, then the paper's that are not among them.
+
+    The paper's means over its models stand beside ours where the data set is the paper's.
+    """
+    tables = {}
+    for number, kind in enumerate(MATCHED, start=1):
+        ranked = extreme_suites(accuracy, dataset, kind)
+        rows = next(
+            item["rows"] for item in published["items"] if item["item"] == f"Table {number}"
+        )
+        theirs = {key.removeprefix("mean/"): rows[key] for key in rows if key.startswith("mean/")}
+        shown = ranked.head(TABLE_ROWS).copy()
+        if dataset == PAPER_DATASET:
+            others = ranked.iloc[TABLE_ROWS:]
+            shown = pd.concat([shown, others[others["suite"].isin(theirs)]])
+            for column, place in (("published mean_delta", 0), ("published mean_sd", 1)):
+                shown[column] = [theirs[suite][place] if suite in theirs else None
+                                 for suite in shown["suite"]]  # fmt: skip
+        titles = {
+            f"{name}/{column}": f"{models[name]['title']}: {column}"
+            for name in models
+            for column in ("delta", "sd")
+        }
+        tables[number] = shown.rename(columns=titles).assign(scale=accuracy["scale"].iloc[0])
+    return tables

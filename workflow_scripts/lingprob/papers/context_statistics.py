@@ -3,152 +3,76 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lingprob.context.sampling import KINDS, MATCHED, MISMATCHED, UNRELATED
+from lingprob.context.names import KINDS, MATCHED, MISMATCHED, UNRELATED
 from lingprob.errors import LingprobError
 from lingprob.papers.context import at_longest
+from lingprob.regression.mixed_logistic import aggregate, all_interactions, fit_mixed_logistic
+from lingprob.regression.mixed_logistic_items import item_standard_errors
 from lingprob.tables import SCHEMAS
 
 logger = logging.getLogger(__name__)
 RELATED = (*MATCHED, *MISMATCHED)
-Design = Callable[[pd.DataFrame], tuple[list[str], np.ndarray]]
 
 
-def regressions(
-    judgments: pd.DataFrame,
-    fit: Callable[..., Any],
-    *,
-    bootstrap: int,
-    seed: int,
-    scale: str,
-) -> pd.DataFrame:
+def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Fit the mixed logistic regressions of accuracy, per model and data set (context, §3).
 
     Over related prefixes: log length by match by acceptability with all interactions, factors
-    coded 1 (matched, acceptable) and -1, the log length centred on its mean over cells, and a
-    random intercept for the suite; over unrelated ones: log length alone. Judgments are counted
-    per suite, kind and length.
+    coded 1 (matched, acceptable) and -1, and a random intercept for the suite; over unrelated
+    ones: log length alone. The length is the one asked for (tokens, natural logarithm), centred on
+    the mean over lengths.
 
-    Args:
-        judgments: `context_judgments` table.
-        fit: `lingprob.regression.mixed_logistic.fit_mixed_logistic`.
-        bootstrap: draws of pairs within suites for the standard error beside; 0 for none.
-        seed: theirs.
-        scale: of the run.
-
-    Returns:
-        A `context_regression` table: estimates on the logit scale, Wald z and p from the model,
-        and a standard error and p from the bootstrap over pairs, which the judgments of one pair
-        at all lengths make necessary: a random intercept alone is anticonservative.
+    Returns a `context_regression` table: estimates on the logit scale with the model's standard
+    errors, z and p, and standard errors and p that hold where a pair recurs at all lengths, by a
+    sandwich over pairs. Null where no fit exists, as the log says.
     """
     tables = [SCHEMAS["context_regression"].empty_table().to_pandas()]
-    designs: dict[str, tuple[tuple[str, ...], Design]] = {
-        "related": (RELATED, related_design),
-        "unrelated": ((UNRELATED,), unrelated_design),
-    }
     grown = judgments[judgments["kind"].isin(KINDS) & judgments["perturbation"].isna()]
     for (model, dataset), group in grown.groupby(["model", "dataset"], sort=False):
-        for prefixes, (kinds, design) in designs.items():
+        for prefixes, kinds in (("related", RELATED), ("unrelated", (UNRELATED,))):
             rows = group[group["kind"].isin(kinds)]
-            if rows["length"].nunique() > 1 and rows["suite"].nunique() > 1:
-                logger.info("%s, %s: %s prefixes", model, dataset, prefixes)
-                table = regression(rows, design, fit, bootstrap, np.random.default_rng(seed))
-                described = {"model": model, "dataset": dataset, "prefixes": prefixes}
-                tables.append(table.assign(scale=scale, **described))
-    return pd.concat(tables[1:] or tables, ignore_index=True)[SCHEMAS["context_regression"].names]
+            try:
+                table = regression(rows, related=prefixes == "related")
+            except LingprobError as error:
+                logger.warning("%s, %s, %s prefixes: no regression (%s)",
+                               model, dataset, prefixes, error)  # fmt: skip
+                table = pd.DataFrame({"term": ["none"], "converged": False})
+            described = {"model": model, "dataset": dataset, "prefixes": prefixes, "n": len(rows)}
+            tables.append(table.assign(scale=scale, **described))
+    names = SCHEMAS["context_regression"].names
+    filled = [table.reindex(columns=names) for table in tables[1:]]
+    return pd.concat(filled or tables, ignore_index=True)
 
 
-def regression(
-    rows: pd.DataFrame,
-    design: Design,
-    fit: Callable[..., Any],
-    bootstrap: int,
-    rng: np.random.Generator,
-) -> pd.DataFrame:
-    """Fit one regression, and again to pairs drawn with replacement within each suite."""
-    cells = rows.groupby(["suite", "kind", "length"], sort=True)["correct"]
-    counted = cells.agg(["sum", "size"]).reset_index()
-    names, matrix = design(counted)
-    result = fit(counted["sum"], counted["size"], matrix, counted["suite"])
-    drawn = []
-    for successes, trials in resampled(rows, counted, bootstrap, rng):
-        kept = trials > 0
-        try:
-            again = fit(successes[kept], trials[kept], matrix[kept], counted["suite"][kept])
-        except LingprobError:
-            continue  # a draw that the model cannot be fitted to
-        drawn.append(again.estimates)
-    error = np.std(drawn, axis=0, ddof=1) if len(drawn) > 1 else np.full(len(names), np.nan)
-    estimates = np.asarray(result.estimates, dtype=float)
-    return pd.DataFrame(
-        {
-            "term": names,
-            "estimate": estimates,
-            "std_error": result.std_errors,
-            "z": result.z,
-            "p": result.p,
-            "bootstrap_std_error": error,
-            "bootstrap_p": 2 * stats.norm.sf(np.abs(estimates / error)),
-            "sd_suite": result.sd_group,
-            "converged": result.converged,
-            "n": len(rows),
-        }
-    )
+def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
+    """Fit one regression to judgments; return a row a term."""
+    terms = design(rows, related)
+    cells = aggregate(rows["correct"], terms, rows["suite"])
+    fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
+    table = fit.table().assign(converged=fit.converged, sd_suite=fit.sd)
+    if rows.groupby("suite")["pair_id"].nunique().min() > 1:
+        by_pair = item_standard_errors(fit, rows["correct"], terms, rows["suite"], rows["pair_id"])
+        table["pair_std_error"] = by_pair.reindex(table["term"]).to_numpy()
+        z = (table["estimate"] / table["pair_std_error"]).abs()
+        table["pair_p"] = 2 * stats.norm.sf(z)
+    return table
 
 
-def related_design(cells: pd.DataFrame) -> tuple[list[str], np.ndarray]:
-    """Return terms and columns of the three-way design, intercept first."""
-    length = centred_log(cells["length"])
-    matched = np.where(cells["kind"].isin(MATCHED), 1.0, -1.0)
-    acceptable = np.where(cells["kind"].str.endswith("unacceptable"), -1.0, 1.0)
-    columns = {
-        "intercept": np.ones(len(cells)),
-        "log_length": length,
-        "matched": matched,
-        "acceptable": acceptable,
-        "log_length:matched": length * matched,
-        "log_length:acceptable": length * acceptable,
-        "matched:acceptable": matched * acceptable,
-        "log_length:matched:acceptable": length * matched * acceptable,
-    }
-    return list(columns), np.column_stack(list(columns.values()))
-
-
-def unrelated_design(cells: pd.DataFrame) -> tuple[list[str], np.ndarray]:
-    """Return an intercept and the log length."""
-    length = centred_log(cells["length"])
-    return ["intercept", "log_length"], np.column_stack([np.ones(len(cells)), length])
-
-
-def centred_log(lengths: pd.Series) -> np.ndarray:
-    """Return log lengths (natural, tokens) less the mean over the distinct lengths."""
-    logs = np.log(lengths.to_numpy(dtype=float))
-    return logs - np.log(lengths.unique().astype(float)).mean()
-
-
-def resampled(
-    rows: pd.DataFrame, cells: pd.DataFrame, bootstrap: int, rng: np.random.Generator
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield successes and trials of every cell with pairs drawn anew within each suite."""
-    pair = pd.factorize(rows["pair_id"])[0]
-    suite_of_pair = rows.drop_duplicates("pair_id")["suite"].to_numpy()
-    members = [np.flatnonzero(suite_of_pair == suite) for suite in dict.fromkeys(suite_of_pair)]
-    keys = ["suite", "kind", "length"]
-    cell = pd.MultiIndex.from_frame(cells[keys]).get_indexer(pd.MultiIndex.from_frame(rows[keys]))
-    correct = rows["correct"].to_numpy(dtype=float)
-    for _ in range(bootstrap):
-        drawn = np.concatenate([rng.choice(group, len(group)) for group in members])
-        weight = np.bincount(drawn, minlength=len(suite_of_pair))[pair].astype(float)
-        yield (
-            np.bincount(cell, weight * correct, minlength=len(cells)),
-            np.bincount(cell, weight, minlength=len(cells)),
-        )
+def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
+    """Return the terms of a regression less its intercept, a row a judgment."""
+    lengths = np.log(rows["length"].to_numpy(dtype=float))
+    columns = {"log_length": lengths - np.log(rows["length"].unique().astype(float)).mean()}
+    if related:
+        columns["matched"] = np.where(rows["kind"].isin(MATCHED), 1.0, -1.0)
+        unacceptable = rows["kind"].str.endswith("unacceptable")
+        columns["acceptable"] = np.where(unacceptable, -1.0, 1.0)
+    return all_interactions(pd.DataFrame(columns, index=rows.index))
 
 
 def baseline_correlations(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
