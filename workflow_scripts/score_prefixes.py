@@ -26,6 +26,7 @@ with job(snakemake):
         start_token=params.start_token,
         first_token=params.first_token,
         regions=formula_regions(suites_of(wildcards.dataset, params.dataset_entry)),
+        baselines=wildcards.stage == "sampled",
         dataset=wildcards.dataset,
         shard_directory=shards,
         identity=str(provenance),

@@ -19,6 +19,8 @@ from lingprob.stimuli.suites import Region, Suite, item_id
 
 # Prefixes between two reductions of tokens to sums: what bounds the memory.
 PREFIXES_AT_ONCE = 5000
+# Pairs that are scored side by side where nothing precedes them.
+PAIRS_ALONE = 64
 # The regions of each sentence that formulas name, by item id.
 Regions = Mapping[str, Sequence[Region]]
 
@@ -43,6 +45,7 @@ def score_prefixes(
     start_token: str,
     first_token: str,
     regions: Regions,
+    baselines: bool,
     dataset: str,
     shard_directory: str | Path | None = None,
     identity: str = "",
@@ -62,6 +65,7 @@ def score_prefixes(
         first_token: `excluded` leaves a sentence's first token out where no prefix precedes it;
             after a prefix every token counts.
         regions: what a formula needs of a sentence; empty for plain pairs.
+        baselines: whether pairs are scored after no prefix, too.
         dataset: its name, for errors.
         shard_directory, identity, tokens_per_batch: as in `score_in_context`.
 
@@ -75,7 +79,7 @@ def score_prefixes(
     members = {pair: rows for pair, rows in stimuli.groupby("pair_id", sort=False)}
     room = _room(language_model, stimuli, prefixes, dataset, start_token)
     counts = n_tokens.set_index("prefix_id")["n_tokens"]
-    work = [*_baselines(members, prefixes, regions)]
+    work = [*_baselines(members, prefixes, regions)] if baselines else []
     for row in prefixes.itertuples():
         counted = counts[row.prefix_id]
         wanted = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
@@ -116,9 +120,9 @@ def _baselines(
 ) -> Iterator[_Work]:
     """Yield the targets alone, each pair once; all items of suites, which cost little."""
     sampled = dict.fromkeys(pair for ids in prefixes["pair_ids"] for pair in ids)
-    pairs = members if regions else sampled
-    for pair in pairs:
-        rows = members[pair]
+    pairs = list(members if regions else sampled)
+    for first in range(0, len(pairs), PAIRS_ALONE):
+        rows = pd.concat([members[pair] for pair in pairs[first : first + PAIRS_ALONE]])
         yield _Work(NO_PREFIX, ContextItem("", [0], rows["text"].tolist()), [0], [-1], rows)
 
 

@@ -42,7 +42,7 @@ def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
             index=["prefix_id", "pair_id"], columns="length", values="row", aggfunc="first"
         )
         filled = wide.reindex(columns=lengths).ffill(axis=1)
-        long = filled.stack().astype(int)
+        long = filled.stack().dropna().astype(int)
         rows.append(group.set_index("row").loc[long.to_numpy()].reset_index(drop=True))
         rows[-1]["length"] = long.index.get_level_values("length")
     return pd.concat(rows, ignore_index=True)

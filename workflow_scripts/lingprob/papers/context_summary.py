@@ -81,7 +81,7 @@ def with_originals(perturbed: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataF
     originals = judgments[
         pairs & judgments["kind"].isin([*MATCHED, NO_PREFIX]) & judgments["length"].isin(lengths)
     ]
-    return pd.concat([originals, perturbed[perturbed["kind"] != NO_PREFIX]], ignore_index=True)
+    return pd.concat([originals, perturbed], ignore_index=True)
 
 
 def overlaps(

@@ -1,0 +1,87 @@
+"""Compute the facts that tests compare mixed models with: lme4's values on the data of mixed_data.
+
+    python tests/mixed_facts.py [NAME ...]
+
+Needs R with lme4 and jsonlite. Each fact goes into mixed_facts.json with the versions and the
+call; facts of other names stay. The largest data set takes lme4 tens of minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+sys.path.insert(0, str(Path(__file__).parent))
+from mixed_data import REAL, SIMULATED
+
+FACTS = Path(__file__).with_name("mixed_facts.json")
+MIRROR = Path(os.environ.get("LINGPROB_MIRROR", Path(__file__).parents[2] / "shared" / "mirror"))
+# Optimisation carried well beyond lme4's defaults, so that a fact is lme4's optimum.
+CALL = (
+    "lmer(formula, data, REML = reml, control = lmerControl(optimizer = 'bobyqa', "
+    "calc.derivs = FALSE, optCtrl = list(maxfun = 1e6, rhoend = 1e-8)))"
+)
+SCRIPT = """
+suppressMessages({library(lme4); library(jsonlite)})
+folder <- commandArgs(TRUE)[1]
+job <- fromJSON(file.path(folder, "job.json"))
+values <- readBin(file.path(folder, "values.bin"), "double", job$rows * length(job$columns))
+data <- as.data.frame(matrix(values, job$rows, dimnames = list(NULL, job$columns)))
+formula <- as.formula(job$formula)
+result <- lapply(c(ML = FALSE, REML = TRUE), function(reml) {
+  before <- proc.time()
+  fit <- CALL
+  spent <- proc.time() - before
+  list(log_likelihood = as.numeric(logLik(fit)), fixed_effects = as.list(fixef(fit)),
+       standard_errors = as.list(sqrt(diag(as.matrix(vcov(fit))))), sigma = sigma(fit),
+       covariance = matrix(VarCorr(fit)[[1]], nrow(VarCorr(fit)[[1]])),
+       singular = isSingular(fit), cpu_seconds = spent[["user.self"]] + spent[["sys.self"]],
+       messages = c(fit@optinfo$message, fit@optinfo$conv$lme4$messages))
+})
+result$R <- R.version.string
+result$lme4 <- as.character(packageVersion("lme4"))
+write_json(result, file.path(folder, "result.json"), digits = NA, auto_unbox = TRUE)
+""".replace("CALL", CALL)
+
+
+def lme4_fits(frame: pd.DataFrame, formula: str) -> dict:
+    """Return lme4's ML and REML fits of the formula to the frame."""
+    columns = frame.assign(subject_id=pd.factorize(frame["subject_id"])[0]).astype(float)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        folder.joinpath("values.bin").write_bytes(np.asfortranarray(columns).tobytes("F"))
+        job = {"rows": len(frame), "columns": list(columns), "formula": formula}
+        folder.joinpath("job.json").write_text(json.dumps(job))
+        folder.joinpath("fit.R").write_text(SCRIPT)
+        subprocess.run(["Rscript", str(folder / "fit.R"), name], check=True)
+        return json.loads(folder.joinpath("result.json").read_text())
+
+
+def main(names: list[str]) -> None:
+    """Compute and store the facts of the named data sets (default: all)."""
+    for name in names or [*SIMULATED, *REAL]:
+        case = (SIMULATED | REAL)[name]
+        frame = case.make(MIRROR) if name in REAL else case.make(*case.arguments)
+        fact = {
+            "formula": case.formula,
+            "call": CALL,
+            "rows": len(frame),
+            "mean_rt_ms": float(frame["rt_ms"].mean()),
+            **lme4_fits(frame, case.formula),
+        }
+        facts = json.loads(FACTS.read_text()) if FACTS.exists() else {}
+        facts[name] = fact
+        FACTS.write_text(json.dumps(dict(sorted(facts.items())), indent=1) + "\n")
+        seconds = fact["ML"]["cpu_seconds"]
+        print(f"{name}: {fact['ML']['log_likelihood']:.6f} (lme4: {seconds:.1f} CPU s)", flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

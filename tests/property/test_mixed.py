@@ -1,0 +1,124 @@
+"""Mixed models: deviance and derivatives against dense matrices, optima against searches."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import minimize
+from scipy.stats import multivariate_normal
+
+from lingprob.regression.mixed import MixedModelData, fit_mixed_models
+from lingprob.regression.mixed_likelihood import ModelMoments, derivatives, profile
+
+FORMULA = "y ~ a + b + (1 + a | subject_id)"
+
+
+@st.composite
+def frames(draw: st.DrawFn) -> pd.DataFrame:
+    """Unbalanced groups whose random effects vary much, little, or along one direction."""
+    generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+    rows, groups = draw(st.integers(30, 80)), draw(st.integers(3, 7))
+    frame = pd.DataFrame(generator.normal(size=(rows, 2)), columns=["a", "b"])
+    frame["subject_id"] = np.append(np.arange(groups), generator.integers(groups, size=rows - groups))
+    factor = generator.normal(size=(2, 2)) * draw(st.sampled_from([0.0, 0.1, 1.0, 5.0]))
+    factor[:, 0] *= draw(st.sampled_from([0.0, 1.0]))
+    effects = (generator.normal(size=(groups, 2)) @ factor.T)[frame["subject_id"]]
+    frame["y"] = effects[:, 0] + effects[:, 1] * frame["a"] + frame["b"] + generator.normal(size=rows)
+    return frame
+
+
+def design(frame: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    x = np.column_stack([np.ones(len(frame)), frame["a"], frame["b"]])
+    return x, x[:, :2]
+
+
+def moments_of(frame: pd.DataFrame) -> ModelMoments:
+    x, z = design(frame)
+    right = np.column_stack([z, x, frame["y"]])
+    groups = frame.groupby("subject_id").indices.values()
+    with_z = np.array([z[rows].T @ right[rows] for rows in groups])
+    return ModelMoments(with_z, right[:, 2:].T @ right[:, 2:], len(frame))
+
+
+def dense_deviance(frame: pd.DataFrame, psi: np.ndarray, reml: bool) -> float:
+    """Return minus twice the log-likelihood, beta and sigma at their optimum, from n x n matrices."""
+    x, z = design(frame)
+    same = np.equal.outer(frame["subject_id"].to_numpy(), frame["subject_id"].to_numpy())
+    v = np.eye(len(frame)) + same * (z @ psi @ z.T)
+    information = x.T @ np.linalg.solve(v, x)
+    y = frame["y"].to_numpy()
+    residual = y - x @ np.linalg.solve(information, x.T @ np.linalg.solve(v, y))
+    freedom = len(y) - reml * x.shape[1]
+    variance = residual @ np.linalg.solve(v, residual) / freedom
+    if not reml:
+        return float(-2 * multivariate_normal(y - residual, variance * v).logpdf(y))
+    logs = np.linalg.slogdet(v)[1] + np.linalg.slogdet(information)[1]
+    return float(logs + freedom * (1 + np.log(2 * np.pi * variance)))
+
+
+@settings(max_examples=40, deadline=None)
+@given(frame=frames(), reml=st.booleans(), seed=st.integers(0, 1000))
+def test_deviance_and_derivatives(frame: pd.DataFrame, reml: bool, seed: int) -> None:
+    factor = np.random.default_rng(seed).normal(scale=0.7, size=(2, 2))
+    moments = moments_of(frame)
+    at = profile(moments, factor, reml)
+    assert at.deviance == pytest.approx(dense_deviance(frame, factor @ factor.T, reml), abs=1e-7)
+    gradient, hessian = derivatives(moments, at, factor, reml)
+    step = 1e-5
+    for place in range(4):
+        moved = np.zeros(4)
+        moved[place] = step
+        ends = [factor + sign * moved.reshape(2, 2) for sign in (1, -1)]
+        there = [profile(moments, end, reml) for end in ends]
+        slope = (there[0].deviance - there[1].deviance) / (2 * step)
+        assert gradient[place] == pytest.approx(slope, abs=1e-4, rel=1e-5)
+        slopes = [derivatives(moments, *pair, reml)[0] for pair in zip(there, ends, strict=True)]
+        bend = (slopes[0] - slopes[1]) / (2 * step)
+        np.testing.assert_allclose(hessian[place], bend, atol=1e-3, rtol=1e-4)
+
+
+@settings(max_examples=25, deadline=None)
+@given(frame=frames(), reml=st.booleans())
+def test_no_search_of_the_dense_deviance_does_better(frame: pd.DataFrame, reml: bool) -> None:
+    data = MixedModelData.from_formulas(frame, [FORMULA])
+    (fit,) = fit_mixed_models(data, [FORMULA], "REML" if reml else "ML")
+    assert fit.converged
+    psi = fit.covariance.to_numpy() / fit.sigma**2
+    deviance = -2 * fit.log_likelihood
+    assert deviance == pytest.approx(dense_deviance(frame, psi, reml), abs=1e-6)
+
+    def of(theta: np.ndarray) -> float:
+        triangle = np.array([[theta[0], 0.0], [theta[1], theta[2]]])
+        return dense_deviance(frame, triangle @ triangle.T, reml)
+
+    for start in ([1.0, 0.0, 1.0], [0.1, 0.05, 0.3]):
+        found = minimize(of, start, method="Nelder-Mead", options={"xatol": 1e-7, "maxfev": 600})
+        assert deviance < found.fun + 2e-6
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    frame=frames(),
+    method=st.sampled_from(["ML", "REML"]),
+    shift=st.floats(-100, 100),
+    scale=st.floats(0.01, 100),
+)
+def test_a_predictors_unit_changes_only_its_coefficients(
+    frame: pd.DataFrame, method: str, shift: float, scale: float
+) -> None:
+    changed = frame.assign(a=shift + scale * frame["a"], y=10 * frame["y"] + 3)
+    (before,), (after,) = (
+        fit_mixed_models(MixedModelData.from_formulas(data, [FORMULA]), [FORMULA], method)
+        for data in (frame, changed)
+    )
+    # REML's criterion depends on the unit of X.
+    freedom = len(frame) - (3 if method == "REML" else 0)
+    expected = before.log_likelihood - freedom * np.log(10)
+    expected -= np.log(scale) if method == "REML" else 0
+    assert after.log_likelihood == pytest.approx(expected, abs=1e-6)
+    assert after.sigma == pytest.approx(10 * before.sigma, rel=1e-4)
+    assert after.fixed_effects["b"] == pytest.approx(10 * before.fixed_effects["b"], abs=1e-3)
+    assert after.singular == before.singular

@@ -1,0 +1,83 @@
+"""Linear mixed models against lme4's stored values, and against glmm, on the same data."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import glmm
+import mixed_data
+import numpy as np
+import pandas as pd
+import pytest
+from mixed_data import REAL, SIMULATED
+
+from lingprob.regression.mixed import MixedModelData, fit_mixed_models
+
+FACTS = json.loads(Path(mixed_data.__file__).with_name("mixed_facts.json").read_text())
+# Where lme4 stops this far (nats) below the optimum, its estimates are no reference.
+STOPPED_SHORT = 1e-6
+
+
+def check(name: str, frame: pd.DataFrame) -> None:
+    """Compare ML and REML fits with lme4's of the same data."""
+    fact = FACTS[name]
+    assert len(frame) == fact["rows"]
+    assert frame["rt_ms"].mean() == pytest.approx(fact["mean_rt_ms"], rel=1e-12)
+    data = MixedModelData.from_formulas(frame, [fact["formula"]])
+    for method in ("ML", "REML"):
+        lme4 = fact[method]
+        (fit,) = fit_mixed_models(data, [fact["formula"]], method)
+        assert fit.converged
+        assert fit.log_likelihood > lme4["log_likelihood"] - 1e-6
+        # Starts of any kind end at the same optimum or below it.
+        (again,) = fit_mixed_models(data, [fact["formula"]], method, starts=8)
+        assert fit.log_likelihood == pytest.approx(again.log_likelihood, abs=1e-6)
+        if fit.log_likelihood > lme4["log_likelihood"] + STOPPED_SHORT:
+            continue
+        assert fit.singular == lme4["singular"]
+        assert fit.sigma == pytest.approx(lme4["sigma"], rel=1e-5)
+        errors = np.array([lme4["standard_errors"][effect] for effect in fit.names])
+        effects = np.array([lme4["fixed_effects"][effect] for effect in fit.names])
+        np.testing.assert_allclose(fit.fixed_effects, effects, rtol=1e-5)
+        np.testing.assert_allclose(fit.standard_errors, errors, rtol=1e-3)
+        covariance = np.array(lme4["covariance"])
+        scale = np.sqrt(np.outer(np.diag(covariance), np.diag(covariance)))
+        np.testing.assert_array_less(
+            np.abs(fit.covariance - covariance), 5e-3 * scale + 1e-5 * lme4["sigma"] ** 2
+        )
+
+
+def cases(slow: bool) -> list[str]:
+    return [name for name, case in SIMULATED.items() if case.slow == slow]
+
+
+@pytest.mark.parametrize("name", cases(slow=False))
+def test_simulated_data_of_the_papers_sizes(name: str) -> None:
+    check(name, SIMULATED[name].make(*SIMULATED[name].arguments))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", cases(slow=True))
+def test_simulated_data_of_natural_stories_size(name: str) -> None:
+    check(name, SIMULATED[name].make(*SIMULATED[name].arguments))
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_real_data_by_subject(name: str, mirror: Path) -> None:
+    check(name, REAL[name].make(mirror))
+
+
+@pytest.mark.filterwarnings("ignore:Caution")
+@pytest.mark.parametrize("reml", [False, True])
+@pytest.mark.parametrize("name", ["few_rows", "singular_slopes", "singular_intercept"])
+def test_glmm_finds_the_same_optimum(name: str, reml: bool) -> None:
+    case = SIMULATED[name]
+    frame = case.make(*case.arguments)
+    data = MixedModelData.from_formulas(frame, [case.formula])
+    (fit,) = fit_mixed_models(data, [case.formula], "REML" if reml else "ML")
+    frame["subject_id"] = "s" + frame["subject_id"].astype(str)
+    other = glmm.fit(frame, case.formula, reml=reml)
+    assert fit.log_likelihood > other.loglik - 1e-6
+    assert fit.log_likelihood == pytest.approx(other.loglik, abs=1e-4)
+    np.testing.assert_allclose(fit.fixed_effects, other.beta, rtol=1e-3)
