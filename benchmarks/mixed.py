@@ -206,9 +206,10 @@ def available(system: str) -> bool:
     """Whether the rival is installed; say so if it is not."""
     if system == "lme4":
         check = ["Rscript", "-e", "library(lme4); library(jsonlite)"]
-        found = bool(shutil.which("Rscript")) and not subprocess.run(
-            check, capture_output=True
-        ).returncode
+        found = (
+            bool(shutil.which("Rscript"))
+            and not subprocess.run(check, capture_output=True).returncode
+        )
     else:
         found = importlib.util.find_spec(system) is not None
     if not found:
