@@ -26,6 +26,8 @@ report: "report/workflow.rst"
 try:
     refuse_duplicate_keys(workflow.configfiles)
     settings, catalog = read_settings(config)
+    for name, entry in catalog.datasets.items():
+        dataset_paths(name, entry)  # refuses a folder without files
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)

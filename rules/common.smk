@@ -96,11 +96,8 @@ def tokenizer_manifest(wildcards):
 
 
 def corpus_files(name):
-    """What a corpus is read from: a manifest, the user's own file, or nothing (package data)."""
-    entry = catalog.dataset(name)
-    if entry.get("files"):
-        return f"resources/datasets/{name}/manifest.tsv"
-    return entry.get("path", [])
+    """What a corpus is read from: manifests, the user's own files, or nothing (package data)."""
+    return [corpus_file(name, path.name) for path in dataset_paths(name, catalog.dataset(name))]
 
 
 def tokenizer_files(name):
@@ -110,21 +107,41 @@ def tokenizer_files(name):
     return f"resources/models/{name}/manifest.json"
 
 
-def shard_entry(corpus, shard):
-    """What the catalog says of one file of a corpus: {} for the user's own or the package's."""
-    files = catalog.dataset(corpus).get("files", [])
-    return next((pick(file, "name", "sha256") for file in files if file["name"] == shard), {})
+def corpus_file(corpus, file):
+    """What one file of a corpus is read from: its manifest, the user's own, or nothing."""
+    if catalog.dataset(corpus).get("files"):
+        return f"resources/datasets/{corpus}/manifests/{file}.tsv"
+    return corpus_file_path(corpus, file) or []
 
 
-def shard_path(corpus, shard):
+def corpus_file_entry(corpus, file):
+    """What the catalog says of one file of a corpus."""
+    return next(entry for entry in catalog.dataset(corpus)["files"] if entry["name"] == file)
+
+
+def corpus_file_path(corpus, file):
     """Where one file of a corpus lies, or None where the package has the corpus."""
     paths = {path.name: str(path) for path in dataset_paths(corpus, catalog.dataset(corpus))}
-    return paths.get(shard)
+    return paths.get(file)
 
 
-def corpus_shards(corpus):
+def corpus_file_names(corpus):
     """The files of a corpus, each of which a job reads; `package` where it has none."""
     return [path.name for path in dataset_paths(corpus, catalog.dataset(corpus))] or ["package"]
+
+
+def ngram_model(name):
+    """The n-gram model of a corpus, the user's own file, or nothing."""
+    if name is None:
+        return []
+    return f"results/ngrams/{name}.kenlm" if name in catalog.datasets else name
+
+
+def corpus_words_file(corpus):
+    """The count of a corpus's words where the chance level is wanted and the catalog has none."""
+    if settings["overlap"]["ngrams"] is None or "words" in catalog.dataset(corpus):
+        return []
+    return f"results/overlap/n_words/{corpus}.txt"
 
 
 def generation_start_token(model):
@@ -190,6 +207,9 @@ def prefix_positions(dataset):
 
 
 DATASETS = alternatives(catalog.datasets)
+CORPORA = alternatives(
+    name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"
+)
 WITH_WEIGHTS = models_with("hub", "package", "local")
 
 

@@ -8,7 +8,9 @@
 OVERLAP = settings["overlap"]
 OVERLAP_TOKENIZER = tokenizer_files(OVERLAP["tokenizer"])
 PUBLISHED_OVERLAPS = ["the_pile", "owt"]
-OVERLAP_CHUNKS = [(corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_shards(corpus)]
+OVERLAP_CHUNKS = [
+    (corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_file_names(corpus)
+]
 OVERLAP_FIGURES = ["figure_1a", "figure_1b"]
 
 
@@ -39,7 +41,7 @@ rule scan_corpus:
     input:
         index="results/overlap/index.npz",
         tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: corpus_file(wildcards.corpus, wildcards.file),
     output:
         "results/overlap/shards/{corpus}/{file}.npz",
     log:
@@ -58,8 +60,7 @@ rule scan_corpus:
     params:
         code=code_digest("scan_corpus"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
-        file=lambda wildcards: shard_entry(wildcards.corpus, wildcards.file),
-        path=lambda wildcards: shard_path(wildcards.corpus, wildcards.file),
+        path=lambda wildcards: corpus_file_path(wildcards.corpus, wildcards.file),
         min_length=OVERLAP["min_length"],
     script:
         "../workflow_scripts/scan_corpus.py"
@@ -71,7 +72,7 @@ rule merge_overlap:
         lambda wildcards: collect(
             "results/overlap/shards/{corpus}/{file}.npz",
             corpus=wildcards.corpus,
-            file=corpus_shards(wildcards.corpus),
+            file=corpus_file_names(wildcards.corpus),
         ),
     output:
         "results/overlap/counts/{corpus}.npz",
@@ -90,9 +91,74 @@ rule merge_overlap:
         "../workflow_scripts/merge_overlap.py"
 
 
+rule build_kenlm:
+    """Have KenLM's programs from the PATH, or build them."""
+    output:
+        collect("resources/tools/kenlm/{program}", program=["lmplz", "build_binary"]),
+    log:
+        "logs/build_kenlm.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=code_digest("build_kenlm"),
+    script:
+        "../workflow_scripts/build_kenlm.py"
+
+
+rule estimate_ngrams:
+    """Estimate a 5-gram model of white-space words over a corpus."""
+    input:
+        programs=rules.build_kenlm.output,
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        "results/ngrams/{corpus}.kenlm",
+    log:
+        "logs/estimate_ngrams/{corpus}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        code=code_digest("estimate_ngrams"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
+        order=5,
+    script:
+        "../workflow_scripts/estimate_ngrams.py"
+
+
+rule count_words:
+    """Count the white-space words of a searched corpus, for the chance level."""
+    input:
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        "results/overlap/n_words/{corpus}.txt",
+    log:
+        "logs/count_words/{corpus}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=720,
+    params:
+        code=code_digest("count_words"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
+    script:
+        "../workflow_scripts/count_words.py"
+
+
 rule tabulate_overlap:
     """Write each passage's longest overlaps with a corpus, and how often they occur there."""
     input:
+        ngrams=ngram_model(OVERLAP["ngrams"]),
+        n_words=lambda wildcards: corpus_words_file(wildcards.corpus),
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
         counts="results/overlap/counts/{corpus}.npz",
@@ -111,6 +177,7 @@ rule tabulate_overlap:
         runtime=30,
     params:
         code=code_digest("tabulate_overlap"),
+        n_words=lambda wildcards: catalog.dataset(wildcards.corpus).get("words"),
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"

@@ -1,5 +1,7 @@
 # Data sets: REQUIRES nothing but the network, a mirror or the package itself.
-# PROVIDES resources/datasets/{dataset}/manifest.tsv (the files beside it, checked),
+# PROVIDES resources/datasets/{dataset}/manifest.tsv (the files beside it, checked); of a corpus, a
+# manifest a file, resources/datasets/{corpus}/manifests/{file}.tsv, so that a file more repeats
+# nothing for the others;
 # results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet.
 
 
@@ -21,6 +23,28 @@ rule download_dataset:
         ),
     script:
         "../workflow_scripts/download_dataset.py"
+
+
+rule download_corpus_file:
+    """Fetch one file of a corpus: from disk, the mirror or the public URL, always checked."""
+    output:
+        "resources/datasets/{corpus}/manifests/{file}.tsv",
+    log:
+        "logs/download_corpus_file/{corpus}/{file}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+        file="[^/]+",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=240,
+    params:
+        code=code_digest("download_corpus_file"),
+        file=lambda wildcards: corpus_file_entry(wildcards.corpus, wildcards.file),
+        instructions=lambda wildcards: catalog.dataset(wildcards.corpus).get("instructions"),
+    script:
+        "../workflow_scripts/download_corpus_file.py"
 
 
 rule build_stimuli:

@@ -1,9 +1,11 @@
 """Write each passage's longest overlaps with a corpus."""
 
+from pathlib import Path
+
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap import load_index, load_result
-from lingprob.overlap.chance import PUBLISHED_COLUMNS
-from lingprob.papers.leakage import overlap_table
+from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
+from lingprob.papers.leakage import overlap_table, with_chance_level
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
@@ -19,6 +21,9 @@ with job(snakemake):
         searched,
         params.scale,
     )
+    if inputs.ngrams:
+        n_words = params.n_words or float(Path(inputs.n_words).read_text())
+        overlaps = with_chance_level(overlaps, load_kenlm(inputs.ngrams), n_words)
     write_csv(overlaps[PUBLISHED_COLUMNS], snakemake.output.csv)
     provenance = {"tokens": result.n_tokens, "files": len(result.shards)}
     write_table(overlaps, "overlap", snakemake.output.parquet, provenance)

@@ -48,7 +48,7 @@ def moments_of(frame: pd.DataFrame) -> ModelMoments:
 
 
 def dense_deviance(frame: pd.DataFrame, psi: np.ndarray, reml: bool) -> float:
-    """Return minus twice the log-likelihood, beta and sigma at their optimum, from n x n matrices."""
+    """Return minus twice the log-likelihood at the best beta and sigma, from n x n matrices."""
     x, z = design(frame)
     same = np.equal.outer(frame["subject_id"].to_numpy(), frame["subject_id"].to_numpy())
     v = np.eye(len(frame)) + same * (z @ psi @ z.T)

@@ -6,6 +6,8 @@ import zipfile
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from lingprob.corpora import batches, iter_documents, iter_token_rows
@@ -67,7 +69,7 @@ def test_zips_without_text_or_broken_are_refused(tmp_path):
     with zipfile.ZipFile(tagged, "w") as archive:
         archive.writestr("brown/ca01", "The/at")
     broken.write_bytes(b"PK not a zip")
-    with pytest.raises(LingprobError, match=r"brown.zip: has no .txt members"):
+    with pytest.raises(LingprobError, match=r"brown.zip: has no member called"):
         list(iter_documents("nltk_zip", [tagged]))
     with pytest.raises(LingprobError, match=r"broken\.zip: not a whole zip file"):
         list(iter_documents("nltk_zip", [broken]))
@@ -177,3 +179,32 @@ def test_demo_sentences_are_the_acceptable_ones():
     documents = list(iter_documents("demo_sentences", []))
     pairs = pd.read_csv(minimal_pairs.FILE)
     assert documents == pairs["good"].tolist()
+
+
+def test_compressed_lines_are_read_as_the_plain_ones(tmp_path):
+    lines = ["First document.", "Zweites Stück."]
+    for name in ("plain.txt", "packed.txt.gz", "packed.txt.bz2", "packed.txt.zst"):
+        with pa.output_stream(str(tmp_path / name), compression="detect") as stream:
+            stream.write("\n".join(lines).encode())
+        assert list(iter_documents("lines", [tmp_path / name])) == lines
+
+
+def test_parquet_gives_a_row_a_document_and_refuses_other_columns(tmp_path):
+    texts = ["One.", None, "", "Two."]
+    pq.write_table(pa.table({"text": texts, "url": texts}), tmp_path / "good.parquet")
+    assert list(iter_documents("parquet", [tmp_path / "good.parquet"])) == ["One.", "Two."]
+    pq.write_table(pa.table({"body": texts}), tmp_path / "other.parquet")
+    (tmp_path / "broken.parquet").write_bytes(b"PAR1")
+    for name in ("other.parquet", "broken.parquet"):
+        with pytest.raises(LingprobError, match=rf"{name}: not a Parquet file with a column"):
+            list(iter_documents("parquet", [tmp_path / name]))
+
+
+def test_the_tagged_brown_corpus_is_put_back_as_it_was_printed(tmp_path):
+    path = tmp_path / "brown.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("brown/README", "not a text")
+        archive.writestr(
+            "brown/ca01", "``/`` No/at ''/'' ,/, he/pps said/vbd (/( 1\\/2/cd )/) ./.\n"
+        )
+    assert list(iter_documents("brown_zip", [path])) == ['"No", he said (1\\/2).']

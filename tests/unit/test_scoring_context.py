@@ -101,7 +101,7 @@ def test_a_prefix_is_run_once_however_many_cuts(llama):
     n_prefix = len(llama.tokenize([PREFIX])[0].ids)
     assert first == again == (1, n_prefix)
     assert branches[0] == more[0] == 1
-    assert more[1] == 3 * branches[1]
+    assert more[1] <= 3 * branches[1]
 
 
 def test_small_budgets_change_nothing(llama):

@@ -52,16 +52,14 @@ def test_the_overlaps_are_the_passages_sentences(demo):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
-def test_a_lost_shard_is_scanned_alone_and_gives_the_same_table(demo):
-    """What a killed run leaves: the shards that were finished stay."""
-    for name, text in (("one", "The gymnasts praised themselves."), ("two", "This printer turns.")):
-        path = demo / f"resources/datasets/mine/{name}.txt"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    files = [{"name": "one.txt"}, {"name": "two.txt"}]
-    entry = {"title": "Mine", "kind": "corpus", "parser": "text", "access": "manual"}
-    config = {"datasets": {"mine": {**entry, "files": files}}}
-    (demo / "mine.yaml").write_text(yaml.safe_dump(config))
+def test_a_lost_shard_is_scanned_alone_and_a_new_one_too(demo):
+    """What a killed run leaves: the shards that were finished stay, and so they do for one more."""
+    texts = {"one": "The gymnasts praised themselves.", "two": "This printer turns."}
+    (demo / "mine").mkdir()
+    for name, text in texts.items():
+        (demo / f"mine/{name}.txt").write_text(text)
+    entry = {"title": "Mine", "kind": "corpus", "parser": "text", "path": "mine"}
+    (demo / "mine.yaml").write_text(yaml.safe_dump({"datasets": {"mine": entry}}))
     arguments = ["--configfile", "mine.yaml", "--", "results/overlap/mine.csv"]
     done = snakemake(demo, *arguments)
     assert done.returncode == 0, done.stdout[-3000:]
@@ -75,6 +73,26 @@ def test_a_lost_shard_is_scanned_alone_and_gives_the_same_table(demo):
     assert snakemake(demo, *arguments).returncode == 0
     assert (shards / "one.txt.npz").stat().st_mtime_ns == kept
     assert (demo / "results/overlap/mine.csv").read_text() == table
+    (demo / "mine/three.txt").write_text(texts["one"])
+    plan = planned_jobs(snakemake(demo, "-n", *arguments).stdout)
+    assert plan == {"scan_corpus": 1, "merge_overlap": 1, "tabulate_overlap": 1, "total": 3}
+
+
+def test_a_file_more_in_a_catalog_corpus_scans_and_fetches_it_alone(demo):
+    files = [{"name": "one.txt"}, {"name": "two.txt"}]
+    entry = {"title": "Placed", "kind": "corpus", "parser": "text", "access": "manual"}
+    folder = demo / "resources/datasets/placed"
+    folder.mkdir(parents=True)
+    arguments = ["--configfile", "placed.yaml", "--", "results/overlap/placed.csv"]
+    for file in [*files, {"name": "three.txt"}]:
+        (folder / file["name"]).write_text("This printer turns.")
+    for known, jobs in ((files, 2), ([*files, {"name": "three.txt"}], 1)):
+        config = {"datasets": {"placed": {**entry, "files": known}}}
+        (demo / "placed.yaml").write_text(yaml.safe_dump(config))
+        plan = planned_jobs(snakemake(demo, "-n", *arguments).stdout)
+        assert (plan["download_corpus_file"], plan["scan_corpus"]) == (jobs, jobs)
+        done = snakemake(demo, *arguments)
+        assert done.returncode == 0, done.stdout[-3000:]
 
 
 def test_simulated_ratings_are_labelled_in_every_table(demo):

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import json
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, TextIO, TypeVar, cast
+from typing import Any, TextIO, TypeVar
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.stimuli import minimal_pairs
@@ -23,6 +25,10 @@ GUTENBERG_START = re.compile(
 )
 GUTENBERG_END = re.compile(r"^(?:\*\*\*\s*)?END OF (?:THE |THIS )?PROJECT GUTENBERG\b", re.M | re.I)
 CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
+BROWN_FILE = re.compile(r"brown/c[a-r]\d\d")
+# Marks that NLTK sets apart from the word before or after them.
+BROWN_CLOSING = re.compile(r" (''|[,.;:?!)])(?= |$)")
+BROWN_OPENING = re.compile(r"(``|\() ")
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 
@@ -32,10 +38,12 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     Args:
         parser: `gutenberg` (a book a document, without licence and line wraps), `nltk_zip`
             (a .txt member of a zip a document), `wikitext` (an article a document), `text` (a
-            .txt or .txt.gz file a document), `lines` (a line a document; of .jsonl the field
-            `text`; either may be gzipped), or, of the package itself and without files,
+            file a document), `lines` (a line a document; of .jsonl the field `text`), `parquet`
+            (a row a document, its column `text`), `brown_zip` (a file of NLTK's tagged Brown
+            corpus a document, without its tags), or, of the package itself and without files,
             `demo_sentences` (the acceptable sentences of the demo's minimal pairs) and
-            `demo_control` (sentences unrelated to them).
+            `demo_control` (sentences unrelated to them). Text files and lines may be
+            compressed: .gz, .bz2, .lz4 or .zst.
         files: the corpus's files.
 
     Returns:
@@ -154,16 +162,22 @@ def _unwrap(text: str) -> str:
 
 
 def _nltk_zip(path: Path) -> Iterator[str]:
+    for document in _zip_members(path, re.compile(r".*\.txt")):
+        yield document.strip()
+
+
+def _zip_members(path: Path, wanted: re.Pattern[str]) -> Iterator[str]:
     try:
         with zipfile.ZipFile(path) as archive:
-            members = [name for name in archive.namelist() if name.endswith(".txt")]
+            members = [name for name in archive.namelist() if wanted.fullmatch(name)]
             if not members:
                 raise LingprobError(
-                    f"{path}: has no .txt members, so it is not a plain-text corpus. Corpora "
-                    "known to work: abc, inaugural, state_union, webtext."
+                    f"{path}: has no member called {wanted.pattern}, so it is another corpus than "
+                    "its parser reads. Known to work are abc, inaugural, state_union and webtext "
+                    "with nltk_zip, and brown with brown_zip."
                 )
             for name in members:
-                yield _decode(archive.read(name)).strip()
+                yield _decode(archive.read(name))
     except zipfile.BadZipFile as error:
         raise LingprobError(
             f"{path}: not a whole zip file ({error}). Delete it and run again."
@@ -197,7 +211,7 @@ def _text(path: Path) -> Iterator[str]:
 def _read_all(path: Path, stream: TextIO) -> str:
     try:
         return stream.read()
-    except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+    except (UnicodeDecodeError, OSError) as error:
         raise _unreadable(path, error) from error
 
 
@@ -227,25 +241,47 @@ def _lines(path: Path) -> Iterator[str]:
         try:
             for line in stream:
                 yield line.removesuffix("\n")
-        except (UnicodeDecodeError, EOFError, gzip.BadGzipFile) as error:
+        except (UnicodeDecodeError, OSError) as error:
             raise _unreadable(path, error) from error
 
 
 def _open(path: Path) -> TextIO:
-    opener = gzip.open if path.suffix == ".gz" else open
-    return cast(TextIO, opener(path, "rt", encoding="utf-8-sig"))
+    """Open a text file; its compression follows from its suffix."""
+    return io.TextIOWrapper(pa.input_stream(str(path), compression="detect"), "utf-8-sig")
+
+
+def _parquet(path: Path) -> Iterator[str]:
+    try:
+        with pq.ParquetFile(path) as table:
+            for batch in table.iter_batches(batch_size=1024, columns=["text"]):
+                yield from batch.column("text").cast(pa.string()).drop_null().to_pylist()
+    except (pa.ArrowException, OSError, KeyError) as error:
+        raise LingprobError(
+            f"{path}: not a Parquet file with a column `text` of strings ({error}). Check the "
+            "path, or write the column."
+        ) from error
+
+
+def _brown_zip(path: Path) -> Iterator[str]:
+    """The Brown corpus as NLTK tags it (`word/tag` between blanks), as the text was printed."""
+    for document in _zip_members(path, BROWN_FILE):
+        text = " ".join(token.rpartition("/")[0] for token in document.split())
+        text = BROWN_OPENING.sub(r"\1", BROWN_CLOSING.sub(r"\1", text))
+        yield text.replace("``", '"').replace("''", '"')
 
 
 def _unreadable(path: Path, error: Exception) -> LingprobError:
     return LingprobError(
         f"{path}: cannot be read as UTF-8 text ({error}). Convert it to UTF-8, or, if it is "
-        "gzipped, check that it is whole."
+        "compressed, check that it is whole."
     )
 
 
 PARSERS: dict[str, Callable[[Path], Iterator[str]]] = {
     "gutenberg": _gutenberg,
     "nltk_zip": _nltk_zip,
+    "brown_zip": _brown_zip,
+    "parquet": _parquet,
     "wikitext": _wikitext,
     "text": _text,
     "lines": _documents_on_lines,

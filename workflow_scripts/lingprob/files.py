@@ -8,6 +8,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from glob import glob
 from pathlib import Path
 from typing import Any
 
@@ -51,10 +52,28 @@ def sha256_of(path: str | Path) -> str:
 
 
 def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
-    """Return where a data set's files lie: downloaded ones in resources/, or the user's own."""
+    """Return where a data set's files lie: downloaded ones in resources/, or the user's own.
+
+    A user's `path` is a file, a folder (all files in it that are not hidden, by name) or a
+    pattern such as `corpus/*.jsonl`.
+
+    Raises LingprobError if a folder or pattern has no files, or two of the same name.
+    """
     if "path" in entry:
-        return [Path(entry["path"])]
+        return _own_paths(name, entry["path"])
     return [Path("resources/datasets", name, file["name"]) for file in entry.get("files", [])]
+
+
+def _own_paths(name: str, path: str) -> list[Path]:
+    if Path(path).is_dir():
+        path = str(Path(path) / "*")
+    if "*" not in path:
+        return [Path(path)]
+    found = [Path(file) for file in sorted(glob(path)) if Path(file).is_file()]
+    if not found or len({file.name for file in found}) < len(found):
+        problem = "two files have the same name" if found else "there is no file"
+        raise LingprobError(f"datasets.{name}.path: {problem} at {path!r}. Mend the path.")
+    return found
 
 
 def write_text(text: str, path: str | Path) -> None:
