@@ -224,8 +224,11 @@ rule plot_contexts:
         code=code_digest("plot_contexts"),
         figures=CONTEXT_FIGURES,
         models=figure_models,
-        titles={name: catalog.dataset(name)["title"] for name in CONTEXT["datasets"]},
-        control=catalog.dataset(CONTEXT["control"])["title"],
+        # Without what stands in brackets.
+        titles={
+            name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]
+        },
+        control=catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
         primary=CONTEXT_PRIMARY,
         tables=CONTEXT_TABLES,
     script:

@@ -6,9 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from lingprob.context.names import CROWS_PAIRS, KINDS, SYNTAXGYM, UNRELATED
@@ -17,8 +19,9 @@ from lingprob.figures import context_matrices, style
 from lingprob.figures.labels import Models
 
 LENGTH = "Length of the prefix (tokens)"
-DELTA = r"$\Delta$ accuracy"
-ANTISTEREOTYPICAL = "Antistereotypical preferred"
+DELTA = r"$\Delta$ accuracy (points)"
+ANTISTEREOTYPICAL = "Antistereotypical preferred (%)"
+NARROWEST_INCHES = 3.8
 COLOURS = {
     "matched_acceptable": style.GREEN,
     "mismatched_acceptable": style.ORANGE,
@@ -100,7 +103,7 @@ def by_dataset(accuracy: pd.DataFrame, shown: Shown) -> Figure:
     rows = overall(accuracy)
     datasets = [name for name in shown.titles if name in set(rows["dataset"])]
     models = models_of(rows)
-    figure, axes = grid(len(models), len(datasets), sharey=True)
+    figure, axes = grid(len(models), len(datasets))
     for line, model in zip(axes, models, strict=True):
         for ax, dataset in zip(line, datasets, strict=True):
             here = rows[(rows["model"] == model) & (rows["dataset"] == dataset)]
@@ -123,7 +126,7 @@ def matched(accuracy: pd.DataFrame, shown: Shown, dataset: str) -> Figure:
     rows = overall(accuracy)
     rows = rows[rows["dataset"] == dataset]
     models = models_of(rows)
-    figure, axes = grid(len(models), 2, sharey=True)
+    figure, axes = grid(len(models), 2)
     for line, model in zip(axes, models, strict=True):
         for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
             for kind in (f"matched_{side}", f"mismatched_{side}"):
@@ -141,7 +144,7 @@ def perturbed(accuracy: pd.DataFrame, shown: Shown) -> Figure:
     rows = accuracy[(accuracy["level"] == "all") & (accuracy["dataset"] == shown.primary)]
     changed = rows[rows["perturbation"].notna()]
     models = models_of(changed)
-    figure, axes = grid(len(models), 2, sharey=True)
+    figure, axes = grid(len(models), 2)
     for line, model in zip(axes, models, strict=True):
         for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
             kind = f"matched_{side}"
@@ -208,7 +211,7 @@ def one_row(
     rows = rows[rows["dataset"] == dataset]
     models = models_of(rows)
     columns = min(3, len(models))
-    figure, axes = grid(-(-len(models) // columns), columns, sharey=True)
+    figure, axes = grid(-(-len(models) // columns), columns)
     panels = list(axes.flat)
     for ax in panels[len(models) :]:
         ax.remove()
@@ -271,33 +274,32 @@ def label(kind: str, shown: Shown, dataset: str = "") -> str:
     return named.capitalize()
 
 
-def grid(rows: int, columns: int, sharey: bool) -> tuple[Figure, list[list[Axes]]]:
-    """Make a grid of panels with a common x axis."""
+def grid(rows: int, columns: int) -> tuple[Figure, np.ndarray]:
+    """Make a grid of panels, an array of axes (rows, columns), with a common y axis."""
+    width = min(style.PAGE_INCHES, max(NARROWEST_INCHES, 1.2 + 2.4 * columns))
     return plt.subplots(
-        rows,
-        columns,
-        squeeze=False,
-        sharex=False,
-        sharey=sharey,
-        figsize=(min(style.PAGE_INCHES, 1.2 + 2.4 * columns), 0.9 + 2.0 * rows),
+        rows, columns, squeeze=False, sharey=True, figsize=(width, 0.9 + 2.0 * rows)
     )
 
 
 def finish(ax: Axes, axis_label: str, percent: bool = True) -> None:
-    """Label a panel; changes and accuracies are in percentage points, and 0 is marked."""
+    """Label a panel, mark 0 where it is inside, and leave a flat curve room."""
     ax.set_xlabel(LENGTH)
     ax.set_ylabel(axis_label)
+    low, high = ax.get_ylim()
     if percent:
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    if DELTA in (axis_label, ax.get_ylabel()) or not percent:
+        # Changes are in percentage points, accuracies in percent.
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+        ax.set_ylim(min(low, (low + high) / 2 - 0.05), max(high, (low + high) / 2 + 0.05))
+    if low <= 0 <= high:
         ax.axhline(0, color=style.GREY, linewidth=0.7)
 
 
 def legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None:
     """Put one legend above all panels."""
     handles = [
-        plt.Line2D([], [], color=colour, linestyle=linestyle, label=name)
+        Line2D([], [], color=colour, linestyle=linestyle, label=name)
         for name, (colour, linestyle) in entries.items()
     ]
-    columns = min(len(handles), 3 if figure.get_size_inches()[0] < 6 else 5)
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=7)
+    columns = 2 if figure.get_size_inches()[0] < 1.2 * NARROWEST_INCHES else 4
+    figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=6.5)

@@ -38,20 +38,22 @@ def perturbation_scatter(
             here = shown[(shown["model"] == model) & (shown["kind"] == kind)]
             colour = style.GREEN if side == "acceptable" else style.PURPLE
             ax.plot(here["x"], here["y"], "o", color=colour)
-            for row in here.itertuples():
+            # Neighbours' names stand above and below in turn.
+            for number, row in enumerate(here.sort_values("x").itertuples()):
                 ax.annotate(
                     titles[row.point],
                     (row.x, row.y),
-                    xytext=(3, 3),
+                    xytext=(0, (5, -9, 12, -16)[number % 4]),
                     textcoords="offset points",
+                    ha="center",
                     fontsize=5.5,
                 )
             rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
             ax.set_title(f"{models[model]['title']}: {side} prefixes, {rho}")
             ax.set_xlabel("Token $F_1$ with the original prefix")
-            ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-            ax.margins(0.18)
-        line[0].set_ylabel(r"Mean $\Delta$ accuracy")
+            ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+            ax.margins(0.2, 0.4)
+        line[0].set_ylabel(r"Mean $\Delta$ accuracy (points)")
     return figure
 
 
@@ -72,7 +74,7 @@ def metric_scatter(
         squeeze=False,
         sharex=True,
         sharey=True,
-        figsize=(min(style.PAGE_INCHES, 1.2 + 2.2 * len(datasets)), 0.6 + 2.2 * len(names)),
+        figsize=(min(style.PAGE_INCHES, 1.6 + 2.2 * len(datasets)), 0.6 + 2.2 * len(names)),
     )
     for line, model in zip(axes, names, strict=True):
         for ax, dataset in zip(line, datasets, strict=True):

@@ -100,10 +100,11 @@ def overlaps(
         ]
 
     measures: dict[str, Bags] = {"token": tokens, "dependency": dependency_labels}
+    shown = stimuli[stimuli["paradigm"].isin(prefixes["suite"])]
     acceptable = prefixes[prefixes["kind"].isin([MATCHED[0], MISMATCHED[0]])]
     between, by_prefix = [], {}
     for name, bags in measures.items():
-        between.append(suite_overlaps(stimuli, bags, sentences, rng).assign(measure=name))
+        between.append(suite_overlaps(shown, bags, sentences, rng).assign(measure=name))
         by_prefix[name] = prefix_overlaps(acceptable, stimuli, bags)
     return pd.concat(between, ignore_index=True), by_prefix
 
