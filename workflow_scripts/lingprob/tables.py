@@ -302,7 +302,6 @@ SCHEMAS: dict[str, pa.Schema] = {
         ]
         + [
             pa.field("sd_suite", pa.float64()),
-            required("converged", pa.bool_()),
             required("n", pa.int32()),
             required("scale", pa.string()),
         ]

@@ -42,7 +42,7 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
             except LingprobError as error:
                 logger.warning("%s, %s, %s prefixes: no regression (%s)",
                                model, dataset, prefixes, error)  # fmt: skip
-                table = pd.DataFrame({"term": ["none"], "converged": False})
+                table = pd.DataFrame({"term": ["none"]})
             described = {"model": model, "dataset": dataset, "prefixes": prefixes, "n": len(rows)}
             tables.append(table.assign(scale=scale, **described))
     names = SCHEMAS["context_regression"].names
@@ -55,7 +55,7 @@ def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
     terms = design(rows, related)
     cells = aggregate(rows["correct"], terms, rows["suite"])
     fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
-    table = fit.table().assign(converged=fit.converged, sd_suite=fit.sd)
+    table = fit.table().assign(sd_suite=fit.sd)
     if rows.groupby("suite")["pair_id"].nunique().min() > 1:
         by_pair = item_standard_errors(fit, rows["correct"], terms, rows["suite"], rows["pair_id"])
         table["pair_std_error"] = by_pair.reindex(table["term"]).to_numpy()
