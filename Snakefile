@@ -1,6 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, train, string_probability, all (the default), and every file under
-# results/; see README.md.
+# Targets: demo, morcela, overlap, reading, train, string_probability, context, all (the default), and
+# every file under results/; see README.md.
 
 import re
 import sys
@@ -10,7 +10,14 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published
-from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
+from lingprob.config import (
+    export_mirror,
+    read_settings,
+    refuse_duplicate_keys,
+    surprisal_models,
+    unigram_sources,
+)
+from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.training.sizes import ModelSize
@@ -44,6 +51,7 @@ include: "rules/overlap.smk"
 include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
 include: "rules/training.smk"
+include: "rules/context.smk"
 include: "rules/report.smk"
 
 
@@ -55,6 +63,8 @@ rule all:
         rules.overlap.input,
         rules.string_probability.input,
         rules.train.input,
+        rules.reading.input,
+        rules.context.input,
         rules.combine_scorecards.output,
 
 
@@ -71,3 +81,5 @@ localrules:
     overlap,
     string_probability,
     train,
+    reading,
+    context,

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
+from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
 from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
 
@@ -57,6 +58,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check_overlap(settings["overlap"], catalog)
     check_strings(settings["string_probability"], catalog)
     check_training(settings, catalog)
+    check_reading(settings["reading"], catalog)
+    check_context(settings["context"], catalog)
     return settings, catalog
 
 
@@ -98,6 +101,60 @@ def check_training(settings: Settings, catalog: Catalog) -> None:
         made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
+
+
+def check_reading(reading: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `reading` that is none of what it should be."""
+    for key, kind in (("datasets", "reading_times"), ("unigram_corpora", "corpus")):
+        for name in reading[key]:
+            if catalog.dataset(name)["kind"] != kind:
+                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
+                raise unknown_name(kind, name, known, f"(reading.{key})")
+    for name in reading["datasets"]:
+        if not surprisal_models(catalog, reading["models"], catalog.dataset(name)["texts"]):
+            raise LingprobError(
+                f"reading.models: none of {reading['models']} has surprisals of "
+                f"{catalog.dataset(name)['texts']!r}, which reading.datasets asks for ({name})."
+            )
+
+
+def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
+    """Return the models that match one of the patterns and have, or can make, surprisals of a text.
+
+    A name without a wildcard must exist. Imported word surprisals cover the texts that their entry
+    names, other imported scores none.
+    """
+    for pattern in patterns:
+        if not set(pattern) & set("*?["):
+            catalog.model(pattern)
+    found = [name for pattern in patterns for name in catalog.models if fnmatch(name, pattern)]
+    return [
+        name
+        for name in dict.fromkeys(found)
+        if catalog.models[name]["source"] != "scores"
+        or texts in catalog.models[name].get("texts", [])
+    ]
+
+
+def check_context(context: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `context` that is none of what it should be."""
+    for name in context["models"]:
+        if catalog.model(name)["source"] == "scores":
+            raise LingprobError(
+                f"context.models: {name!r} has scores but no weights, and prefixes are scored with "
+                "weights. Leave it out."
+            )
+    for key, kind in (("datasets", "stimuli"), ("control", "corpus")):
+        names = context[key] if key == "datasets" else [context[key]]
+        for name in names:
+            if catalog.dataset(name)["kind"] != kind:
+                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
+                raise unknown_name(kind, name, known, f"(context.{key})")
+    if primary_dataset(context["datasets"]) is None:
+        raise LingprobError(
+            "context.datasets: one of plain pairs is needed, such as blimp; it has "
+            f"{context['datasets']}."
+        )
 
 
 def export_mirror(settings: Settings) -> None:

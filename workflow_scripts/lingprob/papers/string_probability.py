@@ -173,13 +173,12 @@ def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     the rating as NAME_good and NAME_bad.
     """
     paired = scores[scores["pair_id"].notna()]
-    sides = [
-        paired[paired["grammatical"] == side].set_index("pair_id")[[*METRICS, "rating"]]
-        for side in (True, False)
-    ]
     about = paired.drop_duplicates("pair_id").set_index("pair_id")
-    about = about[["paradigm", "phenomenon", "cosine_distance", "rating_source"]]
-    return about.join(sides[0].join(sides[1], lsuffix="_good", rsuffix="_bad")).reset_index()
+    pairs = about[["paradigm", "phenomenon", "cosine_distance", "rating_source"]]
+    for side, suffix in ((True, "_good"), (False, "_bad")):
+        chosen = paired[paired["grammatical"] == side].set_index("pair_id")
+        pairs = pairs.join(chosen[[*METRICS, "rating"]].add_suffix(suffix))
+    return pairs.reset_index()
 
 
 def correlations(
@@ -225,12 +224,14 @@ def correlations_of(pairs: pd.DataFrame, prediction: int, options: Options) -> l
     rows = []
     for subset, name, group, clustered in subsets:
         row = correlation_row(group, clustered, options)
-        if np.isnan(row["r"]):
-            logger.warning(
-                "Prediction %d, %s %s: no correlation, %d pairs that do not vary",
-                prediction, subset, name, len(group),
-            )  # fmt: skip
         rows.append({"subset": subset, "name": name, "simulated": bool(simulated), **row})
+    undefined = [f"{row['subset']} {row['name']}".strip() for row in rows if np.isnan(row["r"])]
+    if undefined:
+        logger.warning(
+            "Prediction %d: no correlation in %d of %d subsets, for fewer than 3 pairs or none "
+            "that vary: %s",
+            prediction, len(undefined), len(rows), ", ".join(undefined[:5]),
+        )  # fmt: skip
     return rows
 
 
@@ -311,7 +312,8 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
     known = [name for name in METRICS if group[name].notna().all()]
     resampling: dict[str, int] = {"draws": options.bootstrap, "seed": options.seed}
     areas = area_intervals(group[known].to_numpy(dtype=float), positive, unit, **resampling)
-    pairs = pairs_of(group.assign(pair_id=group["dataset"] + "/" + group["pair_id"]))
+    pair_id = group["pair_id"].astype("string")
+    pairs = pairs_of(group.assign(pair_id=group["dataset"] + "/" + pair_id))
     rows = []
     for name in METRICS:
         row: dict[str, Any] = {"metric": name, "n_pairs": len(pairs)}
