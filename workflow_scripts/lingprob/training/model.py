@@ -103,7 +103,7 @@ def save_model(model: GPTNeoXForCausalLM, tokenizer: Path, directory: Path) -> N
     transformers_logging.disable_progress_bar()
     try:
         model.save_pretrained(directory)
-    except (OSError, SafetensorError) as error:
+    except SafetensorError as error:
         raise LingprobError(
             f"{directory}: the model could not be saved ({error}). Free some space and run again: "
             "training goes on from its last checkpoint."
