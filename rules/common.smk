@@ -339,6 +339,7 @@ def prefix_positions(dataset):
 
 
 DATASETS = alternatives(catalog.datasets)
+IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]
 CORPORA = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"
 )

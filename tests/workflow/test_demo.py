@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
+from lingprob.models.prepared import read_manifest
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.tables import read_metadata, read_table
 
@@ -103,6 +104,25 @@ def test_a_file_more_in_a_catalog_corpus_scans_and_fetches_it_alone(demo):
         assert (plan["download_corpus_file"], plan["scan_corpus"]) == (jobs, jobs)
         done = snakemake(demo, *arguments)
         assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_demo_trains_and_fine_tunes_models(demo):
+    folder = demo / "results/training"
+    logs = {path.stem: pd.read_json(path, lines=True) for path in (folder / "logs").iterdir()}
+    assert set(logs) == {"tiny-small", "tiny-medium"}
+    for log in logs.values():
+        assert log["step"].tolist() == list(range(1, 61))
+        assert log["loss"].iloc[-10:].mean() < log["loss"].iloc[:10].mean() - 0.2
+        assert log["validation_loss"].dropna().is_monotonic_decreasing
+    perplexity = read_table(folder / "perplexity.parquet", "perplexity")
+    assert set(perplexity["fine_tuning_steps"]) == {0, 5, 10}
+    assert set(perplexity["scale"]) == {"demo"}
+    for name in ("loss", "figure_2_perplexity"):
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    manifest = read_manifest(demo / "resources/models/trained-tiny-small-ft10/manifest.json")
+    assert manifest["source"] == "trained"
+    assert manifest["origin"].endswith("fine-tuned 10 steps")
+    assert not (demo / "resources/training/tiny-small").exists()  # the checkpoint has served
 
 
 def test_simulated_ratings_are_labelled_in_every_table(demo):

@@ -31,6 +31,30 @@ def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, f
     assert "score_stimuli" not in jobs
 
 
+@pytest.mark.parametrize(
+    ("scale", "sizes", "gpus"), [("demo", 2, 0), ("laptop", 3, 0), ("paper", 3, 4)]
+)
+def test_every_scale_has_a_plan_for_training(checkout, scale, sizes, gpus):
+    plan = snakemake(
+        checkout, "-n", "--resources", "gpu=8", "--config", f"scale={scale}", "--", "train"
+    )
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["train_model"] == jobs["fine_tune_model"] == sizes
+    assert ("select_chunks" in jobs) == (scale != "demo")
+    asked = re.findall(r"rule train_model:.*?gpu=(\d+), runtime=(\d+)", plan.stdout, re.S)
+    assert {int(gpu) for gpu, _ in asked} == {gpus}
+    assert all(60 <= int(minutes) <= 3 * 24 * 60 for _, minutes in asked)
+
+
+def test_a_trained_model_is_scored_as_any_other(checkout):
+    target = "results/scores/trained-tiny-small-ft5/none/demo_minimal_pairs.parquet"
+    plan = snakemake(checkout, "-n", "--", target)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["train_model"], jobs["fine_tune_model"], jobs["score_stimuli"]) == (1, 1, 1)
+
+
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
     plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "morcela").stdout
     asked = {}
@@ -99,7 +123,14 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
-    assert rules - scripts == {"morcela", "overlap", "name_unknown_model", "name_unknown_dataset"}
+    assert rules - scripts == {
+        "string_probability",
+        "morcela",
+        "overlap",
+        "train",
+        "name_unknown_model",
+        "name_unknown_dataset",
+    }
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
         assert len(lines) <= 45, name
