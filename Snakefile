@@ -9,7 +9,13 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published
-from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, surprisal_models, unigram_sources
+from lingprob.config import (
+    export_mirror,
+    read_settings,
+    refuse_duplicate_keys,
+    surprisal_models,
+    unigram_sources,
+)
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.workflow import code_digest

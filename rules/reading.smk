@@ -15,9 +15,7 @@ READING_DATASETS = alternatives(
 )
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
-    name
-    for name, entry in catalog.models.items()
-    if entry.get("dataset") == PUBLISHED_SURPRISALS
+    name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
 ]
 OWN_ON_PUBLISHED = [
     name
@@ -233,7 +231,6 @@ rule reproduce_published_fits:
         runtime=30,
     params:
         code=code_digest("reproduce_published_fits"),
-        folder=f"resources/datasets/{PUBLISHED_SURPRISALS}",
         published={name: catalog.model(name)["path"] for name in PUBLISHED_MODELS},
         models=OWN_ON_PUBLISHED,
         bootstrap=READING["bootstrap"],

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
@@ -103,7 +102,9 @@ def test_realigned_means_agree_with_surprisal_better_than_the_labels_they_came_w
     surprisal = import_word_surprisals(path, words, "nats")
     right, wrong = (
         joined["surprisal"].corr(joined["rt_ms"])
-        for joined in (surprisal.merge(t, on=["passage_id", "word_index"]) for t in (times, labelled))
+        for joined in (
+            surprisal.merge(t, on=["passage_id", "word_index"]) for t in (times, labelled)
+        )
     )
     assert right == pytest.approx(0.256, abs=0.002)
     assert wrong == pytest.approx(0.246, abs=0.002)

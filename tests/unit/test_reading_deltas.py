@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,13 @@ from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.reading import figure_2, inverse_scaling
 from lingprob.papers.inverse_scaling import published_deltas, read_annotated_means
-from lingprob.papers.reading import all_trends, delta_log_likelihoods, reading_counts, table_2, trend
+from lingprob.papers.reading import (
+    all_trends,
+    delta_log_likelihoods,
+    reading_counts,
+    table_2,
+    trend,
+)
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.resampling import resampled_sums
@@ -54,7 +61,9 @@ def study() -> dict[str, Any]:
         )
         part["excluded"] = np.where(inner, None, "sentence_boundary")
         names = np.array(["fit", "fit", "exploratory", "held_out"])
-        part["partition"] = np.where(inner, names[((subject + words["sentence_index"]) % 4).to_numpy()], None)
+        part["partition"] = np.where(
+            inner, names[((subject + words["sentence_index"]) % 4).to_numpy()], None
+        )
         parts.append(part)
     times = pd.concat(parts, ignore_index=True)
     counts = pd.DataFrame({"word": ["x", "xx", "xxx"], "count": [50, 30, 9]})
@@ -104,7 +113,7 @@ def test_standardisation_takes_the_fit_partitions_statistics(study):
 
 def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
     """The held-out marginal log-likelihood by a multivariate normal a subject, at the same fits."""
-    from lingprob.regression.mixed import fit_mixed_models, MixedModelData
+    from lingprob.regression.mixed import MixedModelData, fit_mixed_models
 
     frame, models = regression_frame(
         study["times"], study["words"],
@@ -182,7 +191,7 @@ def test_an_empty_partition_is_refused(study):
 
 def test_surprisals_of_another_text_are_refused(study):
     short = {name: table.iloc[:-1] for name, table in study["surprisals"].items()}
-    with pytest.raises(LingprobError, match="model 'small': surprisals of 359 words for a text of 360"):
+    with pytest.raises(LingprobError, match="'small': surprisals of 359 words for a text of 360"):
         delta_log_likelihoods("mine", ENTRY, **{**study, "surprisals": short}, **OPTIONS)
 
 
@@ -286,8 +295,6 @@ def test_published_fits_on_a_small_text(tmp_path):
     pd.testing.assert_frame_equal(read[["article", "zone"]], means[["article", "zone"]])
     result = tmp_path / "r.result"
     result.write_text("delta loglik: 1.5\nperplexity: 9.25\nNo. Observations:   420\n")
-    import json
-
     (tmp_path / "s.json").write_text(json.dumps(stories))
     table = pd.DataFrame(
         {"passage_id": means["article"].astype(str), "word_index": means["zone"] - 1,

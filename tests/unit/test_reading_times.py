@@ -50,7 +50,8 @@ def test_natural_stories_by_subject(tmp_path):
     header = "WorkerId\tWorkTimeInSeconds\tcorrect\titem\tzone\tRT\tword\tnItem\n"
     path = saved(
         tmp_path / "processed_RTs.tsv",
-        header + "A1\t9\t6\t1\t1\t400\t\"If\t2\nA1\t9\t6\t1\t3\t500.5\tgo.\t2\nB2\t8\t4\t1\t1\t99\tx\t2\n",
+        header
+        + 'A1\t9\t6\t1\t1\t400\t"If\t2\nA1\t9\t6\t1\t3\t500.5\tgo.\t2\nB2\t8\t4\t1\t1\t99\tx\t2\n',
     )
     words = text(p1='"If you go.')
     assert parsed("natural_stories_spr", words, path) == [
@@ -100,7 +101,7 @@ def test_brown_means(tmp_path):
 
 
 def test_provo_by_subject_takes_first_runs_that_are_first_passes(tmp_path):
-    """The columns of the raw report that count; words are numbered by area, labels may be missing."""
+    """The columns of the raw report that count; words are numbered by area."""
     path = saved(
         tmp_path / "Provo.csv",
         "RECORDING_SESSION_LABEL,Participant_ID,Text_ID,Word_Number,Word,IA_ID,IA_LABEL,"
@@ -182,7 +183,7 @@ def test_ucl_first_pass_is_in_windows_1252(tmp_path):
         b"subj_nr\tsent_nr\tsent_pos\tcorrect\tanswer_time\tword_pos\tword\tRTfirstfix\tRTfirstpass"
         b"\tRTrightbound\tRTgopast\n1\t7\t127\t-\tNaN\t1\tIt\x92s\t216\t348\t348\t348\n"
     )
-    assert parsed("ucl_first_pass", text(p7="It’s here."), path) == [("1", "7", 0, 348.0)]
+    assert parsed("ucl_first_pass", text(p7="It\u2019s here."), path) == [("1", "7", 0, 348.0)]
 
 
 def test_ucl_self_paced_mends_the_typing_errors_of_the_study(tmp_path):
@@ -228,7 +229,17 @@ def dundee_files(folder: Path) -> list[Path]:
         f"{word} 1 1 {line} {place} {place} 0 {len(word)} {len(word)} 0 0 0 {place} 1\n"
         for place, (word, line) in enumerate(zip(words, lines, strict=True), start=1)
     )
-    fixations = [(1, 200), (3, 150), (3, 50), (2, 120), (0, 90), (4, 100), (4, 60), (3, 70), (4, 30)]
+    fixations = [
+        (1, 200),
+        (3, 150),
+        (3, 50),
+        (2, 120),
+        (0, 90),
+        (4, 100),
+        (4, 60),
+        (3, 70),
+        (4, 30),
+    ]
     rows = "".join(
         f"{words[number - 1] if number else '*Blink'} 1 1 5 5 1 {number or -99} {ms} 1 1 0 0\n"
         for number, ms in fixations
@@ -276,9 +287,7 @@ WORDS = text(p1=" / ".join(["One two three four five."] * 8))
 
 def test_exclusions_and_partitions_of_self_paced_times(tmp_path):
     """Sentences 0 to 7 and subjects 0 and 1: (0 + 2) mod 4 is exploratory, (1 + 2) held out."""
-    rows = [
-        (f"s{subject}", 1, word, 300.0) for subject in (10, 9) for word in range(len(WORDS))
-    ]
+    rows = [(f"s{subject}", 1, word, 300.0) for subject in (10, 9) for word in range(len(WORDS))]
     frame = pd.DataFrame(rows, columns=["subject_id", "passage_id", "word_index", "rt_ms"])
     frame.loc[1, "rt_ms"] = 99.9
     frame.loc[2, "rt_ms"] = 3000.1
@@ -364,5 +373,5 @@ def test_another_number_of_subjects_and_an_unknown_parser_are_refused(tmp_path):
     entry = {"parser": "reading_times_table", **SELF_PACED, "subjects": 2}
     with pytest.raises(LingprobError, match="1 subjects, but 2 are expected"):
         build_reading_times("mine", entry, WORDS, [path])
-    with pytest.raises(LingprobError, match="unknown parser 'geco'.*geco_total"):
+    with pytest.raises(LingprobError, match=r"unknown parser 'geco'.*geco_total"):
         build_reading_times("mine", {**entry, "parser": "geco"}, WORDS, [path])

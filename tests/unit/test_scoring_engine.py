@@ -124,7 +124,7 @@ def test_few_logits_are_held_at_a_time(llama, monkeypatch):
     plain = forward._logprobs_at
     monkeypatch.setattr(forward, "LOGITS_PER_CHUNK", {"cpu": 3 * llama.vocabulary_size})
     monkeypatch.setattr(
-        forward, "_logprobs_at", lambda logits, at: rows.append(len(logits)) or plain(logits, at)
+        forward, "_logprobs_at", lambda logits, *at: rows.append(len(logits)) or plain(logits, *at)
     )
     scored = score_sequences(llama, sequences, 0, tokens_per_batch=400)
     np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)

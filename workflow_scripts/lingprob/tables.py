@@ -214,8 +214,8 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("scale", pa.string()),
         ]
     ),
-    # One reader's time on one word a row, or a mean over readers (`subject_id` mean). `excluded` says
-    # why a row is in no regression, `partition` (fit, exploratory, held_out) in which one it is.
+    # One reader's time on one word a row, or a mean over readers (`subject_id` mean). `excluded`
+    # says why a row is in no regression, `partition` (fit, exploratory, held_out) in which it is.
     "reading_times": pa.schema(
         [
             required("subject_id", pa.string()),
@@ -227,8 +227,8 @@ SCHEMAS: dict[str, pa.Schema] = {
             pa.field("partition", pa.string()),
         ]
     ),
-    # One word of a text a row: surprisal (bits) with the correction for trailing blanks and without;
-    # null where nothing precedes it. Imported surprisals have one value for both, and no n_tokens.
+    # One word of a text a row: surprisal (bits) with the correction for trailing blanks and
+    # without; null where nothing precedes it. Imported ones have one value for both, no n_tokens.
     "surprisal": pa.schema(
         [
             required("passage_id", pa.string()),
@@ -246,8 +246,16 @@ SCHEMAS: dict[str, pa.Schema] = {
         [
             required(name, pa.string())
             for name in (
-                "model", "dataset", "texts", "measure", "rt_source", "regression", "context",
-                "baseline_formula", "formula", "partition",
+                "model",
+                "dataset",
+                "texts",
+                "measure",
+                "rt_source",
+                "regression",
+                "context",
+                "baseline_formula",
+                "formula",
+                "partition",
             )
         ]
         + [required("corrected", pa.bool_())]
@@ -255,8 +263,15 @@ SCHEMAS: dict[str, pa.Schema] = {
         + [
             required(name, pa.float64())
             for name in (
-                "log_likelihood_baseline", "log_likelihood", "delta", "delta_low", "delta_high",
-                "surprisal_ms", "surprisal_std_error", "previous_ms", "previous_std_error",
+                "log_likelihood_baseline",
+                "log_likelihood",
+                "delta",
+                "delta_low",
+                "delta_high",
+                "surprisal_ms",
+                "surprisal_std_error",
+                "previous_ms",
+                "previous_std_error",
                 "word_perplexity",
             )
         ]
@@ -280,7 +295,10 @@ SCHEMAS: dict[str, pa.Schema] = {
     # One model's published fit to the means of Natural Stories under one convention a row.
     "published_delta": pa.schema(
         [required(name, pa.string()) for name in ("model", "convention", "description")]
-        + [pa.field("published_delta", pa.float64()), pa.field("published_perplexity", pa.float64())]
+        + [
+            pa.field("published_delta", pa.float64()),
+            pa.field("published_perplexity", pa.float64()),
+        ]
         + [required(name, pa.float64()) for name in ("delta", "delta_low", "delta_high")]
         + [
             required("word_perplexity", pa.float64()),

@@ -152,7 +152,7 @@ def _by_family(
 
 
 def _plain_numbers(axis: Axes, which: str) -> None:
-    """Label 1, 2 and 5 times the powers of ten of a logarithmic axis, which may span less than one."""
+    """Label 1, 2 and 5 times the powers of ten of a logarithmic axis, however short it is."""
     side = axis.xaxis if which == "x" else axis.yaxis
     side.set_major_locator(LogLocator(subs=(1, 2, 5)))
     side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))

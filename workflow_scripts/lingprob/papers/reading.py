@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -150,9 +150,7 @@ def reading_counts(
 ) -> pd.DataFrame:
     """Return a `reading_counts` table: what becomes of a data set's reading times."""
     counts = count_exclusions(times)
-    counts = counts.assign(
-        dataset=dataset, rt_source=entry.get("rt_source", "human"), scale=scale
-    )
+    counts = counts.assign(dataset=dataset, rt_source=entry.get("rt_source", "human"), scale=scale)
     return counts[SCHEMAS["reading_counts"].names]
 
 
@@ -175,9 +173,7 @@ def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
     }
 
 
-def trends(
-    table: pd.DataFrame, parameters: Mapping[str, int], by: Sequence[str]
-) -> pd.DataFrame:
+def trends(table: pd.DataFrame, parameters: Mapping[str, int], by: Sequence[str]) -> pd.DataFrame:
     """Return the regressions of ΔLogLik over models, on size and on perplexity, by group.
 
     Args:
@@ -231,8 +227,10 @@ def _mixed(
     formulas = [_formula(model, slopes, with_surprisal=flag) for flag in (False, True)]
     data, other = (MixedModelData.from_formulas(part, formulas) for part in (fitted, evaluated))
     without, full = fit_mixed_models(data, formulas, method="ML")
+    kind = cast(Literal["marginal", "conditional"], held_out)
     by_subject = [
-        fit.held_out_log_likelihood(other, kind=held_out, per="group") for fit in (without, full)
+        cast(pd.Series, fit.held_out_log_likelihood(other, kind=kind, per="group"))
+        for fit in (without, full)
     ]
     _warn(model.model, without, full)
     return Comparison(
@@ -256,9 +254,7 @@ def _warn(model: str, *fits: MixedFit) -> None:
             logger.warning("%s: %s %s", model, fit.formula.text, state)
 
 
-def _least_squares(
-    fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors
-) -> Comparison:
+def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:
     baseline = fit_least_squares(fitted, "rt_ms", model.baseline)
     full = fit_least_squares(fitted, "rt_ms", model.all)
     values = [fit.log_likelihoods(evaluated) for fit in (baseline, full)]

@@ -29,7 +29,9 @@ def align_words(found: Sequence[str], expected: Sequence[str], where: str) -> np
     for tag, first, last, start, end in SequenceMatcher(
         a=ours, b=theirs, autojunk=False
     ).get_opcodes():
-        if tag == "equal" or (tag == "replace" and last - first == end - start <= LONGEST_REPLACEMENT):
+        if tag == "equal" or (
+            tag == "replace" and last - first == end - start <= LONGEST_REPLACEMENT
+        ):
             place[first:last] = np.arange(start, end)
         elif tag != "insert" and parting is None:
             parting = (first, start)
@@ -96,5 +98,5 @@ def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
 
 
 def _plain(word: str) -> str:
-    bare = PUNCTUATION.sub("", word.replace("’", "").lower())
+    bare = PUNCTUATION.sub("", word.replace("\u2019", "").lower())
     return bare or word

@@ -71,8 +71,8 @@ class Forward:
         """Return ln p (n,) of the batch's targets, in float32, after `context` if there is one.
 
         With `members`, token ids, return (n, 2): the second column is the log-probability that
-        the token at the target's place is any of them. Without a head of its own, the whole model runs on a few rows at a time, so that its
-        logits stay small.
+        the token at the target's place is any of them. Without a head of its own, the whole
+        model runs on a few rows at a time, so that its logits stay small.
         """
         length = batch.ids.shape[1]
         rows = len(batch.ids) if self.head else max(1, self.chunk // length)
