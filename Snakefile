@@ -1,5 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, reading, all (the default), and every file under results/; see README.md.
+# Targets: demo, morcela, overlap, train, reading, string_probability, all (the default), and every
+# file under results/; see README.md.
 
 import re
 import sys
@@ -18,6 +19,7 @@ from lingprob.config import (
 )
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
+from lingprob.training.sizes import ModelSize
 from lingprob.workflow import code_digest
 
 
@@ -45,6 +47,9 @@ include: "rules/scoring.smk"
 include: "rules/morcela.smk"
 include: "rules/reading.smk"
 include: "rules/overlap.smk"
+include: "rules/minimalness.smk"
+include: "rules/string_probability.smk"
+include: "rules/training.smk"
 include: "rules/report.smk"
 
 
@@ -55,6 +60,8 @@ rule all:
         rules.morcela.input,
         rules.overlap.input,
         rules.reading.input,
+        rules.string_probability.input,
+        rules.train.input,
         rules.combine_scorecards.output,
 
 
@@ -70,3 +77,5 @@ localrules:
     morcela,
     overlap,
     reading,
+    string_probability,
+    train,

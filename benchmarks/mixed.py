@@ -75,9 +75,8 @@ class Clock:
 
 def fit_ours(rows: int, subjects: int) -> dict[str, Any]:
     """Fit with lingprob, from a frame in memory."""
-    from mixed_data import SELF_PACED, simulated
-
     from lingprob.regression.mixed import MixedModelData, fit_mixed_models
+    from mixed_data import SELF_PACED, simulated
 
     frame = simulated(rows, subjects, 1, SLOPE_SD)
     clock = Clock()
@@ -89,6 +88,7 @@ def fit_ours(rows: int, subjects: int) -> dict[str, Any]:
 def fit_lme4(rows: int, subjects: int) -> dict[str, Any]:
     """Fit with R's lme4."""
     import numpy as np
+
     from mixed_data import SELF_PACED, simulated
 
     frame = simulated(rows, subjects, 1, SLOPE_SD).astype(float)
@@ -105,6 +105,7 @@ def fit_lme4(rows: int, subjects: int) -> dict[str, Any]:
 def fit_glmm(rows: int, subjects: int) -> dict[str, Any]:
     """Fit with the package glmm."""
     import glmm
+
     from mixed_data import SELF_PACED, simulated
 
     frame = simulated(rows, subjects, 1, SLOPE_SD)
@@ -116,8 +117,9 @@ def fit_glmm(rows: int, subjects: int) -> dict[str, Any]:
 
 def fit_statsmodels(rows: int, subjects: int) -> dict[str, Any]:
     """Fit with statsmodels' MixedLM, which takes the random effects apart from the formula."""
-    from mixed_data import SELF_PACED, simulated
     from statsmodels.formula.api import mixedlm
+
+    from mixed_data import SELF_PACED, simulated
 
     frame = simulated(rows, subjects, 1, SLOPE_SD)
     fixed, _, bar = SELF_PACED.partition(" + (")
@@ -130,6 +132,7 @@ def fit_statsmodels(rows: int, subjects: int) -> dict[str, Any]:
 def write_corpora(folder: Path, share: float) -> None:
     """Write both partitions of each corpus, with a surprisal and a previous one of each model."""
     import numpy as np
+
     from mixed_data import simulated
 
     generator = np.random.default_rng(0)
@@ -150,9 +153,9 @@ def fit_hundred(folder: str) -> dict[str, Any]:
     """Fit every model to every corpus and evaluate it on held-out data, loading included."""
     clock = Clock()
     import pandas as pd
-    from mixed_data import EYE_TRACKING, SELF_PACED
 
     from lingprob.regression.mixed import MixedModelData, fit_mixed_models
+    from mixed_data import EYE_TRACKING, SELF_PACED
 
     values, converged = [], 0
     for name, (*_, self_paced) in CORPORA.items():
@@ -206,9 +209,10 @@ def available(system: str) -> bool:
     """Whether the rival is installed; say so if it is not."""
     if system == "lme4":
         check = ["Rscript", "-e", "library(lme4); library(jsonlite)"]
-        found = bool(shutil.which("Rscript")) and not subprocess.run(
-            check, capture_output=True
-        ).returncode
+        found = (
+            bool(shutil.which("Rscript"))
+            and not subprocess.run(check, capture_output=True).returncode
+        )
     else:
         found = importlib.util.find_spec(system) is not None
     if not found:

@@ -2,13 +2,17 @@
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
 # over all corpora of the scale results/overlap/: overlaps, summary, chunks, figures 1a and 1b.
+# On request, results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
+# corpus, which answers for any further text without a new pass.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
 # so that a killed run goes on at the next file.
 
 OVERLAP = settings["overlap"]
 OVERLAP_TOKENIZER = tokenizer_files(OVERLAP["tokenizer"])
 PUBLISHED_OVERLAPS = ["the_pile", "owt"]
-OVERLAP_CHUNKS = [(corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_file_names(corpus)]
+OVERLAP_CHUNKS = [
+    (corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_file_names(corpus)
+]
 OVERLAP_FIGURES = ["figure_1a", "figure_1b"]
 
 
@@ -89,9 +93,74 @@ rule merge_overlap:
         "../workflow_scripts/merge_overlap.py"
 
 
+rule build_kenlm:
+    """Have KenLM's programs from the PATH, or build them."""
+    output:
+        collect("resources/tools/kenlm/{program}", program=["lmplz", "build_binary"]),
+    log:
+        "logs/build_kenlm.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=code_digest("build_kenlm"),
+    script:
+        "../workflow_scripts/build_kenlm.py"
+
+
+rule estimate_ngrams:
+    """Estimate a 5-gram model of white-space words over a corpus."""
+    input:
+        programs=rules.build_kenlm.output,
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        "results/ngrams/{corpus}.kenlm",
+    log:
+        "logs/estimate_ngrams/{corpus}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=1440,
+    params:
+        code=code_digest("estimate_ngrams"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
+        order=5,
+    script:
+        "../workflow_scripts/estimate_ngrams.py"
+
+
+rule count_words:
+    """Count the white-space words of a searched corpus, for the chance level."""
+    input:
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        "results/overlap/n_words/{corpus}.txt",
+    log:
+        "logs/count_words/{corpus}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=720,
+    params:
+        code=code_digest("count_words"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
+    script:
+        "../workflow_scripts/count_words.py"
+
+
 rule tabulate_overlap:
     """Write each passage's longest overlaps with a corpus, and how often they occur there."""
     input:
+        ngrams=ngram_model(OVERLAP["ngrams"]),
+        n_words=lambda wildcards: corpus_words_file(wildcards.corpus),
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
         counts="results/overlap/counts/{corpus}.npz",
@@ -110,9 +179,59 @@ rule tabulate_overlap:
         runtime=30,
     params:
         code=code_digest("tabulate_overlap"),
+        n_words=lambda wildcards: catalog.dataset(wildcards.corpus).get("words"),
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"
+
+
+rule build_cdawg:
+    """Build the compacted DAWG of a corpus, for the overlaps of any text without a new pass."""
+    input:
+        tokenizer=OVERLAP_TOKENIZER,
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        directory("results/cdawg/{corpus}"),
+    log:
+        "logs/build_cdawg/{corpus}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=16000,
+        runtime=1440,
+    params:
+        code=code_digest("build_cdawg"),
+        entry=lambda wildcards: pick(
+            catalog.dataset(wildcards.corpus), "parser", "separator", "path", "files"
+        ),
+    script:
+        "../workflow_scripts/build_cdawg.py"
+
+
+rule query_cdawg:
+    """Write a text's longest overlaps with a corpus by the corpus's compacted DAWG."""
+    input:
+        graph="results/cdawg/{corpus}",
+        words="results/words/{dataset}.parquet",
+        tokenizer=OVERLAP_TOKENIZER,
+    output:
+        "results/cdawg_overlap/{corpus}/{dataset}.parquet",
+    log:
+        "logs/query_cdawg/{corpus}/{dataset}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=code_digest("query_cdawg"),
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/query_cdawg.py"
 
 
 rule import_published_overlap:

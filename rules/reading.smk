@@ -106,7 +106,6 @@ rule compute_word_surprisal:
         # The longest text has 75,000 tokens, and windows overlap by half.
         runtime=lambda wildcards: runtime_minutes(wildcards.model, 200_000),
         device_map=settings["scoring"]["device_map"],
-        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("compute_word_surprisal"),
         start_token=lambda wildcards: generation_start_token(wildcards.model),
@@ -145,14 +144,14 @@ rule import_word_surprisal:
         "../workflow_scripts/import_word_surprisal.py"
 
 
-rule count_words:
+rule count_word_forms:
     """Count the words of a corpus, for unigram surprisal."""
     input:
         lambda wildcards: corpus_files(wildcards.corpus),
     output:
         "results/word_counts/{corpus}.parquet",
     log:
-        "logs/count_words/{corpus}.log",
+        "logs/count_word_forms/{corpus}.log",
     wildcard_constraints:
         corpus=CORPORA,
     conda:
@@ -161,10 +160,10 @@ rule count_words:
         mem_mb=4000,
         runtime=720,
     params:
-        code=code_digest("count_words"),
+        code=code_digest("count_word_forms"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
-        "../workflow_scripts/count_words.py"
+        "../workflow_scripts/count_word_forms.py"
 
 
 rule fit_reading_times:

@@ -177,3 +177,50 @@ REAL: dict[str, MixedCase] = {
         " + (1 + length + unigram_surprisal + index | subject_id)",
     ),
 }
+
+
+class LogisticCase(NamedTuple):
+    """Accuracies after prefixes: groups, pairs a group, deviation between groups, mean logit.
+
+    `tolerance` is glmer's tolPwrss for the fact. Above it glmer's likelihood has weights one
+    step behind (log-likelihoods off by 1e-5, standard errors by 0.3%), below it noise in its
+    numerical Hessian.
+    """
+
+    groups: int
+    pairs: int
+    sd: float
+    logit: float
+    seed: int
+    tolerance: float = 1e-13
+
+
+LENGTHS = (10, 30, 100, 300, 600, 1000)
+LOGISTIC: dict[str, LogisticCase] = {
+    "twelve_phenomena": LogisticCase(12, 40, 0.9, 1.3, 11),
+    "few_pairs": LogisticCase(12, 3, 0.7, 1.0, 12),
+    "near_ceiling": LogisticCase(13, 25, 1.2, 2.8, 13),
+    "suites": LogisticCase(23, 15, 0.5, 0.4, 14, 1e-12),
+    "singular_logistic": LogisticCase(12, 30, 0.0, 0.8, 15),
+}
+
+
+def accuracies(case: LogisticCase) -> pd.DataFrame:
+    """Return one row a phenomenon, prefix length and kind of prefix: correct of trials.
+
+    Terms are those of the paper (context, section 3): log prefix length, less its mean, matched
+    and acceptable as +1 and -1.
+    """
+    numbers = Numbers(case.seed)
+    cells = pd.MultiIndex.from_product(
+        [range(case.groups), np.log(LENGTHS) - np.log(LENGTHS).mean(), (-1.0, 1.0), (-1.0, 1.0)],
+        names=["phenomenon", "log_length", "matched", "acceptable"],
+    ).to_frame(index=False)
+    length, matched, acceptable = (
+        cells[name].to_numpy() for name in ("log_length", "matched", "acceptable")
+    )
+    logit = case.logit + case.sd * numbers.normal(case.groups)[cells["phenomenon"]]
+    logit += 0.1 * matched + 0.3 * acceptable + length * (0.03 + 0.1 * acceptable)
+    logit += 0.2 * matched * acceptable + 0.15 * length * matched * acceptable
+    drawn = numbers.uniform(len(cells), case.pairs) < 1 / (1 + np.exp(-logit))[:, None]
+    return cells.assign(correct=drawn.sum(axis=1), trials=case.pairs)

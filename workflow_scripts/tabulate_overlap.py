@@ -1,24 +1,29 @@
 """Write each passage's longest overlaps with a corpus."""
 
+from pathlib import Path
+
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap import load_index, load_result
-from lingprob.overlap.chance import PUBLISHED_COLUMNS
-from lingprob.papers.leakage import overlap_table
+from lingprob.overlap import load_index, load_result, longest_matches
+from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
+from lingprob.papers.leakage import overlap_table, with_chance_level
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     searched = snakemake.wildcards.corpus
-    result = load_result(inputs.counts)
+    index, result = load_index(inputs.index), load_result(inputs.counts)
     overlaps = overlap_table(
-        load_index(inputs.index),
+        index,
         read_table(inputs.passages, "overlap_passages"),
-        result,
+        longest_matches(index, result),
         open_tokenizer(inputs.tokenizer).decode,
         searched,
         params.scale,
     )
+    if inputs.ngrams:
+        n_words = params.n_words or float(Path(inputs.n_words).read_text())
+        overlaps = with_chance_level(overlaps, load_kenlm(inputs.ngrams), n_words)
     write_csv(overlaps[PUBLISHED_COLUMNS], snakemake.output.csv)
     provenance = {"tokens": result.n_tokens, "files": len(result.shards)}
     write_table(overlaps, "overlap", snakemake.output.parquet, provenance)

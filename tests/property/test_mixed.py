@@ -22,11 +22,15 @@ def frames(draw: st.DrawFn) -> pd.DataFrame:
     generator = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     rows, groups = draw(st.integers(30, 80)), draw(st.integers(3, 7))
     frame = pd.DataFrame(generator.normal(size=(rows, 2)), columns=["a", "b"])
-    frame["subject_id"] = np.append(np.arange(groups), generator.integers(groups, size=rows - groups))
+    frame["subject_id"] = np.append(
+        np.arange(groups), generator.integers(groups, size=rows - groups)
+    )
     factor = generator.normal(size=(2, 2)) * draw(st.sampled_from([0.0, 0.1, 1.0, 5.0]))
     factor[:, 0] *= draw(st.sampled_from([0.0, 1.0]))
     effects = (generator.normal(size=(groups, 2)) @ factor.T)[frame["subject_id"]]
-    frame["y"] = effects[:, 0] + effects[:, 1] * frame["a"] + frame["b"] + generator.normal(size=rows)
+    frame["y"] = (
+        effects[:, 0] + effects[:, 1] * frame["a"] + frame["b"] + generator.normal(size=rows)
+    )
     return frame
 
 
@@ -44,7 +48,7 @@ def moments_of(frame: pd.DataFrame) -> ModelMoments:
 
 
 def dense_deviance(frame: pd.DataFrame, psi: np.ndarray, reml: bool) -> float:
-    """Return minus twice the log-likelihood, beta and sigma at their optimum, from n x n matrices."""
+    """Return minus twice the log-likelihood at the best beta and sigma, from n x n matrices."""
     x, z = design(frame)
     same = np.equal.outer(frame["subject_id"].to_numpy(), frame["subject_id"].to_numpy())
     v = np.eye(len(frame)) + same * (z @ psi @ z.T)

@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 
 import glmm
-import mixed_data
 import numpy as np
 import pandas as pd
 import pytest
-from mixed_data import REAL, SIMULATED
 
+import mixed_data
 from lingprob.regression.mixed import MixedModelData, fit_mixed_models
+from mixed_data import REAL, SIMULATED
 
 FACTS = json.loads(Path(mixed_data.__file__).with_name("mixed_facts.json").read_text())
 # Where lme4 stops this far (nats) below the optimum, its estimates are no reference.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -24,6 +25,7 @@ from lingprob.overlap import (
     load_result,
     longest_matches,
     merge,
+    ngrams,
     overlap_texts,
     passage_overlaps,
     read_rows,
@@ -33,6 +35,7 @@ from lingprob.overlap import (
     summarise_chunks,
 )
 from lingprob.overlap.corpora import normalise
+from lingprob.papers import leakage
 from overlap_reference import arrays, block
 
 ARPA = """\\data\\
@@ -339,3 +342,33 @@ def test_joint_probability_by_kenlm(tmp_path: Path) -> None:
     path.write_text("nonsense")
     with pytest.raises(LingprobError, match="kenlm cannot read it"):
         chance.load_kenlm(path)
+
+
+def test_an_estimated_model_gives_probabilities_and_flags(tmp_path: Path) -> None:
+    """KenLM's own programs over a small corpus: a sequence that it has is likelier than chance."""
+    pytest.importorskip("kenlm")
+    if not all(shutil.which(program) for program in ngrams.PROGRAMS):
+        pytest.skip("KenLM's lmplz and build_binary are not on the PATH")
+    ngrams.obtain_programs(tmp_path / "programs")
+    documents = [f"the {animal}\n sees  the {other}" for animal in "abcde" for other in "fghij"]
+    assert ngrams.count_words(documents) == 25 * 5
+    target = tmp_path / "small.kenlm"
+    ngrams.estimate_ngrams(tmp_path / "programs", documents, 2, 100, target)
+    model = chance.load_kenlm(target)
+    seen, unseen = chance.joint_log10_prob(model, ["the a sees the f", "sees sees f a the"])
+    assert unseen < seen < 0
+    table = pd.DataFrame({"overlap_text": ["the a sees the f", "sees sees f a the"]})
+    # ln p of the two, -0.05 / n at about 1e-4 for n = 500: between them.
+    n_words = float(-np.log(0.95) / 10 ** ((seen + unseen) / 2))
+    flagged = leakage.with_chance_level(table, model, n_words)
+    assert flagged["below_threshold"].tolist() == [False, True]
+    assert flagged["5gram_logprob"].tolist() == [seen, unseen]
+
+
+def test_a_failing_program_says_what_it_said(tmp_path: Path) -> None:
+    program = tmp_path / "lmplz"
+    program.write_text("#!/bin/sh\necho no room here >&2\nexit 3\n")
+    program.chmod(0o755)
+    with pytest.raises(LingprobError, match=r"(?s)lmplz failed.*no room here"):
+        ngrams.estimate_ngrams(tmp_path, ["a b"], 2, 100, tmp_path / "model.kenlm")
+    assert not (tmp_path / "model.kenlm").exists()

@@ -194,7 +194,7 @@ def test_a_killed_job_goes_on_with_what_it_had(lm, words, tmp_path, monkeypatch)
     files = sorted(tmp_path.glob("*.npz"))
     assert len(files) == 1  # the two passages are the same, so is their file
     monkeypatch.setattr(
-        "lingprob.reading.surprisal.Scorer.score", lambda *_, **__: pytest.fail("scored again")
+        "lingprob.reading.surprisal.score_passage", lambda *_, **__: pytest.fail("scored again")
     )
     again = word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
     pd.testing.assert_frame_equal(first, again)

@@ -21,7 +21,7 @@ def test_every_scale_has_a_plan(checkout, scale):
     assert planned_jobs(plan.stdout)["fit_linking_functions"] == models
 
 
-@pytest.mark.parametrize(("scale", "files"), [("demo", 1), ("laptop", 18), ("paper", 144)])
+@pytest.mark.parametrize(("scale", "files"), [("demo", 1), ("laptop", 19), ("paper", 223)])
 def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, files):
     plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "overlap")
     assert plan.returncode == 0, plan.stdout[-2000:]

@@ -15,6 +15,7 @@ from referencing import Registry, Resource
 
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
@@ -40,8 +41,14 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
+    corpora = settings["overlap"]["corpora"]
+    models = {**trained_models(settings["training"], corpora), **settings["models"]}
     catalog = Catalog(
-        settings["models"], settings["datasets"], settings["bos_policies"], settings["start_tokens"]
+        models,
+        settings["datasets"],
+        settings["bos_policies"],
+        settings["start_tokens"],
+        settings["embeddings"],
     )
     for key, lookup in (("models", catalog.model), ("datasets", catalog.dataset)):
         for name in settings["morcela"][key]:
@@ -49,7 +56,25 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     catalog.dataset(settings["morcela"]["frequency_corpus"])
     check_overlap(settings["overlap"], catalog)
     check_reading(settings["reading"], catalog)
+    check_strings(settings["string_probability"], catalog)
+    check_training(settings, catalog)
     return settings, catalog
+
+
+def check_strings(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `string_probability` that is none of what it should be."""
+    for name in strings["models"]:
+        catalog.model(name)
+    for key in ("prediction_1", "prediction_2", "prediction_3"):
+        for name in strings[key]:
+            language = catalog.dataset(name).get("language", "en")
+            if language not in strings["embeddings"]:
+                raise LingprobError(
+                    f"string_probability.embeddings: none for {language!r}, the language of the "
+                    f"data set {name!r} of string_probability.{key}. Add one."
+                )
+    for name in strings["embeddings"].values():
+        catalog.embedding(name)
 
 
 def check_overlap(overlap: Settings, catalog: Catalog) -> None:
@@ -95,6 +120,18 @@ def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[
         if catalog.models[name]["source"] != "scores"
         or texts in catalog.models[name].get("texts", [])
     ]
+
+
+def check_training(settings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a tokenizer or a trained model that nothing in `training` makes."""
+    training = settings["training"]
+    tokenizer = training["tokenizer"]
+    if tokenizer != "own" and catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
+        catalog.model(tokenizer)
+    for name, entry in catalog.models.items():
+        made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
+        if entry["source"] == "trained" and name not in made:
+            raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
 
 
 def export_mirror(settings: Settings) -> None:
@@ -194,9 +231,13 @@ def merged(below: Settings, above: Settings) -> Settings:
 def catalog_violations() -> list[str]:
     """Check the shipped catalog against its schema; return what is wrong with it."""
     schema = yaml.safe_load((FOLDER / "schema.yaml").read_text(encoding="utf-8"))
-    models = read_yaml("models.yaml")["models"]
+    shipped = {
+        "model": read_yaml("models.yaml")["models"],
+        "dataset": read_datasets(),
+        "embedding": read_yaml("embeddings.yaml"),
+    }
     found = []
-    for kind, entries in (("model", models), ("dataset", read_datasets())):
+    for kind, entries in shipped.items():
         validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"})
         for name, entry in entries.items():
             found += [f"{name}: {worded(error)}" for error in validator.iter_errors(entry)]

@@ -28,6 +28,7 @@ BROWN_FILE = re.compile(r"brown/c[a-r]\d\d")
 # Marks that NLTK sets apart from the word before or after them.
 BROWN_CLOSING = re.compile(r" (''|[,.;:?!)])(?= |$)")
 BROWN_OPENING = re.compile(r"(``|\() ")
+CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 
@@ -39,8 +40,9 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
             (a .txt member of a zip a document), `wikitext` (an article a document), `text` (a
             file a document), `lines` (a line a document; of .jsonl the field `text`), `parquet`
             (a row a document, its column `text`), `brown_zip` (a file of NLTK's tagged Brown
-            corpus a document, without its tags), or `demo_sentences` (the acceptable sentences
-            of the demo's minimal pairs; reads no files). Text files and lines may be
+            corpus a document, without its tags), or, of the package itself and without files,
+            `demo_sentences` (the acceptable sentences of the demo's minimal pairs) and
+            `demo_control` (sentences unrelated to them). Text files and lines may be
             compressed: .gz, .bz2, .lz4 or .zst.
         files: the corpus's files.
 
@@ -52,8 +54,11 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     """
     if parser == "demo_sentences":
         return iter(pd.read_csv(minimal_pairs.FILE)["good"])
+    if parser == "demo_control":
+        return iter(CONTROL_SENTENCES.read_text(encoding="utf-8").splitlines())
     if parser not in PARSERS:
-        raise unknown_name("parser", parser, [*PARSERS, "demo_sentences"], "(datasets.NAME.parser)")
+        known = [*PARSERS, "demo_sentences", "demo_control"]
+        raise unknown_name("parser", parser, known, "(datasets.NAME.parser)")
     if not files:
         raise LingprobError(f"parser {parser!r}: the corpus has no files. Name one in `path`.")
     for path in files:

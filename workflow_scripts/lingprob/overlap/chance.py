@@ -71,7 +71,7 @@ def below_threshold(
         bool, of the shape of `log10_prob`.
     """
     if convention not in CONVENTIONS:
-        raise unknown_name("convention", convention, CONVENTIONS, "(overlap.chance_convention)")
+        raise unknown_name("convention", convention, CONVENTIONS, "(of the chance level)")
     scale = 1.0 if convention == "compat" else np.log(10.0)
     return np.asarray(log10_prob, dtype=np.float64) * scale < threshold
 
@@ -100,7 +100,7 @@ def load_kenlm(path: str | Path) -> Any:
     except ImportError as error:
         raise LingprobError(
             "the package kenlm is not installed. `pip install kenlm`, or leave out the chance "
-            "level (overlap.chance: false)."
+            "level (overlap.ngrams: null)."
         ) from error
     if not Path(path).is_file():
         raise LingprobError(f"{path}: no such n-gram model. Estimate one with lmplz, or name one.")

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lingprob.overlap import (
     ShardResult,
     StimulusIndex,
-    longest_matches,
     overlap_texts,
     passage_overlaps,
     select_chunks,
     summarise_chunks,
 )
-from lingprob.overlap.chance import PUBLISHED_THRESHOLDS, below_threshold, read_published
+from lingprob.overlap.chance import (
+    CONVENTIONS,
+    PUBLISHED_THRESHOLDS,
+    below_threshold,
+    joint_log10_prob,
+    logprob_threshold,
+    read_published,
+)
 from lingprob.tables import SCHEMAS
 
 # The published tables' names of the corpora that have another one here.
@@ -26,16 +34,24 @@ CATALOG_NAMES = {"naturalstories": "natural_stories", "brown": "brown_spr"}
 def overlap_table(
     index: StimulusIndex,
     passages: pd.DataFrame,
-    result: ShardResult,
+    matches: tuple[np.ndarray, np.ndarray],
     decode: Callable[[list[int]], str],
     searched: str,
     scale: str,
 ) -> pd.DataFrame:
     """Return the `overlap` table of one searched corpus: each passage's longest overlaps.
 
-    The columns of the chance level are null: no n-gram model was asked.
+    The columns of the chance level are null: `with_chance_level` fills them.
+
+    Args:
+        index, passages: as `lingprob.overlap.texts.index_texts` gives them.
+        matches: lengths and frequencies as `longest_matches` or a CDAWG's method of that name
+            gives them.
+        decode: token ids in, text out.
+        searched: name of the corpus.
+        scale: of the run.
     """
-    found = passage_overlaps(index, *longest_matches(index, result))
+    found = passage_overlaps(index, *matches)
     named = passages.iloc[found["passage"]].reset_index(drop=True)
     table = named.assign(
         searched=searched,
@@ -48,6 +64,27 @@ def overlap_table(
         scale=scale,
     )
     return table.reindex(columns=SCHEMAS["overlap"].names)
+
+
+def with_chance_level(overlaps: pd.DataFrame, ngrams: Any, n_words: float) -> pd.DataFrame:
+    """Fill an `overlap` table's joint log10-probability and flags (leakage, §2.1 and footnote 3).
+
+    `below_threshold` compares nats with nats; `below_threshold_compat` is what the convention of
+    the published tables gives.
+
+    Args:
+        overlaps: as `overlap_table` gives it.
+        ngrams: a model as `load_kenlm` loads it.
+        n_words: white-space words of the searched corpus.
+    """
+    log10_prob = joint_log10_prob(ngrams, overlaps["overlap_text"].tolist())
+    threshold = logprob_threshold(n_words)
+    flags = {
+        f"below_threshold_{convention}": below_threshold(log10_prob, threshold, convention)
+        for convention in CONVENTIONS
+    }
+    columns = {"5gram_logprob": log10_prob, "below_threshold": flags["below_threshold_corrected"]}
+    return overlaps.assign(**columns, **flags)
 
 
 def published_overlaps(path: str | Path, searched: str, scale: str) -> pd.DataFrame:

@@ -1,7 +1,8 @@
 """Exact token log-probabilities of token sequences under a causal language model.
 
-Each distinct sequence is scored once; long ones in windows; all sorted by length, in padded
-batches under a token budget that shrinks when memory runs out.
+Each distinct sequence is scored once, and each beginning that several share is run once: they
+are merged into trees, and those packed into rows and batches under a token budget that shrinks
+when memory runs out. Long sequences are cut into windows.
 """
 
 from __future__ import annotations
@@ -16,29 +17,26 @@ import torch
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
-from lingprob.scoring.forward import PROBE_TOKENS, Context, Forward, pad
+from lingprob.scoring.forward import PROBE_TOKENS, Forward, Prefix, lay_out, order_of
+from lingprob.scoring.trees import Branch, Row, batches, pack
 from lingprob.scoring.windows import sliding_windows
 
 logger = logging.getLogger(__name__)
 
 # On a CPU, larger batches fall out of the cache and gain nothing.
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
+# In a longer row there is more to share, and more that its tokens do not see.
+TOKENS_PER_ROW = {"cpu": 128, "cuda": 512}
 OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
 
 
 @dataclass(frozen=True)
 class Segment:
-    """One window of one sequence: `ids` (n,) int64, of which `ids[score_from:]` are scored.
-
-    `score_from` is at least 1. `sequence` and `position` say where `ids[score_from]` belongs.
-    `after_context`: the context token precedes `ids` and is not among them.
-    """
+    """One window of one sequence, and where the first token to score belongs in the latter."""
 
     sequence: int
     position: int
-    ids: np.ndarray
-    score_from: int
-    after_context: bool
+    branch: Branch
 
 
 def score_sequences(
@@ -72,6 +70,11 @@ class Scorer:
         self.tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[language_model.device.type]
         self.forward = Forward(language_model)
 
+    @property
+    def result_dtype(self) -> type[np.floating]:
+        """The type of log-probabilities: float32, or float64 for a float64 model."""
+        return np.float64 if self.forward.dtype == torch.float64 else np.float32
+
     def score(
         self,
         sequences: Sequence[np.ndarray],
@@ -80,36 +83,104 @@ class Scorer:
         window: int | None = None,
         stride: int | None = None,
         progress: Progress | None = None,
-        members: np.ndarray | None = None,
     ) -> list[np.ndarray]:
-        """Score sequences as `score_sequences` does; the memory budget learnt is kept.
-
-        With `members`, token ids, a result has shape (n, 2): the second column is the
-        log-probability that the token at this place is any of them.
-        """
+        """Score sequences as `score_sequences` does; the memory budget learnt is kept."""
         window = self._check_window(window)
         prefix = [] if context_id is None else [context_id]
         whole = [np.array([*prefix, *ids], dtype=np.int64) for ids in sequences]
         numbers: dict[bytes, int] = {}
         unique_of = [numbers.setdefault(ids.tobytes(), len(numbers)) for ids in whole]
         unique = [np.frombuffer(key, dtype=np.int64) for key in numbers]
-        dtype = np.float64 if self.forward.dtype == torch.float64 else np.float32
-        width = () if members is None else (2,)
-        logprobs = [np.full((len(ids), *width), np.nan, dtype=dtype) for ids in unique]
-        context = self._prepare(unique, context_id)
-        if members is not None:
-            context = None  # what it leaves behind holds no mass of the members
+        logprobs = [np.full(len(ids), np.nan, dtype=self.result_dtype) for ids in unique]
+        context = self.prepare(unique, context_id)
         segments: list[Segment] = []
         for number, ids in enumerate(unique):
             segments += _segments(number, ids, window, stride, context is not None)
-            if context is not None and len(ids) > 1:
+            if context is not None and context.logprobs is not None and len(ids) > 1:
                 logprobs[number][1] = context.logprobs[ids[1]]
         tally = _Tally(unique_of, segments, progress)
-        for scored, values in self._run(segments, context, members):
-            for segment, value in zip(scored, values, strict=True):
-                logprobs[segment.sequence][segment.position :][: len(value)] = value
-            tally.finish(scored)
+        for start, before in ((1, context), (0, None)):
+            todo = [segment for segment in segments if segment.branch.start == start]
+            for number, values in self.run([segment.branch for segment in todo], before):
+                segment = todo[number]
+                logprobs[segment.sequence][segment.position :][: len(values)] = values
+                tally.finish(segment)
         return [logprobs[number][len(prefix) :].copy() for number in unique_of]
+
+    def prepare(self, sequences: Sequence[np.ndarray], context_id: int | None) -> Prefix | None:
+        """Check the model, once, on the longest and the shortest sequence (context included).
+
+        Returns what the context token leaves behind, or None if it must be run with each.
+        """
+        by_length = sorted((ids for ids in sequences if len(ids) > 1), key=len)
+        if not by_length:
+            return None
+        long = by_length[-1][: PROBE_TOKENS + 1].copy()
+        probes = [long, by_length[0][: max(2, len(long) // 2)].copy()]
+        self.forward.prepare(probes)
+        return None if context_id is None else self.forward.context(context_id, probes)
+
+    def run(
+        self, branches: Sequence[Branch], prefix: Prefix | None
+    ) -> Iterator[tuple[int, np.ndarray]]:
+        """Yield each branch's number and ln p of its wanted tokens; those that share together."""
+        left = set(range(len(branches)))
+        while left:
+            numbers = sorted(left)
+            for batch in self._batches([branches[number] for number in numbers], prefix):
+                values = self._try(batch, prefix)
+                if values is None:
+                    alone = sum(len(row.branches) for row in batch) == 1
+                    self.shrink(len(batch) * len(batch[0].ids), alone)
+                    break
+                for place, logprobs in zip(order_of(batch), values, strict=True):
+                    left.remove(numbers[place])
+                    yield numbers[place], logprobs
+
+    def _batches(self, branches: list[Branch], prefix: Prefix | None) -> Iterator[list[Row]]:
+        """Lay branches out; on a long prefix in one row a batch, which need not copy it."""
+        budget = self.tokens_per_batch
+        row_length = TOKENS_PER_ROW[self.language_model.device.type]
+        if prefix is not None and prefix.length > row_length:
+            row_length = budget
+        rows = pack(branches, min(row_length, budget), merge=self.forward.takes_trees)
+        return batches(rows, budget)
+
+    def _try(self, rows: list[Row], prefix: Prefix | None) -> list[np.ndarray] | None:
+        """Return ln p by branch in the order of the rows, or None if memory ran out."""
+        start = max(max(row.start) for row in rows)
+        try:
+            before = None if prefix is None or start == 0 else prefix.crop(start)
+            values = self.forward.logprobs(lay_out(rows, start), before).numpy()
+        except (RuntimeError, MemoryError) as error:
+            if not is_out_of_memory(error):
+                raise
+            return None
+        self.check_finite(values)
+        return np.split(values, np.cumsum([n for row in rows for n in row.wanted])[:-1])
+
+    def check_finite(self, values: np.ndarray) -> None:
+        """Raise LingprobError unless all log-probabilities are finite."""
+        if not np.isfinite(values).all():
+            raise LingprobError(
+                f"{self.language_model.directory}: a log-probability is not finite in "
+                f"{self.language_model.dtype}. Set `scoring.dtype: float32`; if it stays, the "
+                "weights are damaged: fetch the model again."
+            )
+
+    def shrink(self, tokens: int, whole: bool = False) -> None:
+        """Halve the budget after so many tokens ran out of memory; if `whole`, raise instead."""
+        if whole or tokens < 2:
+            raise LingprobError(
+                f"{self.language_model.directory}: out of memory on {self.language_model.device} "
+                f"with one sequence of {tokens} tokens. Set a smaller scoring.window, "
+                "`scoring.dtype: bfloat16` (GPU), `scoring.device_map: auto` over several GPUs, "
+                "or choose a smaller model."
+            )
+        self.tokens_per_batch = tokens // 2
+        logger.warning("out of memory: going on with %d tokens a batch", self.tokens_per_batch)
+        if torch.cuda.is_available():
+            torch.cuda.empty_cache()
 
     def _check_window(self, window: int | None) -> int:
         limit = self.language_model.context_window
@@ -119,70 +190,6 @@ class Scorer:
                 f"{self.language_model.directory}: lower it, or leave it out."
             )
         return window or limit
-
-    def _prepare(self, unique: list[np.ndarray], context_id: int | None) -> Context | None:
-        """Check the model on the longest and the shortest sequence; run the context token."""
-        by_length = sorted((ids for ids in unique if len(ids) > 1), key=len)
-        if not by_length:
-            return None
-        long = by_length[-1][: PROBE_TOKENS + 1].copy()
-        probes = [long, by_length[0][: max(2, len(long) // 2)].copy()]
-        self.forward.prepare(probes)
-        return None if context_id is None else self.forward.context(context_id, probes)
-
-    def _run(
-        self, segments: list[Segment], context: Context | None, members: np.ndarray | None
-    ) -> Iterator[tuple[list[Segment], list[np.ndarray]]]:
-        """Yield batches of segments with their log-probabilities, longest first."""
-        for after_context in (True, False):
-            todo = [segment for segment in segments if segment.after_context == after_context]
-            todo.sort(key=lambda segment: len(segment.ids), reverse=True)
-            done = 0
-            while done < len(todo):
-                count = max(1, self.tokens_per_batch // (len(todo[done].ids) - 1))
-                batch = todo[done : done + count]
-                values = self._try(batch, context if after_context else None, members)
-                if values is None:
-                    self._halve(batch)
-                    continue
-                yield batch, values
-                done += len(batch)
-
-    def _try(
-        self, segments: list[Segment], context: Context | None, members: np.ndarray | None
-    ) -> list[np.ndarray] | None:
-        """Return the segments' log-probabilities, or None if memory ran out."""
-        score_from = [segment.score_from for segment in segments]
-        batch = pad([segment.ids for segment in segments], score_from)
-        try:
-            chosen = None if members is None else torch.from_numpy(members)
-            values = self.forward.logprobs(batch, context, chosen).cpu().numpy()
-        except (RuntimeError, MemoryError) as error:
-            if not _is_out_of_memory(error):
-                raise
-            return None
-        if not np.isfinite(values).all():
-            raise LingprobError(
-                f"{self.language_model.directory}: a log-probability is not finite in "
-                f"{self.language_model.dtype}. Set `scoring.dtype: float32`; if it stays, the "
-                "weights are damaged: fetch the model again."
-            )
-        ends = np.cumsum([len(segment.ids) - segment.score_from for segment in segments])
-        return np.split(values, ends[:-1])
-
-    def _halve(self, segments: list[Segment]) -> None:
-        length = len(segments[0].ids) - 1
-        if len(segments) == 1:
-            raise LingprobError(
-                f"{self.language_model.directory}: out of memory on {self.language_model.device} "
-                f"with one sequence of {length} tokens. Set a smaller scoring.window, "
-                "`scoring.dtype: bfloat16` (GPU), `scoring.device_map: auto` over several GPUs, "
-                "or choose a smaller model."
-            )
-        self.tokens_per_batch = len(segments) * length // 2
-        logger.warning("out of memory: going on with %d tokens a batch", self.tokens_per_batch)
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
 
 
 class _Tally:
@@ -197,11 +204,10 @@ class _Tally:
         self.pending = np.bincount(owners, minlength=len(self.copies))
         self._advance(self.copies[self.pending == 0].sum())
 
-    def finish(self, segments: list[Segment]) -> None:
-        for segment in segments:
-            self.pending[segment.sequence] -= 1
-        touched = np.unique([segment.sequence for segment in segments])
-        self._advance(self.copies[touched[self.pending[touched] == 0]].sum())
+    def finish(self, segment: Segment) -> None:
+        self.pending[segment.sequence] -= 1
+        if self.pending[segment.sequence] == 0:
+            self._advance(self.copies[segment.sequence])
 
     def _advance(self, count: int) -> None:
         if self.progress is not None:
@@ -217,10 +223,12 @@ def _segments(
         begin = 1 if after_context else start
         position = max(score_from, begin + 1)  # nothing, or a context read before, precedes it
         if position < end:
-            yield Segment(number, position, ids[begin:end], position - begin, after_context)
+            branch = Branch(ids[begin:end], position - begin, int(after_context))
+            yield Segment(number, position, branch)
 
 
-def _is_out_of_memory(error: BaseException) -> bool:
+def is_out_of_memory(error: BaseException) -> bool:
+    """Whether an error of torch says that memory ran out."""
     return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(
         text in str(error) for text in OUT_OF_MEMORY
     )

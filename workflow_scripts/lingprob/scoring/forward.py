@@ -1,103 +1,190 @@
-"""One pass of a causal model: padded token ids in, log-probabilities of wanted tokens out.
+"""One pass of a causal model: rows of tokens in, log-probabilities of wanted tokens out.
 
-Three things make it cheap, and each is checked against the plain model before it is used. Only
-the hidden states that predict a wanted token go through the output embedding, and of the
-vocabulary no more than a log-sum-exp is made. Batches are padded on the right, which a causal
-model's earlier positions never see, so no mask is needed. And the context token, the same
-before every sentence, is run once.
+Four things make it cheap, and each is checked against the plain model before it is used. A row
+may hold trees, whose tokens see their ancestors alone. Only the hidden states that predict a
+wanted token go through the output embedding, and of the vocabulary no more than a log-sum-exp
+is made. Rows are padded on the right, which a causal model's earlier positions never see. And
+what precedes every token of a batch, such as a start token, is run once.
 """
 
 from __future__ import annotations
 
-import copy
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import DynamicCache
+from transformers import Cache, DynamicCache
+from transformers.cache_utils import DynamicLayer
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
+from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)
 
-LOGITS_PER_CHUNK = {"cpu": 2**23, "cuda": 2**27}
+# Positions, and entries of the vocabulary, whose logits are made at a time: on a CPU, a piece
+# that stays in its cache.
+LOGITS_AT_ONCE = {"cpu": (512, 2048), "cuda": (2048, 2**16)}
+# Logits in one pass of a model that makes its own.
+LOGITS_PER_PASS = {"cpu": 2**23, "cuda": 2**27}
 # Mean differences (nats a token) that rounding alone explains when a batch changes shape.
 TOLERANCE = {torch.bfloat16: 0.15, torch.float16: 0.02}
 TOLERANCE_IN_FULL_PRECISION = 1e-3
 PROBE_TOKENS = 8
+# Where configurations state how far back a token sees, if not to the beginning.
+LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attention_chunk_size")
+
+
+class _KeptLayer(DynamicLayer):
+    """Keys and values (1, heads, n, width) that many passes go on from, and none changes."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the layer's states with new ones after them, and keep nothing of those."""
+        pairs = ((self.keys, key_states), (self.values, value_states))
+        keys, values = (
+            torch.cat([old.expand(len(new), -1, -1, -1), new], dim=-2) for old, new in pairs
+        )
+        return keys, values
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """The keys and values of `length` tokens, a pair a layer, for all that comes after them.
+
+    `logprobs` (vocabulary,) are ln p after the last of them, where that was asked for.
+    """
+
+    states: Sequence[tuple[torch.Tensor, torch.Tensor]]
+    length: int
+    logprobs: np.ndarray | None = None
+
+    def crop(self, length: int) -> Prefix:
+        """Return the first `length` tokens alone."""
+        cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
+        return Prefix(cropped, length)
+
+    def kept(self) -> Cache:
+        """Return a cache for any number of rows and passes."""
+        layers = []
+        for keys, values in self.states:
+            layers.append(_KeptLayer())
+            layers[-1].lazy_initialization(keys, values)
+            layers[-1].keys, layers[-1].values = keys, values
+        return Cache(layers=layers)
+
+    def growing(self) -> DynamicCache:
+        """Return a cache that takes up what is run after it."""
+        return DynamicCache(self.states)
 
 
 @dataclass(frozen=True)
 class Batch:
-    """Ids (rows, length) to feed, and the flat positions (n,) that predict `targets` (n,)."""
+    """Ids (rows, length) to run; position `column[k]` of row `row[k]` predicts `targets[k]`.
+
+    `mask` (rows, length, prefix + length) says what each token sees, `positions` (rows, length)
+    where it stands; both are None where each sees the prefix and all that precedes it.
+    """
 
     ids: torch.Tensor
-    positions: torch.Tensor
+    row: torch.Tensor
+    column: torch.Tensor
     targets: torch.Tensor
-
-
-@dataclass(frozen=True)
-class Context:
-    """What a context token leaves behind: keys and values, and ln p (vocabulary,) after it."""
-
-    cache: Any
-    logprobs: np.ndarray
+    mask: torch.Tensor | None = None
+    positions: torch.Tensor | None = None
 
 
 class Forward:
-    """The fastest exact way to run one language model; call `prepare` before the rest."""
+    """The fastest exact way to run one language model; call `prepare` before the rest.
+
+    `takes_trees` says whether rows may hold more than one branch, or begin inside a prefix.
+    """
 
     def __init__(self, language_model: LanguageModel) -> None:
         self.language_model = language_model
         self.dtype = torch.promote_types(language_model.dtype, torch.float32)
-        logits = LOGITS_PER_CHUNK[language_model.device.type]
-        self.chunk = max(1, logits // language_model.vocabulary_size)  # positions
         self.prepared = False
+        self.takes_trees = False
         self.head: tuple[torch.Tensor, torch.Tensor | None] | None = None
-        self.contexts: dict[int, Context | None] = {}
+        self.contexts: dict[int, Prefix | None] = {}
 
     @torch.inference_mode()
-    def logprobs(
-        self,
-        batch: Batch,
-        context: Context | None = None,
-        members: torch.Tensor | None = None,
-    ) -> torch.Tensor:
-        """Return ln p (n,) of the batch's targets, in float32, after `context` if there is one.
+    def logprobs(self, batch: Batch, prefix: Prefix | None = None) -> torch.Tensor:
+        """Return ln p (n,) of the batch's targets, in float32, after `prefix` if there is one.
 
-        With `members`, token ids, return (n, 2): the second column is the log-probability that
-        the token at the target's place is any of them. Without a head of its own, the whole
-        model runs on a few rows at a time, so that its logits stay small.
+        Without a head of its own, the whole model runs on a few rows at a time, so that its
+        logits stay small.
         """
         length = batch.ids.shape[1]
-        rows = len(batch.ids) if self.head else max(1, self.chunk // length)
-        logprobs = []
+        cache = None if prefix is None else prefix.kept()
+        device, vocabulary = self.language_model.device, self.language_model.vocabulary_size
+        few = max(1, LOGITS_PER_PASS[device.type] // (vocabulary * length))
+        rows = len(batch.ids) if self.head else few
+        logprobs = torch.empty(len(batch.targets), dtype=self.dtype)
         for first in range(0, len(batch.ids), rows):
-            outputs = self._run(batch.ids[first : first + rows], context).flatten(0, 1)
-            row = batch.positions // length
-            here = (row >= first) & (row < first + rows)
-            positions = (batch.positions[here] - first * length).to(outputs.device)
-            targets = batch.targets[here].split(self.chunk)
-            for wanted, target in zip(positions.split(self.chunk), targets, strict=True):
-                logprobs.append(_logprobs_at(self._logits(outputs[wanted]), target, members))
-        return torch.cat(logprobs)
+            some = slice(first, first + rows)
+            ids = batch.ids[some]
+            if batch.mask is None or batch.positions is None:
+                outputs = self._run(ids, cache)[0]
+            else:
+                outputs = self._run(ids, cache, batch.mask[some], batch.positions[some])[0]
+            here = torch.nonzero((batch.row >= first) & (batch.row < first + rows))[:, 0]
+            wanted = (batch.row[here] - first) * length + batch.column[here]
+            values = self._logprobs_at(outputs.flatten(0, 1), wanted, batch.targets[here])
+            logprobs[here] = values.cpu()
+        return logprobs
+
+    @torch.inference_mode()
+    def extend(
+        self, prefix: Prefix | None, ids: np.ndarray, wanted: np.ndarray, targets: np.ndarray
+    ) -> tuple[Prefix, np.ndarray]:
+        """Run tokens `ids` (n,) after `prefix`; return the longer prefix and ln p of `targets`.
+
+        The k-th of the `targets` (m,) is predicted by the token `ids[wanted[k]]`.
+        """
+        cache = DynamicCache() if prefix is None else prefix.growing()
+        output = self._run(torch.from_numpy(ids[None]), cache)
+        places, targets_there = torch.from_numpy(wanted), torch.from_numpy(targets)
+        values = self._logprobs_at(output[0][0], places, targets_there).cpu().numpy()
+        length = len(ids) + (0 if prefix is None else prefix.length)
+        return Prefix(_states(output.past_key_values), length), values
+
+    @torch.inference_mode()
+    def logprobs_and_mass(
+        self, ids: np.ndarray, score_from: int, members: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Run tokens `ids` (n,); return ln p of `ids[score_from:]`, and of any of the `members`.
+
+        The second is the log-probability that a token of `members` stands in the place of
+        `ids[k]`, for k from `score_from` to n: one value more, for what follows the last token.
+        """
+        outputs = self._run(torch.from_numpy(ids[None]), None)[0][0]
+        places = torch.arange(score_from - 1, len(ids) - 1)
+        values = self._logprobs_at(outputs, places, torch.from_numpy(ids[score_from:]))
+        at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
+        wanted = torch.from_numpy(members).to(outputs.device)
+        mass = [
+            self._logsumexp(some, wanted) - self._logsumexp(some)
+            for some in outputs[score_from - 1 :].split(at_once)
+        ]
+        return values.cpu().numpy(), torch.cat(mass).to(self.dtype).cpu().numpy()
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
-        """Settle how the head is run, and check a padded batch of `probes` (ids, at least 2).
+        """Settle how the model is run, and check that on `probes` (ids, at least 2).
 
         Raises LingprobError if the model is not causal: padding moves what comes before it.
         """
         if self.prepared:
             return
         self.head = self._separate_head(probes[0])
-        alone = torch.cat([self._plain_logprobs(ids) for ids in probes])
-        difference = _mean_difference(self.logprobs(pad(probes)), alone)
+        alone = [self._plain_logprobs(ids) for ids in probes]
+        difference = _mean_difference(self._in_rows(probes, None, merge=False), alone)
         if not difference <= self._tolerance():
             raise LingprobError(
                 f"{self.language_model.directory}: a sentence in a padded batch scores "
@@ -105,10 +192,11 @@ class Forward:
                 "a causal model as loaded. Check its config.json, or import its scores instead "
                 "(a model with source `scores`)."
             )
+        self.takes_trees = self._try_trees(probes[0])
         self.prepared = True
 
     @torch.no_grad()
-    def context(self, context_id: int, probes: Sequence[np.ndarray]) -> Context | None:
+    def context(self, context_id: int, probes: Sequence[np.ndarray]) -> Prefix | None:
         """Return what `context_id` leaves behind, or None where the model can't go on from it.
 
         `probes` are sequences that begin with the context token.
@@ -118,8 +206,8 @@ class Forward:
             probes = [ids[1:] for ids in probes if len(ids) > 2]
             if context is not None and probes:
                 plain = [self._plain_logprobs(np.array([context_id, *ids]))[1:] for ids in probes]
-                continued = self.logprobs(pad(probes), context)
-                if not _mean_difference(continued, torch.cat(plain)) <= self._tolerance():
+                continued = self._in_rows(probes, context, merge=self.takes_trees)
+                if not _mean_difference(continued, plain) <= self._tolerance():
                     context = None
             if context is None:
                 logger.info(
@@ -131,6 +219,50 @@ class Forward:
 
     def _tolerance(self) -> float:
         return TOLERANCE.get(self.language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
+
+    def _in_rows(
+        self, sequences: Sequence[np.ndarray], prefix: Prefix | None, merge: bool
+    ) -> list[torch.Tensor]:
+        """Return ln p of all but the first token of each sequence, in one batch."""
+        start = 0 if prefix is None else prefix.length
+        return self._branches([Branch(ids, 1, start) for ids in sequences], prefix, merge)
+
+    def _branches(
+        self, branches: Sequence[Branch], prefix: Prefix | None, merge: bool
+    ) -> list[torch.Tensor]:
+        rows = pack(branches, sum(len(branch.ids) for branch in branches), merge)
+        values = self.logprobs(lay_out(rows, 0 if prefix is None else prefix.length), prefix)
+        lengths = [len(branches[k].ids) - branches[k].score_from for k in order_of(rows)]
+        found = dict(zip(order_of(rows), values.split(lengths), strict=True))
+        return [found[number] for number in range(len(branches))]
+
+    def _try_trees(self, ids: np.ndarray) -> bool:
+        """Return whether a forest on a prefix scores as its branches alone do."""
+        model, name = self.language_model, self.language_model.directory
+        local = _local_attention(model.model.config)
+        if local is not None and local < model.context_window:
+            logger.info("%s: a sliding window of %d tokens, so sentences are run one by one "
+                        "(slower, as exact)", name, local)  # fmt: skip
+            return False
+        ids = (np.resize(ids, PROBE_TOKENS) + np.arange(PROBE_TOKENS)) % model.vocabulary_size
+        chain, rest = ids[:3], ids[3:]
+        bent = np.array([*rest[:2], *chain])
+        branches = [Branch(rest, 1, 3), Branch(bent, 1, 3), Branch(bent[::-1], 1, 2)]
+        whole = [np.concatenate([chain[: branch.start], branch.ids]) for branch in branches]
+        plain = [self._plain_logprobs(ids)[-(len(rest) - 1) :] for ids in whole]
+        try:
+            prefix, _ = self.extend(None, chain, np.array([0]), chain[1:2])
+            difference = _mean_difference(self._branches(branches, prefix, merge=True), plain)
+        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+            logger.info("%s: no tree masks (%s)", name, str(error).split("\n")[0])
+            difference = np.inf
+        if difference <= self._tolerance():
+            return True
+        logger.info(
+            "%s: its attention takes no tree mask (ALiBi, for instance), so sentences are run one "
+            "by one (slower, as exact)", name,
+        )  # fmt: skip
+        return False
 
     def _separate_head(self, ids: np.ndarray) -> tuple[torch.Tensor, torch.Tensor | None] | None:
         """Return the output embedding in float32, if it alone makes the model's logits.
@@ -154,7 +286,7 @@ class Forward:
         )  # fmt: skip
         return None
 
-    def _read_context(self, context_id: int) -> Context | None:
+    def _read_context(self, context_id: int) -> Prefix | None:
         """Run the context token alone, and a float32 model's in float64.
 
         A first token's activations are huge, and their rounding errors reach every token after
@@ -167,23 +299,33 @@ class Forward:
         cache = getattr(output, "past_key_values", None)
         if not isinstance(cache, DynamicCache):
             return None
-        for layer in cache.layers:
-            layer.keys = layer.keys.to(self.language_model.dtype)
-            layer.values = layer.values.to(self.language_model.dtype)
+        dtype = self.language_model.dtype
+        states = [(keys.to(dtype), values.to(dtype)) for keys, values in _states(cache)]
         logits = self._logits(output[0][0]).double()
-        return Context(cache, (logits - logits.logsumexp(dim=1))[0].cpu().numpy())
+        logprobs = (logits - logits.logsumexp(dim=1))[0].cpu().numpy()
+        return Prefix(states, 1, logprobs)
 
     def _body(self) -> Any:
         return self.language_model.model.base_model if self.head else self.language_model.model
 
-    def _run(self, ids: torch.Tensor, context: Context | None) -> torch.Tensor:
-        """Return hidden states, or logits where the head can't be separated."""
-        ids = ids.to(self.language_model.device)
-        if context is None:
-            return self._body()(input_ids=ids, use_cache=False)[0]
-        cache = copy.deepcopy(context.cache)
-        cache.batch_repeat_interleave(len(ids))
-        return self._body()(input_ids=ids, past_key_values=cache, use_cache=True)[0]
+    def _run(
+        self,
+        ids: torch.Tensor,
+        cache: Any,
+        mask: torch.Tensor | None = None,
+        positions: torch.Tensor | None = None,
+    ) -> Any:
+        """Return the output of the body: hidden states, or logits where there is no head."""
+        options: dict[str, Any] = {"use_cache": False}
+        if cache is not None:
+            options = {"use_cache": True, "past_key_values": cache}
+        device, dtype = self.language_model.device, self.language_model.dtype
+        if mask is not None and positions is not None:
+            # Added to the attention: transformers' eager attention misreads a boolean mask.
+            added = torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min)
+            options["attention_mask"] = added[:, None].to(device)
+            options["position_ids"] = positions.to(device)
+        return self._body()(input_ids=ids.to(device), **options)
 
     def _logits(self, outputs: torch.Tensor) -> torch.Tensor:
         if self.head is None:
@@ -191,53 +333,113 @@ class Forward:
         weight, bias = self.head
         return torch.nn.functional.linear(outputs.to(weight), weight, bias)
 
+    def _logprobs_at(
+        self, outputs: torch.Tensor, wanted: torch.Tensor, targets: torch.Tensor
+    ) -> torch.Tensor:
+        """Return ln p of `targets` (n,) from the `outputs` (positions, width) at `wanted` (n,).
+
+        A logit less the log-sum-exp of its position, which is made once for all targets there.
+        torch's own log_softmax is biased by 8e-6 nats in float32; this is within 1e-6.
+        """
+        places, row = torch.unique(wanted, return_inverse=True)
+        outputs = outputs[places.to(outputs.device)]
+        row, targets = row.to(outputs.device), targets.to(outputs.device)
+        at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
+        if len(places) == 0:
+            return outputs.new_empty(0, dtype=self.dtype)
+        logsumexp = torch.cat([self._logsumexp(some) for some in outputs.split(at_once)])
+        chosen = torch.cat(
+            [
+                self._logit(outputs, some_row, some)
+                for some_row, some in zip(row.split(at_once), targets.split(at_once), strict=True)
+            ]
+        )
+        return (chosen - logsumexp[row]).to(self.dtype)
+
+    def _logsumexp(
+        self, outputs: torch.Tensor, members: torch.Tensor | None = None
+    ) -> torch.Tensor:
+        """Return the log-sum-exp (n,) of each position's logits, in float64; of `members` alone."""
+        highest, total = [], []
+        for logits in self._logits_in_pieces(outputs, members):
+            top = logits.amax(dim=1, keepdim=True)
+            highest.append(top)
+            total.append(logits.sub(top).exp_().sum(dim=1, keepdim=True))
+        sums = torch.cat(total, dim=1).double().log_()
+        return torch.cat(highest, dim=1).double().add_(sums).logsumexp(dim=1)
+
+    def _logits_in_pieces(
+        self, outputs: torch.Tensor, members: torch.Tensor | None = None
+    ) -> Iterator[torch.Tensor]:
+        if self.head is None:
+            yield (outputs if members is None else outputs[:, members]).to(self.dtype)
+            return
+        weight, bias = self.head
+        size = LOGITS_AT_ONCE[self.language_model.device.type][1]
+        outputs = outputs.to(weight)
+        for first in range(0, len(weight) if members is None else len(members), size):
+            end = first + size
+            some = slice(first, end) if members is None else members[first:end]
+            yield torch.nn.functional.linear(
+                outputs, weight[some], None if bias is None else bias[some]
+            )
+
+    def _logit(
+        self, outputs: torch.Tensor, row: torch.Tensor, targets: torch.Tensor
+    ) -> torch.Tensor:
+        """Return the logits (n,) of `targets` at the positions `row` of outputs, in float64."""
+        if self.head is None:
+            return outputs[row, targets].double()
+        weight, bias = self.head
+        logits = (outputs[row].double() * weight[targets].double()).sum(dim=1)
+        return logits if bias is None else logits + bias[targets].double()
+
     def _plain_logprobs(self, ids: np.ndarray) -> torch.Tensor:
         """Return ln p of `ids[1:]` from the model as its authors meant it to be called."""
         fed = torch.from_numpy(ids[None]).to(self.language_model.device)
-        logits = self.language_model.model(input_ids=fed).logits[0, :-1].to(self.dtype)
-        return _logprobs_at(logits, fed[0, 1:])
+        logits = self.language_model.model(input_ids=fed).logits[0, :-1].double()
+        return (logits - logits.logsumexp(dim=1, keepdim=True)).gather(1, fed[0, 1:, None])[:, 0]
 
 
-def pad(sequences: Sequence[np.ndarray], score_from: Sequence[int] | None = None) -> Batch:
-    """Lay sequences (at least 2 ids each) out as rows, padded on the right.
-
-    The last token of each is never fed. Targets are the tokens from `score_from` on (at least
-    1, the default).
-    """
-    length = max(len(ids) for ids in sequences) - 1
-    padded = np.zeros((len(sequences), length), dtype=np.int64)
-    positions, targets = [], []
-    for row, ids in enumerate(sequences):
-        first = 1 if score_from is None else score_from[row]
-        padded[row, : len(ids) - 1] = ids[:-1]
-        positions.append(np.arange(first - 1, len(ids) - 1) + row * length)
-        targets.append(ids[first:])
-    return Batch(
-        torch.from_numpy(padded),
-        torch.from_numpy(np.concatenate(positions)),
-        torch.from_numpy(np.concatenate(targets)),
-    )
-
-
-def _logprobs_at(
-    logits: torch.Tensor, targets: torch.Tensor, members: torch.Tensor | None = None
-) -> torch.Tensor:
-    """Logit minus log-sum-exp at `targets` (n,); overwrites `logits` (n, vocabulary).
-
-    With `members` (token ids), their log-sum-exp minus that of all is a second column.
-    torch's own log_softmax is biased by 8e-6 nats in float32; this is within 1e-6.
-    """
-    logits.sub_(logits.amax(dim=1, keepdim=True))
-    chosen = logits.gather(1, targets.to(logits.device)[:, None])[:, 0]
-    if members is not None:
-        among = logits[:, members.to(logits.device)].double().logsumexp(dim=1).to(logits.dtype)
-        chosen = torch.stack([chosen, among], dim=1)
-    total = logits.exp_().sum(dim=1).log_()
-    return chosen - (total if members is None else total[:, None])
+def lay_out(rows: Sequence[Row], prefix: int = 0) -> Batch:
+    """Pad rows on the right to one batch that is to run after `prefix` tokens."""
+    length = max(len(row.ids) for row in rows)
+    ids = np.zeros((len(rows), length), dtype=np.int64)
+    for number, row in enumerate(rows):
+        ids[number, : len(row.ids)] = row.ids
+    owner = np.repeat(np.arange(len(rows)), [len(row.nodes) for row in rows])
+    column = np.array([node for row in rows for node in row.nodes])
+    targets = np.array([target for row in rows for target in row.targets])
+    batch = Batch(*map(torch.from_numpy, (ids, owner, column, targets)))
+    if all(row.is_chain() and row.start[0] == prefix for row in rows):
+        return batch
+    mask = np.zeros((len(rows), length, prefix + length), dtype=bool)
+    positions = np.zeros((len(rows), length), dtype=np.int64)
+    for number, row in enumerate(rows):
+        n = len(row.ids)
+        mask[number, :n, : prefix + n] = visible(row, prefix)
+        positions[number, :n] = row.positions
+    return replace(batch, mask=torch.from_numpy(mask), positions=torch.from_numpy(positions))
 
 
-def _mean_difference(one: torch.Tensor, other: torch.Tensor) -> float:
-    return float((one.cpu() - other.cpu()).abs().mean())
+def order_of(rows: Sequence[Row]) -> list[int]:
+    """Return the numbers of the rows' branches in the order of a batch's targets."""
+    return [number for row in rows for number in row.branches]
+
+
+def _states(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return [(layer.keys, layer.values) for layer in cache.layers]
+
+
+def _local_attention(config: Any) -> int | None:
+    """Return how many tokens back some layer of a model sees, or None for all."""
+    config = config.get_text_config()
+    windows = [getattr(config, name, None) for name in LOCAL_ATTENTION]
+    return min((window for window in windows if isinstance(window, int)), default=None)
+
+
+def _mean_difference(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> float:
+    return float((torch.cat(list(one)).cpu() - torch.cat(list(other)).cpu()).abs().mean())
 
 
 @contextmanager

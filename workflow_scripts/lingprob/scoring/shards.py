@@ -59,7 +59,9 @@ def score_stimuli(
         missing = []
         for path, shard in shards:
             if path.exists():
-                logprobs.update(zip(shard, _read_shard(path), strict=True))
+                column = read_shard(path).column("logprob")
+                values = [row.values.to_numpy(zero_copy_only=False) for row in column]
+                logprobs.update(zip(shard, values, strict=True))
             else:
                 missing.append((path, shard))
         if logprobs:
@@ -69,7 +71,8 @@ def score_stimuli(
         for path, shard in missing:
             ids = [tokens[text].ids for text in shard]
             values = scorer.score(ids, context_id, window=window, stride=stride, progress=progress)
-            _write_shard(path, values)
+            rows = pa.array([row.astype(np.float32) for row in values], pa.list_(pa.float32()))
+            write_shard(path, pa.table({"logprob": rows}))
             logprobs.update(zip(shard, values, strict=True))
     return _scores_table(item_ids, texts, tokens, logprobs)
 
@@ -107,28 +110,32 @@ def _shards(
     shard_directory: str | Path,
     settings: Sequence[object],
 ) -> Iterator[tuple[Path, list[str]]]:
-    """Yield each shard's path and texts; the longest texts come first, ties by the text."""
-    ordered = sorted(unique, key=lambda text: (-len(tokens[text].ids), text))
+    """Yield each shard's path and texts, in the order of their tokens: what begins alike meets."""
+    ordered = sorted(unique, key=lambda text: (tokens[text].ids.tolist(), text))
     for first in range(0, len(ordered), sentences_per_shard):
         shard = ordered[first : first + sentences_per_shard]
-        described = json.dumps([settings, shard, [tokens[text].ids.tolist() for text in shard]])
-        digest = hashlib.sha256(described.encode()).hexdigest()[:32]
-        yield Path(shard_directory) / f"{digest}.parquet", shard
+        described = [settings, shard, [tokens[text].ids.tolist() for text in shard]]
+        yield shard_path(shard_directory, described), shard
 
 
-def _write_shard(path: Path, values: list[np.ndarray]) -> None:
-    rows = [row.astype(np.float32) for row in values]
-    logprobs = pa.array(rows, type=pa.list_(pa.float32()))
+def shard_path(directory: str | Path, described: object) -> Path:
+    """Return where the shard that `described` (JSON values) tells from any other is kept."""
+    digest = hashlib.sha256(json.dumps(described).encode()).hexdigest()[:32]
+    return Path(directory) / f"{digest}.parquet"
+
+
+def write_shard(path: Path, table: pa.Table) -> None:
+    """Keep a shard, whole or not at all."""
     with atomic_path(path) as temporary:
-        pq.write_table(pa.table({"logprob": logprobs}), temporary, compression="zstd")
+        pq.write_table(table, temporary, compression="zstd")
 
 
-def _read_shard(path: Path) -> list[np.ndarray]:
+def read_shard(path: Path) -> pa.Table:
+    """Return a shard. Raises LingprobError if its file is damaged."""
     try:
-        column = pq.read_table(path).column("logprob")
-    except (pa.ArrowInvalid, KeyError) as error:
+        return pq.read_table(path)
+    except pa.ArrowInvalid as error:
         raise LingprobError(f"{path}: a damaged shard ({error}). Delete it, run again.") from error
-    return [row.values.to_numpy(zero_copy_only=False) for row in column]
 
 
 def _scores_table(

@@ -1,0 +1,200 @@
+"""The logistic model with a random intercept: glmer's values, dense checks, errors by item."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.optimize import minimize_scalar
+from scipy.stats import binom
+
+import mixed_data
+from lingprob.errors import LingprobError
+from lingprob.regression.mixed_laplace import cells_in_groups, deviance
+from lingprob.regression.mixed_logistic import (
+    MixedLogisticFit,
+    aggregate,
+    all_interactions,
+    fit_mixed_logistic,
+)
+from lingprob.regression.mixed_logistic_items import bootstrap_by_item, item_standard_errors
+from mixed_data import LOGISTIC, Numbers, accuracies
+
+FACTS = json.loads(Path(mixed_data.__file__).with_name("mixed_facts.json").read_text())
+TERMS = ["log_length", "matched", "acceptable"]
+
+
+def fit_of(frame: pd.DataFrame) -> MixedLogisticFit:
+    terms = all_interactions(frame[TERMS])
+    return fit_mixed_logistic(frame["correct"], frame["trials"], terms, frame["phenomenon"])
+
+
+@pytest.mark.parametrize("name", LOGISTIC)
+def test_glmer(name: str) -> None:
+    frame, fact = accuracies(LOGISTIC[name]), FACTS[name]
+    assert frame["correct"].sum() == fact["correct"]
+    fit = fit_of(frame)
+    assert fit.newton_decrement < 1e-10
+    assert fit.singular == fact["singular"]
+    assert fit.log_likelihood == pytest.approx(fact["log_likelihood"], abs=1e-5)
+    assert list(fit.estimates.index) == fact["terms"]
+    np.testing.assert_allclose(fit.estimates, fact["estimate"], atol=1e-4)
+    np.testing.assert_allclose(fit.standard_errors, fact["std_error"], rtol=1e-3)
+    np.testing.assert_allclose(fit.z, fact["z"], atol=1e-2)
+    np.testing.assert_allclose(fit.p, fact["p"], atol=1e-3)
+    assert fit.sd == pytest.approx(fact["sd"], abs=1e-4)
+    np.testing.assert_allclose(fit.random_effects, fact["random_effects"], atol=1e-3)
+
+
+def test_log_likelihood_is_laplaces_approximation() -> None:
+    frame = accuracies(LOGISTIC["few_pairs"])
+    terms, fit = all_interactions(frame[TERMS]), fit_of(frame)
+    fixed = fit.estimates["(Intercept)"] + terms.to_numpy() @ fit.estimates[list(terms)]
+    total = 0.0
+    for rows in frame.groupby("phenomenon").indices.values():
+
+        def minus_log(v: float, rows: np.ndarray = rows) -> float:
+            p = 1 / (1 + np.exp(-(fixed[rows] + fit.sd * v)))
+            counts = frame.iloc[rows]
+            return v**2 / 2 - binom(counts["trials"], p).logpmf(counts["correct"]).sum()
+
+        mode = minimize_scalar(minus_log).x
+        bend = (minus_log(mode + 1e-3) - 2 * minus_log(mode) + minus_log(mode - 1e-3)) / 1e-6
+        total += -minus_log(mode) - np.log(bend) / 2
+    assert fit.log_likelihood == pytest.approx(total, abs=1e-4)
+
+
+def test_gradient_is_that_of_the_deviance() -> None:
+    frame = accuracies(LOGISTIC["few_pairs"])
+    x = np.column_stack([np.ones(len(frame)), all_interactions(frame[TERMS])])
+    cells = cells_in_groups(
+        frame["correct"].to_numpy(float), frame["trials"].to_numpy(float), x,
+        frame["phenomenon"].to_numpy(), 12,
+    )  # fmt: skip
+    parameters = np.append(0.8, 0.3 * Numbers(3).normal(8))
+    _, gradient, _ = deviance(cells, parameters[None], np.zeros(12))
+    moved = 1e-5 * np.eye(9)
+    values, _, _ = deviance(
+        cells, np.vstack([parameters + moved, parameters - moved]), np.zeros(12)
+    )
+    np.testing.assert_allclose(gradient[0], (values[:9] - values[9:]) / 2e-5, rtol=1e-5, atol=1e-5)
+
+
+def test_units_of_the_terms_do_not_matter() -> None:
+    frame = accuracies(LOGISTIC["suites"])
+    before = fit_of(frame)
+    after = fit_of(frame.assign(log_length=1000 * frame["log_length"]))
+    assert after.log_likelihood == pytest.approx(before.log_likelihood, abs=1e-7)
+    assert after.z["log_length"] == pytest.approx(before.z["log_length"], rel=1e-5)
+
+
+def test_interactions_and_aggregation_by_hand() -> None:
+    frame = pd.DataFrame({"a": [1, 1, -1, 1], "b": [2, 2, 2, -1], "c": [1, 1, 1, 3]})
+    terms = all_interactions(frame)
+    assert list(terms) == ["a", "b", "c", "a:b", "a:c", "b:c", "a:b:c"]
+    assert terms["a:b:c"].tolist() == [2, 2, -2, -3]
+    cells = aggregate([1, 0, 1, 1], frame, ["x", "x", "x", "y"])
+    assert cells.terms["a"].tolist() == [-1, 1, 1]
+    assert cells.successes.tolist() == [1, 1, 1]
+    assert cells.trials.tolist() == [1, 2, 1]
+    assert cells.group.tolist() == ["x", "x", "y"]
+
+
+def observations(items: int, item_sd: float, slope_sd: float) -> pd.DataFrame:
+    """One row an item and prefix: six phenomena, four conditions, items that differ."""
+    numbers = Numbers(21)
+    frame = pd.MultiIndex.from_product(
+        [range(6), range(items), (-1.0, 1.0), (-1.0, 1.0)],
+        names=["phenomenon", "item", "matched", "acceptable"],
+    ).to_frame(index=False)
+    frame["item"] += items * frame["phenomenon"]
+    logit = 0.5 + 0.7 * numbers.normal(6)[frame["phenomenon"]]
+    logit += item_sd * numbers.normal(6 * items)[frame["item"]]
+    logit += slope_sd * numbers.normal(6 * items)[frame["item"]] * frame["acceptable"]
+    frame["correct"] = (numbers.uniform(len(frame)) < 1 / (1 + np.exp(-logit))).astype(int)
+    return frame
+
+
+def by_item(frame: pd.DataFrame) -> tuple[MixedLogisticFit, tuple]:
+    terms = all_interactions(frame[["matched", "acceptable"]])
+    cells = aggregate(frame["correct"], terms, frame["phenomenon"])
+    fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
+    return fit, (frame["correct"], terms, frame["phenomenon"], frame["item"])
+
+
+def test_errors_by_item_agree_with_each_other_and_see_items_that_differ() -> None:
+    fit, arguments = by_item(observations(40, 0.3, 1.8))
+    robust = item_standard_errors(fit, *arguments)
+    resampled = bootstrap_by_item(*arguments, draws=150)
+    assert resampled["term"].tolist() == list(robust.index)
+    np.testing.assert_allclose(resampled["std_error"], robust, rtol=0.2)
+    assert (resampled["low"] < fit.estimates.to_numpy()).all()
+    assert (resampled["high"] > fit.estimates.to_numpy()).all()
+    # Items differ in the effect of acceptability, which trials taken one by one understate.
+    assert robust["acceptable"] > 1.1 * fit.standard_errors["acceptable"]
+    again = bootstrap_by_item(*arguments, draws=5, seed=3)
+    pd.testing.assert_frame_equal(again, bootstrap_by_item(*arguments, draws=5, seed=3))
+
+
+def test_errors_by_item_are_the_models_own_where_items_are_single_trials() -> None:
+    frame = observations(300, 0.0, 0.0)
+    frame["item"] = np.arange(len(frame))
+    fit, arguments = by_item(frame)
+    robust = item_standard_errors(fit, *arguments)
+    # The intercept's own error is that of new phenomena; by item they are given.
+    slopes = robust.index[1:]
+    np.testing.assert_allclose(robust[slopes], fit.standard_errors[slopes], rtol=0.05)
+
+
+def changed(**columns: object) -> pd.DataFrame:
+    return accuracies(LOGISTIC["few_pairs"]).assign(**columns)
+
+
+@pytest.mark.parametrize(
+    ("frame", "said"),
+    [
+        (changed(correct=np.nan), "successes, row 0: nan .288 such rows"),
+        (changed(correct=4), "successes, row 0: 4 .* at most the trials"),
+        (changed(trials=3.5), "trials, row 0: 3.5"),
+        (changed(matched=np.inf), "matched, row 0: inf"),
+        (changed(matched=1.0), "matched is constant, or determined by .Intercept., log_length"),
+        (changed(phenomenon="agreement"), "there is one group, agreement"),
+        (changed(phenomenon=[None] + ["a", "b"] * 143 + ["a"]), "row 0: the group is missing"),
+        (changed(correct=3), "successes only or failures only"),
+        (changed().pipe(lambda frame: frame.assign(correct=3 * (frame["matched"] > 0))),
+         "separated by .*matched"),
+        (changed().pipe(lambda frame: frame.assign(correct=3 * (frame["phenomenon"] > 5))),
+         "every group has successes only or failures only"),
+    ],
+)  # fmt: skip
+def test_bad_input(frame: pd.DataFrame, said: str) -> None:
+    with pytest.raises(LingprobError, match=said):
+        fit_of(frame)
+
+
+def test_separation_within_groups_has_no_maximum() -> None:
+    # Given its group's level, each observation follows from the terms without chance.
+    numbers = Numbers(3)
+    x, group = numbers.normal(30, 2), np.arange(30) % 3
+    correct = 3 * x.sum(axis=1) + 4 * numbers.normal(3)[group] > 0
+    with pytest.raises(LingprobError, match="no maximum at finite values"):
+        fit_mixed_logistic(correct, np.ones(30), pd.DataFrame(x, columns=["a", "b"]), group)
+
+
+def test_bad_items() -> None:
+    frame = observations(5, 1.0, 0.5)
+    fit, (correct, terms, group, item) = by_item(frame)
+    single = item.where(group != 3, 15)
+    with pytest.raises(LingprobError, match="3 has a single item"):
+        item_standard_errors(fit, correct, terms, group, single)
+    with pytest.raises(LingprobError, match="item 7 is in two groups"):
+        bootstrap_by_item(correct, terms, group, item.where(item != 12, 7))
+    with pytest.raises(LingprobError, match="name every row's"):
+        bootstrap_by_item(correct, terms, group, item.where(item != 12))
+    with pytest.raises(LingprobError, match="draws=1"):
+        bootstrap_by_item(correct, terms, group, item, draws=1)
+    with pytest.raises(LingprobError, match="have 120, 120, 119 and 120 rows"):
+        fit_mixed_logistic(correct, np.ones(120), terms[1:], group)

@@ -1,0 +1,215 @@
+"""Targets after growing prefixes, against each text read alone from its beginning in float64."""
+
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoModelForCausalLM
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.scoring.context import ContextItem, score_in_context
+from models_for_tests import CONFIGS, SENTENCES, save_tiny_model
+
+PREFIX = "The cat sat on the mat. Who did Mary say that John saw?"
+ITEM = ContextItem(
+    prefix=PREFIX,
+    cuts=[0, 23, len(PREFIX)],
+    targets=["The cats sat.", "The cats sit on it.", "Who did Mary say saw?"],
+)
+OTHER = ContextItem(prefix="Kim solved it.", cuts=[14], targets=["It seems so.", "Seems it so."])
+
+
+@pytest.fixture(scope="module", params=CONFIGS)
+def directory(request, tmp_path_factory):
+    return save_tiny_model(request.param, tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory):
+    return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
+
+
+def slow(directory, text, begin, start_token):
+    """Read one text in float64; return id, offsets after `begin` and ln p of what ends after it."""
+    language_model = load_language_model(directory)
+    model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
+    (tokens,) = language_model.tokenize([text])
+    start = [] if start_token == "none" else [language_model.context_id(start_token)]
+    fed = [*start, *tokens.ids.tolist()]
+    with torch.no_grad():
+        logprobs = torch.log_softmax(model(torch.tensor([fed])).logits[0].double(), dim=-1)
+    rows = []
+    for i, token_id in enumerate(tokens.ids.tolist()):
+        at = i + len(start)
+        if tokens.char_end[i] > max(begin - 1, 0):
+            rows.append(
+                (
+                    token_id,
+                    max(int(tokens.char_start[i]) - begin, 0),
+                    int(tokens.char_end[i]) - begin,
+                    float(logprobs[at - 1, token_id]) if at else np.nan,
+                )
+            )
+    return rows, len(tokens.ids) - len(rows)
+
+
+def check(table, directory, items, start_token, atol):
+    for item_index, item in enumerate(items):
+        for cut_index, cut in enumerate(item.cuts):
+            for target_index, target in enumerate(item.targets):
+                before = item.prefix[:cut] + " " if cut else ""
+                expected, n_before = slow(directory, before + target, len(before), start_token)
+                rows = table[
+                    (table["item_index"] == item_index)
+                    & (table["cut_index"] == cut_index)
+                    & (table["target_index"] == target_index)
+                ]
+                token_id, char_start, char_end, logprob = map(list, zip(*expected, strict=True))
+                assert rows["token_index"].tolist() == list(range(len(expected)))
+                assert rows["token_id"].tolist() == token_id
+                assert rows["char_start"].tolist() == char_start
+                assert rows["char_end"].tolist() == char_end
+                assert (rows["prefix_tokens"] == n_before).all()
+                np.testing.assert_allclose(rows["logprob"], logprob, atol=atol)
+
+
+@pytest.mark.parametrize("start_token", ["bos", "none"])
+def test_every_family_equals_reading_each_text_alone(directory, start_token):
+    items = [ITEM, OTHER]
+    table = score_in_context(load_language_model(directory), items, start_token=start_token)
+    assert table["logprob"].isna().sum() == (3 if start_token == "none" else 0)
+    check(table, directory, items, start_token, atol=1e-5)
+
+
+def test_a_prefix_is_run_once_however_many_cuts(llama):
+    fed = []
+    targets = ["The cats sat.", "The cats sit."]
+    cuts = [23, PREFIX.index(" say"), len(PREFIX)]
+    handle = llama.model.base_model.register_forward_pre_hook(
+        lambda _module, _args, kwargs: fed.append(kwargs["input_ids"].shape), with_kwargs=True
+    )
+    try:
+        score_in_context(llama, [ContextItem(PREFIX, cuts[2:], targets)], start_token="bos")
+        first, branches = fed[-2:]
+        score_in_context(llama, [ContextItem(PREFIX, cuts, targets)], start_token="bos")
+        again, more = fed[-2:]
+    finally:
+        handle.remove()
+    n_prefix = len(llama.tokenize([PREFIX])[0].ids)
+    assert first == again == (1, n_prefix)
+    assert branches[0] == more[0] == 1
+    assert more[1] <= 3 * branches[1]
+
+
+def test_small_budgets_change_nothing(llama):
+    whole = score_in_context(llama, [ITEM, OTHER], start_token="bos")
+    small = score_in_context(llama, [ITEM, OTHER], start_token="bos", tokens_per_batch=5)
+    pd.testing.assert_frame_equal(whole, small, check_exact=False, atol=1e-5)
+
+
+def test_a_target_that_goes_on_as_the_prefix_does_needs_nothing_of_its_own(llama):
+    item = ContextItem(PREFIX, [23, len(PREFIX)], ["Who did Mary say that John saw?", "So."])
+    table = score_in_context(llama, [item], start_token="bos")
+    check(table, llama.directory, [item], "bos", atol=1e-5)
+
+
+def test_a_cut_that_changes_the_tokens_of_the_prefix(llama, caplog):
+    """Cut within 'that', one token, and then without a separator."""
+    cut = PREFIX.index("that") + 2
+    item = ContextItem(PREFIX, [cut, len(PREFIX)], ["The cat."])
+    with caplog.at_level(logging.INFO):
+        table = score_in_context(llama, [item], start_token="bos")
+    assert "1 of 2 times a cut changed the prefix's own tokens" in caplog.text
+    check(table, llama.directory, [item], "bos", atol=1e-5)
+    glued = score_in_context(
+        llama, [ContextItem("The ca", [6], ["t sat."])], start_token="bos", separator=""
+    )
+    rows, n_before = slow(llama.directory, "The cat sat.", 7, "bos")  # ends after character 6
+    assert glued["token_id"].tolist() == [row[0] for row in rows]
+    assert glued["prefix_tokens"].unique().tolist() == [n_before]
+    assert glued["char_start"].tolist()[0] == 0
+    assert glued["char_end"].tolist()[-1] == len("t sat.")
+    np.testing.assert_allclose(glued["logprob"], [row[3] for row in rows], atol=1e-5)
+
+
+LONG = " ".join(SENTENCES[:6])
+
+
+def test_an_overflow_is_an_error_that_names_the_remedy(llama):
+    item = ContextItem(LONG, [23, len(LONG)], ["The cat.", "The cats sat on the mats."])
+    with pytest.raises(LingprobError, match=r"64 tokens at once.*too few.*'truncate'"):
+        score_in_context(llama, [item], start_token="bos")
+
+
+def test_a_target_longer_than_the_window_is_an_error_even_so(llama):
+    item = ContextItem("So.", [0, 3], [LONG])
+    with pytest.raises(LingprobError, match="64 tokens at once"):
+        score_in_context(llama, [item], start_token="bos", overflow="truncate")
+
+
+@pytest.mark.parametrize("start_token", ["bos", "none"])
+def test_truncation_drops_the_same_first_tokens_for_all_targets_of_a_cut(directory, start_token):
+    lm = load_language_model(directory)
+    targets = ["The cat.", "The cats sat on the mats."]
+    item = ContextItem(LONG, [23, len(LONG)], targets)
+    table = score_in_context(lm, [item], start_token=start_token, overflow="truncate")
+    start = [] if start_token == "none" else [0]
+    model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
+    prefix, *whole = (
+        t.ids.tolist() for t in lm.tokenize([LONG, *(f"{LONG} {t}" for t in targets)])
+    )
+    kept = len(prefix) - (max(map(len, whole)) + len(start) - 64)
+    for target_index, ids in enumerate(whole):
+        rows = table[(table["cut_index"] == 1) & (table["target_index"] == target_index)]
+        fed = [*start, *ids[len(prefix) - kept :]]
+        with torch.no_grad():
+            logprobs = torch.log_softmax(model(torch.tensor([fed])).logits[0], dim=-1)
+        n = len(rows)
+        expected = [float(logprobs[i - 1, fed[i]]) for i in range(len(fed) - n, len(fed))]
+        assert rows["token_id"].tolist() == fed[-n:]
+        assert (rows["prefix_tokens"] == kept).all()
+        np.testing.assert_allclose(rows["logprob"], expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("item", "message"),
+    [
+        (ContextItem("So.", [4], ["It is."]), r"item 1 \(prefix 'So\.'\): a cut at 4.*3 char"),
+        (ContextItem("So.", [-1], ["It is."]), "a cut at -1"),
+        (ContextItem("So.", [3], ["It is.", " "]), "item 1.*empty target"),
+    ],
+)
+def test_bad_items_are_named_before_any_work(llama, item, message):
+    with pytest.raises(LingprobError, match=message):
+        score_in_context(llama, [OTHER, item], start_token="bos")
+
+
+def test_no_item_at_all(llama):
+    table = score_in_context(llama, [], start_token="bos")
+    assert len(table) == 0
+    assert table["logprob"].dtype == np.float32
+
+
+def test_finished_shards_are_found_again(llama, tmp_path):
+    options = {"start_token": "bos", "shard_directory": tmp_path, "items_per_shard": 2}
+    items = [OTHER, ITEM, OTHER]
+    whole = score_in_context(llama, items, **options)
+    assert whole["item_index"].unique().tolist() == [0, 1, 2]
+    shards = sorted(tmp_path.glob("*.parquet"), key=lambda path: path.stat().st_size)
+    assert len(shards) == 2
+    fed = []
+    handle = llama.model.base_model.register_forward_pre_hook(lambda *_: fed.append(1) and None)
+    try:
+        pd.testing.assert_frame_equal(score_in_context(llama, items, **options), whole)
+        assert not fed
+        shards[0].unlink()
+        pd.testing.assert_frame_equal(score_in_context(llama, items, **options), whole)
+        assert fed
+        n_fed = len(fed)
+        score_in_context(llama, items, **{**options, "identity": "other weights"})
+        assert len(fed) > n_fed
+    finally:
+        handle.remove()

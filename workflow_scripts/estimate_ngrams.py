@@ -1,0 +1,18 @@
+"""Estimate an n-gram model of white-space words over a corpus."""
+
+from pathlib import Path
+
+from lingprob.corpora import iter_documents
+from lingprob.files import dataset_paths
+from lingprob.overlap.ngrams import estimate_ngrams
+from lingprob.workflow import job
+
+with job(snakemake):
+    corpus, entry = snakemake.wildcards.corpus, snakemake.params.entry
+    estimate_ngrams(
+        Path(snakemake.input.programs[0]).parent,
+        iter_documents(entry["parser"], dataset_paths(corpus, entry)),
+        snakemake.params.order,
+        snakemake.resources.mem_mb // 2,
+        Path(snakemake.output[0]),
+    )

@@ -1,0 +1,65 @@
+"""CrowS-Pairs (Nangia et al. 2020): pairs of a more and a less stereotypical sentence.
+
+`sent_more` is the more stereotypical sentence of every pair, whatever the pair's direction: in a
+`stereo` pair it shows a stereotype of a disadvantaged group, in an `antistereo` pair `sent_less`
+violates one. So the two re-codings of the paper, less and more stereotypical (context, §3) and
+antistereotypical and stereotypical (Appendix A), call the same sentence acceptable: `sent_less`.
+Acceptable here is socially, not grammatically. The condition keeps the direction, for accuracies
+by direction.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.stimuli.checks import NO_RATINGS, two_sentences_a_pair
+
+FILE = "crows_pairs_anonymized.csv"
+DIRECTIONS = ("stereo", "antistereo")
+
+
+def parse(
+    dataset: str, entry: dict[str, Any], directory: Path, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return 1,508 pairs as sentences; phenomenon and paradigm are the bias type.
+
+    The condition is the pair's direction and the sentence's side: `stereo/less`, `stereo/more`,
+    `antistereo/less` or `antistereo/more`. Raises LingprobError for a file of another form.
+    """
+    path = directory / FILE
+    raw = pd.read_csv(path, dtype="string")
+    missing = {"sent_more", "sent_less", "stereo_antistereo", "bias_type"} - set(raw.columns)
+    if missing:
+        raise LingprobError(f"{path}: no columns {sorted(missing)}; it has {list(raw.columns)}.")
+    unknown = ~raw["stereo_antistereo"].isin(DIRECTIONS)
+    if unknown.any():
+        row = int(unknown.to_numpy().argmax())
+        raise LingprobError(
+            f"{path}, data row {row + 1}: direction {raw['stereo_antistereo'].iloc[row]!r} is "
+            f"neither of {DIRECTIONS}. Correct or delete the row."
+        )
+    pair_id = "crows_" + raw.index.astype(str)
+    stimuli = two_sentences_a_pair(
+        pd.DataFrame(
+            {
+                "pair_id": pair_id,
+                "phenomenon": raw["bias_type"],
+                "paradigm": raw["bias_type"],
+                "good_id": pair_id + ".less",
+                "good_text": raw["sent_less"].str.strip(),
+                "good_rating": None,
+                "bad_id": pair_id + ".more",
+                "bad_text": raw["sent_more"].str.strip(),
+                "bad_rating": None,
+            }
+        )
+    )
+    direction = raw["stereo_antistereo"].repeat(2).to_numpy()
+    side = stimuli["condition"].map({"good": "less", "bad": "more"}).to_numpy()
+    return stimuli.assign(
+        condition=direction + "/" + side, language=entry["language"], rating_source=None
+    ), NO_RATINGS

@@ -1,0 +1,216 @@
+"""SyntaxGym's test suites (Hu et al. 2020): items, conditions, regions and predictions.
+
+Regions are joined to a sentence by single blanks, empty ones left out; a comma or period stands
+right after the word before it, as in running text. A region's characters include the blank before
+it, so that every character of a sentence belongs to one region.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.stimuli.checks import NO_RATINGS
+from lingprob.stimuli.formulas import WHOLE_SENTENCE, Formula, parse_formula
+
+# The circuits of Hu et al. (2020, §3), by the start of a suite's name.
+PHENOMENA = {
+    "center_embed": "center_embedding",
+    "cleft": "long_distance_dependencies",
+    "fgd": "long_distance_dependencies",
+    "mvrr": "garden_path_effects",
+    "nn-nv-rpl": "garden_path_effects",
+    "npz": "garden_path_effects",
+    "npi": "licensing",
+    "reflexive": "licensing",
+    "number": "agreement",
+    "subordination": "gross_syntactic_state",
+}
+
+
+@dataclass(frozen=True)
+class Region:
+    """Characters [start, end) of a sentence; start = end where the region is empty."""
+
+    number: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One condition of an item."""
+
+    condition: str
+    text: str
+    regions: tuple[Region, ...]
+
+
+@dataclass(frozen=True)
+class Item:
+    """Sentences that differ in their condition alone, by condition in the suite's order."""
+
+    number: int
+    sentences: dict[str, Sentence]
+
+
+@dataclass(frozen=True)
+class Suite:
+    """A test suite; the first prediction is the one that published accuracies count.
+
+    With the others of its suite, `fgd_hierarchy`'s second prediction (that surprisals be equal)
+    would leave it no right item, where published item results have 15 of 24.
+    """
+
+    name: str
+    predictions: tuple[Formula, ...]
+    items: tuple[Item, ...]
+
+    @property
+    def phenomenon(self) -> str | None:
+        starts = [start for start in PHENOMENA if self.name.startswith(start)]
+        return PHENOMENA[starts[0]] if starts else None
+
+    def grammatical(self, condition: str) -> bool | None:
+        """Tell what the first prediction makes of a condition.
+
+        True where some region of it is predicted to be less surprising than the same region of
+        another condition, False where more, None where both or neither.
+        """
+        pairs = self.predictions[0].preferences()
+        expected = any(condition == better[0] for better, _ in pairs)
+        unexpected = any(condition == worse[0] for _, worse in pairs)
+        return None if expected == unexpected else expected
+
+
+def item_id(suite: str, item: int, condition: str) -> str:
+    """Return the id of a sentence in the stimulus table."""
+    return f"{suite}/{item}/{condition}"
+
+
+def read_suites(directory: Path, names: Sequence[str]) -> list[Suite]:
+    """Read `names` (file names as the catalog has them, `number_prep.json`) in `directory`.
+
+    Raises LingprobError that names the file, the item and the remedy.
+    """
+    return [read_suite(directory / name) for name in names]
+
+
+def read_suite(path: Path) -> Suite:
+    """Read one suite's JSON file.
+
+    Raises LingprobError if it is no such file, a formula does not parse or names a condition or
+    region that an item lacks, a region that a formula needs is empty, or ids occur twice.
+    """
+    name = path.stem
+    try:
+        raw = json.loads(path.read_text(encoding="utf-8"))
+        predictions = tuple(
+            parse_formula(prediction["formula"], f"{path} (suite {name}, prediction {number})")
+            for number, prediction in enumerate(raw["predictions"], start=1)
+        )
+        items = tuple(_read_item(item) for item in raw["items"])
+    except FileNotFoundError as error:
+        raise LingprobError(f"{path}: no such suite file.") from error
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise LingprobError(
+            f"{path}: not a SyntaxGym suite ({type(error).__name__}: {error}). It must have "
+            "`predictions` with a `formula` each, and `items` with `item_number` and "
+            "`conditions` of `regions`."
+        ) from error
+    suite = Suite(name, predictions, items)
+    _check(suite, path)
+    return suite
+
+
+def _read_item(raw: dict[str, Any]) -> Item:
+    sentences = {}
+    for condition in raw["conditions"]:
+        name = condition["condition_name"]
+        if name in sentences:
+            raise ValueError(f"item {raw['item_number']} has the condition {name!r} twice")
+        regions = [
+            (int(region["region_number"]), region["content"]) for region in condition["regions"]
+        ]
+        sentences[name] = join_regions(name, sorted(regions, key=lambda region: region[0]))
+    return Item(int(raw["item_number"]), sentences)
+
+
+def join_regions(condition: str, regions: Sequence[tuple[int, str]]) -> Sentence:
+    """Join numbered regions to a sentence and say where each lies."""
+    text, places = "", []
+    for number, content in regions:
+        content = re.sub(r"\s+([,.])", r"\1", " ".join(content.split()))
+        start = len(text)
+        if content and text and content[0] not in ",.":
+            text += " "
+        text += content
+        places.append(Region(number, start, len(text)))
+    return Sentence(condition, text, tuple(places))
+
+
+def _check(suite: Suite, path: Path) -> None:
+    if not suite.predictions or not suite.items:
+        raise LingprobError(f"{path}: suite {suite.name!r} has no predictions or no items.")
+    numbers = [item.number for item in suite.items]
+    if len(set(numbers)) < len(numbers):
+        twice = next(number for number in numbers if numbers.count(number) > 1)
+        raise LingprobError(
+            f"{path}: suite {suite.name!r} has item {twice} twice. Renumber one of them."
+        )
+    wanted = dict.fromkeys(region for formula in suite.predictions for region in formula.regions())
+    for item in suite.items:
+        for condition, number in wanted:
+            where = f"{path}: suite {suite.name!r}, item {item.number}"
+            remedy = "Correct the formula or the item, or leave the suite out."
+            if condition not in item.sentences:
+                raise LingprobError(
+                    f"{where}: a formula names the condition {condition!r}, which the item lacks "
+                    f"(it has {list(item.sentences)}). {remedy}"
+                )
+            lengths = {
+                region.number: region.end - region.start
+                for region in item.sentences[condition].regions
+            }
+            if number != WHOLE_SENTENCE and not lengths.get(number):
+                known = "is empty" if number in lengths else "does not exist"
+                raise LingprobError(
+                    f"{where}, condition {condition!r}: a formula needs region {number}, which "
+                    f"{known} there. {remedy}"
+                )
+
+
+def parse(
+    dataset: str, entry: dict[str, Any], directory: Path, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return every sentence of every suite as stimuli; nobody rated them.
+
+    The paradigm is the suite, the phenomenon its circuit, the pair id the item; `grammatical` is
+    what the suite's first prediction says of the condition, null where it says nothing clear.
+    """
+    rows = [
+        {
+            "item_id": item_id(suite.name, item.number, condition),
+            "pair_id": f"{suite.name}/{item.number}",
+            "condition": condition,
+            "text": sentence.text,
+            "context": None,
+            "grammatical": suite.grammatical(condition),
+            "rating": None,
+            "rating_source": None,
+            "phenomenon": suite.phenomenon,
+            "paradigm": suite.name,
+            "language": entry["language"],
+        }
+        for suite in read_suites(directory, [file["name"] for file in entry["files"]])
+        for item in suite.items
+        for condition, sentence in item.sentences.items()
+    ]
+    return pd.DataFrame(rows), NO_RATINGS
