@@ -26,7 +26,7 @@ from lingprob.scoring.windows import sliding_windows
 
 # How sentence-piece and byte-level vocabularies write white space (bytes 9 to 13 and 32).
 BLANKS = ("Ġ", "▁", "ĉ", "Ċ", "ċ", "Č", "č")
-TOKENS_PER_BATCH_OF_PASSAGES = 20_000
+TOKENS_PER_BATCH_OF_PASSAGES = 10_000
 
 
 @dataclass(frozen=True)

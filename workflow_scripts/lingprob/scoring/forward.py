@@ -163,16 +163,18 @@ class Forward:
         The second is the log-probability that a token of `members` stands in the place of
         `ids[k]`, for k from `score_from` to n: one value more, for what follows the last token.
         """
-        outputs = self._run(torch.from_numpy(ids[None]), None)[0][0]
-        places = torch.arange(score_from - 1, len(ids) - 1)
-        values = self._logprobs_at(outputs, places, torch.from_numpy(ids[score_from:]))
-        at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
+        outputs = self._run(torch.from_numpy(ids[None]), None)[0][0, score_from - 1 :]
+        targets = torch.from_numpy(ids[score_from:]).to(outputs.device)
         wanted = torch.from_numpy(members).to(outputs.device)
-        mass = [
-            self._logsumexp(some, wanted) - self._logsumexp(some)
-            for some in outputs[score_from - 1 :].split(at_once)
-        ]
-        return values.cpu().numpy(), torch.cat(mass).to(self.dtype).cpu().numpy()
+        pieces = outputs.split(LOGITS_AT_ONCE[self.language_model.device.type][0])
+        total = torch.cat([self._logsumexp(some) for some in pieces])
+        mass = torch.cat([self._logsumexp(some, wanted) for some in pieces]) - total
+        row = torch.arange(len(targets), device=outputs.device)
+        chosen = torch.cat(
+            [self._logit(outputs, some, targets[some]) for some in row.split(len(pieces[0]))]
+        )
+        values = (chosen - total[:-1]).to(self.dtype)
+        return values.cpu().numpy(), mass.to(self.dtype).cpu().numpy()
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
