@@ -106,6 +106,7 @@ rule compute_word_surprisal:
         # The longest text has 75,000 tokens, and windows overlap by half.
         runtime=lambda wildcards: runtime_minutes(wildcards.model, 200_000),
         device_map=settings["scoring"]["device_map"],
+        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("compute_word_surprisal"),
         start_token=lambda wildcards: generation_start_token(wildcards.model),
@@ -144,14 +145,14 @@ rule import_word_surprisal:
         "../workflow_scripts/import_word_surprisal.py"
 
 
-rule count_word_forms:
+rule count_words:
     """Count the words of a corpus, for unigram surprisal."""
     input:
         lambda wildcards: corpus_files(wildcards.corpus),
     output:
         "results/word_counts/{corpus}.parquet",
     log:
-        "logs/count_word_forms/{corpus}.log",
+        "logs/count_words/{corpus}.log",
     wildcard_constraints:
         corpus=CORPORA,
     conda:
@@ -160,10 +161,10 @@ rule count_word_forms:
         mem_mb=4000,
         runtime=720,
     params:
-        code=code_digest("count_word_forms"),
+        code=code_digest("count_words"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
-        "../workflow_scripts/count_word_forms.py"
+        "../workflow_scripts/count_words.py"
 
 
 rule fit_reading_times:

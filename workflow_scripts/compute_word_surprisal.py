@@ -22,6 +22,7 @@ with job(snakemake):
         context=params.context,
         window=window,
         stride=max(1, int(params.window_stride * window)),
+        tokens_per_batch=resources.tokens_per_batch,
         shard_directory=shards,
         identity=str(provenance),
     )

@@ -23,7 +23,9 @@ from lingprob.reading.surprisal import (
 from lingprob.reading.unigrams import count_words, unigram_surprisal
 from models_for_tests import save_tiny_model
 
-TEXT = "Who did Mary say that John saw? The cats sat on the mats. It seems to him that Kim is it."
+TEXT = (
+    "Who did Mary say that John saw? The cats sat on the mats. It seems to him that Kim solved it."
+)
 
 
 @pytest.fixture(scope="module")
@@ -194,7 +196,7 @@ def test_a_killed_job_goes_on_with_what_it_had(lm, words, tmp_path, monkeypatch)
     files = sorted(tmp_path.glob("*.npz"))
     assert len(files) == 1  # the two passages are the same, so is their file
     monkeypatch.setattr(
-        "lingprob.reading.surprisal.score_passage", lambda *_, **__: pytest.fail("scored again")
+        "lingprob.reading.surprisal.Scorer.score", lambda *_, **__: pytest.fail("scored again")
     )
     again = word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
     pd.testing.assert_frame_equal(first, again)

@@ -21,12 +21,11 @@ from lingprob.files import atomic_path
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.reading.passages import digest_of, passages_of
-from lingprob.scoring.engine import Scorer, is_out_of_memory
-from lingprob.scoring.windows import sliding_windows
+from lingprob.scoring.engine import Scorer
 
 # How sentence-piece and byte-level vocabularies write white space (bytes 9 to 13 and 32).
 BLANKS = ("Ġ", "▁", "ĉ", "Ċ", "ċ", "Č", "č")
-TOKENS_PER_BATCH_OF_PASSAGES = 10_000
+TOKENS_PER_BATCH_OF_PASSAGES = 20_000
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,7 @@ def word_surprisals(
     context: str = "passage",
     window: int | None = None,
     stride: int | None = None,
+    tokens_per_batch: int | None = None,
     shard_directory: str | Path | None = None,
     identity: str = "",
 ) -> pd.DataFrame:
@@ -63,6 +63,7 @@ def word_surprisals(
         window: tokens that the model sees at once (paper: 2,048); at most its context window.
         stride: tokens from one window to the next (paper: half a window, so that the second half
             of a window is the context of what follows).
+        tokens_per_batch: padded tokens a forward pass.
         shard_directory: where finished passages are kept, for a killed job to go on.
         identity: what tells this model's weights from any other's.
 
@@ -81,7 +82,7 @@ def word_surprisals(
     window = min(window or lm.context_window, lm.context_window)
     scored = _score(
         lm, [found.ids for found in tokens], lm.context_id(start_token), blanks, window,
-        stride or window // 2, shard_directory, identity,
+        stride or window // 2, tokens_per_batch, shard_directory, identity,
     )  # fmt: skip
     rows = [
         _word_rows(len(piece.words), index, passage)
@@ -187,38 +188,6 @@ def _word_rows(n_words: int, word_of_token: np.ndarray, passage: ScoredPassage) 
     )
 
 
-def score_passage(
-    scorer: Scorer,
-    ids: np.ndarray,
-    context_id: int | None,
-    blanks: np.ndarray,
-    window: int,
-    stride: int,
-) -> ScoredPassage:
-    """Score a passage's tokens (n,) in windows of `window` tokens that advance by `stride`.
-
-    `context_id` is the token before the passage, if any; `blanks` those that begin with a blank.
-    Raises LingprobError if memory runs out, or a value is not finite.
-    """
-    whole = np.array([*([] if context_id is None else [context_id]), *ids], dtype=np.int64)
-    first = len(whole) - len(ids)
-    logprob = np.full(len(whole), np.nan)
-    blank = np.full(len(whole) + 1, np.nan)
-    scorer.prepare([whole], None)
-    for start, end, score_from in sliding_windows(len(whole), window, stride):
-        new = max(score_from, 1)
-        try:
-            values, mass = scorer.forward.logprobs_and_mass(whole[start:end], new - start, blanks)
-        except (RuntimeError, MemoryError) as error:
-            if not is_out_of_memory(error):
-                raise
-            scorer.shrink(end - start, whole=True)
-        scorer.check_finite(values)
-        scorer.check_finite(mass)
-        logprob[new:end], blank[new : end + 1] = values, mass
-    return ScoredPassage(logprob[first:], blank[first:])
-
-
 def _score(
     lm: LanguageModel,
     sequences: Sequence[np.ndarray],
@@ -226,41 +195,34 @@ def _score(
     blanks: np.ndarray,
     window: int,
     stride: int,
+    tokens_per_batch: int | None,
     shard_directory: str | Path | None,
     identity: str,
 ) -> list[ScoredPassage]:
-    """Score passages a batch at a time; a batch that is in `shard_directory` is read from there."""
-    scorer = Scorer(lm)
+    """Score passages a batch at a time; a batch that is in `shard_directory` is read from there.
+
+    A token after the last one, whichever, makes room for the blank after it: it is not fed.
+    """
+    scorer = Scorer(lm, tokens_per_batch)
     found: list[ScoredPassage] = []
-    settings = [identity, context_id, window, stride, str(lm.dtype)]
     with Progress(sum(map(len, sequences)), "word surprisal", "tokens") as progress:
         for batch in _batches(sequences):
+            settings = [identity, context_id, window, stride, str(lm.dtype)]
             path = Path(shard_directory or "", f"{digest_of(settings, batch)}.npz")
             if shard_directory is not None and path.exists():
-                found += _read(path)
-                progress.resume_at(progress.done + sum(map(len, batch)))
-                continue
-            for ids in batch:
-                found.append(score_passage(scorer, ids, context_id, blanks, window, stride))
-                progress.advance(len(ids))
-            if shard_directory is not None:
-                _write(path, found[-len(batch) :])
+                values = [array for _, array in sorted(np.load(path).items())]
+            else:
+                padded = [np.append(ids, ids[-1]) for ids in batch]
+                values = scorer.score(
+                    padded, context_id, window=window, stride=stride, members=blanks
+                )
+                if shard_directory is not None:
+                    named: dict[str, Any] = {f"{n:08d}": array for n, array in enumerate(values)}
+                    with atomic_path(path) as temporary:
+                        np.savez(temporary, **named)
+            found += [ScoredPassage(array[:-1, 0], array[:, 1]) for array in values]
+            progress.advance(sum(map(len, batch)))
     return found
-
-
-def _write(path: Path, passages: Sequence[ScoredPassage]) -> None:
-    arrays: dict[str, Any] = {}
-    for number, passage in enumerate(passages):
-        arrays[f"{number:08d}/logprob"] = passage.logprob
-        arrays[f"{number:08d}/blank"] = passage.blank
-    with atomic_path(path) as temporary:
-        np.savez(temporary, **arrays)
-
-
-def _read(path: Path) -> list[ScoredPassage]:
-    with np.load(path) as arrays:
-        names = sorted({name.split("/")[0] for name in arrays})
-        return [ScoredPassage(arrays[f"{n}/logprob"], arrays[f"{n}/blank"]) for n in names]
 
 
 def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:

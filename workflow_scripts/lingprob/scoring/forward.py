@@ -114,18 +114,22 @@ class Forward:
         self.contexts: dict[int, Prefix | None] = {}
 
     @torch.inference_mode()
-    def logprobs(self, batch: Batch, prefix: Prefix | None = None) -> torch.Tensor:
+    def logprobs(
+        self, batch: Batch, prefix: Prefix | None = None, members: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """Return ln p (n,) of the batch's targets, in float32, after `prefix` if there is one.
 
-        Without a head of its own, the whole model runs on a few rows at a time, so that its
-        logits stay small.
+        With `members` (token ids) return (n, 2): the second column is the log-probability that
+        the token in the target's place is any of them. Without a head of its own, the whole model
+        runs on a few rows at a time, so that its logits stay small.
         """
         length = batch.ids.shape[1]
         cache = None if prefix is None else prefix.kept()
         device, vocabulary = self.language_model.device, self.language_model.vocabulary_size
         few = max(1, LOGITS_PER_PASS[device.type] // (vocabulary * length))
         rows = len(batch.ids) if self.head else few
-        logprobs = torch.empty(len(batch.targets), dtype=self.dtype)
+        width = () if members is None else (2,)
+        logprobs = torch.empty((len(batch.targets), *width), dtype=self.dtype)
         for first in range(0, len(batch.ids), rows):
             some = slice(first, first + rows)
             ids = batch.ids[some]
@@ -135,7 +139,7 @@ class Forward:
                 outputs = self._run(ids, cache, batch.mask[some], batch.positions[some])[0]
             here = torch.nonzero((batch.row >= first) & (batch.row < first + rows))[:, 0]
             wanted = (batch.row[here] - first) * length + batch.column[here]
-            values = self._logprobs_at(outputs.flatten(0, 1), wanted, batch.targets[here])
+            values = self._logprobs_at(outputs.flatten(0, 1), wanted, batch.targets[here], members)
             logprobs[here] = values.cpu()
         return logprobs
 
@@ -153,28 +157,6 @@ class Forward:
         values = self._logprobs_at(output[0][0], places, targets_there).cpu().numpy()
         length = len(ids) + (0 if prefix is None else prefix.length)
         return Prefix(_states(output.past_key_values), length), values
-
-    @torch.inference_mode()
-    def logprobs_and_mass(
-        self, ids: np.ndarray, score_from: int, members: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Run tokens `ids` (n,); return ln p of `ids[score_from:]`, and of any of the `members`.
-
-        The second is the log-probability that a token of `members` stands in the place of
-        `ids[k]`, for k from `score_from` to n: one value more, for what follows the last token.
-        """
-        outputs = self._run(torch.from_numpy(ids[None]), None)[0][0, score_from - 1 :]
-        targets = torch.from_numpy(ids[score_from:]).to(outputs.device)
-        wanted = torch.from_numpy(members).to(outputs.device)
-        pieces = outputs.split(LOGITS_AT_ONCE[self.language_model.device.type][0])
-        total = torch.cat([self._logsumexp(some) for some in pieces])
-        mass = torch.cat([self._logsumexp(some, wanted) for some in pieces]) - total
-        row = torch.arange(len(targets), device=outputs.device)
-        chosen = torch.cat(
-            [self._logit(outputs, some, targets[some]) for some in row.split(len(pieces[0]))]
-        )
-        values = (chosen - total[:-1]).to(self.dtype)
-        return values.cpu().numpy(), mass.to(self.dtype).cpu().numpy()
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
@@ -336,52 +318,68 @@ class Forward:
         return torch.nn.functional.linear(outputs.to(weight), weight, bias)
 
     def _logprobs_at(
-        self, outputs: torch.Tensor, wanted: torch.Tensor, targets: torch.Tensor
+        self,
+        outputs: torch.Tensor,
+        wanted: torch.Tensor,
+        targets: torch.Tensor,
+        members: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Return ln p of `targets` (n,) from the `outputs` (positions, width) at `wanted` (n,).
 
-        A logit less the log-sum-exp of its position, which is made once for all targets there.
-        torch's own log_softmax is biased by 8e-6 nats in float32; this is within 1e-6.
+        With `members`, that of any of them is a second column. It is a logit less the log-sum-exp
+        of its position, which is made once for all targets there. torch's own log_softmax is
+        biased by 8e-6 nats in float32; this is within 1e-6.
         """
         places, row = torch.unique(wanted, return_inverse=True)
         outputs = outputs[places.to(outputs.device)]
         row, targets = row.to(outputs.device), targets.to(outputs.device)
         at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
         if len(places) == 0:
-            return outputs.new_empty(0, dtype=self.dtype)
-        logsumexp = torch.cat([self._logsumexp(some) for some in outputs.split(at_once)])
+            return outputs.new_empty(0 if members is None else (0, 2), dtype=self.dtype)
+        sums = [self._logsumexp(some, members) for some in outputs.split(at_once)]
+        logsumexp = torch.cat(sums)[row]
         chosen = torch.cat(
             [
                 self._logit(outputs, some_row, some)
                 for some_row, some in zip(row.split(at_once), targets.split(at_once), strict=True)
             ]
         )
-        return (chosen - logsumexp[row]).to(self.dtype)
+        logprobs = (chosen - logsumexp[:, 0]).to(self.dtype)
+        if members is None:
+            return logprobs
+        of_members = (logsumexp[:, 1] - logsumexp[:, 0]).to(self.dtype)
+        return torch.stack([logprobs, of_members], dim=1)
 
-    def _logsumexp(
-        self, outputs: torch.Tensor, members: torch.Tensor | None = None
-    ) -> torch.Tensor:
-        """Return the log-sum-exp (n,) of each position's logits, in float64; of `members` alone."""
+    def _logsumexp(self, outputs: torch.Tensor, members: torch.Tensor | None) -> torch.Tensor:
+        """Return the log-sum-exp (n, 1) of each position's logits, in float64.
+
+        With `members`, that of their logits is a second column.
+        """
         highest, total = [], []
-        for logits in self._logits_in_pieces(outputs, members):
+        first = 0
+        for logits in self._logits_in_pieces(outputs):
             top = logits.amax(dim=1, keepdim=True)
+            exponentials = logits.sub(top).exp_()
+            sums = [exponentials.sum(dim=1)]
+            if members is not None:
+                inside = (members >= first) & (members < first + logits.shape[1])
+                here = (members[inside] - first).to(outputs.device)
+                sums.append(exponentials.index_select(1, here).sum(dim=1))
             highest.append(top)
-            total.append(logits.sub(top).exp_().sum(dim=1, keepdim=True))
-        sums = torch.cat(total, dim=1).double().log_()
-        return torch.cat(highest, dim=1).double().add_(sums).logsumexp(dim=1)
+            total.append(torch.stack(sums, dim=1))
+            first += logits.shape[1]
+        log_sums = torch.stack(total, dim=1).double().log_()
+        return torch.stack(highest, dim=1).double().add(log_sums).logsumexp(dim=1)
 
-    def _logits_in_pieces(
-        self, outputs: torch.Tensor, members: torch.Tensor | None = None
-    ) -> Iterator[torch.Tensor]:
+    def _logits_in_pieces(self, outputs: torch.Tensor) -> Iterator[torch.Tensor]:
         if self.head is None:
-            yield (outputs if members is None else outputs[:, members]).to(self.dtype)
+            yield outputs.to(self.dtype)
             return
         weight, bias = self.head
         size = LOGITS_AT_ONCE[self.language_model.device.type][1]
         outputs = outputs.to(weight)
-        for first in range(0, len(weight) if members is None else len(members), size):
-            end = first + size
-            some = slice(first, end) if members is None else members[first:end]
+        for first in range(0, len(weight), size):
+            some = slice(first, first + size)
             yield torch.nn.functional.linear(
                 outputs, weight[some], None if bias is None else bias[some]
             )
