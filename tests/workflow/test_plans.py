@@ -69,6 +69,12 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'overlap={"texts": ["prov"]}'], "Did you mean 'provo'"),
         (["--config", 'overlap={"corpora": ["provo"]}'], "unknown corpus 'provo'"),
         (["--config", 'overlap={"tokenizer": "gpt-neox"}'], "unknown model 'gpt-neox'"),
+        (["--config", 'reading={"datasets": ["geco"]}'], "unknown reading_times 'geco'"),
+        (["--config", 'reading={"models": ["smollm"]}'], "Did you mean 'smollm2-135m'"),
+        (
+            ["--config", "scale=laptop", 'reading={"models": ["published-*"]}'],
+            "none of ['published-*'] has surprisals of 'brown_spr'",
+        ),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),
@@ -99,7 +105,8 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
-    assert rules - scripts == {"morcela", "overlap", "name_unknown_model", "name_unknown_dataset"}
+    targets = {"context", "morcela", "overlap", "reading", "string_probability", "train"}
+    assert rules - scripts == {*targets, "name_unknown_model", "name_unknown_dataset"}
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
         assert len(lines) <= 45, name
