@@ -125,6 +125,25 @@ def test_the_demo_trains_and_fine_tunes_models(demo):
     assert not (demo / "resources/training/tiny-small").exists()  # the checkpoint has served
 
 
+def test_surprisal_adds_to_simulated_reading_times_and_every_table_says_so(demo):
+    folder = demo / "results/reading"
+    deltas = read_table(folder / "delta_log_likelihood.parquet", "delta_log_likelihood")
+    assert deltas[["model", "dataset", "rt_source", "scale"]].to_numpy().tolist() == [
+        ["smollm2-135m", "demo_reading_times", "simulated", "demo"]
+    ]
+    assert deltas["converged"].all()
+    for name in ("table_2", "table_3"):
+        assert "Simulated reading times" in (folder / f"{name}.html").read_text()
+    assert (folder / "figure_2.pdf").read_bytes().startswith(b"%PDF")
+    surprisals = read_table(
+        demo / "results/surprisal/smollm2-135m/demo_passages.parquet", "surprisal"
+    )
+    words = read_table(demo / "results/words/demo_passages.parquet", "words")
+    assert (surprisals["word_index"] == words["word_index"]).all()
+    # Long words are rarer and cut into more tokens.
+    assert surprisals["surprisal"].corr(words["word"].str.len()) > 0.2
+
+
 def test_simulated_ratings_are_labelled_in_every_table(demo):
     table = pd.read_csv(demo / "results/morcela/linking_functions.csv")
     assert set(table["rating_source"]) == {"simulated"}

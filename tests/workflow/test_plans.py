@@ -93,6 +93,12 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'overlap={"texts": ["prov"]}'], "Did you mean 'provo'"),
         (["--config", 'overlap={"corpora": ["provo"]}'], "unknown corpus 'provo'"),
         (["--config", 'overlap={"tokenizer": "gpt-neox"}'], "unknown model 'gpt-neox'"),
+        (["--config", 'reading={"datasets": ["geco"]}'], "unknown reading_times 'geco'"),
+        (["--config", 'reading={"models": ["smollm"]}'], "Did you mean 'smollm2-135m'"),
+        (
+            ["--config", "scale=laptop", 'reading={"models": ["published-*"]}'],
+            "none of ['published-*'] has surprisals of 'brown_spr'",
+        ),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),
@@ -124,12 +130,14 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
     assert rules - scripts == {
-        "string_probability",
+        "context",
         "morcela",
-        "overlap",
-        "train",
-        "name_unknown_model",
         "name_unknown_dataset",
+        "name_unknown_model",
+        "overlap",
+        "reading",
+        "string_probability",
+        "train",
     }
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
