@@ -18,6 +18,7 @@ from lingprob.errors import LingprobError, nearest, unknown_name
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
+READ_AS_WRITTEN = {"integer", "number", "boolean"}
 
 
 def config_schema() -> Settings:
@@ -139,9 +140,15 @@ def retyped(config: Settings, schema: Settings) -> Settings:
         part = schema.get("properties", {}).get(key, {})
         if isinstance(value, dict):
             result[key] = retyped(value, part)
-        elif isinstance(value, str) and part.get("type") in ("integer", "number", "boolean"):
+        elif isinstance(value, str) and not READ_AS_WRITTEN.isdisjoint(types_of(part)):
             result[key] = yaml.safe_load(value)
     return result
+
+
+def types_of(part: Settings) -> list[str]:
+    """Return the types that a part of a schema allows."""
+    types = part.get("type", [])
+    return [types] if isinstance(types, str) else list(types)
 
 
 def worded(error: ValidationError) -> str:
