@@ -13,6 +13,7 @@ from lingprob.minimalness.distances import measure_pairs, pair_texts
 from lingprob.papers.string_counts import count_filters
 from lingprob.stimuli import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores
+from lingprob.stimuli.li_large import JUDGMENTS
 
 # Pairs, pairs of identical sentences, paradigms and phenomena.
 PAIRS_AS_PUBLISHED = {
@@ -89,6 +90,19 @@ def test_li_s_ratings_and_what_each_reading_of_the_filter_keeps(mirror):
     kept = count_filters({"li_large": distances}, 0.75, read_published("string_probability"), "")
     assert kept["kept"].tolist() == [1750, 1794, 1635, 1921]
     assert set(kept["kept_published"]) == {1883}
+
+
+def test_li_s_means_are_those_of_single_judgments_where_these_are_known(mirror):
+    folder = mirror / "linguistic_inquiry"
+    if not (folder / JUDGMENTS).exists():
+        pytest.skip("the mirror has no single judgments")
+    stimuli, ratings = build_stimuli("li_large", Catalog().dataset("li_large"), folder, 0)
+    judged = stimuli[stimuli["item_id"].isin(ratings["item_id"])]
+    assert set(judged["phenomenon"]) == {"Sprouse"}
+    assert len(judged) == 2232
+    assert judged["rating"].notna().all()
+    assert stimuli.loc[stimuli["phenomenon"] == "Mahowald", "rating"].notna().all()
+    assert ratings.groupby("participant_id")["z"].mean().abs().max() < 1
 
 
 def test_published_scores_cover_the_pairs_they_came_with(mirror):

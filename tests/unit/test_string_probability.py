@@ -16,7 +16,7 @@ from lingprob.papers.string_metrics import METRICS, learned_weights, paper_metri
 from lingprob.papers.string_probability import Dataset, Options, analyse, assemble, string_scores
 from lingprob.regression.linking import fold_numbers
 from lingprob.scorecards.string_probability import compare_string_probability
-from lingprob.tables import write_table
+from lingprob.tables import POOLED, write_table
 
 VOCABULARY = 1000
 OPTIONS = Options(
@@ -170,7 +170,7 @@ def test_prediction_3_is_scikit_learn_s_area_of_each_metric(results):
             ].iloc[0]
             assert row["auc"] == pytest.approx(roc_auc_score(part["grammatical"], part[metric]))
             assert row["auc_low"] <= row["auc"] <= row["auc_high"]
-    pooled = table[(table["dataset"] == "all") & (table["metric"] == "slor")].iloc[0]
+    pooled = table[(table["dataset"] == POOLED) & (table["metric"] == "slor")].iloc[0]
     assert pooled["auc"] == pytest.approx(roc_auc_score(scores["grammatical"], scores["slor"]))
     single = table[table["dataset"] == "single"]
     assert single["accuracy"].isna().all()

@@ -22,10 +22,9 @@ from lingprob.regression.bootstrap import (
     mean_interval,
     roc_curve,
 )
-from lingprob.tables import SCHEMAS
+from lingprob.tables import POOLED, SCHEMAS
 
 logger = logging.getLogger(__name__)
-POOLED = "all"
 ROC_POINTS = 201
 
 
