@@ -1,6 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, string_probability, all (the default), and every file under
-# results/; see README.md.
+# Targets: demo, morcela, overlap, reading, train, string_probability, all (the default), and every
+# file under results/; see README.md.
 
 import re
 import sys
@@ -10,9 +10,16 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published
-from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
+from lingprob.config import (
+    export_mirror,
+    read_settings,
+    refuse_duplicate_keys,
+    surprisal_models,
+    unigram_sources,
+)
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
+from lingprob.training.sizes import ModelSize
 from lingprob.workflow import code_digest
 
 
@@ -42,6 +49,7 @@ include: "rules/reading.smk"
 include: "rules/overlap.smk"
 include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
+include: "rules/training.smk"
 include: "rules/report.smk"
 
 
@@ -52,6 +60,8 @@ rule all:
         rules.morcela.input,
         rules.overlap.input,
         rules.string_probability.input,
+        rules.train.input,
+        rules.reading.input,
         rules.combine_scorecards.output,
 
 
@@ -67,3 +77,5 @@ localrules:
     morcela,
     overlap,
     string_probability,
+    train,
+    reading,

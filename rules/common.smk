@@ -226,11 +226,93 @@ def minimalness(dataset):
     return f"results/minimalness/{embedding}/{scored_as(dataset)}.parquet"
 
 
+def training_tokenizer():
+    """The manifest of the tokenizer that training uses, if it is not one of its own."""
+    tokenizer = settings["training"]["tokenizer"]
+    return {} if tokenizer == "own" else {"tokenizer": tokenizer_files(tokenizer)}
+
+
+def training_chunks():
+    """The table that says which chunks are leakage-free, unless all are trained on."""
+    if settings["training"]["chunks"] == "all":
+        return {}
+    return {"selected": "results/overlap/chunks.parquet"}
+
+
+def training_plan(size):
+    """All that a trained model's weights depend on besides its data."""
+    keys = (
+        "vocabulary",
+        "context_window",
+        "batch_size",
+        "steps",
+        "precision",
+        "learning_rate",
+        "lowest_learning_rate",
+        "warmup",
+        "betas",
+        "weight_decay",
+        "clip",
+    )
+    training = settings["training"]
+    return {"size": training["sizes"][size], "seed": settings["seed"], **pick(training, *keys)}
+
+
+def training_gpus():
+    """GPUs that a training asks for: one a process on a cluster or where cuda is asked for."""
+    training = settings["training"]
+    on_gpu = training["device"] == "cuda" or (
+        training["device"] == "auto" and settings["scale"] == "paper"
+    )
+    return training["processes"] if on_gpu else 0
+
+
+def training_memory_mb(size):
+    """Memory of a training: a process holds weights, gradients and Adam's two moments (16 bytes a
+    parameter), and the first one a copy of them for the checkpoint."""
+    parameters = catalog.model(f"trained-{size}")["parameters"]
+    return settings["training"]["processes"] * (2 * BASE_MEMORY_MB + int(32 * parameters / 1e6))
+
+
+def training_minutes(size):
+    """Run time of a training: an hour, and twice what 60 TFLOP/s a GPU (in half precision) or 20
+    GFLOP/s a CPU core need."""
+    training = settings["training"]
+    model = ModelSize(**training["sizes"][size])
+    tokens = training["steps"] * training["batch_size"] * training["context_window"]
+    flops = tokens * model.flops_per_token(training["vocabulary"], training["context_window"])
+    speed = training["processes"] * (60e12 if training_gpus() else 20e9)
+    return 60 + int(2 * flops / speed / 60)
+
+
+def dataset_models(dataset):
+    """The models whose surprisals a data set of reading times is regressed on."""
+    texts = catalog.dataset(dataset)["texts"]
+    return surprisal_models(catalog, settings["reading"]["models"], texts)
+
+
+def imported_surprisal_source(model):
+    """The manifest that brings a model's imported word surprisals, or the user's own file."""
+    entry = catalog.model(model)
+    if "dataset" in entry:
+        return f"resources/datasets/{entry['dataset']}/manifest.tsv"
+    return entry["path"]
+
+
+def imported_surprisal_path(model):
+    """The file of a model's imported word surprisals."""
+    entry = catalog.model(model)
+    if "dataset" in entry:
+        return f"resources/datasets/{entry['dataset']}/{entry['path']}"
+    return entry["path"]
+
+
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"
 )
-WITH_WEIGHTS = models_with("hub", "package", "local")
+FETCHED = models_with("hub", "package", "local")
+WITH_WEIGHTS = FETCHED + models_with("trained")
 
 
 wildcard_constraints:

@@ -134,14 +134,14 @@ rule estimate_ngrams:
         "../workflow_scripts/estimate_ngrams.py"
 
 
-rule count_words:
+rule count_corpus_words:
     """Count the white-space words of a searched corpus, for the chance level."""
     input:
         corpus=lambda wildcards: corpus_files(wildcards.corpus),
     output:
         "results/overlap/n_words/{corpus}.txt",
     log:
-        "logs/count_words/{corpus}.log",
+        "logs/count_corpus_words/{corpus}.log",
     wildcard_constraints:
         corpus=CORPORA,
     conda:
@@ -150,10 +150,10 @@ rule count_words:
         mem_mb=2000,
         runtime=720,
     params:
-        code=code_digest("count_words"),
+        code=code_digest("count_corpus_words"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
-        "../workflow_scripts/count_words.py"
+        "../workflow_scripts/count_corpus_words.py"
 
 
 rule tabulate_overlap:

@@ -48,6 +48,9 @@ def test_balanced_anova_by_hand() -> None:
     assert fit.covariance.iloc[0, 0] == pytest.approx((62 - 2) / 2, rel=1e-6)
     assert fit.fixed_effects["(Intercept)"] == pytest.approx(7)
     assert fit.standard_errors["(Intercept)"] == pytest.approx(np.sqrt(62 / 6), rel=1e-6)
+    (row,) = fit.table().to_dict("records")
+    assert row["term"] == "(Intercept)"
+    assert row["t"] == pytest.approx(7 / np.sqrt(62 / 6), rel=1e-6)
     # Each group's mean shrinks by 30 / (30 + 2 / 2).
     assert fit.random_effects["(Intercept)"].to_dict() == pytest.approx(
         {"a": -5 * 30 / 31, "b": -30 / 31, "c": 6 * 30 / 31}, rel=1e-6
@@ -250,6 +253,8 @@ def broken(**changes: object) -> pd.DataFrame:
         (broken(), EYE_TRACKING.replace("index", "indx"), "'indx'. Did you mean 'index'"),
         (broken(), "rt_ms ~ np.log(lenth) + (1 | subject_id)", "'lenth'. Did you mean 'length'"),
         (broken(), EYE_TRACKING.replace("subject_id", "subject"), "'subject'.*'subject_id'"),
+        (broken(length=pd.array([1, None] * 30, dtype="Int64")), EYE_TRACKING,
+         "length, row 1: nan .30 such rows"),
         (broken(length=["a", "b"] * 30), EYE_TRACKING, "length: holds str, not numbers"),
         (broken().iloc[:0], EYE_TRACKING, "no rows: the partition or selection"),
     ],
@@ -277,5 +282,10 @@ def test_formulas_that_are_not_of_the_data() -> None:
         MixedModelData.from_formulas(broken(), [EYE_TRACKING, "length ~ 1 + (1 | subject_id)"])
     with pytest.raises(LingprobError, match="cannot be standardised like"):
         data.standardised(like=MixedModelData.from_formulas(broken(), [SELF_PACED]))
+    fit = fit_mixed_models(data, [EYE_TRACKING])[0]
+    with pytest.raises(LingprobError, match="length, row 3: nan"):
+        fit.predict(broken(length=[1.0, 2.0, 3.0, np.nan] + 56 * [1.0]))
+    with pytest.raises(LingprobError, match="kind='marginl'"):
+        fit.held_out_log_likelihood(data, "marginl")
     with pytest.raises(LingprobError, match="method='MLE'"):
         fit_mixed_models(data, [EYE_TRACKING], method="MLE")

@@ -15,6 +15,7 @@ from referencing import Registry, Resource
 
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
@@ -41,8 +42,10 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
+    corpora = settings["overlap"]["corpora"]
+    models = {**trained_models(settings["training"], corpora), **settings["models"]}
     catalog = Catalog(
-        settings["models"],
+        models,
         settings["datasets"],
         settings["bos_policies"],
         settings["start_tokens"],
@@ -54,6 +57,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     catalog.dataset(settings["morcela"]["frequency_corpus"])
     check_overlap(settings["overlap"], catalog)
     check_strings(settings["string_probability"], catalog)
+    check_training(settings, catalog)
+    check_reading(settings["reading"], catalog)
     return settings, catalog
 
 
@@ -83,6 +88,51 @@ def check_overlap(overlap: Settings, catalog: Catalog) -> None:
     tokenizer = overlap["tokenizer"]
     if catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
         catalog.model(tokenizer)
+
+
+def check_training(settings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a tokenizer or a trained model that nothing in `training` makes."""
+    training = settings["training"]
+    tokenizer = training["tokenizer"]
+    if tokenizer != "own" and catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
+        catalog.model(tokenizer)
+    for name, entry in catalog.models.items():
+        made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
+        if entry["source"] == "trained" and name not in made:
+            raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
+
+
+def check_reading(reading: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `reading` that is none of what it should be."""
+    for key, kind in (("datasets", "reading_times"), ("unigram_corpora", "corpus")):
+        for name in reading[key]:
+            if catalog.dataset(name)["kind"] != kind:
+                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
+                raise unknown_name(kind, name, known, f"(reading.{key})")
+    for name in reading["datasets"]:
+        if not surprisal_models(catalog, reading["models"], catalog.dataset(name)["texts"]):
+            raise LingprobError(
+                f"reading.models: none of {reading['models']} has surprisals of "
+                f"{catalog.dataset(name)['texts']!r}, which reading.datasets asks for ({name})."
+            )
+
+
+def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
+    """Return the models that match one of the patterns and have, or can make, surprisals of a text.
+
+    A name without a wildcard must exist. Imported word surprisals cover the texts that their entry
+    names, other imported scores none.
+    """
+    for pattern in patterns:
+        if not set(pattern) & set("*?["):
+            catalog.model(pattern)
+    found = [name for pattern in patterns for name in catalog.models if fnmatch(name, pattern)]
+    return [
+        name
+        for name in dict.fromkeys(found)
+        if catalog.models[name]["source"] != "scores"
+        or texts in catalog.models[name].get("texts", [])
+    ]
 
 
 def export_mirror(settings: Settings) -> None:

@@ -19,7 +19,6 @@ import lingprob
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.files import atomic_path
 
-
 # Stands for a data set's name where several are taken together; no data set may be called so.
 POOLED = "all data sets"
 
@@ -268,6 +267,111 @@ SCHEMAS: dict[str, pa.Schema] = {
         + [required("false_positive_rate", pa.float64())]
         + [required("true_positive_rate", pa.float64())]
         + [required("scale", pa.string())]
+    ),
+    # One trained model after some fine-tuning steps and one corpus's texts (or `all`) a row.
+    "perplexity": pa.schema(
+        [
+            required("model", pa.string()),
+            required("size", pa.string()),
+            required("parameters", pa.int64()),
+            required("fine_tuning_steps", pa.int32()),
+            required("corpus", pa.string()),
+            required("n_tokens", pa.int64()),
+            required("perplexity", pa.float64()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # One reader's time on one word a row, or a mean over readers (`subject_id` mean). `excluded`
+    # says why a row is in no regression, `partition` (fit, exploratory, held_out) in which it is.
+    "reading_times": pa.schema(
+        [
+            required("subject_id", pa.string()),
+            required("passage_id", pa.string()),
+            required("word_index", pa.int32()),
+            pa.field("rt_ms", pa.float64()),
+            pa.field("previous_fixated", pa.bool_()),
+            pa.field("excluded", pa.string()),
+            pa.field("partition", pa.string()),
+        ]
+    ),
+    # One word of a text a row: surprisal (bits) with the correction for trailing blanks and without;
+    # null where nothing precedes it. Imported surprisals have one value for both, and no n_tokens.
+    "surprisal": pa.schema(
+        [
+            required("passage_id", pa.string()),
+            required("word_index", pa.int32()),
+            pa.field("surprisal", pa.float64()),
+            pa.field("surprisal_uncorrected", pa.float64()),
+            pa.field("n_tokens", pa.int32()),
+        ]
+    ),
+    # One word form of a corpus a row.
+    "word_counts": pa.schema([required("word", pa.string()), required("count", pa.int64())]),
+    # What a model's surprisal adds to the regression of one data set: log-likelihoods (nats) of the
+    # evaluated partition; coefficients in ms per standard deviation.
+    "delta_log_likelihood": pa.schema(
+        [
+            required(name, pa.string())
+            for name in (
+                "model",
+                "dataset",
+                "texts",
+                "measure",
+                "rt_source",
+                "regression",
+                "context",
+                "baseline_formula",
+                "formula",
+                "partition",
+            )
+        ]
+        + [required("corrected", pa.bool_())]
+        + [required(name, pa.int64()) for name in ("n_fit", "n_evaluated", "n_subjects")]
+        + [
+            required(name, pa.float64())
+            for name in (
+                "log_likelihood_baseline",
+                "log_likelihood",
+                "delta",
+                "delta_low",
+                "delta_high",
+                "surprisal_ms",
+                "surprisal_std_error",
+                "previous_ms",
+                "previous_std_error",
+                "word_perplexity",
+            )
+        ]
+        + [
+            pa.field("token_perplexity", pa.float64()),
+            required("converged", pa.bool_()),
+            required("singular", pa.bool_()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # How many reading times of a data set are excluded for each reason, or in each partition.
+    "reading_counts": pa.schema(
+        [
+            required("dataset", pa.string()),
+            required("rt_source", pa.string()),
+            required("fate", pa.string()),
+            required("rows", pa.int64()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # One model's published fit to the means of Natural Stories under one convention a row.
+    "published_delta": pa.schema(
+        [required(name, pa.string()) for name in ("model", "convention", "description")]
+        + [
+            pa.field("published_delta", pa.float64()),
+            pa.field("published_perplexity", pa.float64()),
+        ]
+        + [required(name, pa.float64()) for name in ("delta", "delta_low", "delta_high")]
+        + [
+            required("word_perplexity", pa.float64()),
+            required("n", pa.int64()),
+            required("scale", pa.string()),
+        ]
     ),
     # Our numbers beside the published ones.
     "scorecard": pa.schema(

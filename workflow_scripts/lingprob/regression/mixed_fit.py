@@ -63,7 +63,7 @@ def _fit(data: MixedModelData, formula: MixedFormula, method: Method, starts: in
     constant = 2 * optimum.profile.freedom * np.log(spread)
     if method == "REML":
         constant -= 2 * np.linalg.slogdet(fixed.to_own)[1]
-    ends = tuple(-(deviance + constant) / 2 for deviance in deviances)
+    ends = tuple(float(-(deviance + constant) / 2) for deviance in deviances)
     return _named(data, formula, method, optimum, fixed, random, centre, spread, ends)
 
 
@@ -102,6 +102,7 @@ def _named(
         converged=optimum.converged,
         newton_decrement=optimum.newton_decrement,
         gradient_norm=optimum.gradient_norm,
+        curvature=optimum.curvature,
         iterations=optimum.iterations,
         start_log_likelihoods=ends,
         smallest_eigenvalue=float(max(np.linalg.eigvalsh(psi)[0], 0.0)),

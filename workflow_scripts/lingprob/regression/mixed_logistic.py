@@ -62,7 +62,6 @@ class MixedLogisticFit:
     random_effects: pd.Series
     n_cells: int
     n_trials: int
-    converged: bool
     newton_decrement: float
 
     @property
@@ -93,13 +92,14 @@ def fit_mixed_logistic(
     """Fit successes (n,) of trials (n,) to terms (n, k) and an intercept, random by group (n,).
 
     Code categories explicitly, as +1 and -1. Raises LingprobError for values that are missing or
-    no counts, a single group, terms that are constant or determine one another, and successes
-    that some combination of the terms separates from failures.
+    no counts, a single group, terms that are constant or determine one another, successes that
+    some combination of the terms separates from failures, and likelihoods without a maximum.
     """
     cells, names, groups = checked_cells(successes, trials, terms, group)
     scale = np.abs(cells.x).max(axis=0)
     optimum = laplace_optimum(cells._replace(x=cells.x / scale))
-    if np.linalg.eigvalsh(optimum.hessian)[0] <= 0:
+    flat = np.linalg.eigvalsh(optimum.hessian)[0] <= 0
+    if flat or optimum.newton_decrement > ACCEPTED:
         raise LingprobError(
             "the likelihood has no maximum at finite values: too few cells have both successes "
             "and failures. Give more items, or fewer terms."
@@ -113,7 +113,6 @@ def fit_mixed_logistic(
         random_effects=pd.Series(optimum.parameters[0] * optimum.modes, index=groups),
         n_cells=len(cells.successes),
         n_trials=int(cells.trials.sum()),
-        converged=optimum.newton_decrement < ACCEPTED,
         newton_decrement=optimum.newton_decrement,
     )
 

@@ -49,7 +49,7 @@ class MixedModelData:
             raise LingprobError("no rows: the partition or selection of the data is empty.")
         columns = evaluate_terms(frame, (*names, response))
         for name, column in zip((*names, response), columns, strict=True):
-            _check_finite(name, column)
+            check_finite(name, column)
         codes, groups = _group_codes(frame, group)
         shift = np.array([0.0, *(column.mean(dtype=np.float64) for column in columns)])
         # numpy sorts 16 bits by radix, several times faster.
@@ -128,7 +128,8 @@ def constant_predictor(name: str, value: float) -> LingprobError:
     return LingprobError(f"{name} is {value:g} in every row. Leave it out of the formulas.")
 
 
-def _check_finite(name: str, column: NDArray) -> None:
+def check_finite(name: str, column: NDArray) -> None:
+    """Raise LingprobError if a value is missing or infinite."""
     at_fault = ~np.isfinite(column)
     if at_fault.any():
         row = int(at_fault.argmax())

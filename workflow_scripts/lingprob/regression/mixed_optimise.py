@@ -32,25 +32,28 @@ NEGLIGIBLE = 1e-11
 ACCEPTED = 1e-7
 # Curvatures below this share of the largest are flat: rotations of F change nothing.
 FLAT = 1e-9
+SADDLE = 1e-6
 
 
 class Optimum(NamedTuple):
     """Where the search ended: Psi = F F' in the scaled coordinates of the moments.
 
     `newton_decrement` is the log-likelihood that a further step in F or a new direction of Psi
-    would gain, to second order; `gradient_norm` the largest derivative of the deviance by F.
+    would gain, to second order; `gradient_norm` the largest derivative of the deviance by F;
+    `curvature` its Hessian's smallest eigenvalue over the largest, below 0 at a saddle.
     """
 
     factor: Array
     profile: Profile
     newton_decrement: float
     gradient_norm: float
+    curvature: float
     iterations: int
 
     @property
     def converged(self) -> bool:
         """Whether nothing that counts is left to gain."""
-        return self.newton_decrement < ACCEPTED
+        return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE
 
 
 def best_optimum(moments: ModelMoments, reml: bool, starts: int) -> tuple[Optimum, list[float]]:
@@ -105,24 +108,31 @@ def _newton(moments: ModelMoments, reml: bool, factor: Array) -> Optimum:
             gained = -np.inf if there is None else at.deviance - there.deviance
             length = float(np.linalg.norm(step))
             # Gains below the rounding of the deviance cannot be seen: the derivatives are trusted.
-            rounding = 1e-13 * abs(at.deviance)
-            if gained > 0.1 * promised or (promised < rounding and gained > -10 * rounding):
+            rounding = 1e-14 * abs(at.deviance)
+            if gained > 0.1 * promised or (promised < rounding and gained > -rounding):
                 break
             radius = length / 4
             if radius < 1e-12:
-                return _optimum(factor, at, decrement, gradient, iteration)
+                return _optimum(factor, at, decrement, gradient, curvature, iteration)
         if gained > 0.7 * promised:
             radius = max(radius, 3 * length)
         assert there is not None
         factor, at = moved, there
         gradient, hessian = derivatives(moments, at, factor, reml)
-    return _optimum(factor, at, decrement, gradient, iteration)
+    return _optimum(factor, at, decrement, gradient, curvature, iteration)
 
 
 def _optimum(
-    factor: Array, at: Profile, decrement: float, gradient: Array, iterations: int
+    factor: Array,
+    at: Profile,
+    decrement: float,
+    gradient: Array,
+    curvature: Array,
+    iterations: int,
 ) -> Optimum:
-    return Optimum(factor, at, decrement, float(np.abs(gradient).max()), iterations)
+    steepest = float(np.abs(gradient).max())
+    relative = float(curvature[0] / np.abs(curvature).max())
+    return Optimum(factor, at, decrement, steepest, relative, iterations)
 
 
 def _within(along: Array, steep: Array, radius: float) -> Array:

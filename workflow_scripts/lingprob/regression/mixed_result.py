@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import unknown_name
+from lingprob.errors import LingprobError, unknown_name
 from lingprob.regression.mixed_formula import INTERCEPT, MixedFormula, evaluate_terms
 from lingprob.regression.mixed_held_out import held_out_log_likelihood
-from lingprob.regression.mixed_moments import MixedModelData
+from lingprob.regression.mixed_moments import MixedModelData, check_finite
 
 Array = NDArray[np.float64]
 Method = Literal["ML", "REML"]
@@ -33,9 +33,11 @@ class MixedFit:
     - covariance: frame (q, q), of the random effects between groups; sigma: standard deviation of
       the residuals (ML: n, REML: n - p in the denominator). Units are those of the data.
     - log_likelihood: maximised, nats; under REML the restricted one.
-    - converged: nothing above 1e-7 nats is left to gain. newton_decrement: that gain to second
-      order, in nats, moves off the boundary included. gradient_norm: largest derivative of the
-      deviance. start_log_likelihoods: where each start ended.
+    - converged: nothing above 1e-7 nats is left to gain, and the end is no saddle.
+      newton_decrement: that gain to second order, in nats, moves off the boundary included.
+      gradient_norm: largest derivative of the deviance. curvature: smallest eigenvalue of its
+      Hessian over the largest (about 0, as rotated factors are one covariance; below 0 a saddle).
+      start_log_likelihoods: where each start ended.
     - smallest_eigenvalue: of the random effects' covariance relative to sigma squared, predictors
       scaled to standard deviation 1; singular: its root is below 1e-4, as lme4's isSingular.
     - random_effects: frame (n_groups, q), conditional means by group, lme4's ranef.
@@ -53,6 +55,7 @@ class MixedFit:
     converged: bool
     newton_decrement: float
     gradient_norm: float
+    curvature: float
     iterations: int
     start_log_likelihoods: tuple[float, ...]
     smallest_eigenvalue: float
@@ -74,11 +77,14 @@ class MixedFit:
         """Whether some combination of the random effects has (nearly) no variance."""
         return bool(self.smallest_eigenvalue < SINGULAR**2)
 
-    @property
-    def n_parameters(self) -> int:
-        """Fixed effects, distinct (co)variances, and sigma."""
-        q = len(self.covariance)
-        return len(self.fixed_effects) + q * (q + 1) // 2 + 1
+    def table(self) -> pd.DataFrame:
+        """Return term, estimate, std_error and t (their ratio), a row a fixed effect."""
+        columns = {
+            "estimate": self.fixed_effects,
+            "std_error": self.standard_errors,
+            "t": self.fixed_effects / self.standard_errors,
+        }
+        return pd.DataFrame(columns).rename_axis("term").reset_index()
 
     def predict(self, frame: pd.DataFrame, random: bool = True) -> Array:
         """Return the expected response (n,) of each row of a frame.
@@ -100,7 +106,16 @@ class MixedFit:
         kind: Kind = "marginal",
         per: Per = "sum",
     ) -> float | pd.Series:
-        """Return the log-likelihood (nats) of other data, as `held_out_log_likelihood` does."""
+        """Return the log-likelihood (nats) of other data under this fit.
+
+        `kind` marginal integrates the random effects out, conditional takes each group's own;
+        `per` gives the sum, the mean of an observation, or a Series by group. Details and the
+        scale that the data must have: mixed_held_out.held_out_log_likelihood.
+        """
+        if kind not in get_args(Kind) or per not in get_args(Per):
+            raise LingprobError(
+                f"kind={kind!r}, per={per!r}: need one of {get_args(Kind)} and of {get_args(Per)}."
+            )
         if isinstance(data, pd.DataFrame):
             data = MixedModelData.from_frame(
                 data,
@@ -126,5 +141,7 @@ def _design(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:
     """Return the columns (n, c) of the named effects in a frame."""
     predictors = tuple(name for name in names if name != INTERCEPT)
     columns = dict(zip(predictors, evaluate_terms(frame, predictors), strict=True))
+    for name, column in columns.items():
+        check_finite(name, column)
     ones = np.ones(len(frame))
     return np.column_stack([columns.get(name, ones) for name in names]).astype(np.float64)
