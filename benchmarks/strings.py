@@ -30,7 +30,8 @@ from lingprob.minimalness.distances import pair_texts  # noqa: E402
 from lingprob.minimalness.embeddings import SentenceEmbedder  # noqa: E402
 from lingprob.models.embedding import prepare_embedding  # noqa: E402
 from lingprob.models.prepared import read_manifest  # noqa: E402
-from lingprob.papers.string_probability import Dataset, Options, analyse  # noqa: E402
+from lingprob.papers.string_data import Dataset, Options  # noqa: E402
+from lingprob.papers.string_probability import analyse  # noqa: E402
 from lingprob.stimuli import build_stimuli  # noqa: E402
 from lingprob.stimuli.sample import sample_pairs  # noqa: E402
 from lingprob.tables import write_csv  # noqa: E402

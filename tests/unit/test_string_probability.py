@@ -12,8 +12,9 @@ from sklearn.metrics import roc_auc_score
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.papers.string_counts import count_datasets, count_filters
+from lingprob.papers.string_data import Dataset, Options, assemble, string_scores
 from lingprob.papers.string_metrics import METRICS, learned_weights, paper_metrics
-from lingprob.papers.string_probability import Dataset, Options, analyse, assemble, string_scores
+from lingprob.papers.string_probability import analyse
 from lingprob.regression.linking import fold_numbers
 from lingprob.scorecards.string_probability import compare_string_probability
 from lingprob.tables import POOLED, write_table

@@ -66,16 +66,20 @@ def check_strings(strings: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for a name in `string_probability` that is none of what it should be."""
     for name in strings["models"]:
         catalog.model(name)
-    for key in ("prediction_1", "prediction_2", "prediction_3"):
+    for name in strings["embeddings"].values():
+        catalog.embedding(name)
+    known = [name for name, entry in catalog.datasets.items() if entry["kind"] == "stimuli"]
+    for key in ("prediction_1", "prediction_2", "prediction_3", "pooled", "sampled"):
         for name in strings[key]:
+            if name not in known:
+                where = f"(string_probability.{key})"
+                raise unknown_name("data set of stimuli", name, known, where)
             language = catalog.dataset(name).get("language", "en")
-            if language not in strings["embeddings"]:
+            if language not in strings["embeddings"] and key != "sampled":
                 raise LingprobError(
                     f"string_probability.embeddings: none for {language!r}, the language of the "
                     f"data set {name!r} of string_probability.{key}. Add one."
                 )
-    for name in strings["embeddings"].values():
-        catalog.embedding(name)
 
 
 def check_overlap(overlap: Settings, catalog: Catalog) -> None:
