@@ -186,8 +186,8 @@ def model_unigrams(model, dataset=None):
     return [source for source in unigram_sources(catalog, model, patterns) if source != "imported"]
 
 
-def unigram_tables(model, dataset):
-    """The tables of a model's unigram sources; none for imported scores."""
+def unigram_tables(model, dataset=None):
+    """The tables of a model's unigram sources, in their order; none for imported scores."""
     tokenizer = catalog.model(model)["tokenizer"]
     return [
         f"results/unigrams/{tokenizer}/{source}.parquet"
