@@ -1,6 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, reading, train, string_probability, all (the default), and every
-# file under results/; see README.md.
+# Targets: demo, morcela, overlap, reading, train, string_probability, context, all (the default), and
+# every file under results/; see README.md.
 
 import re
 import sys
@@ -17,6 +17,7 @@ from lingprob.config import (
     surprisal_models,
     unigram_sources,
 )
+from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.training.sizes import ModelSize
@@ -50,6 +51,7 @@ include: "rules/overlap.smk"
 include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
 include: "rules/training.smk"
+include: "rules/context.smk"
 include: "rules/report.smk"
 
 
@@ -62,6 +64,7 @@ rule all:
         rules.string_probability.input,
         rules.train.input,
         rules.reading.input,
+        rules.context.input,
         rules.combine_scorecards.output,
 
 
@@ -79,3 +82,4 @@ localrules:
     string_probability,
     train,
     reading,
+    context,

@@ -307,6 +307,37 @@ def imported_surprisal_path(model):
     return entry["path"]
 
 
+def context_tokenizers():
+    """Manifests that bring the tokenizers of the context models, by tokenizer."""
+    return {
+        catalog.model(model)["tokenizer"]: f"resources/models/{model}/manifest.json"
+        for model in reversed(settings["context"]["models"])
+    }
+
+
+def suite_files(wildcards):
+    """What suites are read from beside their stimulus table: regions and formulas."""
+    if catalog.dataset(wildcards.dataset)["parser"] != "syntaxgym":
+        return []
+    return f"resources/datasets/{wildcards.dataset}/manifest.tsv"
+
+
+def context_lengths(stage):
+    """Lengths that prefixes are cut at: perturbed ones as far as asked for."""
+    context = settings["context"]
+    longest = context["perturbed_tokens"] if stage == "perturbed" else max(context["lengths"])
+    return [length for length in context["lengths"] if length <= longest]
+
+
+def prefix_positions(dataset):
+    """About how many tokens a data set's prefixes and targets have: five kinds before every pair,
+    two or four targets of 15 tokens at each length, as much again for matrices."""
+    context, entry = settings["context"], catalog.dataset(dataset)
+    suites = len(entry.get("suites", entry.get("files", [])))
+    pairs = max(suites, 70) * context["pairs_per_suite"] * entry.get("pairs_factor", 1)
+    return 2 * 5 * pairs * (max(context["lengths"]) + 60 * len(context["lengths"]))
+
+
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"
@@ -322,3 +353,4 @@ wildcard_constraints:
     tokenizer=alternatives({entry["tokenizer"] for entry in catalog.models.values()}),
     start_token=alternatives(catalog.start_tokens),
     shard=r"\d+",
+    stage="sampled|perturbed",

@@ -14,6 +14,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
+from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
 from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
 
@@ -59,6 +60,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check_strings(settings["string_probability"], catalog)
     check_training(settings, catalog)
     check_reading(settings["reading"], catalog)
+    check_context(settings["context"], catalog)
     return settings, catalog
 
 
@@ -137,6 +139,27 @@ def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[
         if catalog.models[name]["source"] != "scores"
         or texts in catalog.models[name].get("texts", [])
     ]
+
+
+def check_context(context: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `context` that is none of what it should be."""
+    for name in context["models"]:
+        if catalog.model(name)["source"] == "scores":
+            raise LingprobError(
+                f"context.models: {name!r} has scores but no weights, and prefixes are scored with "
+                "weights. Leave it out."
+            )
+    for key, kind in (("datasets", "stimuli"), ("control", "corpus")):
+        names = context[key] if key == "datasets" else [context[key]]
+        for name in names:
+            if catalog.dataset(name)["kind"] != kind:
+                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
+                raise unknown_name(kind, name, known, f"(context.{key})")
+    if primary_dataset(context["datasets"]) is None:
+        raise LingprobError(
+            "context.datasets: one of plain pairs is needed, such as blimp; it has "
+            f"{context['datasets']}."
+        )
 
 
 def export_mirror(settings: Settings) -> None:

@@ -373,6 +373,135 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("scale", pa.string()),
         ]
     ),
+    # One prefix a row, and the pairs that it precedes; `source_ids` are the stimuli that it is made
+    # of, `char_ends` where each ends. `suite` is the targets' (null: several), `source_suite` the
+    # sentences' where it is one by design, `similarity` a perturbed prefix's to the original.
+    "context_prefixes": pa.schema(
+        [
+            required("dataset", pa.string()),
+            required("prefix_id", pa.string()),
+            required("kind", pa.string()),
+            pa.field("suite", pa.string()),
+            pa.field("source_suite", pa.string()),
+            pa.field("perturbation", pa.string()),
+            pa.field("similarity", pa.float64()),
+            required("pair_ids", pa.list_(pa.string())),
+            required("text", pa.string()),
+            required("source_ids", pa.list_(pa.string())),
+            required("char_ends", pa.list_(pa.int32())),
+        ]
+    ),
+    # Tokens of a prefix up to the end of each sentence, under one tokenizer.
+    "context_prefix_tokens": pa.schema(
+        [
+            required("tokenizer", pa.string()),
+            required("prefix_id", pa.string()),
+            required("n_tokens", pa.list_(pa.int32())),
+        ]
+    ),
+    # One sentence (region 0) or critical region after one prefix cut at one length a row.
+    "context_scores": pa.schema(
+        [
+            required("prefix_id", pa.string()),
+            required("length", pa.int32()),
+            required("prefix_tokens", pa.int32()),
+            required("n_sentences", pa.int32()),
+            required("pair_id", pa.string()),
+            required("item_id", pa.string()),
+            required("region", pa.int32()),
+            required("logprob", pa.float64()),
+            required("n_tokens", pa.int32()),
+        ]
+    ),
+    # One pair (or item of a suite) after one prefix at one length a row; without any at length 0.
+    "context_judgments": pa.schema(
+        [
+            required(name, pa.string())
+            for name in ("model", "dataset", "suite", "phenomenon", "pair_id", "prefix_id", "kind")
+        ]
+        + [pa.field("source_suite", pa.string()), pa.field("perturbation", pa.string())]
+        + [required(name, pa.int32()) for name in ("length", "prefix_tokens", "n_sentences")]
+        + [required("correct", pa.bool_()), pa.field("margin", pa.float64())]
+    ),
+    # Accuracy of a group of pairs (all, a phenomenon or a suite) under one kind of prefix a row,
+    # with 95% intervals; `delta` is the difference to the same pairs without a prefix.
+    "context_accuracy": pa.schema(
+        [required(name, pa.string()) for name in ("model", "dataset", "level", "group", "kind")]
+        + [pa.field("perturbation", pa.string())]
+        + [required("length", pa.int32()), required("prefix_tokens", pa.float64())]
+        + [
+            required(name, pa.float64())
+            for name in (
+                "accuracy",
+                "accuracy_low",
+                "accuracy_high",
+                "baseline",
+                "delta",
+                "delta_low",
+                "delta_high",
+            )
+        ]
+        + [
+            pa.field(name, pa.float64())
+            for name in ("margin", "margin_low", "margin_high", "baseline_margin")
+        ]
+        + [
+            required("n_pairs", pa.int32()),
+            required("n_suites", pa.int32()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # One term of a mixed logistic regression of accuracy a row; `pair_std_error` holds where pairs
+    # recur. Null where no fit exists.
+    "context_regression": pa.schema(
+        [required(name, pa.string()) for name in ("model", "dataset", "prefixes", "term")]
+        + [
+            pa.field(name, pa.float64())
+            for name in ("estimate", "std_error", "z", "p", "pair_std_error", "pair_p")
+        ]
+        + [
+            pa.field("sd_suite", pa.float64()),
+            required("n", pa.int32()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # Accuracy of one suite's pairs after acceptable sentences of another a row.
+    "context_matrix": pa.schema(
+        [
+            required(name, pa.string())
+            for name in ("model", "dataset", "target_suite", "prefix_suite")
+        ]
+        + [required(name, pa.float64()) for name in ("accuracy", "baseline", "delta")]
+        + [
+            pa.field("relative_improvement", pa.float64()),
+            required("n_pairs", pa.int32()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # Mean F1 between the sentences of two suites, by what is counted (token, dependency).
+    "context_overlap": pa.schema(
+        [
+            required(name, pa.string())
+            for name in ("dataset", "measure", "target_suite", "prefix_suite")
+        ]
+        + [pa.field("f1", pa.float64()), required("scale", pa.string())]
+    ),
+    # One point of a figure's scatter a row: a suite without and with a prefix (Figures 10, 11), or
+    # a perturbation's similarity and change in accuracy (Figure 9).
+    "context_points": pa.schema(
+        [required(name, pa.string()) for name in ("model", "dataset", "analysis", "kind", "point")]
+        + [required("x", pa.float64()), required("y", pa.float64())]
+        + [required("scale", pa.string())]
+    ),
+    # One correlation a row: what with what, over how many.
+    "context_correlations": pa.schema(
+        [
+            required(name, pa.string())
+            for name in ("model", "dataset", "analysis", "x", "y", "statistic")
+        ]
+        + [pa.field("value", pa.float64()), pa.field("p", pa.float64())]
+        + [required("n", pa.int32()), required("scale", pa.string())]
+    ),
     # Our numbers beside the published ones.
     "scorecard": pa.schema(
         [required(name, pa.string()) for name in ("paper", "item", "row", "column")]

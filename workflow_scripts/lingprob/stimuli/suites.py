@@ -17,6 +17,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
+from lingprob.files import dataset_paths
 from lingprob.stimuli.checks import NO_RATINGS
 from lingprob.stimuli.formulas import WHOLE_SENTENCE, Formula, parse_formula
 
@@ -185,6 +186,13 @@ def _check(suite: Suite, path: Path) -> None:
                     f"{where}, condition {condition!r}: a formula needs region {number}, which "
                     f"{known} there. {remedy}"
                 )
+
+
+def suites_of(dataset: str, entry: dict[str, Any]) -> list[Suite]:
+    """Return the suites of a downloaded data set; none where it has no suites but pairs."""
+    if entry["parser"] != "syntaxgym":
+        return []
+    return [read_suite(path) for path in dataset_paths(dataset, entry)]
 
 
 def parse(

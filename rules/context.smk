@@ -1,0 +1,296 @@
+# Judgements in context (Sinha et al. 2023): minimal pairs after growing prefixes.
+# REQUIRES results/stimuli of each data set, a corpus of unrelated sentences, models' manifests.
+# PROVIDES results/context/{stage}/: prefixes, prefix_tokens, scores and judgments, where stage is
+# sampled or perturbed, and over the models of the scale results/context/: accuracy, regression,
+# matrix, overlap and correlations (parquet, csv), the figures and tables.
+
+CONTEXT = settings["context"]
+# What the paper does on BLiMP alone.
+CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
+CONTEXT_FIGURES = figures_of(CONTEXT["datasets"])
+CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations"]
+
+
+rule sample_prefixes:
+    """Draw targets of a data set and the prefixes before them (context, §3, Appendix D)."""
+    input:
+        stimuli="results/stimuli/{dataset}.parquet",
+        control=corpus_files(CONTEXT["control"]),
+        tokenizers=context_tokenizers().values(),
+    output:
+        prefixes="results/context/sampled/prefixes/{dataset}.parquet",
+        n_tokens="results/context/sampled/prefix_tokens/{dataset}.parquet",
+    log:
+        "logs/sample_prefixes/{dataset}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=240,
+    params:
+        code=code_digest("sample_prefixes"),
+        tokenizers=list(context_tokenizers()),
+        control=CONTEXT["control"],
+        control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites", "pairs_factor"),
+        settings=CONTEXT,
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/sample_prefixes.py"
+
+
+rule perturb_prefixes:
+    """Perturb the matched prefixes of the suites that respond most to them (context, §5)."""
+    input:
+        stimuli="results/stimuli/{dataset}.parquet",
+        prefixes="results/context/sampled/prefixes/{dataset}.parquet",
+        n_tokens="results/context/sampled/prefix_tokens/{dataset}.parquet",
+        judgments=collect(
+            "results/context/sampled/judgments/{model}/{{dataset}}.parquet",
+            model=CONTEXT["models"],
+        ),
+        tokenizers=context_tokenizers().values(),
+    output:
+        prefixes="results/context/perturbed/prefixes/{dataset}.parquet",
+        n_tokens="results/context/perturbed/prefix_tokens/{dataset}.parquet",
+    log:
+        "logs/perturb_prefixes/{dataset}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        code=code_digest("perturb_prefixes"),
+        tokenizers=list(context_tokenizers()),
+        suites=CONTEXT["perturbed_suites"],
+        tokens=CONTEXT["perturbed_tokens"],
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/perturb_prefixes.py"
+
+
+rule score_prefixes:
+    """Log-probabilities of targets after their prefixes, each prefix run once."""
+    input:
+        model="resources/models/{model}/manifest.json",
+        stimuli="results/stimuli/{dataset}.parquet",
+        suites=suite_files,
+        prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
+        n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
+    output:
+        "results/context/{stage}/scores/{model}/{dataset}.parquet",
+    log:
+        "logs/score_prefixes/{stage}/{model}/{dataset}.log",
+    benchmark:
+        "logs/score_prefixes/{stage}/{model}/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+    conda:
+        "../envs/environment.yaml"
+    # On a CPU two jobs of one thread beat one job of two.
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: attempt * (4000 + model_memory_mb(wildcards.model)),
+        gpu=lambda wildcards: model_gpus(wildcards.model),
+        runtime=lambda wildcards: runtime_minutes(
+            wildcards.model, prefix_positions(wildcards.dataset)
+        ),
+        device_map=settings["scoring"]["device_map"],
+        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
+    params:
+        code=code_digest("score_prefixes"),
+        entry=lambda wildcards: pick(
+            catalog.model(wildcards.model), "dtype", "context_window", "tokenizer"
+        ),
+        dataset_entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "parser", "files"),
+        lengths=lambda wildcards: context_lengths(wildcards.stage),
+        start_token=lambda wildcards: catalog.start_tokens[
+            catalog.start_token_of(catalog.model(wildcards.model)["bos_policies"][0])
+        ],
+        first_token=lambda wildcards: catalog.bos_policies[
+            catalog.model(wildcards.model)["bos_policies"][0]
+        ]["first_token"],
+        device=settings["scoring"]["device"],
+        dtype=settings["scoring"]["dtype"],
+    script:
+        "../workflow_scripts/score_prefixes.py"
+
+
+rule judge_pairs:
+    """Say which pairs and items a model judges rightly after which prefixes (context, Eq. 1)."""
+    input:
+        stimuli="results/stimuli/{dataset}.parquet",
+        suites=suite_files,
+        prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
+        scores="results/context/{stage}/scores/{model}/{dataset}.parquet",
+    output:
+        "results/context/{stage}/judgments/{model}/{dataset}.parquet",
+    log:
+        "logs/judge_pairs/{stage}/{model}/{dataset}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        code=code_digest("judge_pairs"),
+        dataset_entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "parser", "files"),
+    script:
+        "../workflow_scripts/judge_pairs.py"
+
+
+rule summarise_contexts:
+    """Accuracies with intervals, regressions, matrices and their correlations (context, §4)."""
+    input:
+        judgments=collect(
+            "results/context/sampled/judgments/{model}/{dataset}.parquet",
+            model=CONTEXT["models"],
+            dataset=CONTEXT["datasets"],
+        ),
+        perturbed_judgments=collect(
+            f"results/context/perturbed/judgments/{{model}}/{CONTEXT_PRIMARY}.parquet",
+            model=CONTEXT["models"],
+        ),
+        stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",
+        prefixes=f"results/context/sampled/prefixes/{CONTEXT_PRIMARY}.parquet",
+        perturbed_prefixes=f"results/context/perturbed/prefixes/{CONTEXT_PRIMARY}.parquet",
+        tokenizer=next(iter(context_tokenizers().values())),
+    output:
+        parquet=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
+        csv=[
+            report(
+                f"results/context/{table}.csv",
+                caption=f"../report/context_{table}.rst",
+                category="Context",
+                subcategory="Tables",
+                labels={"what": f"Every {table}"},
+            )
+            for table in CONTEXT_TABLES
+        ],
+        points="results/context/points.parquet",
+        unprefixed=report(
+            "results/context/unprefixed.csv",
+            caption="../report/context_unprefixed.rst",
+            category="Context",
+            subcategory="Tables",
+            labels={"what": "Accuracy without a prefix"},
+        ),
+    log:
+        "logs/summarise_contexts.log",
+    benchmark:
+        "logs/summarise_contexts.benchmark.tsv"
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=16000,
+        runtime=240,
+    params:
+        code=code_digest("summarise_contexts"),
+        primary=CONTEXT_PRIMARY,
+        overlap_sentences=CONTEXT["overlap_sentences"],
+        bootstrap=CONTEXT["bootstrap"],
+        seed=settings["seed"],
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/summarise_contexts.py"
+
+
+rule plot_contexts:
+    """Draw Figures 2 to 17, those whose data sets the scale has."""
+    input:
+        tables=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
+        points="results/context/points.parquet",
+    output:
+        pdf=collect("results/context/{figure}.pdf", figure=CONTEXT_FIGURES),
+        png=[
+            report(
+                f"results/context/{figure}.png",
+                caption=f"../report/context_{figure}.rst",
+                category="Context",
+                subcategory="Figures",
+                labels={"what": figure.replace("_", " ").capitalize()},
+            )
+            for figure in CONTEXT_FIGURES
+        ],
+    log:
+        "logs/plot_contexts.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=code_digest("plot_contexts"),
+        figures=CONTEXT_FIGURES,
+        models=figure_models,
+        # Without what stands in brackets.
+        titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
+        control=catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
+        primary=CONTEXT_PRIMARY,
+        tables=CONTEXT_TABLES,
+    script:
+        "../workflow_scripts/plot_contexts.py"
+
+
+rule tabulate_contexts:
+    """Write Tables 1 and 2: the suites whose accuracy rises and falls most."""
+    input:
+        accuracy="results/context/accuracy.parquet",
+    output:
+        csv=collect("results/context/table_{number}.csv", number=[1, 2]),
+        html=[
+            report(
+                f"results/context/table_{number}.html",
+                caption=f"../report/context_table_{number}.rst",
+                category="Context",
+                subcategory="Tables",
+                labels={"what": f"Table {number}"},
+            )
+            for number in [1, 2]
+        ],
+    log:
+        "logs/tabulate_contexts.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("tabulate_contexts"),
+        primary=CONTEXT_PRIMARY,
+        models=figure_models,
+        published=read_published("context"),
+    script:
+        "../workflow_scripts/tabulate_contexts.py"
+
+
+rule compare_context:
+    """Compare our numbers with those in the paper, and say which we cannot compute here."""
+    input:
+        tables=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
+    output:
+        "results/context/scorecard.parquet",
+    log:
+        "logs/compare_context.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("compare_context"),
+        tables=CONTEXT_TABLES,
+        published=read_published("context"),
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/compare_context.py"
+
+
+rule context:
+    """The paper's figures and tables, for the models and data of the scale."""
+    input:
+        rules.summarise_contexts.output,
+        rules.plot_contexts.output,
+        rules.tabulate_contexts.output,
+        rules.compare_context.output,

@@ -1,0 +1,77 @@
+"""From log-probabilities to what a model prefers: right or wrong, and by how much."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+
+from lingprob.context.names import NO_PREFIX
+from lingprob.stimuli.suites import Suite
+
+KEYS = ["prefix_id", "length", "pair_id"]
+DESCRIBED = ["kind", "source_suite", "perturbation"]
+
+
+def judge(
+    model: str,
+    dataset: str,
+    stimuli: pd.DataFrame,
+    prefixes: pd.DataFrame,
+    scores: pd.DataFrame,
+    suites: Sequence[Suite],
+) -> pd.DataFrame:
+    """Return a `context_judgments` table: a row a pair, prefix and length.
+
+    A pair is right if the acceptable sentence has the higher log-probability (context, Eq. 1); an
+    item of a suite if the suite's first prediction holds. `margin` is the unacceptable sentence's
+    perplexity a token less the acceptable one's, given the prefix (Eq. 3 with the sign turned, so
+    that a right judgment tends to be positive); null for items of suites.
+    """
+    paired = judged_suites(stimuli, scores, suites) if suites else judged_pairs(stimuli, scores)
+    of_pair = stimuli.drop_duplicates("pair_id").set_index("pair_id")[["paradigm", "phenomenon"]]
+    described = prefixes.set_index("prefix_id")[DESCRIBED]
+    described.loc[NO_PREFIX] = [NO_PREFIX, None, None]
+    # Where a target's first token reaches back into the prefix, its members differ by a token.
+    sizes = scores.groupby(KEYS)[["prefix_tokens", "n_sentences"]].min()
+    table = paired.join(sizes, on=KEYS).join(of_pair, on="pair_id").join(described, on="prefix_id")
+    return table.rename(columns={"paradigm": "suite"}).assign(model=model, dataset=dataset)
+
+
+def judged_pairs(stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Judge pairs of an acceptable and an unacceptable sentence by whole sentences."""
+    acceptable = stimuli.set_index("item_id")["grammatical"].astype(bool)
+    side = np.where(acceptable.loc[scores["item_id"]], "good", "bad")
+    wide = scores.assign(side=side).pivot(
+        index=KEYS, columns="side", values=["logprob", "n_tokens"]
+    )
+    logprob, n_tokens = wide["logprob"], wide["n_tokens"]
+    perplexity = np.exp(-logprob / n_tokens)
+    return pd.DataFrame(
+        {
+            "correct": logprob["good"] > logprob["bad"],
+            "margin": perplexity["bad"] - perplexity["good"],
+        }
+    ).reset_index()
+
+
+def judged_suites(
+    stimuli: pd.DataFrame, scores: pd.DataFrame, suites: Sequence[Suite]
+) -> pd.DataFrame:
+    """Judge items of suites by their suite's first prediction, on region surprisals in bits."""
+    described = stimuli.set_index("item_id")[["paradigm", "condition"]]
+    rows = scores.join(described, on="item_id")
+    rows = rows.assign(surprisal=-rows["logprob"] / np.log(2))
+    by_suite = dict(tuple(rows.groupby("paradigm", sort=False)))
+    tables = []
+    for suite in suites:
+        if suite.name not in by_suite:
+            continue
+        wide = by_suite[suite.name].pivot(
+            index=KEYS, columns=["condition", "region"], values="surprisal"
+        )
+        surprisals = {region: wide[region].to_numpy() for region in wide.columns}
+        correct = suite.predictions[0].holds(surprisals)
+        tables.append(pd.DataFrame({"correct": correct}, index=wide.index).reset_index())
+    return pd.concat(tables, ignore_index=True).assign(margin=None)

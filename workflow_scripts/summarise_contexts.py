@@ -1,0 +1,29 @@
+"""Accuracies with intervals, regressions, matrices, overlaps and their correlations."""
+
+import pandas as pd
+
+from lingprob.context.sampling import tokenizer_of
+from lingprob.papers.context_summary import summarise
+from lingprob.tables import read_table, write_csv, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    files, params, output = snakemake.input, snakemake.params, snakemake.output
+    tables, points, unprefixed = summarise(
+        pd.concat([read_table(path, "context_judgments") for path in files.judgments]),
+        pd.concat([read_table(path, "context_judgments") for path in files.perturbed_judgments]),
+        read_table(files.stimuli, "stimuli"),
+        read_table(files.prefixes, "context_prefixes"),
+        read_table(files.perturbed_prefixes, "context_prefixes"),
+        tokenizer_of(files.tokenizer),
+        primary=params.primary,
+        overlap_sentences=params.overlap_sentences,
+        bootstrap=params.bootstrap,
+        seed=params.seed,
+        scale=params.scale,
+    )
+    for (name, table), parquet, csv in zip(tables.items(), output.parquet, output.csv, strict=True):
+        write_table(table, f"context_{name}", parquet, {"seed": params.seed})
+        write_csv(table, csv)
+    write_table(points, "context_points", output.points)
+    write_csv(unprefixed, output.unprefixed)
