@@ -226,6 +226,12 @@ def minimalness(dataset):
     return f"results/minimalness/{embedding}/{scored_as(dataset)}.parquet"
 
 
+def embedding_gpus():
+    """GPUs that a sentence-embedding model asks for: one on a cluster or where cuda is asked for."""
+    device = settings["scoring"]["device"]
+    return int(device == "cuda" or (device == "auto" and settings["scale"] == "paper"))
+
+
 def training_tokenizer():
     """The manifest of the tokenizer that training uses, if it is not one of its own."""
     tokenizer = settings["training"]["tokenizer"]
