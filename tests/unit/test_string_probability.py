@@ -259,6 +259,16 @@ def test_a_sentence_that_nobody_called_grammatical_is_named(datasets):
         string_scores("m", broken, VOCABULARY, OPTIONS)
 
 
+def test_a_filter_that_keeps_nothing_says_what_to_change(datasets):
+    dataset = datasets[1]
+    alike = dataset.distances.assign(levenshtein_characters=2)
+    same = Dataset("mine", dataset.predictions, dataset.stimuli, dataset.scores, alike)
+    with pytest.raises(LingprobError, match=r"'mine': .*differ by 2 characters.*at_most"):
+        string_scores("m", same, VOCABULARY, OPTIONS)
+    at_most = Options(**{**vars(OPTIONS), "levenshtein_comparison": "at_most"})
+    assert string_scores("m", same, VOCABULARY, at_most)["pair_id"].nunique() == 119
+
+
 def test_one_convention_is_used(datasets):
     scores = pd.concat([datasets[0].scores, datasets[0].scores.assign(bos="bos", logprob=0.0)])
     (dataset,) = assemble(

@@ -110,7 +110,15 @@ def chosen_pairs(dataset: Dataset, options: Options) -> pd.Index:
         return pairs
     distances = dataset.distances.set_index("pair_id")[f"levenshtein_{options.levenshtein_unit}"]
     near = within_quantile(distances, options.levenshtein_quantile, options.levenshtein_comparison)
-    return pairs.intersection(near.index[near])
+    kept = pairs.intersection(near.index[near])
+    if kept.empty:
+        raise LingprobError(
+            f"data set {dataset.name!r}: the filter by edit distance keeps none of its pairs, for "
+            f"they differ by {distances.quantile(options.levenshtein_quantile):g} "
+            f"{options.levenshtein_unit} at the quantile, and none by fewer. Set "
+            "string_probability.levenshtein_comparison to at_most, or another unit or quantile."
+        )
+    return kept
 
 
 def units(table: pd.DataFrame, cluster_by_paradigm: bool) -> NDArray[np.int64]:
