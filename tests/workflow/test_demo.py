@@ -31,6 +31,22 @@ def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     assert "Scorecard" in report
 
 
+def test_the_predictions_on_string_probability_have_their_figures(demo):
+    folder = demo / "results/string_probability"
+    for name in ("1b", "2a", "2b", "3a", "3b", "4a", "4b", "5", "6", "8"):
+        assert (folder / f"figure_{name}.pdf").read_bytes().startswith(b"%PDF")
+    separation = read_table(folder / "smollm2-135m/separation.parquet", "string_separation")
+    whole = separation[separation["phenomenon"] == ""].set_index("metric")
+    # Not a claim about the model: a broken scorer or a swapped pair would be near one half.
+    assert whole.loc["logprob", "accuracy"] > 0.75
+    assert whole.loc["logprob", "auc"] < whole.loc["logprob", "accuracy"]
+    correlations = read_table(folder / "smollm2-135m/correlations.parquet", "string_correlations")
+    overall = correlations[correlations["subset"] == "overall"].set_index("prediction")
+    assert overall.loc[1, "r"] > 0.7
+    assert overall["simulated"].to_dict() == {1: False, 2: True}
+    assert "Simulated ratings" in (folder / "datasets.html").read_text()
+
+
 def test_the_overlaps_are_the_passages_sentences(demo):
     """Each passage is made of sentences that are documents of the searched corpus.
 
@@ -210,6 +226,7 @@ def test_a_changed_batch_size_reruns_nothing(demo):
         ("figures/style.py", "plot_linking_functions", "fit_linking_functions"),
         ("download.py", None, "score_stimuli"),
         ("papers/leakage.py", "tabulate_overlap", "scan_corpus"),
+        ("papers/string_metrics.py", "analyse_strings", "measure_minimalness"),
         ("overlap/streaming.py", "scan_corpus", "build_words"),
         ("tables.py", None, "summarise_sentences"),
     ],
