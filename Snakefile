@@ -1,6 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, context, all (the default), and every file under results/; see
-# README.md.
+# Targets: demo, morcela, overlap, reading, train, string_probability, context, all (the default), and
+# every file under results/; see README.md.
 
 import re
 import sys
@@ -10,10 +10,17 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published
-from lingprob.config import export_mirror, read_settings, refuse_duplicate_keys, unigram_sources
+from lingprob.config import (
+    export_mirror,
+    read_settings,
+    refuse_duplicate_keys,
+    surprisal_models,
+    unigram_sources,
+)
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
+from lingprob.training.sizes import ModelSize
 from lingprob.workflow import code_digest
 
 
@@ -41,6 +48,9 @@ include: "rules/scoring.smk"
 include: "rules/morcela.smk"
 include: "rules/reading.smk"
 include: "rules/overlap.smk"
+include: "rules/minimalness.smk"
+include: "rules/string_probability.smk"
+include: "rules/training.smk"
 include: "rules/context.smk"
 include: "rules/report.smk"
 
@@ -51,6 +61,9 @@ rule all:
     input:
         rules.morcela.input,
         rules.overlap.input,
+        rules.string_probability.input,
+        rules.train.input,
+        rules.reading.input,
         rules.context.input,
         rules.combine_scorecards.output,
 
@@ -66,4 +79,7 @@ localrules:
     demo,
     morcela,
     overlap,
+    string_probability,
+    train,
+    reading,
     context,

@@ -85,7 +85,8 @@ def raw_dataset(wildcards):
     """What a parser reads: downloaded files, the user's own file, or nothing (package data)."""
     entry = catalog.dataset(wildcards.dataset)
     if entry.get("files"):
-        return {"manifest": f"resources/datasets/{wildcards.dataset}/manifest.tsv"}
+        folder = entry.get("files_of", wildcards.dataset)
+        return {"manifest": f"resources/datasets/{folder}/manifest.tsv"}
     return {"own": entry["path"]} if "path" in entry else {}
 
 
@@ -160,19 +161,150 @@ def unigram_shards(wildcards):
     return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
 
 
-def model_start_tokens(model):
-    """Start tokens that a model's BOS policies need, each scored once."""
-    return list(
-        dict.fromkeys(catalog.start_token_of(bos) for bos in catalog.model(model)["bos_policies"])
-    )
+def compares_conventions(dataset):
+    """Whether a data set is scored under every convention of a model: MORCELA's are."""
+    return dataset in settings["morcela"]["datasets"]
 
 
-def model_unigrams(model):
+def bos_policies(model, dataset):
+    """BOS policies under which a model scores a data set; the default one comes first."""
+    policies = catalog.model(model)["bos_policies"]
+    return policies if compares_conventions(dataset) else policies[:1]
+
+
+def start_tokens(model, dataset):
+    """Start tokens that these BOS policies need, each scored once."""
+    policies = bos_policies(model, dataset)
+    return list(dict.fromkeys(catalog.start_token_of(bos) for bos in policies))
+
+
+def model_unigrams(model, dataset=None):
+    """A model's unigram sources, the default one first and, for most data sets, alone."""
+    patterns = settings["morcela"]["unigrams"]
+    if dataset is not None and not compares_conventions(dataset):
+        patterns = []
+    return [source for source in unigram_sources(catalog, model, patterns) if source != "imported"]
+
+
+def unigram_tables(model, dataset):
+    """The tables of a model's unigram sources; none for imported scores."""
+    tokenizer = catalog.model(model)["tokenizer"]
     return [
-        source
-        for source in unigram_sources(catalog, model, settings["morcela"]["unigrams"])
-        if source != "imported"
+        f"results/unigrams/{tokenizer}/{source}.parquet"
+        for source in model_unigrams(model, dataset)
     ]
+
+
+def scored_as(dataset):
+    """The name under which string_probability scores a data set: its own, or its sample's."""
+    strings = settings["string_probability"]
+    pairs = strings["pairs_per_dataset"]
+    return f"{dataset}_sample{pairs}" if pairs and dataset in strings["sampled"] else dataset
+
+
+def string_datasets(model):
+    """Data sets that string_probability uses for a model: of its language and, where published
+    scores stand for it, those that they cover."""
+    entry = catalog.model(model)
+    covered = entry.get("datasets", catalog.datasets)
+    return [
+        name
+        for name in PREDICTIONS
+        if name in covered and catalog.dataset(name).get("language", "en") == entry["language"]
+    ]
+
+
+def paired_datasets(model):
+    """Those of them whose pairs' distances are wanted."""
+    return [name for name in string_datasets(model) if set(PREDICTIONS[name]) & {1, 2}]
+
+
+def minimalness(dataset):
+    """The distances within a data set's pairs, under the embedding model of its language."""
+    language = catalog.dataset(dataset).get("language", "en")
+    embedding = settings["string_probability"]["embeddings"][language]
+    return f"results/minimalness/{embedding}/{scored_as(dataset)}.parquet"
+
+
+def training_tokenizer():
+    """The manifest of the tokenizer that training uses, if it is not one of its own."""
+    tokenizer = settings["training"]["tokenizer"]
+    return {} if tokenizer == "own" else {"tokenizer": tokenizer_files(tokenizer)}
+
+
+def training_chunks():
+    """The table that says which chunks are leakage-free, unless all are trained on."""
+    if settings["training"]["chunks"] == "all":
+        return {}
+    return {"selected": "results/overlap/chunks.parquet"}
+
+
+def training_plan(size):
+    """All that a trained model's weights depend on besides its data."""
+    keys = (
+        "vocabulary",
+        "context_window",
+        "batch_size",
+        "steps",
+        "precision",
+        "learning_rate",
+        "lowest_learning_rate",
+        "warmup",
+        "betas",
+        "weight_decay",
+        "clip",
+    )
+    training = settings["training"]
+    return {"size": training["sizes"][size], "seed": settings["seed"], **pick(training, *keys)}
+
+
+def training_gpus():
+    """GPUs that a training asks for: one a process on a cluster or where cuda is asked for."""
+    training = settings["training"]
+    on_gpu = training["device"] == "cuda" or (
+        training["device"] == "auto" and settings["scale"] == "paper"
+    )
+    return training["processes"] if on_gpu else 0
+
+
+def training_memory_mb(size):
+    """Memory of a training: a process holds weights, gradients and Adam's two moments (16 bytes a
+    parameter), and the first one a copy of them for the checkpoint."""
+    parameters = catalog.model(f"trained-{size}")["parameters"]
+    return settings["training"]["processes"] * (2 * BASE_MEMORY_MB + int(32 * parameters / 1e6))
+
+
+def training_minutes(size):
+    """Run time of a training: an hour, and twice what 60 TFLOP/s a GPU (in half precision) or 20
+    GFLOP/s a CPU core need."""
+    training = settings["training"]
+    model = ModelSize(**training["sizes"][size])
+    tokens = training["steps"] * training["batch_size"] * training["context_window"]
+    flops = tokens * model.flops_per_token(training["vocabulary"], training["context_window"])
+    speed = training["processes"] * (60e12 if training_gpus() else 20e9)
+    return 60 + int(2 * flops / speed / 60)
+
+
+def dataset_models(dataset):
+    """The models whose surprisals a data set of reading times is regressed on."""
+    texts = catalog.dataset(dataset)["texts"]
+    return surprisal_models(catalog, settings["reading"]["models"], texts)
+
+
+def imported_surprisal_source(model):
+    """The manifest that brings a model's imported word surprisals, or the user's own file."""
+    entry = catalog.model(model)
+    if "dataset" in entry:
+        return f"resources/datasets/{entry['dataset']}/manifest.tsv"
+    return entry["path"]
+
+
+def imported_surprisal_path(model):
+    """The file of a model's imported word surprisals."""
+    entry = catalog.model(model)
+    if "dataset" in entry:
+        return f"resources/datasets/{entry['dataset']}/{entry['path']}"
+    return entry["path"]
 
 
 def context_tokenizers():
@@ -210,11 +342,13 @@ DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"
 )
-WITH_WEIGHTS = models_with("hub", "package", "local")
+FETCHED = models_with("hub", "package", "local")
+WITH_WEIGHTS = FETCHED + models_with("trained")
 
 
 wildcard_constraints:
-    dataset=DATASETS,
+    # A sample of a data set stands wherever a data set may, but is built from the whole.
+    dataset=rf"({DATASETS})(_sample\d+)?",
     model=alternatives(catalog.models),
     tokenizer=alternatives({entry["tokenizer"] for entry in catalog.models.values()}),
     start_token=alternatives(catalog.start_tokens),

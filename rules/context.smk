@@ -225,9 +225,7 @@ rule plot_contexts:
         figures=CONTEXT_FIGURES,
         models=figure_models,
         # Without what stands in brackets.
-        titles={
-            name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]
-        },
+        titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
         control=catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
         primary=CONTEXT_PRIMARY,
         tables=CONTEXT_TABLES,

@@ -12,7 +12,7 @@ rule prepare_model:
     benchmark:
         "logs/prepare_model/{model}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
+        model=alternatives(FETCHED),
     conda:
         "../envs/environment.yaml"
     resources:

@@ -2,6 +2,8 @@
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
 # over all corpora of the scale results/overlap/: overlaps, summary, chunks, figures 1a and 1b.
+# On request, results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
+# corpus, which answers for any further text without a new pass.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
 # so that a killed run goes on at the next file.
 
@@ -132,14 +134,14 @@ rule estimate_ngrams:
         "../workflow_scripts/estimate_ngrams.py"
 
 
-rule count_words:
+rule count_corpus_words:
     """Count the white-space words of a searched corpus, for the chance level."""
     input:
         corpus=lambda wildcards: corpus_files(wildcards.corpus),
     output:
         "results/overlap/n_words/{corpus}.txt",
     log:
-        "logs/count_words/{corpus}.log",
+        "logs/count_corpus_words/{corpus}.log",
     wildcard_constraints:
         corpus=CORPORA,
     conda:
@@ -148,10 +150,10 @@ rule count_words:
         mem_mb=2000,
         runtime=720,
     params:
-        code=code_digest("count_words"),
+        code=code_digest("count_corpus_words"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
-        "../workflow_scripts/count_words.py"
+        "../workflow_scripts/count_corpus_words.py"
 
 
 rule tabulate_overlap:
@@ -181,6 +183,55 @@ rule tabulate_overlap:
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"
+
+
+rule build_cdawg:
+    """Build the compacted DAWG of a corpus, for the overlaps of any text without a new pass."""
+    input:
+        tokenizer=OVERLAP_TOKENIZER,
+        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        directory("results/cdawg/{corpus}"),
+    log:
+        "logs/build_cdawg/{corpus}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=16000,
+        runtime=1440,
+    params:
+        code=code_digest("build_cdawg"),
+        entry=lambda wildcards: pick(
+            catalog.dataset(wildcards.corpus), "parser", "separator", "path", "files"
+        ),
+    script:
+        "../workflow_scripts/build_cdawg.py"
+
+
+rule query_cdawg:
+    """Write a text's longest overlaps with a corpus by the corpus's compacted DAWG."""
+    input:
+        graph="results/cdawg/{corpus}",
+        words="results/words/{dataset}.parquet",
+        tokenizer=OVERLAP_TOKENIZER,
+    output:
+        "results/cdawg_overlap/{corpus}/{dataset}.parquet",
+    log:
+        "logs/query_cdawg/{corpus}/{dataset}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=code_digest("query_cdawg"),
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/query_cdawg.py"
 
 
 rule import_published_overlap:

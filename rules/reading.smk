@@ -1,5 +1,28 @@
-# Texts that people read. REQUIRES the data sets of kind `reading_texts`.
-# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages.
+# Texts that people read, and how long they took (Oh, Zhu & Schuler 2025, Study 2).
+# REQUIRES the data sets of kind `reading_texts` and `reading_times`, models or their word surprisals,
+# corpora for unigram surprisal.
+# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages;
+# results/reading_times/{dataset}.parquet: a reader and word a row; results/surprisal/{model}/{texts}.parquet;
+# results/reading/{dataset}.parquet: what each model's surprisal adds; and over the data sets of the
+# scale results/reading/: delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
+
+READING = settings["reading"]
+READING_TEXTS = alternatives(
+    name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_texts"
+)
+READING_DATASETS = alternatives(
+    name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_times"
+)
+PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
+PUBLISHED_MODELS = [
+    name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
+]
+OWN_ON_PUBLISHED = [
+    name
+    for name in surprisal_models(catalog, READING["models"], "natural_stories")
+    if name not in PUBLISHED_MODELS
+]
+READING_FIGURES = ["figure_2"] + (["inverse_scaling"] if READING["published"] else [])
 
 
 rule build_words:
@@ -22,3 +45,313 @@ rule build_words:
         ),
     script:
         "../workflow_scripts/build_words.py"
+
+
+rule build_reading_times:
+    """Parse reading times, exclude what the paper excludes, and part the rest (Appendix B)."""
+    input:
+        unpack(raw_dataset),
+        words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
+    output:
+        "results/reading_times/{dataset}.parquet",
+    log:
+        "logs/build_reading_times/{dataset}.log",
+    wildcard_constraints:
+        dataset=READING_DATASETS,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=code_digest("build_reading_times"),
+        entry=lambda wildcards: pick(
+            catalog.dataset(wildcards.dataset),
+            "parser",
+            "path",
+            "files",
+            "texts",
+            "method",
+            "unit",
+            "subjects",
+            "zone_shift",
+        ),
+        limits={key: READING[key] for key in ("min_ms", "max_ms", "max_saccade", "min_correct")},
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/build_reading_times.py"
+
+
+rule compute_word_surprisal:
+    """Word surprisals of a text under one model (leakage, §3.1)."""
+    input:
+        model="resources/models/{model}/manifest.json",
+        words="results/words/{texts}.parquet",
+    output:
+        "results/surprisal/{model}/{texts}.parquet",
+    log:
+        "logs/compute_word_surprisal/{model}/{texts}.log",
+    benchmark:
+        "logs/compute_word_surprisal/{model}/{texts}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+        texts=READING_TEXTS,
+    conda:
+        "../envs/environment.yaml"
+    # On a CPU two jobs of one thread beat one job of two.
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
+        gpu=lambda wildcards: model_gpus(wildcards.model),
+        # The longest text has 75,000 tokens, and windows overlap by half.
+        runtime=lambda wildcards: runtime_minutes(wildcards.model, 200_000),
+        device_map=settings["scoring"]["device_map"],
+        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
+    params:
+        code=code_digest("compute_word_surprisal"),
+        start_token=lambda wildcards: generation_start_token(wildcards.model),
+        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
+        device=settings["scoring"]["device"],
+        dtype=settings["scoring"]["dtype"],
+        context=READING["context"],
+        window=READING["window"],
+        window_stride=READING["window_stride"],
+    script:
+        "../workflow_scripts/compute_word_surprisal.py"
+
+
+rule import_word_surprisal:
+    """Word surprisals from elsewhere, into the same table."""
+    input:
+        scores=lambda wildcards: imported_surprisal_source(wildcards.model),
+        words="results/words/{texts}.parquet",
+    output:
+        "results/surprisal/{model}/{texts}.parquet",
+    log:
+        "logs/import_word_surprisal/{model}/{texts}.log",
+    wildcard_constraints:
+        model=alternatives(models_with("scores", level="word")),
+        texts=READING_TEXTS,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("import_word_surprisal"),
+        path=lambda wildcards: imported_surprisal_path(wildcards.model),
+        unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
+    script:
+        "../workflow_scripts/import_word_surprisal.py"
+
+
+rule count_words:
+    """Count the words of a corpus, for unigram surprisal."""
+    input:
+        lambda wildcards: corpus_files(wildcards.corpus),
+    output:
+        "results/word_counts/{corpus}.parquet",
+    log:
+        "logs/count_words/{corpus}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=720,
+    params:
+        code=code_digest("count_words"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
+    script:
+        "../workflow_scripts/count_words.py"
+
+
+rule fit_reading_times:
+    """What each model's surprisal adds to the regression of one data set (leakage, §3.1)."""
+    input:
+        times="results/reading_times/{dataset}.parquet",
+        words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
+        counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
+        surprisals=lambda wildcards: collect(
+            "results/surprisal/{model}/{texts}.parquet",
+            model=dataset_models(wildcards.dataset),
+            texts=catalog.dataset(wildcards.dataset)["texts"],
+        ),
+    output:
+        deltas="results/reading/{dataset}.parquet",
+        counts="results/reading/counts/{dataset}.parquet",
+    log:
+        "logs/fit_reading_times/{dataset}.log",
+    benchmark:
+        "logs/fit_reading_times/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        dataset=READING_DATASETS,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=120,
+    params:
+        code=code_digest("fit_reading_times"),
+        entry=lambda wildcards: pick(
+            catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
+        ),
+        models=lambda wildcards: dataset_models(wildcards.dataset),
+        options={
+            "context": READING["context"],
+            "corrected": READING["corrected"],
+            "partition": READING["partition"],
+            "structure": READING["random_effects"],
+            "held_out": READING["held_out"],
+            "bootstrap": READING["bootstrap"],
+            "smoothing": settings["unigrams"]["smoothing"],
+            "seed": settings["seed"],
+            "scale": settings["scale"],
+        },
+    script:
+        "../workflow_scripts/fit_reading_times.py"
+
+
+rule reproduce_published_fits:
+    """Repeat the published fits of twelve models to Natural Stories, and mend them."""
+    input:
+        published=f"resources/datasets/{PUBLISHED_SURPRISALS}/manifest.tsv",
+        surprisals=collect(
+            "results/surprisal/{model}/natural_stories.parquet", model=OWN_ON_PUBLISHED
+        ),
+    output:
+        "results/reading/published_fits.parquet",
+    log:
+        "logs/reproduce_published_fits.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("reproduce_published_fits"),
+        folder=f"resources/datasets/{PUBLISHED_SURPRISALS}",
+        published={name: catalog.model(name)["path"] for name in PUBLISHED_MODELS},
+        models=OWN_ON_PUBLISHED,
+        bootstrap=READING["bootstrap"],
+        seed=settings["seed"],
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/reproduce_published_fits.py"
+
+
+rule tabulate_reading:
+    """Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, and the trends."""
+    input:
+        deltas=collect("results/reading/{dataset}.parquet", dataset=READING["datasets"]),
+        counts=collect("results/reading/counts/{dataset}.parquet", dataset=READING["datasets"]),
+        published="results/reading/published_fits.parquet" if READING["published"] else [],
+    output:
+        parquet="results/reading/delta_log_likelihood.parquet",
+        csv=report(
+            "results/reading/delta_log_likelihood.csv",
+            caption="../report/reading_deltas.rst",
+            category="Reading times",
+            subcategory="Tables",
+            labels={"what": "ΔLogLik of every model and data set"},
+        ),
+        counts_parquet="results/reading/counts.parquet",
+        counts=report(
+            "results/reading/table_2.html",
+            caption="../report/reading_counts.rst",
+            category="Reading times",
+            subcategory="Tables",
+            labels={"what": "Table 2: reading times in each partition"},
+        ),
+        formulas=report(
+            "results/reading/table_3.html",
+            caption="../report/reading_formulas.rst",
+            category="Reading times",
+            subcategory="Tables",
+            labels={"what": "Table 3: formulas"},
+        ),
+        trends=report(
+            "results/reading/trends.html",
+            caption="../report/reading_trends.rst",
+            category="Reading times",
+            subcategory="Tables",
+            labels={"what": "ΔLogLik over model size and perplexity"},
+        ),
+        trends_csv="results/reading/trends.csv",
+    log:
+        "logs/tabulate_reading.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("tabulate_reading"),
+        models=figure_models,
+    script:
+        "../workflow_scripts/tabulate_reading.py"
+
+
+rule plot_reading:
+    """Draw Figure 2 and, where they are reproduced, the published fits over model size."""
+    input:
+        deltas="results/reading/delta_log_likelihood.parquet",
+        published="results/reading/published_fits.parquet" if READING["published"] else [],
+    output:
+        pdf=collect("results/reading/{figure}.pdf", figure=READING_FIGURES),
+        png=[
+            report(
+                f"results/reading/{figure}.png",
+                caption=f"../report/reading_{figure}.rst",
+                category="Reading times",
+                subcategory="Figures",
+                labels={"what": figure.replace("_", " ").capitalize()},
+            )
+            for figure in READING_FIGURES
+        ],
+    log:
+        "logs/plot_reading.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("plot_reading"),
+        models=figure_models,
+        titles={name: entry["title"] for name, entry in catalog.datasets.items()},
+    script:
+        "../workflow_scripts/plot_reading.py"
+
+
+rule compare_reading:
+    """Compare our reading-time numbers with the published ones."""
+    input:
+        deltas="results/reading/delta_log_likelihood.parquet",
+        counts="results/reading/counts.parquet",
+        published="results/reading/published_fits.parquet" if READING["published"] else [],
+    output:
+        "results/reading/scorecard.parquet",
+    log:
+        "logs/compare_reading.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("compare_reading"),
+        numbers=read_published("reading"),
+        models=figure_models,
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/compare_reading.py"
+
+
+rule reading:
+    """ΔLogLik, figures and tables for the models and reading times of the scale."""
+    input:
+        rules.tabulate_reading.output,
+        rules.plot_reading.output,
+        rules.compare_reading.output,

@@ -2,7 +2,7 @@
 # REQUIRES results/TARGET/scorecard.parquet of every target in SCORECARDS.
 # PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones.
 
-SCORECARDS = ["morcela", "overlap", "context"]
+SCORECARDS = ["morcela", "overlap", "reading", "string_probability", "context"]
 
 
 rule combine_scorecards:
@@ -50,4 +50,4 @@ rule name_unknown_dataset:
     output:
         "results/stimuli/{unknown}.parquet",
     wildcard_constraints:
-        unknown=other_than(catalog.datasets),
+        unknown=rf"(?!({DATASETS})(_sample\d+)?\.parquet)[^/]+",

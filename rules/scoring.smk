@@ -94,12 +94,9 @@ rule summarise_sentences:
         stimuli="results/stimuli/{dataset}.parquet",
         scores=lambda wildcards: [
             f"results/scores/{wildcards.model}/{start_token}/{wildcards.dataset}.parquet"
-            for start_token in model_start_tokens(wildcards.model)
+            for start_token in start_tokens(wildcards.model, wildcards.dataset)
         ],
-        unigrams=lambda wildcards: [
-            f"results/unigrams/{catalog.model(wildcards.model)['tokenizer']}/{source}.parquet"
-            for source in model_unigrams(wildcards.model)
-        ],
+        unigrams=lambda wildcards: unigram_tables(wildcards.model, wildcards.dataset),
     output:
         "results/sentence_scores/{model}/{dataset}.parquet",
     log:
@@ -113,11 +110,11 @@ rule summarise_sentences:
         runtime=30,
     params:
         code=code_digest("summarise_sentences"),
-        start_tokens=lambda wildcards: model_start_tokens(wildcards.model),
-        unigrams=lambda wildcards: model_unigrams(wildcards.model),
+        start_tokens=lambda wildcards: start_tokens(wildcards.model, wildcards.dataset),
+        unigrams=lambda wildcards: model_unigrams(wildcards.model, wildcards.dataset),
         bos_policies=lambda wildcards: {
             bos: catalog.bos_policies[bos]
-            for bos in catalog.model(wildcards.model)["bos_policies"]
+            for bos in bos_policies(wildcards.model, wildcards.dataset)
         },
     script:
         "../workflow_scripts/summarise_sentences.py"

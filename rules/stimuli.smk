@@ -2,7 +2,8 @@
 # PROVIDES resources/datasets/{dataset}/manifest.tsv (the files beside it, checked); of a corpus, a
 # manifest a file, resources/datasets/{corpus}/manifests/{file}.tsv, so that a file more repeats
 # nothing for the others;
-# results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet.
+# results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet, and a seeded sample of N
+# pairs as results/stimuli/{dataset}_sampleN.parquet: a data set to whatever reads stimuli.
 
 
 rule download_dataset:
@@ -56,6 +57,8 @@ rule build_stimuli:
         ratings="results/ratings/{dataset}.parquet",
     log:
         "logs/build_stimuli/{dataset}.log",
+    wildcard_constraints:
+        dataset=DATASETS,
     conda:
         "../envs/environment.yaml"
     resources:
@@ -67,3 +70,26 @@ rule build_stimuli:
         seed=settings["seed"],
     script:
         "../workflow_scripts/build_stimuli.py"
+
+
+rule sample_stimuli:
+    """Draw pairs of a data set, over its paradigms alike, before anything is scored."""
+    input:
+        "results/stimuli/{whole}.parquet",
+    output:
+        "results/stimuli/{whole}_sample{pairs}.parquet",
+    log:
+        "logs/sample_stimuli/{whole}_{pairs}.log",
+    wildcard_constraints:
+        whole=DATASETS,
+        pairs=r"\d+",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("sample_stimuli"),
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/sample_stimuli.py"

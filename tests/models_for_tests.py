@@ -9,6 +9,8 @@ import torch
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
+    BloomConfig,
+    FalconConfig,
     Gemma2Config,
     GPT2Config,
     GPTNeoXConfig,
@@ -61,6 +63,19 @@ CONFIGS: dict[str, PreTrainedConfig] = {
 }  # fmt: skip
 
 
+# Positions enter as a bias that falls with the distance.
+CONFIGS_WITH_ALIBI: dict[str, PreTrainedConfig] = {
+    "bloom": BloomConfig(
+        vocab_size=VOCABULARY_SIZE, hidden_size=32, n_layer=2, n_head=4, bos_token_id=0,
+        eos_token_id=1, seq_length=CONTEXT_WINDOW,
+    ),
+    "falcon_alibi": FalconConfig(
+        **{**_SMALL, "num_kv_heads": 4}, alibi=True, new_decoder_architecture=False,
+        multi_query=False, parallel_attn=False,
+    ),
+}  # fmt: skip
+
+
 def save_tiny_tokenizer(directory: Path) -> None:
     """Save a byte-level BPE tokenizer of 320 entries; <s> (0), </s> (1), <pad> (2)."""
     tokenizer = Tokenizer(models.BPE())
@@ -80,9 +95,10 @@ def save_tiny_tokenizer(directory: Path) -> None:
 
 
 def tiny_model(family: str, seed: int = 0) -> Any:
-    """Return a random float32 model of a family in CONFIGS, far from uniform predictions."""
+    """Return a random float32 model of a family above, far from uniform predictions."""
     torch.manual_seed(seed)
-    model = AutoModelForCausalLM.from_config(CONFIGS[family], dtype=torch.float32)
+    config = {**CONFIGS, **CONFIGS_WITH_ALIBI}[family]
+    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(0.2 * torch.randn_like(parameter))
@@ -90,7 +106,7 @@ def tiny_model(family: str, seed: int = 0) -> Any:
 
 
 def save_tiny_model(family: str, directory: Path, seed: int = 0) -> Path:
-    """Save a random model of a family in CONFIGS with the tiny tokenizer; return `directory`."""
+    """Save a random model of a family above with the tiny tokenizer; return `directory`."""
     directory.mkdir(parents=True, exist_ok=True)
     tiny_model(family, seed).save_pretrained(directory)
     save_tiny_tokenizer(directory)

@@ -7,11 +7,11 @@ from lingprob.tables import write_table
 from lingprob.workflow import job
 
 with job(snakemake):
-    dataset = snakemake.wildcards.dataset
+    dataset, entry = snakemake.wildcards.dataset, snakemake.params.entry
     stimuli, ratings = build_stimuli(
         dataset,
-        snakemake.params.entry,
-        Path("resources/datasets") / dataset,
+        entry,
+        Path("resources/datasets") / entry.get("files_of", dataset),
         snakemake.params.seed,
     )
     write_table(ratings, "ratings", snakemake.output.ratings, {"dataset": dataset})

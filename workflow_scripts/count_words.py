@@ -1,11 +1,15 @@
-"""Count the white-space words of a corpus."""
+"""Count the words of a corpus, for unigram surprisal."""
 
 from lingprob.corpora import iter_documents
-from lingprob.files import dataset_paths, write_text
-from lingprob.overlap.ngrams import count_words
+from lingprob.files import dataset_paths
+from lingprob.progress import Progress
+from lingprob.reading.unigrams import count_words
+from lingprob.tables import write_table
 from lingprob.workflow import job
 
 with job(snakemake):
     corpus, entry = snakemake.wildcards.corpus, snakemake.params.entry
-    count = count_words(iter_documents(entry["parser"], dataset_paths(corpus, entry)))
-    write_text(f"{count}\n", snakemake.output[0])
+    documents = iter_documents(entry["parser"], dataset_paths(corpus, entry))
+    with Progress(None, f"counting {corpus}", "words") as progress:
+        counts = count_words(documents, progress)
+    write_table(counts, "word_counts", snakemake.output[0], {"corpus": corpus})

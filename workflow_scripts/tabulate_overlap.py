@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap import load_index, load_result
+from lingprob.overlap import load_index, load_result, longest_matches
 from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
 from lingprob.papers.leakage import overlap_table, with_chance_level
 from lingprob.tables import read_table, write_csv, write_table
@@ -12,11 +12,11 @@ from lingprob.workflow import job
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     searched = snakemake.wildcards.corpus
-    result = load_result(inputs.counts)
+    index, result = load_index(inputs.index), load_result(inputs.counts)
     overlaps = overlap_table(
-        load_index(inputs.index),
+        index,
         read_table(inputs.passages, "overlap_passages"),
-        result,
+        longest_matches(index, result),
         open_tokenizer(inputs.tokenizer).decode,
         searched,
         params.scale,

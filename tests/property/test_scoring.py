@@ -5,12 +5,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
+from lingprob.scoring import engine
 from lingprob.scoring.engine import Scorer, score_sequences
+from lingprob.scoring.trees import Branch, pack, visible
 from lingprob.scoring.windows import sliding_windows
 from models_for_tests import save_tiny_model
 
@@ -22,7 +25,7 @@ def language_models():
     with tempfile.TemporaryDirectory() as directory:
         yield [
             load_language_model(save_tiny_model(family, Path(directory) / family))
-            for family in ("gpt_neox", "opt_projected", "llama")
+            for family in ("gpt_neox", "opt_projected", "llama", "gpt2")
         ]
 
 
@@ -80,4 +83,68 @@ def test_duplicates_are_scored_once(language_models):
         scorer.score([np.array([5, 6, 7])] * 10 + [np.array([5, 6, 8, 9])] * 2, 0)
     finally:
         handle.remove()
-    assert fed == [(2, 3)]
+    assert fed == [(1, 3)]  # 5, 6 and 8: no last token is run, and 5, 6 once
+
+
+# Few distinct tokens, so that sequences begin alike.
+alike = st.lists(st.integers(3, 5), min_size=1, max_size=12).map(np.array)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    sequences=st.lists(alike, min_size=1, max_size=12),
+    row_length=st.integers(1, 40),
+    context_id=st.sampled_from([None, 0]),
+    which=st.integers(0, 3),
+)
+def test_trees_score_as_sequences_one_by_one(
+    language_models, sequences, row_length, context_id, which
+):
+    language_model = language_models[which]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(engine.TOKENS_PER_ROW, "cpu", row_length)
+        scored = score_sequences(language_model, sequences, context_id)
+    for ids, logprobs in zip(sequences, scored, strict=True):
+        fed = torch.tensor([[*([] if context_id is None else [context_id]), *ids]])
+        expected = language_model.model(fed).logits[0].double().log_softmax(dim=-1)
+        first = fed.shape[1] - len(ids)
+        for i, token in enumerate(ids):
+            if first + i == 0:
+                assert np.isnan(logprobs[i])
+            else:
+                assert abs(logprobs[i] - float(expected[first + i - 1, token])) < 1e-5
+
+
+@given(
+    sequences=st.lists(st.tuples(alike, st.integers(0, 2)), min_size=1, max_size=15),
+    row_length=st.integers(1, 40),
+    merge=st.booleans(),
+)
+def test_rows_hold_every_branch_and_share_what_begins_alike(sequences, row_length, merge):
+    branches = [Branch(np.array([7, *ids]), 1, start) for ids, start in sequences]
+    rows = pack(branches, row_length, merge)
+    assert sorted(number for row in rows for number in row.branches) == list(range(len(branches)))
+    for row in rows:
+        if len(row.ids) > row_length:  # one long branch, and what adds nothing to it
+            assert len(row.ids) == max(len(branches[number].ids) - 1 for number in row.branches)
+        sees = visible(row, 2)
+        read = 0
+        for number, wanted in zip(row.branches, row.wanted, strict=True):
+            branch = branches[number]
+            nodes = row.nodes[read : read + wanted]
+            read += wanted
+            assert row.targets[read - wanted : read] == branch.ids[1:].tolist()
+            assert [row.ids[node] for node in nodes] == branch.ids[:-1].tolist()
+            for depth, node in enumerate(nodes):
+                assert row.positions[node] == branch.start + depth
+                assert np.flatnonzero(sees[node]).tolist() == [
+                    *range(branch.start), *(2 + seen for seen in nodes[: depth + 1])
+                ]  # fmt: skip
+    if merge and sum(len(branch.ids) for branch in branches) <= row_length:
+        (row,) = rows
+        distinct = {
+            (branch.start, *branch.ids[:end])
+            for branch in branches
+            for end in range(1, len(branch.ids))
+        }
+        assert len(row.ids) == len(distinct)

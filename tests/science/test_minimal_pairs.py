@@ -10,7 +10,14 @@ import pytest
 from lingprob.catalog import Catalog
 from lingprob.stimuli import build_stimuli
 
-PAIRS_AS_PUBLISHED = {"blimp": (67_000, 7, 67, 13)}
+# Pairs, pairs of identical sentences, paradigms and phenomena.
+PAIRS_AS_PUBLISHED = {
+    "blimp": (67_000, 7, 67, 13),
+    "scamp_plausible": (67_000, 0, 67, 67),
+    "scamp_implausible": (67_000, 0, 67, 67),
+    "zhoblimp": (35_400, 0, 118, 15),
+    "sling": (40_000, 24, 40, 8),
+}
 
 
 def read_pairs(mirror: Path, dataset: str) -> pd.DataFrame:

@@ -12,6 +12,7 @@ import pytest
 from lingprob.catalog import read_published
 from lingprob.figures.leakage import chance_levels, frequency_by_overlap, overlap_by_length
 from lingprob.models.tokenizer import Tokenizer
+from lingprob.overlap import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
 from lingprob.papers import leakage
 from lingprob.progress import Progress
@@ -61,7 +62,8 @@ def scanned(tokenizer: Tokenizer, path: Path, parser: str, **entry: str) -> tupl
 
 def overlaps(tokenizer: Tokenizer, path: Path, parser: str, **entry: str) -> pd.DataFrame:
     index, passages, result = scanned(tokenizer, path, parser, **entry)
-    return leakage.overlap_table(index, passages, result, tokenizer.decode, "corpus", "demo")
+    matches = longest_matches(index, result)
+    return leakage.overlap_table(index, passages, matches, tokenizer.decode, "corpus", "demo")
 
 
 COLUMNS = [

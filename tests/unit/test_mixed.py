@@ -253,6 +253,8 @@ def broken(**changes: object) -> pd.DataFrame:
         (broken(), EYE_TRACKING.replace("index", "indx"), "'indx'. Did you mean 'index'"),
         (broken(), "rt_ms ~ np.log(lenth) + (1 | subject_id)", "'lenth'. Did you mean 'length'"),
         (broken(), EYE_TRACKING.replace("subject_id", "subject"), "'subject'.*'subject_id'"),
+        (broken(length=pd.array([1, None] * 30, dtype="Int64")), EYE_TRACKING,
+         "length, row 1: nan .30 such rows"),
         (broken(length=["a", "b"] * 30), EYE_TRACKING, "length: holds str, not numbers"),
         (broken().iloc[:0], EYE_TRACKING, "no rows: the partition or selection"),
     ],

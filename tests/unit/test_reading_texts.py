@@ -22,7 +22,7 @@ def parsed(tmp_path: Path, parser: str, content: str | bytes, **entry: int) -> l
 def test_natural_stories_keeps_quotes_and_the_order_of_its_stories(tmp_path):
     content = 'word\tzone\titem\n"If\t1\t2\nNA\t2\t2\nSo\t1\t1\n'
     assert parsed(tmp_path, "natural_stories", content) == [
-        ("2", 0, '"If', None), ("2", 1, "NA", None), ("1", 0, "So", None)
+        ("2", 0, '"If', 0), ("2", 1, "NA", 0), ("1", 0, "So", 0)
     ]  # fmt: skip
 
 
@@ -80,3 +80,20 @@ def test_bad_input_is_one_message(tmp_path, parser, content, entry, said):
 def test_a_missing_file_is_named(tmp_path):
     with pytest.raises(LingprobError, match=r"gone.txt: no such text"):
         build_words("mine", {"parser": "passages"}, [tmp_path / "gone.txt"])
+
+
+def test_natural_stories_takes_its_sentences_from_the_second_file(tmp_path):
+    (tmp_path / "text").write_text("word\tzone\titem\nMr.\t1\t1\nB\t2\t1\nso.\t3\t1\n")
+    marks = tmp_path / "sentences.tsv"
+    header = "story_num\tsentence_num\tsentence\tword_num_in_sentence\tword_num_in_story\n"
+    marks.write_text(header + "1\t1\tMr.\t1\t1\n1\t1\tB\t2\t2\n1\t2\tso.\t1\t3\n")
+    words = build_words("ns", {"parser": "natural_stories"}, [tmp_path / "text", marks])
+    assert words["sentence_index"].tolist() == [0, 0, 1]
+    marks.write_text(header + "1\t1\tMr.\t1\t1\n")
+    with pytest.raises(LingprobError, match=r"no sentence for story 1, word 2 \('B'\)"):
+        build_words("ns", {"parser": "natural_stories"}, [tmp_path / "text", marks])
+
+
+def test_unmarked_sentences_end_at_a_stop_a_question_or_an_exclamation(tmp_path):
+    words = parsed(tmp_path, "passages", 'He said "No!" Why? (Because.) 3.5 is.\nNew one\n')
+    assert [word[3] for word in words] == [0, 0, 0, 1, 2, 3, 3, 0, 0]

@@ -120,17 +120,42 @@ def test_sequences_without_a_scored_token(llama):
 def test_few_logits_are_held_at_a_time(llama, monkeypatch):
     sequences = [tokens.ids for tokens in llama.tokenize(SENTENCES)]
     expected = score_sequences(llama, sequences, 0)
-    rows = []
-    plain = forward._logprobs_at
-    monkeypatch.setattr(forward, "LOGITS_PER_CHUNK", {"cpu": 3 * llama.vocabulary_size})
+    scorer = Scorer(llama, tokens_per_batch=400)
+    scorer.score(sequences[:2], 0)
+    monkeypatch.setattr(forward, "LOGITS_AT_ONCE", {"cpu": (3, 50)})
+    shapes = []
+    plain = torch.Tensor.amax
     monkeypatch.setattr(
-        forward, "_logprobs_at", lambda logits, at: rows.append(len(logits)) or plain(logits, at)
+        torch.Tensor,
+        "amax",
+        lambda logits, **options: shapes.append(tuple(logits.shape)) or plain(logits, **options),
     )
-    scored = score_sequences(llama, sequences, 0, tokens_per_batch=400)
+    scored = scorer.score(sequences, 0)
     np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
-    # Some short probes run the plain model first; then come chunks of three positions.
-    assert len(rows) > 40
-    assert set(rows[-40:]) <= {1, 2, 3}
+    # 320 entries of the vocabulary in pieces of 50, for three positions at a time.
+    assert {shape for shape in shapes if shape[0] == 3} == {(3, 50), (3, 20)}
+    assert len(shapes) > 7 * 20
+
+
+@pytest.mark.parametrize("family", ["gemma2", "falcon_alibi", "bloom"])
+def test_models_that_take_no_trees_say_so_and_are_as_exact(family, tmp_path, caplog):
+    directory = save_tiny_model(family, tmp_path)
+    language_model = load_language_model(directory)
+    scorer = Scorer(language_model)
+    sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
+    with caplog.at_level(logging.INFO):
+        scored = scorer.score(sequences, 0)
+    assert not scorer.forward.takes_trees
+    assert "one by one" in caplog.text
+    for ids, logprobs in zip(sequences, scored, strict=True):
+        np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, 0), atol=1e-5)
+
+
+@pytest.mark.parametrize("family", ["gpt_neox", "opt", "opt_projected", "gpt2", "llama", "phi"])
+def test_models_that_take_trees(family, tmp_path):
+    scorer = Scorer(load_language_model(save_tiny_model(family, tmp_path)))
+    scorer.score([np.arange(3, 12)], 0)
+    assert scorer.forward.takes_trees
 
 
 def out_of_memory_above(tokens, error):

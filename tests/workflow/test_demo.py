@@ -52,6 +52,16 @@ def test_the_overlaps_are_the_passages_sentences(demo):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_a_compacted_dawg_gives_the_same_overlaps(demo):
+    done = snakemake(demo, "results/cdawg_overlap/demo_sentences/demo_passages.parquet")
+    assert done.returncode == 0, done.stdout[-3000:]
+    folder = demo / "results"
+    by_graph = pd.read_parquet(folder / "cdawg_overlap/demo_sentences/demo_passages.parquet")
+    pd.testing.assert_frame_equal(
+        by_graph, pd.read_parquet(folder / "overlap/demo_sentences.parquet")
+    )
+
+
 def test_a_lost_shard_is_scanned_alone_and_a_new_one_too(demo):
     """What a killed run leaves: the shards that were finished stay, and so they do for one more."""
     texts = {"one": "The gymnasts praised themselves.", "two": "This printer turns."}

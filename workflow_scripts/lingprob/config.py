@@ -16,6 +16,7 @@ from referencing import Registry, Resource
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
@@ -41,16 +42,41 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
+    corpora = settings["overlap"]["corpora"]
+    models = {**trained_models(settings["training"], corpora), **settings["models"]}
     catalog = Catalog(
-        settings["models"], settings["datasets"], settings["bos_policies"], settings["start_tokens"]
+        models,
+        settings["datasets"],
+        settings["bos_policies"],
+        settings["start_tokens"],
+        settings["embeddings"],
     )
     for key, lookup in (("models", catalog.model), ("datasets", catalog.dataset)):
         for name in settings["morcela"][key]:
             lookup(name)
     catalog.dataset(settings["morcela"]["frequency_corpus"])
     check_overlap(settings["overlap"], catalog)
+    check_strings(settings["string_probability"], catalog)
+    check_training(settings, catalog)
+    check_reading(settings["reading"], catalog)
     check_context(settings["context"], catalog)
     return settings, catalog
+
+
+def check_strings(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `string_probability` that is none of what it should be."""
+    for name in strings["models"]:
+        catalog.model(name)
+    for key in ("prediction_1", "prediction_2", "prediction_3"):
+        for name in strings[key]:
+            language = catalog.dataset(name).get("language", "en")
+            if language not in strings["embeddings"]:
+                raise LingprobError(
+                    f"string_probability.embeddings: none for {language!r}, the language of the "
+                    f"data set {name!r} of string_probability.{key}. Add one."
+                )
+    for name in strings["embeddings"].values():
+        catalog.embedding(name)
 
 
 def check_overlap(overlap: Settings, catalog: Catalog) -> None:
@@ -63,6 +89,51 @@ def check_overlap(overlap: Settings, catalog: Catalog) -> None:
     tokenizer = overlap["tokenizer"]
     if catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
         catalog.model(tokenizer)
+
+
+def check_training(settings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a tokenizer or a trained model that nothing in `training` makes."""
+    training = settings["training"]
+    tokenizer = training["tokenizer"]
+    if tokenizer != "own" and catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
+        catalog.model(tokenizer)
+    for name, entry in catalog.models.items():
+        made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
+        if entry["source"] == "trained" and name not in made:
+            raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
+
+
+def check_reading(reading: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a name in `reading` that is none of what it should be."""
+    for key, kind in (("datasets", "reading_times"), ("unigram_corpora", "corpus")):
+        for name in reading[key]:
+            if catalog.dataset(name)["kind"] != kind:
+                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
+                raise unknown_name(kind, name, known, f"(reading.{key})")
+    for name in reading["datasets"]:
+        if not surprisal_models(catalog, reading["models"], catalog.dataset(name)["texts"]):
+            raise LingprobError(
+                f"reading.models: none of {reading['models']} has surprisals of "
+                f"{catalog.dataset(name)['texts']!r}, which reading.datasets asks for ({name})."
+            )
+
+
+def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
+    """Return the models that match one of the patterns and have, or can make, surprisals of a text.
+
+    A name without a wildcard must exist. Imported word surprisals cover the texts that their entry
+    names, other imported scores none.
+    """
+    for pattern in patterns:
+        if not set(pattern) & set("*?["):
+            catalog.model(pattern)
+    found = [name for pattern in patterns for name in catalog.models if fnmatch(name, pattern)]
+    return [
+        name
+        for name in dict.fromkeys(found)
+        if catalog.models[name]["source"] != "scores"
+        or texts in catalog.models[name].get("texts", [])
+    ]
 
 
 def check_context(context: Settings, catalog: Catalog) -> None:
@@ -183,9 +254,13 @@ def merged(below: Settings, above: Settings) -> Settings:
 def catalog_violations() -> list[str]:
     """Check the shipped catalog against its schema; return what is wrong with it."""
     schema = yaml.safe_load((FOLDER / "schema.yaml").read_text(encoding="utf-8"))
-    models = read_yaml("models.yaml")["models"]
+    shipped = {
+        "model": read_yaml("models.yaml")["models"],
+        "dataset": read_datasets(),
+        "embedding": read_yaml("embeddings.yaml"),
+    }
     found = []
-    for kind, entries in (("model", models), ("dataset", read_datasets())):
+    for kind, entries in shipped.items():
         validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"})
         for name, entry in entries.items():
             found += [f"{name}: {worded(error)}" for error in validator.iter_errors(entry)]

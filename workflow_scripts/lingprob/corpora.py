@@ -24,11 +24,11 @@ GUTENBERG_START = re.compile(
     r"^\*\*\*\s*START OF TH(?:E|IS) PROJECT GUTENBERG E(?:BOOK|TEXT).*?\*\*\*[^\n]*$", re.M | re.S
 )
 GUTENBERG_END = re.compile(r"^(?:\*\*\*\s*)?END OF (?:THE |THIS )?PROJECT GUTENBERG\b", re.M | re.I)
-CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
 BROWN_FILE = re.compile(r"brown/c[a-r]\d\d")
 # Marks that NLTK sets apart from the word before or after them.
 BROWN_CLOSING = re.compile(r" (''|[,.;:?!)])(?= |$)")
 BROWN_OPENING = re.compile(r"(``|\() ")
+CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 

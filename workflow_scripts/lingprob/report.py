@@ -21,12 +21,15 @@ def table_as_html(table: pd.DataFrame, title: str, class_column: str | None = No
     """Return a table as a complete HTML page; numbers to four significant places.
 
     The first word of `class_column`'s value becomes a row's class. A banner says so if any
-    rating behind the table is simulated.
+    rating or reading time behind the table is simulated.
     """
-    simulated = (
-        "rating_source" in table.columns and (table["rating_source"] == "simulated").any()
-    ) or ("note" in table.columns and table["note"].str.contains("simulated").any())
-    banner = '<p class="simulated">Simulated ratings: no human gave them.</p>' if simulated else ""
+    notes = table["note"].str.contains if "note" in table.columns else (lambda _: pd.Series(False))
+    banner = "".join(
+        f'<p class="simulated">Simulated {what}: no human gave them.</p>'
+        for what, column in (("ratings", "rating_source"), ("reading times", "rt_source"))
+        if (column in table.columns and (table[column] == "simulated").any())
+        or notes(f"simulated {what}").any()
+    )
     head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
     rows = []
     for row in table.to_dict("records"):

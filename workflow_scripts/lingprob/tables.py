@@ -214,6 +214,161 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("scale", pa.string()),
         ]
     ),
+    # One pair a row: Levenshtein distances in characters and in words, and one less the cosine of
+    # the sentences' embeddings.
+    "minimalness": pa.schema(
+        [
+            required("pair_id", pa.string()),
+            required("levenshtein_characters", pa.int32()),
+            required("levenshtein_words", pa.int32()),
+            required("cosine_distance", pa.float64()),
+        ]
+    ),
+    # One sentence under one model a row; the metrics from `logprob` on (nats, or nats a token).
+    "string_scores": pa.schema(
+        [required(name, pa.string()) for name in ("model", "dataset", "item_id")]
+        + [pa.field(name, pa.string()) for name in ("pair_id", "phenomenon", "paradigm")]
+        + [required("grammatical", pa.bool_()), required("n_tokens", pa.int32())]
+        + [pa.field("rating", pa.float64()), pa.field("rating_source", pa.string())]
+        + [pa.field("cosine_distance", pa.float64()), required("logprob", pa.float64())]
+        + [
+            pa.field(name, pa.float64())
+            for name in ("uniform_bayes_factor", "unigram_bayes_factor", "slor")
+        ]
+        + [required("mean_logprob", pa.float64()), pa.field("learned_weights", pa.float64())]
+        + [required("scale", pa.string())]
+    ),
+    # One correlation over a data set's pairs, or over a bin or paradigm (`name`) of them, a row;
+    # null where a variable does not vary.
+    "string_correlations": pa.schema(
+        [required("model", pa.string()), required("dataset", pa.string())]
+        + [required("prediction", pa.int32())]
+        + [required("subset", pa.string()), required("name", pa.string())]
+        + [required("n", pa.int32())]
+        + [pa.field(name, pa.float64()) for name in ("r", "r_low", "r_high")]
+        + [pa.field(f"cosine_{name}", pa.float64()) for name in ("mean", "low", "high")]
+        + [required("simulated", pa.bool_()), required("scale", pa.string())]
+    ),
+    # One metric on a data set, or on a phenomenon of it, a row; null where it is not defined.
+    "string_separation": pa.schema(
+        [required(name, pa.string()) for name in ("model", "dataset", "phenomenon", "metric")]
+        + [required(f"n_{name}", pa.int32()) for name in ("grammatical", "ungrammatical", "pairs")]
+        + [pa.field(name, pa.float64()) for name in ("auc", "auc_low", "auc_high")]
+        + [pa.field(name, pa.float64()) for name in ("accuracy", "accuracy_low", "accuracy_high")]
+        + [required("scale", pa.string())]
+    ),
+    # One point of a ROC curve a row.
+    "string_roc": pa.schema(
+        [required(name, pa.string()) for name in ("model", "dataset", "metric")]
+        + [required("false_positive_rate", pa.float64())]
+        + [required("true_positive_rate", pa.float64())]
+        + [required("scale", pa.string())]
+    ),
+    # One trained model after some fine-tuning steps and one corpus's texts (or `all`) a row.
+    "perplexity": pa.schema(
+        [
+            required("model", pa.string()),
+            required("size", pa.string()),
+            required("parameters", pa.int64()),
+            required("fine_tuning_steps", pa.int32()),
+            required("corpus", pa.string()),
+            required("n_tokens", pa.int64()),
+            required("perplexity", pa.float64()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # One reader's time on one word a row, or a mean over readers (`subject_id` mean). `excluded`
+    # says why a row is in no regression, `partition` (fit, exploratory, held_out) in which it is.
+    "reading_times": pa.schema(
+        [
+            required("subject_id", pa.string()),
+            required("passage_id", pa.string()),
+            required("word_index", pa.int32()),
+            pa.field("rt_ms", pa.float64()),
+            pa.field("previous_fixated", pa.bool_()),
+            pa.field("excluded", pa.string()),
+            pa.field("partition", pa.string()),
+        ]
+    ),
+    # One word of a text a row: surprisal (bits) with the correction for trailing blanks and without;
+    # null where nothing precedes it. Imported surprisals have one value for both, and no n_tokens.
+    "surprisal": pa.schema(
+        [
+            required("passage_id", pa.string()),
+            required("word_index", pa.int32()),
+            pa.field("surprisal", pa.float64()),
+            pa.field("surprisal_uncorrected", pa.float64()),
+            pa.field("n_tokens", pa.int32()),
+        ]
+    ),
+    # One word form of a corpus a row.
+    "word_counts": pa.schema([required("word", pa.string()), required("count", pa.int64())]),
+    # What a model's surprisal adds to the regression of one data set: log-likelihoods (nats) of the
+    # evaluated partition; coefficients in ms per standard deviation.
+    "delta_log_likelihood": pa.schema(
+        [
+            required(name, pa.string())
+            for name in (
+                "model",
+                "dataset",
+                "texts",
+                "measure",
+                "rt_source",
+                "regression",
+                "context",
+                "baseline_formula",
+                "formula",
+                "partition",
+            )
+        ]
+        + [required("corrected", pa.bool_())]
+        + [required(name, pa.int64()) for name in ("n_fit", "n_evaluated", "n_subjects")]
+        + [
+            required(name, pa.float64())
+            for name in (
+                "log_likelihood_baseline",
+                "log_likelihood",
+                "delta",
+                "delta_low",
+                "delta_high",
+                "surprisal_ms",
+                "surprisal_std_error",
+                "previous_ms",
+                "previous_std_error",
+                "word_perplexity",
+            )
+        ]
+        + [
+            pa.field("token_perplexity", pa.float64()),
+            required("converged", pa.bool_()),
+            required("singular", pa.bool_()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # How many reading times of a data set are excluded for each reason, or in each partition.
+    "reading_counts": pa.schema(
+        [
+            required("dataset", pa.string()),
+            required("rt_source", pa.string()),
+            required("fate", pa.string()),
+            required("rows", pa.int64()),
+            required("scale", pa.string()),
+        ]
+    ),
+    # One model's published fit to the means of Natural Stories under one convention a row.
+    "published_delta": pa.schema(
+        [required(name, pa.string()) for name in ("model", "convention", "description")]
+        + [
+            pa.field("published_delta", pa.float64()),
+            pa.field("published_perplexity", pa.float64()),
+        ]
+        + [required(name, pa.float64()) for name in ("delta", "delta_low", "delta_high")]
+        + [
+            required("word_perplexity", pa.float64()),
+            required("n", pa.int64()),
+            required("scale", pa.string()),
+        ]
+    ),
     # One prefix a row, and the pairs that it precedes; `source_ids` are the stimuli that it is made
     # of, `char_ends` where each ends. `suite` is the targets' (null: several), `source_suite` the
     # sentences' where it is one by design, `similarity` a perturbed prefix's to the original.

@@ -23,6 +23,7 @@ CARRIERS = {
         "download.py",
         "errors.py",
         "files.py",
+        "models/embedding.py",
         "models/hub.py",
         "models/package.py",
         "progress.py",

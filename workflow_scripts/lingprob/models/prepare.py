@@ -44,6 +44,14 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
     else:
         directory = Path(entry["path"]).resolve()
         origin = str(directory)
+    write_manifest(name, source, origin, directory, manifest)
+
+
+def write_manifest(name: str, source: str, origin: str, directory: Path, manifest: Path) -> None:
+    """Write the manifest (JSON) of the model whose files lie in `directory`.
+
+    Raises LingprobError if there is no model in it.
+    """
     if not (directory / "config.json").is_file():
         raise LingprobError(
             f"models.{name}: {directory} holds no config.json. The directory must be one that "

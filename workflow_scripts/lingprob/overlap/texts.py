@@ -67,19 +67,12 @@ def scan_file(
 
     Args:
         index, tokenizer: as `index_texts` has them.
-        entry: the corpus's catalog entry; its parser is `token_rows` for pre-tokenised rows, whose
-            `separator` token ends a document, or a text parser.
-        files: the file, or none for a corpus of the package.
+        entry, files: as `corpus_blocks` has them.
         shard_id: names the file among all that are merged.
         min_length: shortest matches that count, tokens.
         progress: advanced by the number of tokens.
     """
-    separator = None
-    if entry["parser"] == "token_rows":
-        blocks: Iterator[TokenBlock] = read_rows(files[0])
-        separator = tokenizer.id_of(entry["separator"]) if "separator" in entry else None
-    else:
-        blocks = tokenised(iter_documents(entry["parser"], files), tokenizer)
+    blocks, separator = corpus_blocks(tokenizer, entry, files)
     return scan(
         index,
         blocks,
@@ -89,6 +82,23 @@ def scan_file(
         separator=separator,
         progress=progress,
     )
+
+
+def corpus_blocks(
+    tokenizer: Tokenizer, entry: Mapping[str, Any], files: Sequence[Path]
+) -> tuple[Iterator[TokenBlock], int | None]:
+    """Return a corpus as blocks of tokens, and the token in them that ends a document, if any.
+
+    Args:
+        tokenizer: of the texts, or the one that the rows were tokenised with.
+        entry: the corpus's catalog entry; its parser is `token_rows` for pre-tokenised rows, whose
+            `separator` token ends a document, or a text parser.
+        files: the corpus's files, or none for a corpus of the package.
+    """
+    if entry["parser"] != "token_rows":
+        return tokenised(iter_documents(entry["parser"], files), tokenizer), None
+    separator = tokenizer.id_of(entry["separator"]) if "separator" in entry else None
+    return chain.from_iterable(map(read_rows, files)), separator
 
 
 def tokenised(documents: Iterable[str], tokenizer: Tokenizer) -> Iterator[TokenBlock]:

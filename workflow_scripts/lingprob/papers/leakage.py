@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lingprob.overlap import (
     ShardResult,
     StimulusIndex,
-    longest_matches,
     overlap_texts,
     passage_overlaps,
     select_chunks,
@@ -34,7 +34,7 @@ CATALOG_NAMES = {"naturalstories": "natural_stories", "brown": "brown_spr"}
 def overlap_table(
     index: StimulusIndex,
     passages: pd.DataFrame,
-    result: ShardResult,
+    matches: tuple[np.ndarray, np.ndarray],
     decode: Callable[[list[int]], str],
     searched: str,
     scale: str,
@@ -42,8 +42,16 @@ def overlap_table(
     """Return the `overlap` table of one searched corpus: each passage's longest overlaps.
 
     The columns of the chance level are null: `with_chance_level` fills them.
+
+    Args:
+        index, passages: as `lingprob.overlap.texts.index_texts` gives them.
+        matches: lengths and frequencies as `longest_matches` or a CDAWG's method of that name
+            gives them.
+        decode: token ids in, text out.
+        searched: name of the corpus.
+        scale: of the run.
     """
-    found = passage_overlaps(index, *longest_matches(index, result))
+    found = passage_overlaps(index, *matches)
     named = passages.iloc[found["passage"]].reset_index(drop=True)
     table = named.assign(
         searched=searched,

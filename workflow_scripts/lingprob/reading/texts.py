@@ -17,6 +17,7 @@ from lingprob.stimuli import minimal_pairs
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
 SENTENCES_PER_PASSAGE = 15  # of the demo
+SENTENCE_END = r"[.?!][\"'”’)\]]*$"
 
 
 def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd.DataFrame:
@@ -29,7 +30,8 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
 
     Returns:
         A `words` table: passage_id, word_index (from 0 in its passage), word, sentence_index (from
-        0 in its passage; null where the corpus does not mark sentences). Passages keep their order.
+        0 in its passage; where the corpus does not mark sentences, a word that ends in a full
+        stop, question or exclamation mark ends one). Passages keep their order.
 
     Raises LingprobError that names the file and the remedy for bad input, or if the counts are not
     what the catalog expects.
@@ -43,6 +45,8 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
     words["word"] = words["word"].str.strip()
     words = words[words["word"] != ""].reset_index(drop=True)
     words["word_index"] = words.groupby("passage_id", sort=False).cumcount()
+    if words["sentence_index"].isna().all():
+        words["sentence_index"] = sentences_by_rule(words)
     found = {"passages": words["passage_id"].nunique(), "words": len(words)}
     for key, count in found.items():
         if count == 0 or entry.get(key, count) != count:
@@ -58,11 +62,36 @@ def passage_texts(words: pd.DataFrame) -> pd.Series:
     return words.groupby("passage_id", sort=False)["word"].agg(" ".join)
 
 
-def _natural_stories(path: Path) -> pd.DataFrame:
-    """Read all_stories.tok: word, zone, item (Futrell et al. 2021)."""
-    table = _read(path, "\t", ["word", "item"])
+def sentences_by_rule(words: pd.DataFrame) -> pd.Series:
+    """Return each word's sentence in its passage, from 0: one ends at a word that ends in .?!"""
+    ends = words["word"].str.contains(SENTENCE_END)
+    passages = words["passage_id"]
+    return ends.groupby(passages, sort=False).cumsum() - ends.astype(int)
+
+
+def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
+    """Read all_stories.tok: word, zone, item (Futrell et al. 2021).
+
+    A second file has the sentence of each word: story_num, sentence_num, word_num_in_story.
+    """
+    table = _read(path, "\t", ["word", "item", "zone"])
+    if sentences is None:
+        return pd.DataFrame(
+            {"passage_id": table["item"], "word": table["word"], "sentence_index": None}
+        )
+    marks = _read(sentences, "\t", ["story_num", "sentence_num", "word_num_in_story"])
+    keys = marks["story_num"] + "/" + marks["word_num_in_story"]
+    number = (table["item"] + "/" + table["zone"]).map(
+        dict(zip(keys, marks["sentence_num"].astype(int) - 1, strict=True))
+    )
+    if number.isna().any():
+        row = table.loc[number.isna()].iloc[0]
+        raise LingprobError(
+            f"{sentences}: no sentence for story {row['item']}, word {row['zone']} "
+            f"({row['word']!r}). Is the file another version?"
+        )
     return pd.DataFrame(
-        {"passage_id": table["item"], "word": table["word"], "sentence_index": None}
+        {"passage_id": table["item"], "word": table["word"], "sentence_index": number.astype(int)}
     )
 
 

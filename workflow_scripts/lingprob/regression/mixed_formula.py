@@ -131,4 +131,6 @@ def _evaluate(frame: pd.DataFrame, name: str) -> NDArray:
             f"{name}: holds {frame[name].dtype}, not numbers. Code categories as numbers, such "
             "as +1 and -1."
         )
+    if pd.api.types.is_extension_array_dtype(frame[name]):
+        return frame[name].to_numpy(dtype=np.float64, na_value=np.nan)
     return frame[name].to_numpy()

@@ -82,17 +82,25 @@ class Scorer:
         *,
         window: int | None = None,
         stride: int | None = None,
+        members: np.ndarray | None = None,
         progress: Progress | None = None,
     ) -> list[np.ndarray]:
-        """Score sequences as `score_sequences` does; the memory budget learnt is kept."""
+        """Score sequences as `score_sequences` does; the memory budget learnt is kept.
+
+        With `members`, token ids, a result has shape (n, 2): the second column is the
+        log-probability that the token at this place is any of them.
+        """
         window = self._check_window(window)
         prefix = [] if context_id is None else [context_id]
         whole = [np.array([*prefix, *ids], dtype=np.int64) for ids in sequences]
         numbers: dict[bytes, int] = {}
         unique_of = [numbers.setdefault(ids.tobytes(), len(numbers)) for ids in whole]
         unique = [np.frombuffer(key, dtype=np.int64) for key in numbers]
-        logprobs = [np.full(len(ids), np.nan, dtype=self.result_dtype) for ids in unique]
+        width = () if members is None else (2,)
+        logprobs = [np.full((len(ids), *width), np.nan, dtype=self.result_dtype) for ids in unique]
         context = self.prepare(unique, context_id)
+        if members is not None:
+            context = None  # what it leaves behind holds no mass of the members
         segments: list[Segment] = []
         for number, ids in enumerate(unique):
             segments += _segments(number, ids, window, stride, context is not None)
@@ -101,7 +109,7 @@ class Scorer:
         tally = _Tally(unique_of, segments, progress)
         for start, before in ((1, context), (0, None)):
             todo = [segment for segment in segments if segment.branch.start == start]
-            for number, values in self.run([segment.branch for segment in todo], before):
+            for number, values in self.run([segment.branch for segment in todo], before, members):
                 segment = todo[number]
                 logprobs[segment.sequence][segment.position :][: len(values)] = values
                 tally.finish(segment)
@@ -121,14 +129,20 @@ class Scorer:
         return None if context_id is None else self.forward.context(context_id, probes)
 
     def run(
-        self, branches: Sequence[Branch], prefix: Prefix | None
+        self,
+        branches: Sequence[Branch],
+        prefix: Prefix | None,
+        members: np.ndarray | None = None,
     ) -> Iterator[tuple[int, np.ndarray]]:
-        """Yield each branch's number and ln p of its wanted tokens; those that share together."""
+        """Yield each branch's number and ln p of its wanted tokens; those that share together.
+
+        With `members`, that of any of them is a second column.
+        """
         left = set(range(len(branches)))
         while left:
             numbers = sorted(left)
             for batch in self._batches([branches[number] for number in numbers], prefix):
-                values = self._try(batch, prefix)
+                values = self._try(batch, prefix, members)
                 if values is None:
                     alone = sum(len(row.branches) for row in batch) == 1
                     self.shrink(len(batch) * len(batch[0].ids), alone)
@@ -146,12 +160,15 @@ class Scorer:
         rows = pack(branches, min(row_length, budget), merge=self.forward.takes_trees)
         return batches(rows, budget)
 
-    def _try(self, rows: list[Row], prefix: Prefix | None) -> list[np.ndarray] | None:
+    def _try(
+        self, rows: list[Row], prefix: Prefix | None, members: np.ndarray | None
+    ) -> list[np.ndarray] | None:
         """Return ln p by branch in the order of the rows, or None if memory ran out."""
         start = max(max(row.start) for row in rows)
         try:
             before = None if prefix is None or start == 0 else prefix.crop(start)
-            values = self.forward.logprobs(lay_out(rows, start), before).numpy()
+            chosen = None if members is None else torch.from_numpy(members)
+            values = self.forward.logprobs(lay_out(rows, start), before, chosen).numpy()
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise

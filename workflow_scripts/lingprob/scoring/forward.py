@@ -9,16 +9,16 @@ what precedes every token of a batch, such as a start token, is run once.
 
 from __future__ import annotations
 
-import copy
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import DynamicCache
+from transformers import Cache, DynamicCache
+from transformers.cache_utils import DynamicLayer
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
@@ -39,24 +39,48 @@ PROBE_TOKENS = 8
 LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attention_chunk_size")
 
 
+class _KeptLayer(DynamicLayer):
+    """Keys and values (1, heads, n, width) that many passes go on from, and none changes."""
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the layer's states with new ones after them, and keep nothing of those."""
+        pairs = ((self.keys, key_states), (self.values, value_states))
+        keys, values = (
+            torch.cat([old.expand(len(new), -1, -1, -1), new], dim=-2) for old, new in pairs
+        )
+        return keys, values
+
+
 @dataclass(frozen=True)
 class Prefix:
-    """The keys and values of `length` tokens, for all that comes after them.
+    """The keys and values of `length` tokens, a pair a layer, for all that comes after them.
 
     `logprobs` (vocabulary,) are ln p after the last of them, where that was asked for.
     """
 
-    cache: Any
+    states: Sequence[tuple[torch.Tensor, torch.Tensor]]
     length: int
     logprobs: np.ndarray | None = None
 
     def crop(self, length: int) -> Prefix:
         """Return the first `length` tokens alone."""
-        return Prefix(_with_states(self.cache, lambda states: states[:, :, :length]), length)
+        cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
+        return Prefix(cropped, length)
 
-    def for_rows(self, rows: int) -> Any:
-        """Return a cache for a batch of so many rows, which a model may extend."""
-        return _with_states(self.cache, lambda states: states.expand(rows, -1, -1, -1))
+    def kept(self) -> Cache:
+        """Return a cache for any number of rows and passes."""
+        layers = []
+        for keys, values in self.states:
+            layers.append(_KeptLayer())
+            layers[-1].lazy_initialization(keys, values)
+            layers[-1].keys, layers[-1].values = keys, values
+        return Cache(layers=layers)
+
+    def growing(self) -> DynamicCache:
+        """Return a cache that takes up what is run after it."""
+        return DynamicCache(self.states)
 
 
 @dataclass(frozen=True)
@@ -90,28 +114,32 @@ class Forward:
         self.contexts: dict[int, Prefix | None] = {}
 
     @torch.inference_mode()
-    def logprobs(self, batch: Batch, prefix: Prefix | None = None) -> torch.Tensor:
+    def logprobs(
+        self, batch: Batch, prefix: Prefix | None = None, members: torch.Tensor | None = None
+    ) -> torch.Tensor:
         """Return ln p (n,) of the batch's targets, in float32, after `prefix` if there is one.
 
-        Without a head of its own, the whole model runs on a few rows at a time, so that its
-        logits stay small.
+        With `members` (token ids) return (n, 2): the second column is the log-probability that
+        the token in the target's place is any of them. Without a head of its own, the whole model
+        runs on a few rows at a time, so that its logits stay small.
         """
         length = batch.ids.shape[1]
+        cache = None if prefix is None else prefix.kept()
         device, vocabulary = self.language_model.device, self.language_model.vocabulary_size
         few = max(1, LOGITS_PER_PASS[device.type] // (vocabulary * length))
         rows = len(batch.ids) if self.head else few
-        logprobs = torch.empty(len(batch.targets), dtype=self.dtype)
+        width = () if members is None else (2,)
+        logprobs = torch.empty((len(batch.targets), *width), dtype=self.dtype)
         for first in range(0, len(batch.ids), rows):
             some = slice(first, first + rows)
             ids = batch.ids[some]
-            cache = None if prefix is None else prefix.for_rows(len(ids))
             if batch.mask is None or batch.positions is None:
                 outputs = self._run(ids, cache)[0]
             else:
                 outputs = self._run(ids, cache, batch.mask[some], batch.positions[some])[0]
             here = torch.nonzero((batch.row >= first) & (batch.row < first + rows))[:, 0]
             wanted = (batch.row[here] - first) * length + batch.column[here]
-            values = self._logprobs_at(outputs.flatten(0, 1), wanted, batch.targets[here])
+            values = self._logprobs_at(outputs.flatten(0, 1), wanted, batch.targets[here], members)
             logprobs[here] = values.cpu()
         return logprobs
 
@@ -123,12 +151,12 @@ class Forward:
 
         The k-th of the `targets` (m,) is predicted by the token `ids[wanted[k]]`.
         """
-        cache = DynamicCache() if prefix is None else prefix.for_rows(1)
+        cache = DynamicCache() if prefix is None else prefix.growing()
         output = self._run(torch.from_numpy(ids[None]), cache)
         places, targets_there = torch.from_numpy(wanted), torch.from_numpy(targets)
         values = self._logprobs_at(output[0][0], places, targets_there).cpu().numpy()
         length = len(ids) + (0 if prefix is None else prefix.length)
-        return Prefix(output.past_key_values, length), values
+        return Prefix(_states(output.past_key_values), length), values
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
@@ -255,10 +283,11 @@ class Forward:
         cache = getattr(output, "past_key_values", None)
         if not isinstance(cache, DynamicCache):
             return None
-        cache = _with_states(cache, lambda states: states.to(self.language_model.dtype))
+        dtype = self.language_model.dtype
+        states = [(keys.to(dtype), values.to(dtype)) for keys, values in _states(cache)]
         logits = self._logits(output[0][0]).double()
         logprobs = (logits - logits.logsumexp(dim=1))[0].cpu().numpy()
-        return Prefix(cache, 1, logprobs)
+        return Prefix(states, 1, logprobs)
 
     def _body(self) -> Any:
         return self.language_model.model.base_model if self.head else self.language_model.model
@@ -289,37 +318,58 @@ class Forward:
         return torch.nn.functional.linear(outputs.to(weight), weight, bias)
 
     def _logprobs_at(
-        self, outputs: torch.Tensor, wanted: torch.Tensor, targets: torch.Tensor
+        self,
+        outputs: torch.Tensor,
+        wanted: torch.Tensor,
+        targets: torch.Tensor,
+        members: torch.Tensor | None = None,
     ) -> torch.Tensor:
         """Return ln p of `targets` (n,) from the `outputs` (positions, width) at `wanted` (n,).
 
-        A logit less the log-sum-exp of its position, which is made once for all targets there.
-        torch's own log_softmax is biased by 8e-6 nats in float32; this is within 1e-6.
+        With `members`, that of any of them is a second column. It is a logit less the log-sum-exp
+        of its position, which is made once for all targets there. torch's own log_softmax is
+        biased by 8e-6 nats in float32; this is within 1e-6.
         """
         places, row = torch.unique(wanted, return_inverse=True)
         outputs = outputs[places.to(outputs.device)]
         row, targets = row.to(outputs.device), targets.to(outputs.device)
         at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
         if len(places) == 0:
-            return outputs.new_empty(0, dtype=self.dtype)
-        logsumexp = torch.cat([self._logsumexp(some) for some in outputs.split(at_once)])
+            return outputs.new_empty(0 if members is None else (0, 2), dtype=self.dtype)
+        sums = [self._logsumexp(some, members) for some in outputs.split(at_once)]
+        logsumexp = torch.cat(sums)[row]
         chosen = torch.cat(
             [
                 self._logit(outputs, some_row, some)
                 for some_row, some in zip(row.split(at_once), targets.split(at_once), strict=True)
             ]
         )
-        return (chosen - logsumexp[row]).to(self.dtype)
+        logprobs = (chosen - logsumexp[:, 0]).to(self.dtype)
+        if members is None:
+            return logprobs
+        of_members = (logsumexp[:, 1] - logsumexp[:, 0]).to(self.dtype)
+        return torch.stack([logprobs, of_members], dim=1)
 
-    def _logsumexp(self, outputs: torch.Tensor) -> torch.Tensor:
-        """Return the log-sum-exp (n,) of each position's logits, in float64."""
+    def _logsumexp(self, outputs: torch.Tensor, members: torch.Tensor | None) -> torch.Tensor:
+        """Return the log-sum-exp (n, 1) of each position's logits, in float64.
+
+        With `members`, that of their logits is a second column.
+        """
         highest, total = [], []
+        first = 0
         for logits in self._logits_in_pieces(outputs):
             top = logits.amax(dim=1, keepdim=True)
+            exponentials = logits.sub(top).exp_()
+            sums = [exponentials.sum(dim=1)]
+            if members is not None:
+                inside = (members >= first) & (members < first + logits.shape[1])
+                here = (members[inside] - first).to(outputs.device)
+                sums.append(exponentials.index_select(1, here).sum(dim=1))
             highest.append(top)
-            total.append(logits.sub(top).exp_().sum(dim=1, keepdim=True))
-        sums = torch.cat(total, dim=1).double().log_()
-        return torch.cat(highest, dim=1).double().add_(sums).logsumexp(dim=1)
+            total.append(torch.stack(sums, dim=1))
+            first += logits.shape[1]
+        log_sums = torch.stack(total, dim=1).double().log_()
+        return torch.stack(highest, dim=1).double().add(log_sums).logsumexp(dim=1)
 
     def _logits_in_pieces(self, outputs: torch.Tensor) -> Iterator[torch.Tensor]:
         if self.head is None:
@@ -377,13 +427,8 @@ def order_of(rows: Sequence[Row]) -> list[int]:
     return [number for row in rows for number in row.branches]
 
 
-def _with_states(cache: Any, change: Callable[[torch.Tensor], torch.Tensor]) -> Any:
-    """Return a cache of changed keys and values; the given one stays as it is."""
-    changed = copy.copy(cache)
-    changed.layers = [copy.copy(layer) for layer in cache.layers]
-    for layer in changed.layers:
-        layer.keys, layer.values = change(layer.keys), change(layer.values)
-    return changed
+def _states(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    return [(layer.keys, layer.values) for layer in cache.layers]
 
 
 def _local_attention(config: Any) -> int | None:

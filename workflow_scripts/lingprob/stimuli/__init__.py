@@ -11,11 +11,20 @@ import pandas as pd
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.stimuli import (
     blimp,
+    cola,
     crows_pairs,
+    hll,
+    li_adger,
+    li_large,
     linguistic_inquiry,
     minimal_pairs,
+    scamp,
+    sling,
     suites,
+    syntaxgym_pairs,
+    toy_strings,
     user_table,
+    zhoblimp,
 )
 from lingprob.stimuli.checks import check_stimuli
 
@@ -23,11 +32,20 @@ Parser = Callable[[str, dict[str, Any], Path, int], tuple[pd.DataFrame, pd.DataF
 
 PARSERS: dict[str, Parser] = {
     "blimp": blimp.parse,
+    "cola": cola.parse,
     "crows_pairs": crows_pairs.parse,
+    "hll": hll.parse,
+    "li_adger": li_adger.parse,
+    "li_large": li_large.parse,
     "linguistic_inquiry": linguistic_inquiry.parse,
     "minimal_pairs": minimal_pairs.parse,
+    "scamp": scamp.parse,
+    "sling": sling.parse,
     "syntaxgym": suites.parse,
+    "syntaxgym_pairs": syntaxgym_pairs.parse,
     "table": user_table.parse,
+    "toy_strings": toy_strings.parse,
+    "zhoblimp": zhoblimp.parse,
 }
 
 

@@ -1,0 +1,202 @@
+# Pythia-like models trained on leakage-free text, and fine-tuned on the stimuli (leakage, §3.1).
+# REQUIRES results/overlap/chunks.parquet and the corpora of `overlap`, results/words of its texts,
+# a tokenizer.
+# PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
+# trained-{size}-ftN (models of source `trained`, as any other), results/training/: each size's log,
+# perplexity.{parquet,csv}, figures loss and figure_2_perplexity.
+# A training in progress lives in resources/training/, where a killed one goes on.
+
+TRAINING = settings["training"]
+FINE_TUNING = TRAINING["fine_tuning"]
+TRAINED = models_with("trained")
+TRAINING_FIGURES = ["loss", "figure_2_perplexity"]
+TRAINED_ON = {"selected": "trained on leakage-free text", "all": "TRAINED ON LEAKED TEXT TOO"}
+
+
+rule prepare_training_corpus:
+    """Choose the chunks to train on, and tokenise those that are text."""
+    input:
+        **training_tokenizer(),
+        **training_chunks(),
+        corpora=[corpus_files(corpus) for corpus in OVERLAP["corpora"]],
+    output:
+        "results/training/corpus.json",
+    log:
+        "logs/prepare_training_corpus.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2 * BASE_MEMORY_MB,
+        runtime=720,
+    params:
+        code=code_digest("prepare_training_corpus"),
+        chunks=[
+            (
+                corpus,
+                file,
+                pick(catalog.dataset(corpus), "parser", "tokenizer_sha256"),
+                corpus_file_path(corpus, file),
+            )
+            for corpus, file in OVERLAP_CHUNKS
+        ],
+        vocabulary=TRAINING["vocabulary"],
+        context_window=TRAINING["context_window"],
+    script:
+        "../workflow_scripts/prepare_training_corpus.py"
+
+
+rule train_model:
+    """Train a model of one size; a killed training goes on after its last checkpoint."""
+    input:
+        "results/training/corpus.json",
+    output:
+        manifest="resources/models/trained-{size}/manifest.json",
+        log="results/training/logs/{size}.jsonl",
+    log:
+        "logs/train_model/{size}.log",
+    benchmark:
+        "logs/train_model/{size}.benchmark.tsv"
+    wildcard_constraints:
+        size=alternatives(TRAINING["sizes"]),
+    conda:
+        "../envs/environment.yaml"
+    threads: lambda wildcards: TRAINING["processes"] * (8 if training_gpus() else 1)
+    resources:
+        mem_mb=lambda wildcards: training_memory_mb(wildcards.size),
+        gpu=training_gpus(),
+        runtime=lambda wildcards: training_minutes(wildcards.size),
+        processes=TRAINING["processes"],
+        micro_batch_size=TRAINING["micro_batch_size"],
+        parallel=TRAINING["parallel"],
+        compile=str(TRAINING["compile"]).lower(),
+        validation_steps=TRAINING["validation_steps"],
+        checkpoint_steps=TRAINING["checkpoint_steps"],
+    params:
+        code=code_digest("train_model"),
+        model="trained-{size}",
+        folder="resources/training/{size}",
+        device=TRAINING["device"],
+        plan=lambda wildcards: training_plan(wildcards.size),
+        validation_examples=TRAINING["validation_examples"],
+    script:
+        "../workflow_scripts/train_model.py"
+
+
+rule fine_tune_model:
+    """Fine-tune a trained model on the reading-time texts: leakage made on purpose."""
+    input:
+        model="resources/models/trained-{size}/manifest.json",
+        words=collect("results/words/{dataset}.parquet", dataset=OVERLAP["texts"]),
+    output:
+        [
+            f"resources/models/trained-{{size}}-ft{steps}/manifest.json"
+            for steps in FINE_TUNING["steps"]
+        ],
+    log:
+        "logs/fine_tune_model/{size}.log",
+    benchmark:
+        "logs/fine_tune_model/{size}.benchmark.tsv"
+    wildcard_constraints:
+        size=alternatives(TRAINING["sizes"]),
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards: training_memory_mb(wildcards.size),
+        gpu=min(1, training_gpus()),
+        runtime=240,
+        micro_batch_size=TRAINING["micro_batch_size"],
+    params:
+        code=code_digest("fine_tune_model"),
+        steps=FINE_TUNING["steps"],
+        learning_rate=FINE_TUNING["learning_rate"],
+        weight_decay=FINE_TUNING["weight_decay"],
+        device=TRAINING["device"],
+        precision=TRAINING["precision"],
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/fine_tune_model.py"
+
+
+rule measure_perplexity:
+    """Measure the perplexity of the reading-time texts under every trained model."""
+    input:
+        models=collect("resources/models/{model}/manifest.json", model=TRAINED),
+        words=collect("results/words/{dataset}.parquet", dataset=OVERLAP["texts"]),
+    output:
+        parquet="results/training/perplexity.parquet",
+        csv=report(
+            "results/training/perplexity.csv",
+            caption="../report/training_perplexity.rst",
+            category="Leakage",
+            subcategory="Tables",
+            labels={"what": "Perplexity of the texts by model and fine-tuning"},
+        ),
+    log:
+        "logs/measure_perplexity.log",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        mem_mb=2 * BASE_MEMORY_MB,
+        gpu=min(1, training_gpus()),
+        runtime=240,
+    params:
+        code=code_digest("measure_perplexity"),
+        texts=OVERLAP["texts"],
+        models={
+            model: pick(
+                catalog.model(model),
+                "size",
+                "fine_tuning_steps",
+                "parameters",
+                "dtype",
+                "context_window",
+            )
+            for model in TRAINED
+        },
+        device=TRAINING["device"],
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/measure_perplexity.py"
+
+
+rule plot_training:
+    """Draw loss curves, and perplexity by model size before and after fine-tuning."""
+    input:
+        logs=collect("results/training/logs/{size}.jsonl", size=list(TRAINING["sizes"])),
+        perplexity="results/training/perplexity.parquet",
+    output:
+        pdf=collect("results/training/{figure}.pdf", figure=TRAINING_FIGURES),
+        png=[
+            report(
+                f"results/training/{figure}.png",
+                caption=f"../report/training_{figure}.rst",
+                category="Leakage",
+                subcategory="Figures",
+                labels={"what": figure.replace("_", " ").capitalize()},
+            )
+            for figure in TRAINING_FIGURES
+        ],
+    log:
+        "logs/plot_training.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("plot_training"),
+        sizes=list(TRAINING["sizes"]),
+        titles={name: catalog.dataset(name)["title"] for name in OVERLAP["texts"]},
+        note=TRAINED_ON[TRAINING["chunks"]],
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/plot_training.py"
+
+
+rule train:
+    """Train models of all sizes, fine-tune them, and show what they learnt."""
+    input:
+        rules.plot_training.output,
+        rules.measure_perplexity.output,

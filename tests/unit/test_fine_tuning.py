@@ -1,0 +1,143 @@
+"""Fine-tuning batches by hand, steps against a plain loop, and perplexity against the obvious."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.models.prepare import write_manifest
+from lingprob.training.fine_tuning import fine_tune, fine_tuning_rows
+from lingprob.training.launch import train
+from lingprob.training.perplexity import perplexities
+from training_for_tests import CONTEXT_WINDOW, job, save_corpus
+
+PASSAGES = [np.arange(1, 6), np.arange(6, 9), np.arange(9, 21)]
+TEXTS = [" ".join(f"w{n % 95 + 1}" for n in range(start, start + 29)) for start in (3, 40, 71)]
+
+
+def test_a_batch_by_hand():
+    """20 tokens and 2 separators make 5 rows of 4; 2 tokens are left."""
+    order = np.random.default_rng([7, 1]).permutation(3)
+    joined: list[int] = []
+    for number in order:
+        joined += [*PASSAGES[number], 0]
+    rows = fine_tuning_rows(PASSAGES, 0, 4, seed=7, step=1)
+    assert rows.tolist() == np.reshape(joined[:20], (5, 4)).tolist()
+
+
+def test_every_step_has_the_passages_in_another_order():
+    passages = [np.full(3, number) for number in range(1, 9)]
+    batches = [fine_tuning_rows(passages, 0, 31, seed=1, step=step)[0] for step in (1, 2, 3)]
+    assert len({tuple(batch) for batch in batches}) == 3
+    for batch in batches:
+        assert sorted(batch) == sorted([*np.repeat(np.arange(1, 9), 3), *[0] * 7])
+
+
+def test_the_paper_s_tokens_make_its_batch():
+    """158 passages of 165,486 tokens with separators between are 165,643, or 80 rows of 2,048."""
+    lengths = np.full(158, 165_486 // 158)
+    lengths[: 165_486 - lengths.sum()] += 1
+    passages = [np.ones(n, dtype=int) for n in lengths]
+    assert fine_tuning_rows(passages, 0, 165_643, seed=0, step=1).shape == (1, 165_643)
+    assert fine_tuning_rows(passages, 0, 2048, seed=0, step=1).shape == (80, 2048)
+
+
+def test_too_little_text_for_a_row_is_refused():
+    with pytest.raises(LingprobError, match=r"22 tokens together, fewer than one row of 23"):
+        fine_tuning_rows(PASSAGES, 0, 23, seed=0, step=1)
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("trained")
+    described = job(save_corpus(folder / "corpus"), folder)
+    train(described, 1)
+    return Path(described["directory"])
+
+
+def options(**changes):
+    return {
+        "learning_rate": 1e-3,
+        "weight_decay": 0.01,
+        "seed": 5,
+        "device": "cpu",
+        "precision": "float32",
+        "micro_batch_size": 2,
+        **changes,
+    }
+
+
+def plain_fine_tuning(directory: Path, steps: int) -> list[float]:
+    lm = load_language_model(directory)
+    model = lm.model.requires_grad_(True)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, weight_decay=0.01)
+    passages = [np.array([int(word[1:]) for word in text.split()]) for text in TEXTS]
+    found = []
+    for step in range(1, steps + 1):
+        rows = torch.from_numpy(fine_tuning_rows(passages, 0, CONTEXT_WINDOW, 5, step))
+        loss = model(input_ids=rows, labels=rows).loss
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        found.append(loss.item())
+    return found
+
+
+def test_steps_are_those_of_a_plain_loop(trained, tmp_path):
+    targets = {2: tmp_path / "two", 4: tmp_path / "four"}
+    found = fine_tune(trained, TEXTS, targets, **options())
+    np.testing.assert_allclose(found, plain_fine_tuning(trained, 4), rtol=1e-4)
+    weights = [load_language_model(path).model.lm_head.weight for path in targets.values()]
+    assert not torch.equal(*weights)
+
+
+def test_half_precision_follows_full_precision(trained, tmp_path):
+    full, half = (
+        fine_tune(trained, TEXTS, {3: tmp_path / name}, **options(precision=name))
+        for name in ("float32", "bfloat16")
+    )
+    np.testing.assert_allclose(half, full, rtol=0.02)
+
+
+def test_a_loss_that_is_not_finite_stops_and_keeps_what_was_saved(trained, tmp_path):
+    targets = {1: tmp_path / "one", 6: tmp_path / "six"}
+    with pytest.raises(LingprobError, match=r"loss of step \d is not finite"):
+        fine_tune(trained, TEXTS, targets, **options(learning_rate=1e30))
+    assert (targets[1] / "model.safetensors").exists()
+    assert not targets[6].exists()
+
+
+def test_perplexity_falls_with_fine_tuning_and_is_what_the_definition_says(trained, tmp_path):
+    fine_tune(trained, TEXTS, {20: tmp_path / "tuned"}, **options(learning_rate=3e-3))
+    models = {}
+    for name, directory, steps in (("plain", trained, 0), ("tuned", tmp_path / "tuned", 20)):
+        manifest = tmp_path / f"{name}.json"
+        write_manifest(name, "trained", "test", directory, manifest)
+        models[name] = manifest, {"size": "s", "parameters": 1, "fine_tuning_steps": steps}
+    corpora = {"first": TEXTS[:1], "others": TEXTS[1:]}
+    table = perplexities(models, corpora, device="cpu", scale="demo")
+    found = table.set_index(["model", "corpus"])["perplexity"]
+    assert found["tuned", "all"] < 0.8 * found["plain", "all"]
+    assert table.loc[table["corpus"] == "all", "n_tokens"].tolist() == [87, 87]
+    logs = [math.log(found["plain", corpus]) for corpus in ("first", "others")]
+    assert math.log(found["plain", "all"]) == pytest.approx((29 * logs[0] + 58 * logs[1]) / 87)
+    assert found["plain", "first"] == pytest.approx(math.exp(obvious(trained, TEXTS[0])), rel=1e-4)
+
+
+def obvious(directory: Path, text: str) -> float:
+    """Mean -ln p after <|endoftext|>: windows of 12 tokens, each new half after the one before."""
+    lm = load_language_model(directory)
+    ids = torch.tensor([0, *(int(word[1:]) for word in text.split())])
+    total = 0.0
+    for place in range(1, len(ids)):
+        # The window that scores a token starts at a multiple of 6 and has at most 12 tokens.
+        start = max(0, math.ceil((place - 11) / 6) * 6)
+        logits = lm.model(ids[None, start:place]).logits[0, -1].double()
+        total -= torch.log_softmax(logits, dim=0)[ids[place]].item()
+    return total / (len(ids) - 1)

@@ -1,0 +1,94 @@
+"""Distances within pairs, bins and the filter by edit distance."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoTokenizer, BertConfig, BertModel
+
+from lingprob.errors import LingprobError
+from lingprob.minimalness.distances import (
+    equal_bins,
+    measure_pairs,
+    pair_texts,
+    within_quantile,
+)
+from lingprob.minimalness.embeddings import SentenceEmbedder
+from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
+
+
+def stimuli(*pairs: tuple[str, str]) -> pd.DataFrame:
+    rows = [
+        {"pair_id": str(number), "grammatical": side == 0, "text": pair[side]}
+        for number, pair in enumerate(pairs)
+        for side in (0, 1)
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_edits_and_cosine_by_hand():
+    vectors = {"a b": [1, 0], "a c": [0.6, 0.8], "we": [0, 1]}
+
+    def embed(texts):
+        assert sorted(texts) == sorted(vectors)
+        return np.array([vectors[text] for text in texts], dtype=np.float32)
+
+    table = measure_pairs(stimuli(("a b", "a c"), ("we", "a b"), ("we", "we")), embed)
+    assert list(table["levenshtein_characters"]) == [1, 3, 0]
+    assert list(table["levenshtein_words"]) == [1, 2, 0]
+    np.testing.assert_allclose(table["cosine_distance"], [0.4, 1.0, 0.0], atol=1e-7)
+
+
+def test_a_pair_is_one_of_each():
+    table = stimuli(("a", "b"), ("c", "d"))
+    with pytest.raises(LingprobError, match="pair '1': 0 ungrammatical sentences"):
+        pair_texts(table.iloc[:3])
+    with pytest.raises(LingprobError, match="pair '0': 2 grammatical"):
+        pair_texts(table.assign(grammatical=[True, True, True, False]))
+    single = pd.DataFrame({"pair_id": [None], "grammatical": [True], "text": ["alone"]})
+    assert pair_texts(pd.concat([table, single])).index.tolist() == ["0", "1"]
+
+
+def test_bins_differ_by_one_at_most_and_are_in_order():
+    values = pd.Series(np.random.default_rng(0).random(103), index=range(5, 108))
+    bins = equal_bins(values, 10)
+    sizes = bins.value_counts()
+    assert set(sizes) == {10, 11}
+    ranges = [(values[bins == b].min(), values[bins == b].max()) for b in range(1, 11)]
+    assert all(low[1] < high[0] for low, high in pairwise(ranges))
+    assert equal_bins(pd.Series([0.0] * 4), 2).tolist() == [1, 1, 2, 2]
+
+
+def test_the_quantile_itself_is_below_in_one_reading_only():
+    edits = pd.Series([1, 2, 3, 3, 9])
+    assert within_quantile(edits, 0.75, "below").tolist() == [True, True, False, False, False]
+    assert within_quantile(edits, 0.75, "at_most").tolist() == [True, True, True, True, False]
+
+
+def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path):
+    save_tiny_tokenizer(tmp_path)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=VOCABULARY_SIZE, hidden_size=16, num_hidden_layers=2, num_attention_heads=2,
+        intermediate_size=32, max_position_embeddings=64, pad_token_id=tokenizer.pad_token_id,
+    )  # fmt: skip
+    model = BertModel(config).eval()
+    model.save_pretrained(tmp_path)
+    texts = ["The cat sat on the mat.", "Who?", "No student has ever seen any of these films."]
+    embedded = SentenceEmbedder(tmp_path, context_window=64)(texts)
+    for text, vector in zip(texts, embedded, strict=True):
+        alone = tokenizer(text, return_tensors="pt")
+        alone.pop("token_type_ids", None)
+        with torch.no_grad():
+            mean = model(**alone).last_hidden_state[0].mean(dim=0)
+        np.testing.assert_allclose(vector, (mean / mean.norm()).numpy(), atol=1e-5)
+
+
+def test_a_directory_without_a_model_is_named(tmp_path):
+    with pytest.raises(LingprobError, match="not an embedding model"):
+        SentenceEmbedder(tmp_path, 64)

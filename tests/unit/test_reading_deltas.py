@@ -1,0 +1,322 @@
+"""What surprisal adds to regressions: against plain references, on small simulated data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.api as sm
+from scipy.stats import multivariate_normal, norm
+
+from lingprob.catalog import read_published
+from lingprob.errors import LingprobError
+from lingprob.figures.reading import figure_2, inverse_scaling
+from lingprob.papers.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.papers.reading import (
+    all_trends,
+    delta_log_likelihoods,
+    reading_counts,
+    table_2,
+    trend,
+)
+from lingprob.reading.predictors import perplexity, regression_frame, standardised
+from lingprob.regression.least_squares import fit_least_squares
+from lingprob.regression.resampling import resampled_sums
+from lingprob.scorecards.reading import compare_reading
+from lingprob.tables import write_table
+
+MODELS: dict[str, Any] = {
+    name: {"title": name, "family": "f", "family_title": "F", "parameters": size}
+    for name, size in (("small", 10**7), ("medium", 10**8), ("large", 10**9))
+}
+ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
+OPTIONS: dict[str, Any] = {"context": "passage", "bootstrap": 50, "scale": "test", "seed": 1}
+
+
+@pytest.fixture(scope="module")
+def study() -> dict[str, Any]:
+    """Six readers of 60 sentences; times follow the surprisal of `small`, with noise for others."""
+    random = np.random.default_rng(5)
+    rows = [("1", 0, s) for s in range(60) for _ in range(6)]
+    words = pd.DataFrame(rows, columns=["passage_id", "word_index", "sentence_index"])
+    words["word_index"] = np.arange(len(words))
+    words["word"] = ["x" * n for n in random.integers(1, 9, len(words))]
+    true = random.exponential(6, len(words))
+    surprisals = {}
+    for noise, name in enumerate(MODELS):
+        values = true + 4 * noise * random.normal(size=len(words))
+        table = words[["passage_id", "word_index"]].assign(surprisal=values, n_tokens=1)
+        surprisals[name] = table.assign(surprisal_uncorrected=values + 0.1)
+    before = np.append(0, true[:-1])
+    inner = np.isin(np.arange(len(words)) % 6, [1, 2, 3, 4])
+    parts = []
+    for subject in range(6):
+        slope = random.normal(6, 2)
+        rt = 300 + 30 * subject + slope * true + 3 * before + random.normal(0, 40, len(words))
+        part = words[["passage_id", "word_index"]].assign(
+            subject_id=f"s{subject}", rt_ms=rt, previous_fixated=None
+        )
+        part["excluded"] = np.where(inner, None, "sentence_boundary")
+        names = np.array(["fit", "fit", "exploratory", "held_out"])
+        part["partition"] = np.where(
+            inner, names[((subject + words["sentence_index"]) % 4).to_numpy()], None
+        )
+        parts.append(part)
+    times = pd.concat(parts, ignore_index=True)
+    counts = pd.DataFrame({"word": ["x", "xx", "xxx"], "count": [50, 30, 9]})
+    return {"words": words, "times": times, "surprisals": surprisals, "counts": [counts]}
+
+
+@pytest.fixture(scope="module")
+def deltas(study: dict[str, Any]) -> pd.DataFrame:
+    return delta_log_likelihoods("mine", ENTRY, **study, **OPTIONS)
+
+
+def frame_of(study: dict[str, Any], **options: Any) -> tuple[pd.DataFrame, list[Any]]:
+    unigrams = np.arange(len(study["words"])) % 7.0
+    return regression_frame(
+        study["times"], study["words"], unigrams, study["surprisals"], **options
+    )
+
+
+def test_predictors_are_each_words_own(study):
+    frame, models = frame_of(study)
+    assert len(frame) == 6 * 60 * 4
+    row = frame[(frame["subject_id"] == "s2") & (frame["sentence"] == 7)].iloc[1]
+    place = 7 * 6 + 2
+    assert row["index"] == 3
+    assert row["length"] == len(study["words"]["word"][place])
+    values = study["surprisals"]["medium"]["surprisal"]
+    assert row[models[1].surprisal] == values[place]
+    assert row[models[1].previous] == values[place - 1]
+    uncorrected, _ = frame_of(study, corrected=False)
+    assert uncorrected[models[1].surprisal].iloc[0] == pytest.approx(
+        frame[models[1].surprisal].iloc[0] + 0.1
+    )
+
+
+def test_standardisation_takes_the_fit_partitions_statistics(study):
+    frame, models = frame_of(study)
+    columns = [*models[0].all]
+    result = standardised(frame, columns)
+    fitted = result["partition"] == "fit"
+    assert result.loc[fitted, columns].mean().to_numpy() == pytest.approx(0, abs=1e-12)
+    assert result.loc[fitted, columns].std().to_numpy() == pytest.approx(1)
+    assert abs(result.loc[~fitted, "surprisal_0"].mean()) > 1e-4
+    constant = frame.assign(length=4.0)
+    with pytest.raises(LingprobError, match="'length' is 4 in every row of the fit partition"):
+        standardised(constant, columns)
+
+
+def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
+    """The held-out marginal log-likelihood by a multivariate normal a subject, at the same fits."""
+    from lingprob.regression.mixed import MixedModelData, fit_mixed_models
+
+    frame, models = regression_frame(
+        study["times"], study["words"],
+        -np.log2((study["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0) + 1) / 93),
+        study["surprisals"],
+    )  # fmt: skip
+    frame = standardised(frame, models[0].all)
+    full = (
+        "rt_ms ~ surprisal_0 + previous_surprisal_0 + unigram_surprisal + length + index + "
+        "(1 + surprisal_0 + previous_surprisal_0 + length + index | subject_id)"
+    )
+    baseline = "rt_ms ~ unigram_surprisal + length + index + (1 + length + index | subject_id)"
+    fitted, other = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
+    data = MixedModelData.from_formulas(fitted, [full, baseline])
+    sums = []
+    for fit in fit_mixed_models(data, [full, baseline]):
+        total = 0.0
+        for _, rows in other.groupby("subject_id"):
+            fixed = np.column_stack([np.ones(len(rows)), rows[fit.names[1:]]])
+            z = np.column_stack([np.ones(len(rows)), rows[list(fit.covariance)[1:]]])
+            covariance = z @ fit.covariance.to_numpy() @ z.T + fit.sigma**2 * np.eye(len(rows))
+            mean = fixed @ fit.fixed_effects.to_numpy()
+            total += multivariate_normal(mean, covariance).logpdf(rows["rt_ms"])
+        sums.append(total)
+    row = deltas.set_index("model").loc["small"]
+    assert row["log_likelihood"] == pytest.approx(sums[0], abs=1e-5)
+    assert row["log_likelihood_baseline"] == pytest.approx(sums[1], abs=1e-5)
+    assert row["delta"] == pytest.approx(sums[0] - sums[1], abs=1e-5)
+
+
+def test_better_surprisals_add_more(deltas):
+    by_model = deltas.set_index("model")
+    assert by_model["delta"]["small"] > by_model["delta"]["medium"] > by_model["delta"]["large"] > 0
+    assert (by_model["delta_low"] <= by_model["delta"]).all()
+    assert (by_model["delta"] <= by_model["delta_high"]).all()
+    # 6 ms a bit, at a standard deviation of about 6 bits.
+    assert by_model["surprisal_ms"]["small"] == pytest.approx(36, abs=10)
+    assert set(deltas["n_fit"]) == {6 * 30 * 4}
+
+
+def test_means_are_regressed_by_least_squares(study):
+    one = {**study, "times": study["times"][study["times"]["subject_id"] == "s0"]}
+    found = delta_log_likelihoods("mine", {**ENTRY, "unit": "word"}, **one, **OPTIONS)
+    frame, models = regression_frame(
+        one["times"], one["words"],
+        -np.log2((one["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0) + 1) / 93),
+        one["surprisals"],
+    )  # fmt: skip
+    frame = standardised(frame, models[2].all)
+    fitted, other = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
+    values = []
+    for names in (models[2].baseline, models[2].all):
+        result = sm.OLS(fitted["rt_ms"], sm.add_constant(fitted[list(names)])).fit()
+        expected = result.predict(sm.add_constant(other[list(names)]))
+        sigma = np.sqrt((result.resid**2).mean())
+        values.append(norm(expected, sigma).logpdf(other["rt_ms"]).sum())
+    assert found["regression"].unique().tolist() == ["least squares"]
+    assert found["delta"].iloc[2] == pytest.approx(values[1] - values[0], abs=1e-8)
+
+
+def test_reduced_structures_come_from_the_maximal_one(study):
+    found = delta_log_likelihoods(
+        "mine", ENTRY, **study, **OPTIONS, structure="reduced", held_out="conditional"
+    )
+    assert found["converged"].all()
+    assert not found["singular"].any()
+    assert "+ (1" in found["formula"].iloc[0]
+
+
+def test_an_empty_partition_is_refused(study):
+    times = study["times"][study["times"]["partition"] != "exploratory"]
+    with pytest.raises(LingprobError, match="'fit' or 'exploratory' is empty"):
+        delta_log_likelihoods("mine", ENTRY, **{**study, "times": times}, **OPTIONS)
+
+
+def test_surprisals_of_another_text_are_refused(study):
+    short = {name: table.iloc[:-1] for name, table in study["surprisals"].items()}
+    with pytest.raises(
+        LingprobError, match="model 'small': surprisals of 359 words for a text of 360"
+    ):
+        delta_log_likelihoods("mine", ENTRY, **{**study, "surprisals": short}, **OPTIONS)
+
+
+def test_least_squares_is_statsmodels():
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.normal(size=(50, 3)), columns=["a", "b", "y"])
+    fit = fit_least_squares(frame, "y", ["a", "b"])
+    reference = sm.OLS(frame["y"], sm.add_constant(frame[["a", "b"]])).fit()
+    assert fit.coefficients.to_numpy() == pytest.approx(reference.params.to_numpy())
+    assert fit.standard_errors.to_numpy() == pytest.approx(reference.bse.to_numpy())
+    assert fit.log_likelihood == pytest.approx(reference.llf)
+    assert fit.log_likelihoods(frame).sum() == pytest.approx(reference.llf)
+
+
+@pytest.mark.parametrize(
+    ("change", "predictors", "message"),
+    [
+        ({"b": 3.0}, ["a", "b"], "predictor 'b' is 3.0 in every row"),
+        ({}, ["a", "c"], "'c' is a combination of those before"),
+        ({"y": np.nan}, ["a"], "column 'y', row 0 is nan"),
+        ({"y": np.inf}, ["a"], "column 'y', row 0 is inf"),
+        ({}, ["a", "d"], "no column 'd'"),
+    ],
+)
+def test_bad_regressions_are_one_clear_message(change, predictors, message):
+    random = np.random.default_rng(1)
+    frame = pd.DataFrame(random.normal(size=(20, 3)), columns=["a", "b", "y"])
+    frame = frame.assign(c=2 * frame["a"] - 1).assign(**change)
+    with pytest.raises(LingprobError, match=message):
+        fit_least_squares(frame, "y", predictors)
+    with pytest.raises(LingprobError, match="2 rows for 2 coefficients"):
+        fit_least_squares(frame.iloc[:2].assign(y=1.0), "y", ["a"])
+
+
+def test_intervals_draw_items_whole():
+    """Two items of sums 0 and 10: three draws in four hold a ten, one in four two of them."""
+    gains = np.array([5.0, 5.0, 1.0, -1.0])
+    assert resampled_sums(gains, np.array(["a", "a", "b", "b"]), 4000, 0) == (0.0, 20.0)
+    assert resampled_sums(gains, np.array(["a"] * 4), 10, 0) == (10.0, 10.0)
+
+
+def test_perplexity_is_of_the_mean_surprisal():
+    table = pd.DataFrame(
+        {"surprisal": [np.nan, 2.0, 4.0], "surprisal_uncorrected": [np.nan, 1.0, 5.0],
+         "n_tokens": [1, 1, 3]}
+    )  # fmt: skip
+    assert perplexity(table) == (2**3.0, 2 ** (6 / 4))
+    assert perplexity(table.assign(n_tokens=None)) == (2**3.0, None)
+
+
+def test_trend_is_by_tenfold_size():
+    table = pd.DataFrame({"delta": [30.0, 20.0, 10.0], "parameters": [1e7, 1e8, 1e9]})
+    assert trend(table, "parameters")["slope"] == pytest.approx(-10)
+    assert np.isnan(trend(table.iloc[:2], "parameters")["slope"])
+
+
+def test_tables_figures_and_scorecard_of_a_small_study(study, deltas, tmp_path):
+    entry = {**ENTRY, "rt_source": "simulated"}
+    labelled = deltas.assign(rt_source="simulated")
+    counts = reading_counts("mine", entry, study["times"], "test")
+    write_table(labelled, "delta_log_likelihood", tmp_path / "d.parquet")
+    write_table(counts, "reading_counts", tmp_path / "c.parquet")
+    wide = table_2(counts)
+    assert wide.loc[0, ["sentence_boundary", "fit", "exploratory", "held_out"]].tolist() == [
+        720, 720, 360, 360
+    ]  # fmt: skip
+    trends = all_trends(labelled, None, MODELS)
+    assert trends.set_index("on").loc["parameters", "slope"] < 0
+    card = compare_reading(
+        read_published("reading"), labelled, counts, None,
+        {name: model["parameters"] for name, model in MODELS.items()}, "test",
+    )  # fmt: skip
+    write_table(card, "scorecard", tmp_path / "s.parquet")
+    claims = card[card["row"].str.contains("mine")]
+    assert claims["verdict"].tolist() == ["agrees"] * 4
+    assert claims["note"].iloc[0] == "simulated reading times"
+    figure = figure_2(labelled, MODELS, {"mine": "Mine"})
+    assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
+
+
+def test_published_fits_on_a_small_text(tmp_path):
+    """Two stories, numbered 2 and 10, which string order turns around."""
+    random = np.random.default_rng(2)
+    rows, stories = [], {}
+    for story, sentences in ((2, 30), (10, 40)):
+        zone = 0
+        stories[str(story)] = []
+        for sentence in range(sentences):
+            stories[str(story)].append(random.exponential(4, 8).tolist())
+            for place in range(8):
+                zone += 1
+                rows.append((story, zone, place == 0, place == 7, sentence + 100 * story))
+    means = pd.DataFrame(rows, columns=["article", "zone", "is_first", "is_last", "sent_id"])
+    surprisal = np.concatenate([np.concatenate(stories[name]) for name in ("2", "10")])
+    for lag in ("", "_prev_1", "_prev_2"):
+        means[f"length{lag}"] = random.normal(size=len(means))
+        means[f"log_gmean_freq{lag}"] = random.normal(size=len(means))
+    means["time"] = 300 + 5 * np.append(surprisal[1:], 0) + random.normal(0, 5, len(means))
+    means.sample(frac=1, random_state=1).to_csv(tmp_path / "means.csv")
+    read = read_annotated_means(tmp_path / "means.csv")
+    pd.testing.assert_frame_equal(read[["article", "zone"]], means[["article", "zone"]])
+    result = tmp_path / "r.result"
+    result.write_text("delta loglik: 1.5\nperplexity: 9.25\nNo. Observations:   420\n")
+    import json
+
+    (tmp_path / "s.json").write_text(json.dumps(stories))
+    table = pd.DataFrame(
+        {"passage_id": means["article"].astype(str), "word_index": means["zone"] - 1,
+         "surprisal": surprisal / np.log(2)}
+    )  # fmt: skip
+    fits = published_deltas(
+        read, {"one": (tmp_path / "s.json", result)}, {"two": table}, bootstrap=20, seed=0,
+        scale="test",
+    )  # fmt: skip
+    by_row = fits.set_index(["model", "convention"])
+    assert by_row.loc[("one", "compat"), ["published_delta", "published_perplexity"]].tolist() == [
+        1.5, 9.25
+    ]  # fmt: skip
+    # The same surprisals as a table of bits give the same fits.
+    for convention in ("numeric_order", "realigned", "realigned_all"):
+        ours = by_row.loc[("two", convention), "delta"]
+        assert ours == pytest.approx(by_row.loc[("one", convention), "delta"])
+    # The label of a word has the time of the next: realigned, the word's own surprisal tells most.
+    assert by_row.loc[("one", "realigned"), "delta"] > 100
+    assert by_row.loc[("one", "numeric_order"), "delta"] < 10
+    figure = inverse_scaling(fits, {"one": MODELS["small"], "two": MODELS["large"]})
+    assert len(figure.axes) == 8

@@ -1,0 +1,377 @@
+"""Reading times of every corpus, from small files in the format that its authors document."""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.reading.exclusions import saccades
+from lingprob.reading.parsers import PARSERS
+from lingprob.reading.times import build_reading_times, count_exclusions, sentence_numbers
+
+SELF_PACED = {"method": "self_paced", "unit": "subject"}
+EYE_TRACKING = {"method": "eye_tracking", "unit": "subject"}
+
+
+def text(**passages: str) -> pd.DataFrame:
+    """A `words` table; a passage's sentences are parted by ' / '."""
+    rows = []
+    for name, content in passages.items():
+        index = 0
+        for sentence, words in enumerate(content.split(" / ")):
+            for word in words.split():
+                rows.append((name.removeprefix("p"), index, word, sentence))
+                index += 1
+    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+
+
+def parsed(
+    parser: str, words: pd.DataFrame, *files: Path, **entry: Any
+) -> list[tuple[str, str, int, float]]:
+    times = PARSERS[parser](list(files), words, {"parser": parser, **entry}, 0)
+    times = times.sort_values(["subject_id", "passage_id", "word_index"])
+    columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
+    return list(times[columns].itertuples(index=False, name=None))
+
+
+def saved(path: Path, content: str, encoding: str = "utf-8") -> Path:
+    path.write_bytes(content.encode(encoding))
+    return path
+
+
+def test_natural_stories_by_subject(tmp_path):
+    header = "WorkerId\tWorkTimeInSeconds\tcorrect\titem\tzone\tRT\tword\tnItem\n"
+    path = saved(
+        tmp_path / "processed_RTs.tsv",
+        header
+        + 'A1\t9\t6\t1\t1\t400\t"If\t2\nA1\t9\t6\t1\t3\t500.5\tgo.\t2\nB2\t8\t4\t1\t1\t99\tx\t2\n',
+    )
+    words = text(p1='"If you go.')
+    assert parsed("natural_stories_spr", words, path) == [
+        ("A1", "1", 0, 400.0), ("A1", "1", 2, 500.5), ("B2", "1", 0, 99.0)
+    ]  # fmt: skip
+    # The old release: a zone has the time of the word after it, the last zone of no word.
+    assert parsed("natural_stories_spr", words, path, zone_shift=1) == [
+        ("A1", "1", 1, 400.0), ("B2", "1", 1, 99.0)
+    ]  # fmt: skip
+
+
+def test_natural_stories_means(tmp_path):
+    path = saved(
+        tmp_path / "processed_wordinfo.tsv",
+        "word\tzone\titem\tnItem\tmeanItemRT\tsdItemRT\tgmeanItemRT\tgsdItemRT\n"
+        "you\t2\t1\t80\t310.5\t1\t1\t1\nIf\t1\t1\t80\t300\t1\t1\t1\n",
+    )
+    words = text(p1="If you go.")
+    assert parsed("natural_stories_means", words, path, zone_shift=1) == [
+        ("mean", "1", 1, 300.0), ("mean", "1", 2, 310.5)
+    ]  # fmt: skip
+
+
+def test_brown_by_subject_counts_texts_and_places_from_0(tmp_path):
+    path = saved(
+        tmp_path / "brown_spr.csv",
+        '"","word","code","subject","text_id","text_pos","word_in_exp","time"\n'
+        '"1","In","17000","s01",0,0,1,311.2\n"2","Ireland\'s","17001","s01",0,1,2,402\n'
+        '"3","It","17","s02",1,0,3,250\n',
+    )
+    words = text(pd00="In Ireland's County", pd01="It was")
+    assert parsed("brown_spr_times", words, path) == [
+        ("s01", "d00", 0, 311.2), ("s01", "d00", 1, 402.0), ("s02", "d01", 0, 250.0)
+    ]  # fmt: skip
+    with pytest.raises(LingprobError, match="'text_id': 0 to 1, but there are 1"):
+        parsed("brown_spr_times", text(pd00="In Ireland's County"), path)
+
+
+def test_brown_means(tmp_path):
+    path = saved(
+        tmp_path / "brown.tsv",
+        "docid\tsentid\tsentpos\tword\tmean_rt\nd00\t0\t1\tIn\t\nd00\t0\t2\tIreland's\t335.85\n",
+    )
+    found = parsed("brown_spr_means", text(pd00="In Ireland's"), path)
+    assert found[1] == ("mean", "d00", 1, 335.85)
+    assert np.isnan(found[0][3])
+
+
+def test_provo_by_subject_takes_first_runs_that_are_first_passes(tmp_path):
+    """The columns of the raw report that count; words are numbered by area, labels may be missing."""
+    path = saved(
+        tmp_path / "Provo.csv",
+        "RECORDING_SESSION_LABEL,Participant_ID,Text_ID,Word_Number,Word,IA_ID,IA_LABEL,"
+        "IA_FIRST_RUN_DWELL_TIME,IA_DWELL_TIME,IA_SKIP\n"
+        "80,Sub01,1,2,are,2,are,147,150,0\n"
+        "80,Sub01,1,3,now,3,now,,0,1\n"
+        '80,Sub01,1,4,"space,",4,"space,",204,204,1\n'
+        "80,Sub01,1,NA,NA,1,There,169,169,0\n",
+    )
+    found = parsed("provo_first_pass", text(p1="There are now space,"), path)
+    assert [row[:3] for row in found] == [("Sub01", "1", place) for place in range(4)]
+    assert [row[3] for row in found][:2] == [169.0, 147.0]
+    assert np.isnan([row[3] for row in found][2:]).all()  # not fixated, or in a later pass
+
+
+def test_provo_words_that_are_numbered_otherwise_are_found_again(tmp_path):
+    path = saved(
+        tmp_path / "reader_9_reading_measures.csv",
+        "expr_id,cond_id,para_nr,word,word_nr,gaze_duration\n"
+        + "".join(f"1,1,1,w{n},{n + 5},{n * 10}\n" for n in range(1, 31) if n != 7),
+    )
+    words = text(p1=" ".join(f"w{n}" for n in range(1, 31)))
+    found = parsed("provo_motr", words, path)
+    assert [(row[2], row[3]) for row in found] == [
+        (n - 1, n * 10.0) for n in range(1, 31) if n != 7
+    ]
+    assert found[0][0] == "9"
+
+
+def test_provo_means_have_no_places_of_their_own(tmp_path):
+    path = saved(
+        tmp_path / "provo.csv",
+        ",sentence_num,word,first_fix_dur,first_pass_dur,total_fix_dur\n"
+        "0,0,are,1,146.9,2\n1,0,now,1,145.6,2\n2,1,ran,1,0.0,2\n",
+    )
+    words = text(p1="There are now", p2="He ran")
+    assert parsed("provo_first_pass_means", words, path) == [
+        ("mean", "1", 1, 146.9), ("mean", "1", 2, 145.6), ("mean", "2", 1, 0.0)
+    ]  # fmt: skip
+
+
+MATERIAL = "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,the\n1-5-2,1-1, \n1-5-3,1-2,end\n2-1-1,2-9,So\n"
+
+
+def test_geco_first_pass(tmp_path):
+    """A dot stands for no fixation; words without letters have no place."""
+    data = saved(
+        tmp_path / "MonolingualReadingData.csv",
+        "PP_NR,GROUP,PART,TRIAL,WORD_ID,WORD,WORD_GAZE_DURATION,WORD_TOTAL_READING_TIME\n"
+        "pp21,monolingual,1,5,1-5-1,the,200,381\npp21,monolingual,1,5,1-5-3,end,.,.\n"
+        "pp21,monolingual,2,1,2-1-1,So,150,150\n",
+    )
+    material = saved(tmp_path / "material.csv", MATERIAL)
+    found = parsed("geco_first_pass", text(p1="the / end", p2="So"), data, material)
+    assert found[0] == ("pp21", "1", 0, 200.0)
+    assert found[1][:3] == ("pp21", "1", 1)
+    assert np.isnan(found[1][3])
+    assert found[2] == ("pp21", "2", 0, 150.0)
+    saved(material, MATERIAL.replace("1-5-", "9-5-"))
+    with pytest.raises(LingprobError, match=r"only 33% of the words.*'1-5-1'"):
+        parsed("geco_first_pass", text(p1="the / end", p2="So"), data, material)
+
+
+def test_geco_total(tmp_path):
+    material = saved(tmp_path / "material.csv", MATERIAL)
+    reader = saved(
+        tmp_path / "pp21-relfix-feats.csv",
+        ",sentence_id,word_id,word_id_orig,word,TRT,relFix\n"
+        "0,0,0,1-5-1,the,381.0,.1\n1,0,1,1-5-2, ,0.0,.1\n2,1,0,1-5-3,end,0.0,.2\n",
+    )
+    assert parsed("geco_total", text(p1="the / end", p2="So"), material, reader) == [
+        ("pp21", "1", 0, 381.0), ("pp21", "1", 1, 0.0)
+    ]  # fmt: skip
+
+
+def test_ucl_first_pass_is_in_windows_1252(tmp_path):
+    path = tmp_path / "eyetracking.RT.txt"
+    path.write_bytes(
+        b"subj_nr\tsent_nr\tsent_pos\tcorrect\tanswer_time\tword_pos\tword\tRTfirstfix\tRTfirstpass"
+        b"\tRTrightbound\tRTgopast\n1\t7\t127\t-\tNaN\t1\tIt\x92s\t216\t348\t348\t348\n"
+    )
+    assert parsed("ucl_first_pass", text(p7="It’s here."), path) == [("1", "7", 0, 348.0)]
+
+
+def test_ucl_self_paced_mends_the_typing_errors_of_the_study(tmp_path):
+    path = tmp_path / "prompts.jsonl.zip"
+    trials = (
+        "Read.\n\nTrial 1:\n  Word 1: 'Sott'  <<570>> ms\n  Word 2: 'got'  <<417>> ms\n"
+        "  Question: 'Did he?' You answer <<n>>.\n\nTrial 2:\n  Word 1: 'It's'  <<300>> ms\n"
+    )
+    records = [
+        {"text": trials, "experiment": "frank2013_reading/self_paced_reading", "participant_id": 3},
+        {"text": "", "experiment": "frank2013_reading/eye_tracking", "participant_id": 4},
+    ]
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("prompts.jsonl", "\n".join(map(json.dumps, records)))
+    words = text(p1="Scott got", p2="It's")
+    assert parsed("ucl_self_paced", words, path) == [
+        ("3", "1", 0, 570.0), ("3", "1", 1, 417.0), ("3", "2", 0, 300.0)
+    ]  # fmt: skip
+    with pytest.raises(LingprobError, match=r"subject 3 read \"It's\", which is none"):
+        parsed("ucl_self_paced", text(p1="Scott got"), path)
+
+
+def test_maze_sentences_follow_from_the_last_times(tmp_path):
+    """Sentence 1 has no times: it is what is left of the story."""
+    path = saved(
+        tmp_path / "maze.tsv",
+        "rt\twlen\tunigramsurp\tsubject\tdocid\tsentid\tsentpos\n"
+        "681\t3\t3.0\ts009\tBoar\t0\t2\n700\t2\t3.0\ts009\tBoar\t2\t2\n",
+    )
+    words = text(p1="If you go. / So. / We do it.")
+    assert parsed("natural_stories_maze", words, path) == [
+        ("s009", "1", 1, 681.0), ("s009", "1", 5, 700.0)
+    ]  # fmt: skip
+    with pytest.raises(LingprobError, match="story 1, word 1 has 3 letters there and is 'they'"):
+        parsed("natural_stories_maze", text(p1="If they go. / So. / We do it."), path)
+
+
+def dundee_files(folder: Path) -> list[Path]:
+    """Text 01: two lines on one screen. Reader a: fixates, goes on, returns, blinks, refixates."""
+    words = ["Are", "tourists", "enticed", "by", "these", "attractions?"]
+    lines = [1, 1, 1, 2, 2, 2]
+    text_file = "".join(
+        f"{word} 1 1 {line} {place} {place} 0 {len(word)} {len(word)} 0 0 0 {place} 1\n"
+        for place, (word, line) in enumerate(zip(words, lines, strict=True), start=1)
+    )
+    fixations = [
+        (1, 200),
+        (3, 150),
+        (3, 50),
+        (2, 120),
+        (0, 90),
+        (4, 100),
+        (4, 60),
+        (3, 70),
+        (4, 30),
+    ]
+    rows = "".join(
+        f"{words[number - 1] if number else '*Blink'} 1 1 5 5 1 {number or -99} {ms} 1 1 0 0\n"
+        for number, ms in fixations
+    )
+    header = "WORD TEXT LINE OLEN WLEN XPOS WNUM FDUR OBLP WDLP LAUN TXFR\n"
+    return [
+        saved(folder / "tx01wrdp.dat", text_file, "cp1252"),
+        saved(folder / "sa01ma1p.dat", header + rows, "cp1252"),
+    ]
+
+
+def test_dundee_first_passes_come_from_the_fixations_in_their_order(tmp_path):
+    """Word 2 is read in a regression only; 3 and 4 are fixated twice in a row, then again later."""
+    words = text(p1="Are tourists enticed", p2="by these attractions?")
+    files = dundee_files(tmp_path)
+    assert parsed("dundee_first_pass", words, *files) == [
+        ("sa", "1", 0, 200.0), ("sa", "1", 2, 200.0), ("sa", "2", 0, 160.0)
+    ]  # fmt: skip
+    times = PARSERS["dundee_first_pass"](files, words, {}, 0)
+    assert times["saccade"].tolist() == [1, 2, 2]
+    assert times["previous_fixated"].tolist() == [True, False, False]
+    assert times["at_edge"].tolist() == [True, True, True]
+
+
+def test_a_saccade_starts_at_the_nearest_fixated_word_before(tmp_path):
+    times = pd.DataFrame(
+        {
+            "subject_id": ["b"] * 3 + ["a"] * 7,
+            "passage_id": ["1"] * 10,
+            "word_index": [0, 1, 2, 0, 1, 2, 3, 4, 5, 7],
+            "rt_ms": [0, 0, 300, 100, 0, np.nan, 200, 100, 0, 50.0],
+        }
+    )
+    before, distance = saccades(times)
+    assert distance.tolist() == [1, 2, 3, 1, 1, 2, 3, 1, 1, 3]
+    assert before.tolist() == [True, False, False, True, True, False, False, True, True, False]
+
+
+def simple_times(path: Path, rows: str) -> Path:
+    return saved(path / "times.csv", "subject_id,passage_id,word_index,rt_ms,word\n" + rows)
+
+
+WORDS = text(p1=" / ".join(["One two three four five."] * 8))
+
+
+def test_exclusions_and_partitions_of_self_paced_times(tmp_path):
+    """Sentences 0 to 7 and subjects 0 and 1: (0 + 2) mod 4 is exploratory, (1 + 2) held out."""
+    rows = [(f"s{subject}", 1, word, 300.0) for subject in (10, 9) for word in range(len(WORDS))]
+    frame = pd.DataFrame(rows, columns=["subject_id", "passage_id", "word_index", "rt_ms"])
+    frame.loc[1, "rt_ms"] = 99.9
+    frame.loc[2, "rt_ms"] = 3000.1
+    frame.loc[3, "rt_ms"] = 3000.0
+    frame.loc[6, "rt_ms"] = 100.0
+    frame.to_csv(tmp_path / "times.csv", index=False)
+    times = build_reading_times(
+        "mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [tmp_path / "times.csv"]
+    )
+    assert times["excluded"].fillna("kept").tolist()[:7] == [
+        "sentence_boundary", "too_short", "too_long", "kept", "sentence_boundary",
+        "sentence_boundary", "kept",
+    ]  # fmt: skip
+    # s9 comes before s10: numbers count as numbers.
+    first = times[times["subject_id"] == "s9"].dropna(subset="partition")
+    sentences = first.merge(WORDS, on=["passage_id", "word_index"])["sentence_index"]
+    expected = ["fit", "fit", "exploratory", "held_out"]
+    assert first["partition"].tolist() == [expected[n % 4] for n in sentences]
+    second = times[(times["subject_id"] == "s10") & (times["word_index"] == 11)]
+    assert second["partition"].tolist() == ["held_out"]
+    counts = dict(count_exclusions(times).to_numpy().tolist())
+    assert counts == {
+        "sentence_boundary": 32, "too_short": 1, "too_long": 1, "fit": 22, "exploratory": 12,
+        "held_out": 12,
+    }  # fmt: skip
+
+
+def test_exclusions_of_eye_tracking(tmp_path):
+    words = text(p1=" / ".join(["a b c d e f g h."] * 8))
+    rows = []
+    for word in range(len(words)):
+        skipped = word % 8 in (1, 2, 3, 4)
+        rows.append(("s1", 1, word, 0 if skipped else 200))
+    frame = pd.DataFrame(rows, columns=["subject_id", "passage_id", "word_index", "rt_ms"])
+    frame.to_csv(tmp_path / "times.csv", index=False)
+    times = build_reading_times(
+        "mine", {"parser": "reading_times_table", **EYE_TRACKING}, words, [tmp_path / "times.csv"]
+    )
+    reasons = times["excluded"].fillna("kept").tolist()[:8]
+    assert reasons == [
+        "sentence_boundary", "unfixated", "unfixated", "unfixated", "unfixated", "saccade", "kept",
+        "sentence_boundary",
+    ]  # fmt: skip
+    assert times["previous_fixated"].tolist()[5:8] == [False, True, True]
+
+
+def test_sentences_are_numbered_through_all_passages():
+    words = text(p1="a b. / c.", p2="d. / e.")
+    assert sentence_numbers(words).tolist() == [0, 0, 1, 2, 3]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("s1,1,0,fast,One\n", r"times.csv, row 2, column 'rt_ms': 'fast' is not a number"),
+        ("s1,1,0,inf,One\n", r"subject 's1', passage '1', word 0 is infinite"),
+        ("s1,1,0,300,One\ns1,1,0,310,One\n", r"'s1' has two reading times for word 0"),
+        ("s1,1,99,300,One\n", r"word 99 of passage '1' \('One'\), which the text does not have"),
+        ("s1,1,1,300,seven\n", r"word 1 of passage '1' is 'seven' .* 'two' in the text"),
+        ("s1,1,1,50,two\n", r"no reading time is left in the partition 'fit' \(of 1, 1 are"),
+        ("s1,1,1.5,300,two\n", r"'1.5' is no whole number"),
+        ("", r"data set 'mine': no reading times"),
+    ],
+)
+def test_bad_times_are_one_clear_message(tmp_path, rows, message):
+    path = simple_times(tmp_path, rows)
+    with pytest.raises(LingprobError, match=message):
+        build_reading_times("mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [path])
+
+
+def test_words_that_part_from_the_text_are_named_with_their_place(tmp_path):
+    path = saved(
+        tmp_path / "reader_9_reading_measures.csv",
+        "para_nr,word,word_nr,gaze_duration\n" + "".join(f"1,x{n},{n},1\n" for n in range(9)),
+    )
+    message = r"'1': the reading times and the text part at word 0.*'There'.*'x0'; only 0%"
+    with pytest.raises(LingprobError, match=message):
+        parsed("provo_motr", text(p1="There are now"), path)
+
+
+def test_another_number_of_subjects_and_an_unknown_parser_are_refused(tmp_path):
+    path = simple_times(tmp_path, "s1,1,1,300,two\n")
+    entry = {"parser": "reading_times_table", **SELF_PACED, "subjects": 2}
+    with pytest.raises(LingprobError, match="1 subjects, but 2 are expected"):
+        build_reading_times("mine", entry, WORDS, [path])
+    with pytest.raises(LingprobError, match="unknown parser 'geco'.*geco_total"):
+        build_reading_times("mine", {**entry, "parser": "geco"}, WORDS, [path])

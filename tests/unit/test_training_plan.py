@@ -1,0 +1,140 @@
+"""What a training is, before anything is trained: sizes, schedule, order of examples, entries."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+import torch
+
+from lingprob.catalog import read_yaml
+from lingprob.config import read_settings
+from lingprob.errors import LingprobError
+from lingprob.training.model import build_model
+from lingprob.training.order import examples_of_step
+from lingprob.training.schedule import learning_rate, warmup_steps
+from lingprob.training.sizes import ModelSize
+
+PAPER = {"small": 28_125_440, "medium": 70_426_624, "large": 162_322_944}  # leakage, Table 1
+
+
+@pytest.mark.parametrize(("name", "parameters"), PAPER.items())
+def test_the_paper_s_models_have_its_numbers_of_parameters(name, parameters):
+    size = ModelSize(**read_yaml("scales.yaml")["paper"]["training"]["sizes"][name])
+    with torch.device("meta"):
+        model = build_model(size, 50_304, 2048, seed=0)
+    assert sum(weight.numel() for weight in model.parameters()) == parameters
+    assert size.parameters(50_304) == parameters
+
+
+def test_the_tiny_sizes_relate_as_the_paper_s_do():
+    sizes = {
+        scale: list(read_yaml("scales.yaml")[scale]["training"]["sizes"].values())
+        for scale in ("laptop", "paper")
+    }
+    for key in ("layers", "heads", "width"):
+        tiny, paper = ([size[key] for size in sizes[scale]] for scale in ("laptop", "paper"))
+        assert [value / tiny[0] for value in tiny] == [value / paper[0] for value in paper]
+
+
+def test_the_architecture_is_pythia_s():
+    model = build_model(ModelSize(2, 2, 32), 64, 16, seed=0)
+    config = model.config
+    assert config.use_parallel_residual
+    assert not config.tie_word_embeddings
+    assert config.rope_parameters["partial_rotary_factor"] == 0.25
+    assert (config.attention_dropout, config.hidden_dropout) == (0.0, 0.0)
+    assert config.intermediate_size == 128
+    assert model.lm_head.weight.data_ptr() != model.gpt_neox.embed_in.weight.data_ptr()
+
+
+def test_first_weights_have_pythia_s_spread():
+    """sqrt(2 / (5 d)) = 0.0559, and 2 / (L sqrt(d)) = 0.0589 where a layer ends."""
+    model = build_model(ModelSize(3, 2, 128), 4096, 16, seed=0)
+    layer = model.gpt_neox.layers[1]
+    assert model.gpt_neox.embed_in.weight.std().item() == pytest.approx(0.0559, rel=0.01)
+    assert layer.mlp.dense_h_to_4h.weight.std().item() == pytest.approx(0.0559, rel=0.01)
+    assert layer.mlp.dense_4h_to_h.weight.std().item() == pytest.approx(0.0589, rel=0.01)
+    assert layer.attention.dense.weight.std().item() == pytest.approx(0.0589, rel=0.02)
+    assert (layer.input_layernorm.weight == 1).all()
+    assert (layer.attention.query_key_value.bias == 0).all()
+
+
+def test_heads_that_do_not_share_the_width_are_refused():
+    with pytest.raises(LingprobError, match=r"training\.sizes: 3 heads"):
+        build_model(ModelSize(2, 3, 32), 64, 16, seed=0)
+
+
+@pytest.mark.parametrize(
+    ("step", "expected"),
+    [
+        (1, 1e-5),  # 1e-3 / 100
+        (50, 5e-4),
+        (100, 1e-3),
+        # 100 + 9,900 / 4: 1e-4 + 9e-4 (1 + cos(pi / 4)) / 2
+        (2575, 1e-4 + 9e-4 * (1 + math.sqrt(0.5)) / 2),
+        (5050, 5.5e-4),  # halfway: (1e-3 + 1e-4) / 2
+        (6700, 3.25e-4),  # two thirds: 1e-4 + 9e-4 / 4
+        (10_000, 1e-4),
+    ],
+)
+def test_the_paper_s_schedule(step, expected):
+    """Linear over the first 100 of 10,000 steps, then a cosine (leakage, Appendix A)."""
+    assert warmup_steps(10_000, 0.01) == 100
+    found = learning_rate(step, 10_000, warmup=100, highest=1e-3, lowest=1e-4)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_order_of_examples_is_the_epochs_shuffles_one_after_another():
+    """Ten examples, four a step: step 3 has the last two of the first epoch, two of the next."""
+    shuffles = [[2, 3, 0, 9, 1, 4, 5, 8, 7, 6], [3, 0, 7, 8, 2, 1, 9, 4, 6, 5]]
+    for epoch, shuffle in enumerate(shuffles):
+        assert np.random.default_rng([2025, epoch]).permutation(10).tolist() == shuffle
+    steps = [examples_of_step(step, 4, 10, seed=2025).tolist() for step in (1, 2, 3, 4)]
+    assert steps == [[2, 3, 0, 9], [1, 4, 5, 8], [7, 6, 3, 0], [7, 8, 2, 1]]
+
+
+def test_every_epoch_has_each_example_once_in_another_order():
+    batches = [examples_of_step(step, 6, 15, seed=1) for step in range(1, 11)]
+    epochs = np.concatenate(batches).reshape(4, 15)
+    assert all(sorted(epoch) == list(range(15)) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == 4
+
+
+def test_an_order_does_not_depend_on_what_was_asked_before():
+    later = examples_of_step(7, 6, 15, seed=1)
+    for step in range(1, 7):
+        examples_of_step(step, 6, 15, seed=2)
+    assert (examples_of_step(7, 6, 15, seed=1) == later).all()
+    assert (examples_of_step(7, 6, 15, seed=2) != later).any()
+
+
+def test_a_model_s_entry_follows_from_its_size():
+    _, catalog = read_settings({"scale": "paper"})
+    entry = catalog.model("trained-large-ft10")
+    assert (entry["source"], entry["size"], entry["fine_tuning_steps"]) == ("trained", "large", 10)
+    assert entry["parameters"] == PAPER["large"]
+    assert (entry["context_window"], entry["tokenizer"]) == (2048, "gpt-neox-20b")
+    trained = [name for name, e in catalog.models.items() if e["source"] == "trained"]
+    assert len(trained) == 9
+
+
+@pytest.mark.parametrize(
+    ("training", "said"),
+    [
+        ({"tokenizer": "gpt-neox"}, "unknown model 'gpt-neox'"),
+        ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, "'width' is a required property"),
+        ({"chunks": "some"}, r"training\.chunks: 'some' is not one of"),
+        ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean \['steps'\]"),
+    ],
+)
+def test_a_mistake_in_the_configuration_is_refused(training, said):
+    with pytest.raises(LingprobError, match=said):
+        read_settings({"training": training})
+
+
+def test_an_entry_of_a_model_that_nothing_trains_is_refused():
+    entry = {"title": "M", "family": "trained", "source": "trained", "size": "huge"}
+    with pytest.raises(LingprobError, match="unknown trained model 'trained-huge'"):
+        read_settings({"models": {"trained-huge": {**entry, "fine_tuning_steps": 0}}})

@@ -1,0 +1,200 @@
+"""Examples: text to rows, rows in files, chunks and tokenizers that fit or do not."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from transformers import AutoTokenizer
+
+from lingprob.errors import LingprobError
+from lingprob.files import sha256_of
+from lingprob.progress import Progress
+from lingprob.training.corpus import (
+    Chunk,
+    TrainingData,
+    choose_chunks,
+    prepare_corpus,
+)
+from lingprob.training.rows import TokenRows, write_rows
+from training_for_tests import CONTEXT_WINDOW, VOCABULARY, save_corpus, save_word_tokenizer
+
+QUIET = Progress(None, "tokens", "tokens")
+
+
+def as_ids(texts: list[str]) -> list[list[int]]:
+    """A word's id is its number: `w7` is 7."""
+    return [[int(word[1:]) for word in text.split()] for text in texts]
+
+
+def write(documents, folder: Path, **changes) -> list[Path]:
+    options = {"separator": 0, "row_length": 4, "vocabulary": 96, "identity": "i", **changes}
+    return write_rows(documents, as_ids, folder, progress=QUIET, **options)
+
+
+def test_rows_of_text_by_hand(tmp_path):
+    """1 2 0 3 4 5 0 6 0: rows of 4 overlap by one token, and 6 0 fills none."""
+    (path,) = write(["w1 w2", "w3 w4 w5", "w6"], tmp_path)
+    rows = np.load(path)
+    assert rows.tolist() == [[1, 2, 0, 3], [3, 4, 5, 0]]
+    assert rows.dtype == np.uint16
+
+
+def test_a_vocabulary_beyond_16_bits_gets_32(tmp_path):
+    (path,) = write(["w70000 w2 w3"], tmp_path, vocabulary=80_000)
+    assert np.load(path).tolist() == [[70_000, 2, 3, 0]]
+    assert np.load(path).dtype == np.uint32
+
+
+def test_a_killed_tokenising_goes_on_and_ends_the_same(tmp_path, monkeypatch):
+    """A document's failure stands for the kill: what was written before it stays."""
+    monkeypatch.setattr("lingprob.training.rows.CHARACTERS_PER_BATCH", 40)
+    random = np.random.default_rng(0)
+    texts = [" ".join(f"w{n}" for n in random.integers(1, 96, 12)) for _ in range(30)]
+    whole = write(texts, tmp_path / "whole", rows_per_shard=20)
+
+    def breaking():
+        yield from texts[:20]
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(breaking(), tmp_path / "broken", rows_per_shard=20)
+    first = tmp_path / "broken" / "00000.npy"
+    kept = first.stat().st_mtime_ns
+    resumed = write(texts, tmp_path / "broken", rows_per_shard=20)
+    assert first.stat().st_mtime_ns == kept
+    assert len(resumed) == len(whole) > 2
+    for ours, theirs in zip(resumed, whole, strict=True):
+        assert (np.load(ours) == np.load(theirs)).all()
+    joined = np.concatenate([np.load(path)[:, :-1].ravel() for path in whole])
+    expected = np.concatenate([[*ids, 0] for ids in as_ids(texts)])
+    assert (joined == expected[: len(joined)]).all()
+    assert len(expected) - len(joined) <= 4
+
+
+def test_rows_of_another_tokenizer_are_made_anew(tmp_path):
+    write(["w1 w2 w3"], tmp_path / "rows")
+    (path,) = write(["w5 w6 w7"], tmp_path / "rows")
+    assert np.load(path).tolist() == [[1, 2, 3, 0]]  # the same identity: kept
+    (path,) = write(["w5 w6 w7"], tmp_path / "rows", identity="another")
+    assert np.load(path).tolist() == [[5, 6, 7, 0]]
+
+
+def test_several_files_are_one_sequence_of_rows(tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(6, dtype=np.uint16).reshape(2, 3))
+    np.save(tmp_path / "b.npy", np.arange(6, 12, dtype=np.uint32))
+    rows = TokenRows([tmp_path / "a.npy", tmp_path / "b.npy"], 3)
+    assert len(rows) == 4
+    assert rows.take(np.array([3, 0, 2])).tolist() == [[9, 10, 11], [0, 1, 2], [6, 7, 8]]
+    assert rows.place(1) == f"{tmp_path / 'a.npy'}, row 1"
+    assert rows.place(2) == f"{tmp_path / 'b.npy'}, row 0"
+
+
+def test_a_file_that_is_cut_short_or_absent_is_named(tmp_path):
+    path = tmp_path / "a.npy"
+    np.save(path, np.zeros((8, 5), dtype=np.uint16))
+    path.write_bytes(path.read_bytes()[:-6])
+    with pytest.raises(LingprobError, match=r"a\.npy.*cut short"):
+        TokenRows([path], 5)
+    with pytest.raises(LingprobError, match=r"b\.npy: cannot be read"):
+        TokenRows([tmp_path / "b.npy"], 5)
+    np.save(path, np.zeros((8, 6), dtype=np.uint16))
+    with pytest.raises(LingprobError, match="rows of 6 tokens, not of 5"):
+        TokenRows([path], 5)
+
+
+def chunk(name: str, path: Path | None = None, **entry: str) -> Chunk:
+    return Chunk("mine", name, {"parser": "lines", **entry}, str(path) if path else None)
+
+
+def test_selected_chunks_train_and_the_other_leakage_free_ones_validate():
+    chunks = [chunk(name) for name in "abcd"]
+    table = pd.DataFrame(
+        {
+            "chunk": ["mine/a", "mine/b", "mine/c", "mine/d"],
+            "leakage_free": [True, False, True, True],
+            "selected": [True, False, False, True],
+        }
+    )
+    chosen, held_out = choose_chunks(chunks, table)
+    assert [c.file for c in chosen] == ["a", "d"]
+    assert [c.file for c in held_out] == ["c"]
+    assert choose_chunks(chunks, None) == (chunks, [])
+    with pytest.raises(LingprobError, match=r"overlap\.chunks_selected"):
+        choose_chunks(chunks, table.assign(selected=False))
+
+
+def prepare(chunks, folder: Path, tokenizer: Path | None, **changes):
+    options = {"vocabulary": VOCABULARY, "context_window": 4, "folder": folder, **changes}
+    return prepare_corpus(chunks, [], tokenizer_file=tokenizer, progress=QUIET, **options)
+
+
+def test_text_and_rows_go_through_one_description(tmp_path):
+    """The word tokenizer splits at blanks; a document a line."""
+    (tmp_path / "text.txt").write_text("w1 w2 w3\nw4 w5\n")
+    np.save(tmp_path / "rows.npy", np.full((2, 5), 9, dtype=np.uint16))
+    file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
+    described = prepare(
+        [
+            chunk("text.txt", tmp_path / "text.txt"),
+            chunk("rows.npy", tmp_path / "rows.npy", parser="token_rows"),
+        ],
+        tmp_path / "work",
+        file,
+    )
+    assert described["tokenizer_sha256"] == sha256_of(file)
+    assert described["separator"] == 0
+    data = TrainingData(described, validation_examples=0)
+    assert data.take(np.array([0])).tolist() == [[1, 2, 3, 0, 4]]
+    assert data.n_examples == 3
+    assert json.loads(json.dumps(described)) == described
+
+
+def test_an_own_tokenizer_is_made_of_the_chosen_text(tmp_path):
+    (tmp_path / "text.txt").write_text("the cat and the hat\n" * 20)
+    described = prepare(
+        [chunk("text.txt", tmp_path / "text.txt")], tmp_path / "work", None, vocabulary=280
+    )
+    tokenizer = AutoTokenizer.from_pretrained(described["tokenizer"])
+    ids = tokenizer("the cat and the hat").input_ids
+    assert tokenizer.decode(ids) == "the cat and the hat"
+    assert len(ids) == 5  # of 19 bytes: the pairs that the text repeats are merged
+    rows = TrainingData(described, validation_examples=0).take(np.array([0]))[0]
+    assert rows.tolist() == [*ids, 0][:5]
+    assert tokenizer.eos_token == "<|endoftext|>"
+
+
+def test_rows_made_by_another_tokenizer_are_refused(tmp_path):
+    np.save(tmp_path / "rows.npy", np.zeros((2, 5), dtype=np.uint16))
+    file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
+    other = chunk("r", tmp_path / "rows.npy", parser="token_rows", tokenizer_sha256="f" * 64)
+    with pytest.raises(LingprobError, match=rf"rows\.npy.*sha256 {'f' * 64}.*{sha256_of(file)}"):
+        prepare([other], tmp_path / "work", file)
+
+
+def test_a_vocabulary_too_small_for_the_tokenizer_is_refused(tmp_path):
+    file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
+    with pytest.raises(LingprobError, match=r"has 96 tokens.*training\.vocabulary \(95\)"):
+        prepare([], tmp_path / "work", file, vocabulary=95)
+
+
+def test_an_id_outside_the_vocabulary_is_found_in_its_row(tmp_path):
+    described = save_corpus(tmp_path)
+    rows = np.load(tmp_path / "b.npy")
+    rows[7, 3] = 1234
+    np.save(tmp_path / "b.npy", rows)
+    data = TrainingData(described, 10)
+    assert data.take(np.array([56, 58])).shape == (2, CONTEXT_WINDOW + 1)
+    with pytest.raises(LingprobError, match=r"b\.npy, row 7: token id 1234"):
+        data.take(np.array([56, 57, 58]))
+
+
+def test_without_other_chunks_some_training_examples_are_held_out(tmp_path):
+    described = {**save_corpus(tmp_path), "validation": []}
+    data = TrainingData(described, 10)
+    assert (len(data.validation()), data.n_examples) == (10, 80)
+    trained = {tuple(row) for row in data.take(np.arange(80)).tolist()}
+    assert not trained & {tuple(row) for row in data.validation().tolist()}

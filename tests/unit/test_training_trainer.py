@@ -1,0 +1,312 @@
+"""Training against a plain loop; kills, several processes, bad data, full disks."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.training.corpus import TrainingData
+from lingprob.training.launch import SCRIPTS, sole_user
+from lingprob.training.model import build_model
+from lingprob.training.order import examples_of_step
+from lingprob.training.parallel import World
+from lingprob.training.precision import FIRST_SCALE, GROWTH_STEPS, LossScale
+from lingprob.training.sizes import ModelSize
+from lingprob.training.trainer import Means, Plan, Trainer
+from small_disk import on_small_disk
+from training_for_tests import (
+    CONTEXT_WINDOW,
+    N_EXAMPLES,
+    SIZE,
+    VOCABULARY,
+    job,
+    log_of,
+    losses,
+    means,
+    plan,
+    save_corpus,
+)
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return save_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(corpus, tmp_path_factory):
+    """A training in one process, and its losses."""
+    described = job(corpus, tmp_path_factory.mktemp("uninterrupted"))
+    return described, losses(described)
+
+
+def trainer(corpus, folder: Path, **changes) -> Trainer:
+    described = job(corpus, folder, **changes)
+    settings = {**described["plan"], "size": ModelSize(**SIZE)}
+    data = TrainingData(corpus, 10)
+    world = World(0, 1, torch.device("cpu"))
+    return Trainer(Plan(**settings), Means(**described["means"]), data, folder, "i", world)
+
+
+def plain_losses(corpus, steps: int) -> list[float]:
+    """The same training as one would write it first: whole batches, torch's own parts."""
+    asked = plan()
+    model = build_model(ModelSize(**SIZE), VOCABULARY, CONTEXT_WINDOW, seed=asked["seed"])
+    decayed = [p for p in model.parameters() if p.dim() == 2]
+    others = [p for p in model.parameters() if p.dim() == 1]
+    optimizer = torch.optim.AdamW(
+        [{"params": decayed, "weight_decay": 0.1}, {"params": others, "weight_decay": 0.0}],
+        betas=(0.9, 0.95),
+    )
+    rows = np.concatenate([np.load(path) for path in corpus["training"]]).astype(np.int64)
+    found = []
+    for step in range(1, steps + 1):
+        batch = torch.from_numpy(rows[examples_of_step(step, 8, N_EXAMPLES, asked["seed"])])
+        logits = model(batch[:, :-1]).logits
+        loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), batch[:, 1:].flatten())
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        cosine = (1 + np.cos(np.pi * (step - 3) / 27)) / 2
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01 * step / 3 if step < 3 else 0.001 + 0.009 * cosine
+        optimizer.step()
+        optimizer.zero_grad()
+        found.append(loss.item())
+    return found
+
+
+def test_losses_are_those_of_a_plain_loop(corpus, uninterrupted):
+    np.testing.assert_allclose(uninterrupted[1], plain_losses(corpus, 30), rtol=2e-4)
+
+
+def test_it_learns_and_its_model_is_one_that_scoring_loads(uninterrupted):
+    described, curve = uninterrupted
+    assert curve[0] > 4.3  # ln 96 = 4.56
+    assert curve[-1] < curve[0] - 1
+    lm = load_language_model(described["directory"])
+    assert (lm.context_window, lm.vocabulary_size) == (CONTEXT_WINDOW, VOCABULARY)
+    rows = torch.from_numpy(TrainingData(described["corpus"], 10).validation())
+    logits = lm.model(rows[:, :-1]).logits
+    loss = torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten())
+    assert loss.item() == pytest.approx(log_of(described)[-1]["validation_loss"], abs=1e-5)
+
+
+def test_the_log_has_a_line_a_step(uninterrupted):
+    log = log_of(uninterrupted[0])
+    assert [record["step"] for record in log] == list(range(1, 31))
+    assert log[4]["tokens"] == 5 * 8 * CONTEXT_WINDOW
+    assert [r["step"] for r in log if "validation_loss" in r] == [10, 20, 30]
+    assert log[-1]["learning_rate"] == pytest.approx(0.001)
+    assert 0 < log[10]["mfu"] < 1
+    assert log[10]["gradient_norm"] > 0
+
+
+def kill_after(described: dict, at: int, processes: int = 1) -> None:
+    """Start a training in a process of its own, and kill -9 all of it after so many steps."""
+    path = Path(described["folder"]).parent / "described.json"
+    path.write_text(json.dumps(described))
+    log = Path(described["folder"]) / "log.jsonl"
+    script = f"import json, sys; from lingprob.training.launch import train; " \
+        f"train(json.load(open(sys.argv[1])), {processes})"  # fmt: skip
+    process = subprocess.Popen(
+        [sys.executable, "-c", script, path],
+        env={**os.environ, "PYTHONPATH": str(SCRIPTS), "OMP_NUM_THREADS": "1"},
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    deadline = time.monotonic() + 120
+    while not log.exists() or len(log.read_text().splitlines()) < at:
+        assert process.poll() is None, "it ended before it could be killed"
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    assert len(log.read_text().splitlines()) < 30
+
+
+def test_after_kill_9_the_losses_are_the_same_to_the_bit(corpus, uninterrupted, tmp_path):
+    described = job(corpus, tmp_path)
+    kill_after(described, 14)
+    with open(Path(described["folder"]) / "log.jsonl", "a") as stream:
+        stream.write('{"step": 29, "lo')  # what a kill leaves of a line
+    np.testing.assert_array_equal(losses(described), uninterrupted[1])
+    for name in ("model.safetensors", "tokenizer.json"):
+        ours, theirs = (Path(d["directory"]) / name for d in (described, uninterrupted[0]))
+        assert ours.read_bytes() == theirs.read_bytes()
+
+
+def test_two_trainings_in_one_folder_are_refused(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr("lingprob.training.launch.PATIENCE", 0.0)
+    described = job(corpus, tmp_path)
+    with (
+        sole_user(Path(described["folder"]), wanted=True),
+        pytest.raises(LingprobError, match="another process is training there"),
+    ):
+        losses(described)
+
+
+def test_the_checkpoint_of_another_training_is_not_used(corpus, uninterrupted, tmp_path):
+    other = job(corpus, tmp_path, plan={"seed": 4, "steps": 4})
+    losses(other)
+    described = job(corpus, tmp_path, plan={"steps": 2})
+    assert len(losses(described)) == 2
+
+
+def test_two_processes_give_the_losses_of_one(corpus, uninterrupted, tmp_path):
+    """torchrun with gloo, gradients averaged (DDP)."""
+    described = job(corpus, tmp_path, means={"parallel": "replicate"})
+    np.testing.assert_allclose(losses(described, processes=2), uninterrupted[1], rtol=2e-4)
+    validation = [log_of(d)[-1]["validation_loss"] for d in (described, uninterrupted[0])]
+    assert validation[0] == pytest.approx(validation[1], rel=2e-4)
+
+
+def test_a_sharded_training_that_is_killed_goes_on_in_one_process(corpus, uninterrupted, tmp_path):
+    """Two processes hold half of the weights each (FSDP2); the checkpoint has them all."""
+    described = job(corpus, tmp_path, means={"parallel": "shard"})
+    kill_after(described, 14, processes=2)
+    np.testing.assert_allclose(losses(described), uninterrupted[1], rtol=2e-4)
+
+
+@pytest.mark.slow
+def test_an_error_in_a_process_of_torchrun_is_told(corpus, tmp_path):
+    described = job(corpus, tmp_path, plan={"batch_size": 7})
+    with pytest.raises(LingprobError, match="7 examples cannot be shared equally by 2 processes"):
+        losses(described, processes=2)
+
+
+def test_half_precision_follows_full_precision(corpus, uninterrupted, tmp_path):
+    found = losses(job(corpus, tmp_path, plan={"precision": "bfloat16"}))
+    np.testing.assert_allclose(found, uninterrupted[1], rtol=0.05)
+    assert found != uninterrupted[1]
+
+
+def test_float16_needs_a_gpu(corpus, tmp_path):
+    with pytest.raises(LingprobError, match="float16 needs a GPU"):
+        trainer(corpus, tmp_path, plan={"precision": "float16"})
+
+
+def test_the_loss_scale_halves_on_overflow_and_doubles_after_a_thousand_good_steps():
+    scale = LossScale(torch.float16)
+    assert scale.value == FIRST_SCALE == 4096
+    scale.update(finite=False)
+    assert scale.value == 2048
+    for _ in range(GROWTH_STEPS):
+        scale.update(finite=True)
+    assert scale.value == 4096
+    other = LossScale(torch.float16)
+    other.restore(scale.state())
+    assert (other.value, other.good_steps) == (4096, GROWTH_STEPS)
+    assert LossScale(torch.bfloat16).value == 1.0
+
+
+def test_the_loss_scale_leaves_the_steps_as_they_are(corpus, uninterrupted, tmp_path):
+    """On a CPU float16 has no place, but the scale is undone wherever it comes from."""
+    scaled = trainer(corpus, tmp_path)
+    scaled.scale.value = 1024.0
+    found = [scaled.step(step)["loss"] for step in range(1, 11)]
+    np.testing.assert_allclose(found, uninterrupted[1][:10], rtol=1e-5)
+
+
+def test_gradients_that_overflow_move_nothing_and_halve_the_scale(corpus, tmp_path):
+    scaled = trainer(corpus, tmp_path)
+    scaled.scale.dynamic, scaled.scale.value = True, 1e38
+    before = scaled.model.lm_head.weight.clone()
+    assert scaled.step(1)["gradient_norm"] is None
+    assert torch.equal(scaled.model.lm_head.weight, before)
+    assert scaled.scale.value == 5e37
+
+
+def test_a_loss_that_is_not_a_number_stops_and_names_the_example(corpus, tmp_path):
+    """The embedding of one token is damaged; the first example that has it is at fault."""
+    broken = trainer(corpus, tmp_path)
+    rows = np.concatenate([np.load(path) for path in corpus["training"]])
+    first_batch = examples_of_step(1, 8, N_EXAMPLES, plan()["seed"])
+    counts = {t: int((rows[first_batch, :-1] == t).any(axis=1).sum()) for t in range(1, 96)}
+    token = next(token for token, count in counts.items() if count == 1)
+    number = next(n for n in first_batch if token in rows[n, :-1])
+    with torch.no_grad():
+        broken.model.gpt_neox.embed_in.weight[token] = float("nan")
+    before = broken.model.lm_head.weight.clone()
+    place = f"{'ab'[number // 50]}.npy, row {number % 50}"
+    with pytest.raises(LingprobError, match=rf"step 1 is not finite.*{place} \(1 of 8\)"):
+        broken.train()
+    assert torch.equal(broken.model.lm_head.weight, before)
+    assert not (tmp_path / "log.jsonl").exists()
+
+
+def test_a_training_that_diverges_keeps_its_last_good_checkpoint(corpus, tmp_path):
+    described = job(
+        corpus, tmp_path, plan={"learning_rate": 1e18, "warmup": 1.0, "clip": 1e30},
+        means={"checkpoint_steps": 1},
+    )  # fmt: skip
+    with pytest.raises(LingprobError, match="not finite"):
+        losses(described)
+    kept = torch.load(Path(described["folder"]) / "checkpoint.pt", weights_only=True)
+    assert kept["step"] == len(log_of(described)) >= 1
+    assert all(weight.isfinite().all() for weight in kept["model"].values())
+
+
+def test_more_examples_a_step_than_there_are_is_refused(corpus, tmp_path):
+    with pytest.raises(LingprobError, match=r"accumulates 91 examples.*have 90 of 13 tokens"):
+        trainer(corpus, tmp_path, plan={"batch_size": 91})
+
+
+def test_a_checkpoint_cut_short_is_named(corpus, tmp_path):
+    described = job(corpus, tmp_path, plan={"steps": 4})
+    losses(described)
+    path = Path(described["folder"]) / "checkpoint.pt"
+    path.write_bytes(path.read_bytes()[:1000])
+    with pytest.raises(LingprobError, match=r"checkpoint\.pt: not a whole checkpoint"):
+        losses(described)
+
+
+SAVE_UNTIL_FULL = """
+import os, sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+import torch
+from lingprob.errors import LingprobError
+from lingprob.training.checkpoint import save_checkpoint
+from lingprob.training.parallel import World
+from lingprob.training.precision import LossScale
+disk = Path(sys.argv[1])
+model = torch.nn.Linear(300, 300)
+optimizer = torch.optim.AdamW(model.parameters())
+model(torch.ones(1, 300)).sum().backward()
+optimizer.step()
+world = World(0, 1, torch.device("cpu"))
+def save(step):
+    save_checkpoint(disk / "c.pt", "i", step, model, optimizer, LossScale(torch.float32), world)
+save(1)
+(disk / "filler").write_bytes(b"x" * 500_000)
+try:
+    save(2)
+except LingprobError as error:
+    print(error)
+print(torch.load(disk / "c.pt", weights_only=True)["step"], sorted(os.listdir(disk)))
+"""
+
+
+def test_a_full_disk_costs_nothing_but_the_new_checkpoint(tmp_path):
+    said = on_small_disk(tmp_path, "size=2m", SAVE_UNTIL_FULL)
+    assert "c.pt" in said
+    assert "Free some" in said
+    assert said.splitlines()[-1] == "1 ['c.pt', 'filler']"
+
+
+def test_means_do_not_change_the_losses(corpus, uninterrupted, tmp_path):
+    changed = means(micro_batch_size=8, checkpoint_steps=30)
+    np.testing.assert_allclose(
+        losses(job(corpus, tmp_path, means=changed)), uninterrupted[1], rtol=2e-4
+    )

@@ -1,0 +1,260 @@
+"""Words and tokens, windows and contexts, imported surprisals and unigrams, on small examples."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import LanguageModel, Tokens, load_language_model
+from lingprob.reading.imported import import_word_surprisals
+from lingprob.reading.surprisal import (
+    ScoredPassage,
+    blank_tokens,
+    sum_words,
+    token_word_index,
+    word_surprisals,
+)
+from lingprob.reading.unigrams import count_words, unigram_surprisal
+from models_for_tests import save_tiny_model
+
+TEXT = (
+    "Who did Mary say that John saw? The cats sat on the mats. It seems to him that Kim solved it."
+)
+
+
+@pytest.fixture(scope="module")
+def lm(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
+    return load_language_model(
+        save_tiny_model("gpt_neox", tmp_path_factory.mktemp("tiny")), device="cpu"
+    )
+
+
+@pytest.fixture
+def words() -> pd.DataFrame:
+    """Two passages of the same three sentences."""
+    rows = []
+    for passage in ("a", "b"):
+        sentence = 0
+        for index, word in enumerate(TEXT.split()):
+            rows.append((passage, index, word, sentence))
+            sentence += word.endswith((".", "?"))
+    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+
+
+def tokens(*spans: tuple[int, int]) -> Tokens:
+    start, end = np.array(spans, dtype=np.int32).T
+    return Tokens(np.arange(len(spans), dtype=np.int32), start, end)
+
+
+def test_the_blank_moves_from_the_word_it_begins_to_the_word_it_ends():
+    """`a bc d`: tokens a | _b c | _d; all powers of one half, so bits are whole numbers."""
+    half = -np.log(2)
+    passage = ScoredPassage(
+        logprob=half * np.array([3, 5, 1, 4]), blank=half * np.array([9, 2, 7, 1, 6])
+    )
+    corrected, uncorrected = sum_words(3, np.array([0, 1, 1, 2]), passage)
+    assert uncorrected == pytest.approx([3, 6, 4])
+    # a: 3 + 2 (a blank after it); bc: 6 - 2 + 1; d: 4 - 1 + 6. Within bc, 7 plays no part.
+    assert corrected == pytest.approx([5, 5, 9])
+
+
+def test_a_first_token_without_context_leaves_its_word_without_surprisal():
+    passage = ScoredPassage(np.array([np.nan, -1.0, -2.0]), np.array([np.nan, -0.5, -0.25, -0.125]))
+    corrected, uncorrected = sum_words(2, np.array([0, 1, 1]), passage)
+    assert np.isnan([corrected[0], uncorrected[0]]).all()
+    assert uncorrected[1] * np.log(2) == pytest.approx(3)
+    assert corrected[1] * np.log(2) == pytest.approx(3 - 0.5 + 0.125)
+
+
+def test_tokens_belong_to_the_word_of_their_last_letter():
+    # "to be": offsets with the blank inside the token, beside it, and as a token of its own.
+    for spans in [((0, 2), (2, 5)), ((0, 2), (3, 5)), ((0, 1), (1, 2), (2, 3), (3, 5))]:
+        index = token_word_index(["to", "be"], tokens(*spans), "x")
+        assert index.tolist() == [0] * (len(spans) - 1 - (len(spans) == 4)) + [1] * (
+            1 + (len(spans) == 4)
+        )
+    # Two tokens of the bytes of one letter have the same offsets.
+    assert token_word_index(["é", "x"], tokens((0, 1), (0, 1), (1, 3)), "x").tolist() == [0, 0, 1]
+
+
+def test_tokens_that_span_words_or_leave_letters_out_are_refused():
+    with pytest.raises(LingprobError, match="passage 'p': a token spans.*before 'be'"):
+        token_word_index(["to", "be"], tokens((0, 5)), "passage 'p'")
+    with pytest.raises(LingprobError, match="word 1 'be': no token covers its letter 'e'"):
+        token_word_index(["to", "be"], tokens((0, 2), (2, 4)), "passage 'p'")
+
+
+def test_a_tokenizer_that_does_not_know_a_word_is_refused(lm, words):
+    class Unknowing:
+        unk_token_id, unk_token, all_special_ids = 7, "[UNK]", [7]
+
+        def __call__(self, texts, **_):
+            ids = [[7 if word == "Kim" else 40 for word in text.split()] for text in texts]
+            return {"input_ids": ids, "offset_mapping": [spans(text) for text in texts]}
+
+        def __len__(self):
+            return 9
+
+        def convert_ids_to_tokens(self, ids):
+            return ["Ġa"] * len(ids)
+
+        def get_vocab(self):
+            return {}
+
+    def spans(text):
+        ends = np.cumsum([len(word) + 1 for word in text.split()]) - 1
+        return list(zip([0, *(ends[:-1] + 1)], ends, strict=True))
+
+    odd = LanguageModel(
+        lm.model, Unknowing(), lm.device, lm.dtype, lm.context_window, lm.directory, 320
+    )
+    with pytest.raises(LingprobError, match=r"passage 'a', word 18 'Kim': .*no token for it"):
+        word_surprisals(odd, words, start_token="none")
+
+
+def test_blanks_begin_tokens_of_byte_level_vocabularies(lm):
+    ids = blank_tokens(lm.tokenizer, lm.vocabulary_size)
+    names = lm.tokenizer.convert_ids_to_tokens(range(lm.vocabulary_size))
+    assert {names[i][0] for i in ids} <= set("ĠĉĊċČč")
+    assert all(name[0] != "Ġ" for i, name in enumerate(names) if i not in set(ids))
+    with pytest.raises(LingprobError, match="no token of the vocabulary begins with a blank"):
+        blank_tokens(lm.tokenizer, 3)
+
+
+def test_word_surprisals_are_the_plain_models(lm, words):
+    """Against the model called as its authors meant it, word by word, in float64 sums."""
+    import torch
+
+    table = word_surprisals(lm, words, start_token="bos")
+    found = lm.tokenize([TEXT])[0]
+    fed = torch.tensor([[0, *found.ids]])
+    logprobs = lm.model(fed).logits[0].double().log_softmax(-1).numpy()
+    blanks = np.logaddexp.reduce(logprobs[:, blank_tokens(lm.tokenizer, 320)], axis=1)
+    starts = [match.start() for match in re.finditer(r"\S+", TEXT)]
+    by_word: list[list[int]] = [[] for _ in starts]
+    for place, end in enumerate(found.char_end):
+        by_word[np.searchsorted(starts, end, side="right") - 1].append(place)
+    for number, places in enumerate(by_word):
+        nats = -sum(logprobs[place, found.ids[place]] for place in places)
+        row = table.iloc[number]
+        assert row["n_tokens"] == len(places)
+        assert row["surprisal_uncorrected"] == pytest.approx(nats / np.log(2), abs=1e-4)
+        before = blanks[places[0]] if number else 0
+        corrected = (nats + before - blanks[places[-1] + 1]) / np.log(2)
+        assert row["surprisal"] == pytest.approx(corrected, abs=1e-4)
+    count = len(starts)
+    assert table["surprisal"].tolist() == table["surprisal"].tolist()[:count] * 2
+
+
+def test_sentence_context_forgets_the_sentences_before(lm, words):
+    whole = word_surprisals(lm, words, start_token="bos")
+    by_sentence = word_surprisals(lm, words, start_token="bos", context="sentence")
+    first = (words["sentence_index"] == 0).to_numpy()
+    columns = ["surprisal_uncorrected", "n_tokens"]
+    pd.testing.assert_frame_equal(whole.loc[first, columns], by_sentence.loc[first, columns])
+    later = np.abs(whole["surprisal"] - by_sentence["surprisal"])[~first]
+    assert (later > 1e-3).mean() > 0.9
+    with pytest.raises(LingprobError, match="unknown context 'story'"):
+        word_surprisals(lm, words, start_token="bos", context="story")
+
+
+def test_a_long_passage_goes_on_with_the_second_half_of_the_window(lm):
+    """The tokens of the third window see the last half of the second, and nothing before it."""
+    long = " ".join([TEXT] * 6)
+    split = long.split()
+    words = pd.DataFrame(
+        {"passage_id": "a", "word_index": range(len(split)), "word": split, "sentence_index": 0}
+    )
+    table = word_surprisals(lm, words, start_token="bos", window=64)
+    found = lm.tokenize([long])[0].ids
+    ids = np.array([0, *found])
+    import torch
+
+    expected = np.full(len(ids), np.nan)
+    for start, end, new in [(0, 64, 1), (32, 96, 64), (64, 128, 96)]:
+        logprobs = lm.model(torch.from_numpy(ids[None, start:end])).logits[0].double()
+        logprobs = logprobs.log_softmax(-1).numpy()
+        for place in range(new, end):
+            expected[place] = logprobs[place - 1 - start, ids[place]]
+    nats = -expected[1:][~np.isnan(expected[1:])].sum()
+    counts = table["n_tokens"].cumsum()
+    whole = int((counts <= 127).sum())
+    ours = table["surprisal_uncorrected"].iloc[:whole].sum() * np.log(2)
+    tail = -expected[1 + counts.iloc[whole - 1] : 128].sum()
+    assert ours + tail == pytest.approx(nats, abs=1e-3)
+
+
+def test_a_killed_job_goes_on_with_what_it_had(lm, words, tmp_path, monkeypatch):
+    monkeypatch.setattr("lingprob.reading.surprisal.TOKENS_PER_BATCH_OF_PASSAGES", 5)
+    first = word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
+    files = sorted(tmp_path.glob("*.npz"))
+    assert len(files) == 1  # the two passages are the same, so is their file
+    monkeypatch.setattr(
+        "lingprob.reading.surprisal.Scorer.score", lambda *_, **__: pytest.fail("scored again")
+    )
+    again = word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
+    pd.testing.assert_frame_equal(first, again)
+
+
+def small_words() -> pd.DataFrame:
+    rows = [("1", 0, "So", 0), ("1", 1, "what?", 0), ("2", 0, "No.", 0)]
+    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+
+
+def test_imported_surprisals_by_story_and_as_tables_are_the_same(tmp_path):
+    by_story = tmp_path / "s.json"
+    by_story.write_text(json.dumps({"2": [[1.0]], "1": [[2.0], [0.5]], "3": [[9.0]]}))
+    table = pd.DataFrame(
+        {"passage_id": [2, 1, 1], "word_index": [0, 1, 0], "surprisal": [1.0, 0.5, 2.0],
+         "word": ["No", "what", "so"]}
+    )  # fmt: skip
+    table.to_csv(tmp_path / "s.csv", index=False)
+    table.to_parquet(tmp_path / "s.parquet")
+    for path in (by_story, tmp_path / "s.csv", tmp_path / "s.parquet"):
+        found = import_word_surprisals(path, small_words(), "nats")
+        assert found["surprisal"].to_numpy() * np.log(2) == pytest.approx([2.0, 0.5, 1.0])
+        bits = import_word_surprisals(path, small_words())
+        assert bits["surprisal"].tolist() == [2.0, 0.5, 1.0]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("s.json", '{"1": [2.0], "2": [1.0]}', "passage '1' has 1 surprisals and 2 words"),
+        ("s.json", '{"1": [[2.0, NaN]], "2": [1.0]}', "passage '1', word 1: nan"),
+        ("s.json", "[1, 2]", "not JSON of word surprisals"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n2,0,1\n", "no surprisal for word 1"),
+        ("s.csv", "passage_id,surprisal\n1,2\n", r"no columns \['word_index'\]"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n1,0,3\n", "word 0 of passage '1' occurs"),
+        ("s.csv", "passage_id,word_index,surprisal,word\n1,0,2,So\n1,1,1,when\n2,0,1,No\n",
+         "word 1 of passage '1' is 'when' .* 'what\\?'"),
+    ],
+)  # fmt: skip
+def test_bad_imports_are_one_clear_message(tmp_path, name, content, message):
+    path = tmp_path / name
+    path.write_text(content)
+    with pytest.raises(LingprobError, match=message):
+        import_word_surprisals(path, small_words())
+
+
+def test_a_wrong_unit_is_refused(tmp_path):
+    with pytest.raises(LingprobError, match="'bans' is neither"):
+        import_word_surprisals(Path("x.csv"), small_words(), "bans")
+
+
+def test_unigrams_forget_case_and_outer_punctuation():
+    counts = count_words(['The "cat" don\'t', "the CAT, — the"])
+    assert dict(counts.to_numpy().tolist()) == {"the": 3, "cat": 2, "don't": 1, "—": 1}
+    found = unigram_surprisal(pd.Series(["Cat.", "dog"]), [counts, counts], smoothing=1.0)
+    # 14 words and 4 forms, and one more form for those not seen.
+    assert found == pytest.approx([-np.log2(5 / 19), -np.log2(1 / 19)])
+    with pytest.raises(LingprobError, match="'dog' is not in the corpus"):
+        unigram_surprisal(pd.Series(["cat", "dog"]), [counts], smoothing=0)
+    with pytest.raises(LingprobError, match="no words"):
+        count_words(["  "])

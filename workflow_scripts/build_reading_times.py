@@ -1,0 +1,19 @@
+"""Parse reading times, exclude what the paper excludes, and part the rest."""
+
+from lingprob.files import dataset_paths
+from lingprob.reading.times import build_reading_times
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    corpus, params = snakemake.wildcards.dataset, snakemake.params
+    times = build_reading_times(
+        corpus,
+        params.entry,
+        read_table(snakemake.input.words, "words"),
+        dataset_paths(corpus, params.entry),
+        seed=params.seed,
+        **params.limits,
+    )
+    provenance = {"dataset": corpus, "method": params.entry["method"], **params.limits}
+    write_table(times, "reading_times", snakemake.output[0], provenance)

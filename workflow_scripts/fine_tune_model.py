@@ -1,0 +1,30 @@
+"""Fine-tune a trained model on the texts of reading-time corpora."""
+
+from pathlib import Path
+
+from lingprob.models.prepare import write_manifest
+from lingprob.models.prepared import read_manifest
+from lingprob.reading.texts import passage_texts
+from lingprob.tables import read_table
+from lingprob.training.fine_tuning import fine_tune
+from lingprob.workflow import job
+
+with job(snakemake):
+    params = snakemake.params
+    origin = read_manifest(snakemake.input.model)
+    manifests = dict(zip(params.steps, map(Path, snakemake.output), strict=True))
+    words = [read_table(path, "words") for path in snakemake.input.words]
+    fine_tune(
+        Path(origin["directory"]),
+        [text for table in words for text in passage_texts(table)],
+        {steps: manifest.parent for steps, manifest in manifests.items()},
+        learning_rate=params.learning_rate,
+        weight_decay=params.weight_decay,
+        seed=params.seed,
+        device=params.device,
+        precision=params.precision,
+        micro_batch_size=snakemake.resources.micro_batch_size,
+    )
+    for steps, manifest in manifests.items():
+        described = f"{origin['origin']}, fine-tuned {steps} steps"
+        write_manifest(manifest.parent.name, "trained", described, manifest.parent, manifest)

@@ -1,0 +1,14 @@
+"""Word surprisals from elsewhere, into the same table."""
+
+from pathlib import Path
+
+from lingprob.reading.imported import import_word_surprisals
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    words = read_table(snakemake.input.words, "words")
+    path, unit = Path(snakemake.params.path), snakemake.params.unit
+    surprisals = import_word_surprisals(path, words, unit)
+    provenance = {"model": snakemake.wildcards.model, "origin": f"imported from {path}"}
+    write_table(surprisals, "surprisal", snakemake.output[0], provenance)

@@ -1,0 +1,85 @@
+"""A table of distances between the sentences of each pair, and what is made of them."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from rapidfuzz.distance import Levenshtein
+
+from lingprob.errors import LingprobError
+
+Embed = Callable[[list[str]], NDArray[np.float32]]
+COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "below": operator.lt,
+    "at_most": operator.le,
+}
+
+
+def pair_texts(stimuli: pd.DataFrame) -> pd.DataFrame:
+    """Return the texts of each pair, indexed by pair id in the order of the table: good and bad.
+
+    Raises LingprobError that names a pair with a member missing or too many.
+    """
+    paired = stimuli[stimuli["pair_id"].notna()]
+    sides = {side: paired[paired["grammatical"].eq(side)] for side in (True, False)}
+    ids = paired["pair_id"].drop_duplicates()
+    columns = {}
+    for side, name in ((True, "good"), (False, "bad")):
+        count = sides[side]["pair_id"].value_counts().reindex(ids, fill_value=0)
+        if not count.eq(1).all():
+            pair, found = count[count != 1].index[0], int(count[count != 1].iloc[0])
+            kind = "grammatical" if side else "ungrammatical"
+            raise LingprobError(
+                f"pair {pair!r}: {found} {kind} sentences ({int(count.ne(1).sum())} such pairs); a "
+                "pair has one of each. Complete or delete it in the data set."
+            )
+        columns[name] = sides[side].set_index("pair_id")["text"]
+    return pd.DataFrame(columns).loc[ids]
+
+
+def measure_pairs(stimuli: pd.DataFrame, embed: Embed) -> pd.DataFrame:
+    """Return a `minimalness` table: edit distances and cosine distance of each pair.
+
+    Edits are Levenshtein's, of characters and of words between blanks; the cosine distance is one
+    less the product of the two sentences' embeddings, which `embed` returns at length one, (n, d).
+    Each distinct sentence is embedded once. (string_probability, §4.2 and §5.1)
+    """
+    texts = pair_texts(stimuli)
+    distinct = pd.Index(pd.unique(texts.to_numpy().ravel()))
+    embedded = embed(list(distinct)).astype(np.float64)
+    good, bad = (embedded[distinct.get_indexer(texts[side])] for side in ("good", "bad"))
+    pairs = list(zip(texts["good"], texts["bad"], strict=True))
+    return pd.DataFrame(
+        {
+            "pair_id": texts.index,
+            "levenshtein_characters": [Levenshtein.distance(one, other) for one, other in pairs],
+            "levenshtein_words": [
+                Levenshtein.distance(one.split(), other.split()) for one, other in pairs
+            ],
+            # Rounding makes the distance of a sentence from itself slightly negative.
+            "cosine_distance": np.maximum(1 - np.einsum("ij,ij->i", good, bad), 0.0),
+        }
+    )
+
+
+def within_quantile(distances: pd.Series, quantile: float, comparison: str) -> pd.Series:
+    """Tell which distances are `below` or `at_most` their quantile, bool with the same index."""
+    return COMPARISONS[comparison](distances, distances.quantile(quantile))
+
+
+def equal_bins(values: pd.Series, bins: int) -> pd.Series:
+    """Return the bin of each value, int from 1, in bins whose sizes differ by at most one.
+
+    Equal values at a border are put into either bin in the order of the rows; the larger bins come
+    first. (string_probability, §4.2)
+    """
+    order = np.argsort(values.to_numpy(), kind="stable")
+    numbers = np.empty(len(values), dtype=np.int64)
+    for number, rows in enumerate(np.array_split(order, bins), start=1):
+        numbers[rows] = number
+    return pd.Series(numbers, index=values.index)

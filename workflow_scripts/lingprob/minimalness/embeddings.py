@@ -1,0 +1,69 @@
+"""Sentence embeddings: the mean of a transformer's last layer over a sentence's tokens."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from safetensors import SafetensorError
+from transformers import AutoModel, AutoTokenizer
+from transformers.utils import logging as transformers_logging
+
+from lingprob.errors import LingprobError
+from lingprob.progress import Progress
+
+BATCH = 128
+
+
+class SentenceEmbedder:
+    """A sentence-embedding model; call it with texts.
+
+    The files of such models say how to pool; all that the catalog has take the mean over tokens,
+    special ones included, and scale it to length one.
+    """
+
+    def __init__(self, directory: str | Path, context_window: int) -> None:
+        transformers_logging.disable_progress_bar()
+        try:
+            self.tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            self.model = AutoModel.from_pretrained(
+                directory, local_files_only=True, dtype=torch.float32
+            )
+        except (OSError, ValueError, KeyError, SafetensorError) as error:
+            raise LingprobError(
+                f"{directory}: not an embedding model that transformers can load ({error})."
+            ) from error
+        self.context_window = context_window
+        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        self.model.to(self.device).eval()
+
+    @torch.inference_mode()
+    def __call__(self, texts: list[str]) -> NDArray[np.float32]:
+        """Return an embedding of length one for each text, float32 (n, d).
+
+        Texts longer than the context window are cut; no sentence of the catalog's data sets is.
+        """
+        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
+        rows: dict[int, NDArray[np.float32]] = {}
+        with Progress(len(texts), "embedding", "sentences") as progress:
+            for start in range(0, len(order), BATCH):
+                places = order[start : start + BATCH]
+                embedded = self._embed([texts[place] for place in places])
+                rows.update(zip(places, embedded, strict=True))
+                progress.advance(len(places))
+        return np.stack([rows[place] for place in range(len(texts))])
+
+    def _embed(self, texts: list[str]) -> NDArray[np.float32]:
+        encoded = self.tokenizer(
+            texts,
+            padding=True,
+            truncation=True,
+            max_length=self.context_window,
+            return_tensors="pt",
+        ).to(self.device)
+        states = self.model(**encoded).last_hidden_state
+        mask = encoded["attention_mask"].unsqueeze(-1).to(states.dtype)
+        means = (states * mask).sum(dim=1) / mask.sum(dim=1)
+        return torch.nn.functional.normalize(means, dim=1).cpu().numpy()

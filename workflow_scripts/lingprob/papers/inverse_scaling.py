@@ -1,0 +1,173 @@
+"""The published fits of twelve models to Natural Stories: reproduced, then mended.
+
+Kuribayashi, Oseki & Baldwin regress the mean reading time of a word on its surprisal, with the
+surprisals, lengths and frequencies of the two words before it; ΔLogLik is what the word's own
+surprisal adds to the log-likelihood of the fitted data. The published run joined the surprisals of
+the words before in the string order of the story numbers (1, 10, 2, ...), so that most words were
+given another story's; and the mean times are those of a release in which a label has the time of
+the word after it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.reading.imported import read_story_json
+from lingprob.regression.least_squares import fit_least_squares
+from lingprob.regression.resampling import resampled_sums
+
+CONVENTIONS = {
+    "compat": "as published: previous surprisals in string order of the stories",
+    "numeric_order": "previous surprisals of the same story",
+    "realigned": "the same, and times moved to the words that they belong to",
+    "realigned_all": "realigned, and against a regression without any surprisal",
+}
+CONTROLS = [
+    f"{name}{lag}" for lag in ("", "_prev_1", "_prev_2") for name in ("length", "log_gmean_freq")
+]
+PREVIOUS = ["surprisal_prev_1", "surprisal_prev_2"]
+COLUMNS = ["article", "zone", "time", "is_first", "is_last", "sent_id", *CONTROLS]
+RESULT = re.compile(r"^(delta loglik|perplexity|No\. Observations):\s+([\d.]+)", re.M)
+
+
+def read_annotated_means(path: Path) -> pd.DataFrame:
+    """Read all.txt.annotation.filtered.averaged_rt.csv; sort it by story and word.
+
+    Raises LingprobError if it lacks a column of the regression.
+    """
+    table = pd.read_csv(path, index_col=0)
+    missing = [column for column in COLUMNS if column not in table.columns]
+    if missing:
+        raise LingprobError(f"{path}: no column {missing[0]!r}. Is it another file?")
+    return table[COLUMNS].sort_values(["article", "zone"], ignore_index=True)
+
+
+def read_published_result(path: Path) -> dict[str, float]:
+    """Return `delta loglik`, `perplexity` and `No. Observations` of a published .result file."""
+    found = {name: float(value) for name, value in RESULT.findall(path.read_text(encoding="utf-8"))}
+    if len(found) < 3:
+        raise LingprobError(f"{path}: no {RESULT.pattern!r} in it. Fetch it again.")
+    return found
+
+
+def published_deltas(
+    means: pd.DataFrame,
+    files: Mapping[str, tuple[Path, Path]],
+    surprisals: Mapping[str, pd.DataFrame],
+    *,
+    bootstrap: int,
+    seed: int,
+    scale: str,
+) -> pd.DataFrame:
+    """Return a `published_delta` table: a row a model and convention.
+
+    Args:
+        means: the annotated means (`read_annotated_means`).
+        files: by model, its surprisals by story (nats) and the published result.
+        surprisals: by model, `surprisal` tables of Natural Stories (bits) without published
+            results; they have no row `compat`.
+        bootstrap: draws of sentences behind the intervals.
+        seed: of the draws.
+        scale: of the run.
+    """
+    rows = []
+    for model, (path, result) in files.items():
+        stories = read_story_json(path)
+        published = read_published_result(result)
+        for convention in CONVENTIONS:
+            row = _delta(means, stories, convention, bootstrap, seed)
+            if convention == "compat":
+                row["published_delta"] = published["delta loglik"]
+                row["published_perplexity"] = published["perplexity"]
+            rows.append({"model": model, **row})
+    for model, table in surprisals.items():
+        stories = _stories(means, table)
+        rows += [
+            {"model": model, **_delta(means, stories, convention, bootstrap, seed)}
+            for convention in list(CONVENTIONS)[1:]
+        ]
+    table = pd.DataFrame(rows).assign(scale=scale)
+    for column in ("published_delta", "published_perplexity"):
+        if column not in table:
+            table[column] = np.nan
+        table[column] = table[column].astype(object).where(table[column].notna(), None)
+    return table
+
+
+def _delta(
+    means: pd.DataFrame,
+    stories: Mapping[str, list[list[float]]],
+    convention: str,
+    bootstrap: int,
+    seed: int,
+) -> dict[str, object]:
+    frame = means.assign(**_lagged(means, stories, convention == "compat"))
+    if convention.startswith("realigned"):
+        frame["time"] = frame.groupby("article")["time"].shift().fillna(0.0)
+    kept = frame[~frame["is_first"] & ~frame["is_last"] & (frame["time"] > 0)]
+    known = [] if convention == "realigned_all" else PREVIOUS
+    baseline = fit_least_squares(kept, "time", [*known, *CONTROLS])
+    full = fit_least_squares(kept, "time", ["surprisal", *PREVIOUS, *CONTROLS])
+    gains = full.log_likelihoods(kept) - baseline.log_likelihoods(kept)
+    low, high = resampled_sums(gains, kept["sent_id"].to_numpy(), bootstrap, seed)
+    return {
+        "convention": convention,
+        "description": CONVENTIONS[convention],
+        "delta": full.log_likelihood - baseline.log_likelihood,
+        "delta_low": low,
+        "delta_high": high,
+        "word_perplexity": float(np.exp(kept["surprisal"].mean())),
+        "n": len(kept),
+    }
+
+
+def _lagged(
+    means: pd.DataFrame, stories: Mapping[str, list[list[float]]], string_order: bool
+) -> dict[str, np.ndarray]:
+    """Return the surprisals (nats) of each word and of the two before it in its sentence.
+
+    At the beginning of a sentence, the mean over all words stands for a word that is not there.
+    """
+    in_order = [str(story) for story in means["article"].unique()]
+    for story, count in means.groupby("article").size().items():
+        found = sum(map(len, stories.get(str(story), [])))
+        if found != count:
+            raise LingprobError(f"story {story}: {found} surprisals for {count} words.")
+    current = np.concatenate([np.concatenate(stories[story]) for story in in_order])
+    before = sorted(in_order) if string_order else in_order
+    mean = float(current.mean())
+    lags = {
+        lag: np.array(
+            [
+                sentence[place - lag] if place >= lag else mean
+                for story in before
+                for sentence in stories[story]
+                for place in range(len(sentence))
+            ]
+        )
+        for lag in (1, 2)
+    }
+    return {"surprisal": current, "surprisal_prev_1": lags[1], "surprisal_prev_2": lags[2]}
+
+
+def _stories(means: pd.DataFrame, surprisals: pd.DataFrame) -> dict[str, list[list[float]]]:
+    """Cut a `surprisal` table (bits) into the sentences of the annotated means, in nats.
+
+    A first word without a surprisal gets the mean: it is in no regression.
+    """
+    nats = surprisals["surprisal"].to_numpy(float) * np.log(2)
+    nats = np.where(np.isnan(nats), np.nanmean(nats), nats)
+    keys = [surprisals["passage_id"].astype(int), surprisals["word_index"]]
+    values = pd.Series(nats, index=pd.MultiIndex.from_arrays(keys))
+    wanted = pd.MultiIndex.from_arrays([means["article"], means["zone"] - 1])
+    ordered = pd.Series(values.reindex(wanted).to_numpy())
+    return {
+        str(story): [ordered[rows.index].tolist() for _, rows in part.groupby("sent_id")]
+        for story, part in means.groupby("article")
+    }

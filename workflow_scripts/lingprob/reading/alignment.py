@@ -1,0 +1,102 @@
+"""Words of a table of reading times, found again in the text that was read."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from difflib import SequenceMatcher
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError
+
+PUNCTUATION = re.compile(r"[^\w%$&]+")
+LONGEST_REPLACEMENT = 3  # words: a typing error, a word cut in two
+SMALLEST_SHARE = 0.95
+
+
+def align_words(found: Sequence[str], expected: Sequence[str], where: str) -> np.ndarray:
+    """Return the place in `expected` of each word of `found`, -1 where there is none.
+
+    Both are in reading order and compared without case and punctuation. A short stretch of other
+    words in the place of as many is taken for them (typing errors). Raises LingprobError that says
+    where the two part if fewer than 95% of the words are found again.
+    """
+    ours, theirs = [_plain(word) for word in found], [_plain(word) for word in expected]
+    place = np.full(len(ours), -1)
+    parting = None
+    for tag, first, last, start, end in SequenceMatcher(
+        a=ours, b=theirs, autojunk=False
+    ).get_opcodes():
+        if tag == "equal" or (
+            tag == "replace" and last - first == end - start <= LONGEST_REPLACEMENT
+        ):
+            place[first:last] = np.arange(start, end)
+        elif tag != "insert" and parting is None:
+            parting = (first, start)
+    if (place < 0).mean() > 1 - SMALLEST_SHARE and parting is not None:
+        first, start = parting
+        there = repr(expected[start]) if start < len(expected) else "nothing"
+        raise LingprobError(
+            f"{where}: the reading times and the text part at word {start}, where the text has "
+            f"{there} and the reading times have {found[first]!r}; only "
+            f"{(place >= 0).mean():.0%} of the words are found again. Are both the same version?"
+        )
+    return place
+
+
+def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.DataFrame:
+    """Set `word_index` of reading times whose words are the text's, possibly numbered otherwise.
+
+    Args:
+        times: passage_id, number (any that grows along a passage), word, and more columns.
+        words: a `words` table.
+        where: the data set, for messages.
+
+    Returns `times` with word_index for number; rows of words that the text has not are left out.
+    """
+    labels = times[["passage_id", "number", "word"]].drop_duplicates(["passage_id", "number"])
+    texts = dict(list(words.groupby("passage_id", sort=False)))
+    parts = []
+    for passage, part in labels.sort_values("number").groupby("passage_id", sort=False):
+        if passage not in texts:
+            raise LingprobError(
+                f"{where}: passage {passage!r} has reading times and no text; the text has "
+                f"{list(texts)[:5]} ..."
+            )
+        text = texts[passage]
+        place = align_words(part["word"].tolist(), text["word"].tolist(), f"{where}, {passage!r}")
+        parts.append(part.assign(word_index=place)[["passage_id", "number", "word_index"]])
+    merged = times.merge(pd.concat(parts), on=["passage_id", "number"])
+    return merged[merged["word_index"] >= 0].drop(columns="number")
+
+
+def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
+    """Raise LingprobError at the first reading time whose word is not the text's at its place.
+
+    `times` has passage_id, word_index and word; letters alone are compared.
+    """
+    keys = ["passage_id", "word_index"]
+    seen = times[[*keys, "word"]].drop_duplicates(keys)
+    both = seen.merge(words[[*keys, "word"]], on=keys, how="left", suffixes=("", "_of_text"))
+    absent = both["word_of_text"].isna()
+    if absent.any():
+        row = both[absent].iloc[0]
+        raise LingprobError(
+            f"{where}: a reading time for word {row['word_index']} of passage "
+            f"{row['passage_id']!r} ({row['word']!r}), which the text does not have."
+        )
+    ours, theirs = both["word"].map(_plain), both["word_of_text"].map(_plain)
+    if (ours != theirs).mean() > 1 - SMALLEST_SHARE:
+        row = both[ours != theirs].iloc[0]
+        raise LingprobError(
+            f"{where}: word {row['word_index']} of passage {row['passage_id']!r} is "
+            f"{row['word']!r} in the reading times and {row['word_of_text']!r} in the text, as are "
+            f"{(ours != theirs).sum()} words. Are both the same version?"
+        )
+
+
+def _plain(word: str) -> str:
+    bare = PUNCTUATION.sub("", word.replace("’", "").lower())
+    return bare or word

@@ -1,0 +1,216 @@
+"""Self-paced reading and maze times, by subject."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.reading.alignment import attach_words
+from lingprob.reading.parsers.tables import number, read, whole
+
+# The stories of A-maze by name (Boyce & Levy 2023), numbered as in Natural Stories.
+STORIES = (
+    "Boar", "Aqua", "MatchstickSeller", "KingOfBirds", "Elvis", "MrSticky", "HighSchool", "Roswell",
+    "Tulips", "Tourettes",
+)  # fmt: skip
+# Typing errors of the self-paced study, as its README and its texts have them.
+UCL_TYPING_ERRORS = {
+    "Sott got": "Scott got",
+    "staring that the": "staring at the",
+    "Margeret": "Margaret",
+    "nan of the": "None of the",
+}
+UCL_WORD = re.compile(r"^  Word \d+: '(.*)'  <<(not fixated|[\d.]+)>>", re.M)
+UCL_TRIAL = re.compile(r"^Trial \d+:$", re.M)
+
+
+def natural_stories(
+    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
+) -> pd.DataFrame:
+    """Read processed_RTs.tsv: WorkerId, correct, item, zone, RT, word (Futrell et al. 2021).
+
+    Releases before May 2025 give a zone the time of the word after it: `zone_shift: 1` mends it.
+    """
+    path = files[0]
+    table = read(path, "\t", ["WorkerId", "item", "zone", "RT", "correct"])
+    times = pd.DataFrame(
+        {
+            "subject_id": table["WorkerId"],
+            "passage_id": table["item"],
+            "word_index": whole(path, table["zone"]) - 1 + entry.get("zone_shift", 0),
+            "rt_ms": number(path, table["RT"], missing=("", "NA")),
+            "correct": number(path, table["correct"]),
+        }
+    )
+    return within_text(times, words)
+
+
+def brown_spr(
+    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
+) -> pd.DataFrame:
+    """Read brown_spr.csv: subject, text_id, text_pos (both from 0), word, time (Smith & Levy 2013).
+
+    Its texts are numbered in the order of ours.
+    """
+    path = files[0]
+    columns = ["subject", "text_id", "text_pos", "word", "time"]
+    table = read(path, ",", columns, quoting=0)
+    names = list(dict.fromkeys(words["passage_id"]))
+    text = whole(path, table["text_id"])
+    if text.min() < 0 or text.max() >= len(names):
+        raise LingprobError(
+            f"{path}, column 'text_id': {text.min()} to {text.max()}, but there are {len(names)} "
+            "texts, numbered from 0."
+        )
+    times = pd.DataFrame(
+        {
+            "subject_id": table["subject"],
+            "passage_id": np.array(names, dtype=object)[text],
+            "number": whole(path, table["text_pos"]),
+            "word": table["word"],
+            "rt_ms": number(path, table["time"], missing=("", "NA")),
+        }
+    )
+    return attach_words(times, words, str(path))
+
+
+def natural_stories_maze(
+    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
+) -> pd.DataFrame:
+    """Read rt, wlen, subject, docid, sentid (from 0 through all stories), sentpos (from 1).
+
+    Its sentences are ours but for two that it splits, and first and last words have no times: a
+    sentence is as long as its last time and one word more, and one without any has what is left of
+    its story. The lengths of the words (wlen) are checked.
+    """
+    path = files[0]
+    columns = ["rt", "wlen", "subject", "docid", "sentid", "sentpos"]
+    table = read(path, "\t", columns)
+    story = table["docid"].map({name: str(place) for place, name in enumerate(STORIES, start=1)})
+    if story.isna().any():
+        raise LingprobError(f"{path}: unknown story {table.loc[story.isna(), 'docid'].iloc[0]!r}.")
+    sentence, position = whole(path, table["sentid"]), whole(path, table["sentpos"])
+    starts = _sentence_starts(story, sentence, position, words, path)
+    times = pd.DataFrame(
+        {
+            "subject_id": table["subject"],
+            "passage_id": story,
+            "word_index": sentence.map(starts) + position - 1,
+            "rt_ms": number(path, table["rt"]),
+            "letters": whole(path, table["wlen"]),
+        }
+    )
+    joined = times.merge(words, on=["passage_id", "word_index"], how="left")
+    wrong = joined["word"].str.len() != joined["letters"]
+    if wrong.any():
+        row = joined[wrong].iloc[0]
+        raise LingprobError(
+            f"{path}: story {row['passage_id']}, word {row['word_index']} has {row['letters']} "
+            f"letters there and is {row['word']!r} in the text, as with {wrong.sum()} rows."
+        )
+    return times.drop(columns="letters")
+
+
+def ucl(
+    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
+) -> pd.DataFrame:
+    """Read the self-paced trials in prompts.jsonl.zip: a subject a line (Frank et al. 2013)."""
+    path = files[0]
+    texts = words.groupby("passage_id", sort=False)["word"].agg(" ".join)
+    passages = {text: passage for passage, text in texts.items()}
+    subjects, found, index, times = [], [], [], []
+    try:
+        with zipfile.ZipFile(path) as archive:
+            lines = archive.read("prompts.jsonl").decode().splitlines()
+    except (zipfile.BadZipFile, KeyError, OSError) as error:
+        raise LingprobError(f"{path}: no prompts.jsonl in it ({error}). Fetch it again.") from error
+    for line in lines:
+        record = json.loads(line)
+        if not record["experiment"].endswith("self_paced_reading"):
+            continue
+        for trial in UCL_TRIAL.split(record["text"])[1:]:
+            words_read = UCL_WORD.findall(trial)
+            passage = passages.get(_ucl_text([word for word, _ in words_read]))
+            if passage is None:
+                raise LingprobError(
+                    f"{path}: subject {record['participant_id']} read "
+                    f"{' '.join(word for word, _ in words_read)!r}, which is none of the sentences."
+                )
+            subjects += [str(record["participant_id"])] * len(words_read)
+            found += [passage] * len(words_read)
+            index += range(len(words_read))
+            times += [float(time) for _, time in words_read]
+    return pd.DataFrame(
+        {"subject_id": subjects, "passage_id": found, "word_index": index, "rt_ms": times}
+    )
+
+
+def table(
+    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
+) -> pd.DataFrame:
+    """Read a table of the user's own: subject_id, passage_id, word_index (from 0), rt_ms; word.
+
+    CSV, or TSV by the file's name; `word` is optional and checked.
+    """
+    path = files[0]
+    separator = "\t" if path.suffix == ".tsv" else ","
+    needed = ["subject_id", "passage_id", "word_index", "rt_ms"]
+    frame = read(path, separator, needed, quoting=0)
+    frame = frame.assign(
+        word_index=whole(path, frame["word_index"]),
+        rt_ms=number(path, frame["rt_ms"], missing=("", "NA")),
+    )
+    header = pd.read_csv(path, sep=separator, nrows=0).columns
+    if "word" in header:
+        frame["word"] = read(path, separator, ["word"], quoting=0)["word"]
+    return frame
+
+
+def within_text(times: pd.DataFrame, words: pd.DataFrame) -> pd.DataFrame:
+    """Leave out the times that a shift has moved beyond the end of their passage."""
+    length = words.groupby("passage_id")["word_index"].max() + 1
+    inside = times["word_index"] < times["passage_id"].map(length).fillna(np.inf)
+    return times[inside]
+
+
+def _sentence_starts(
+    story: pd.Series, sentence: pd.Series, position: pd.Series, words: pd.DataFrame, path: Path
+) -> dict[int, int]:
+    """Return the word (from 0 in its story) at which each sentence begins."""
+    lengths = position.groupby(sentence).max() + 1
+    sizes = words.groupby("passage_id").size()
+    starts: dict[int, int] = {}
+    stories = story.groupby(sentence).first()
+    for name in [str(place) for place in range(1, len(STORIES) + 1)]:
+        numbers = stories.index[stories == name]
+        if not len(numbers):
+            continue
+        first = 0 if name == "1" else max(starts, default=-1) + 1
+        every = range(min(first, numbers.min()), numbers.max() + 1)
+        missing = [number for number in every if number not in lengths.index]
+        left = int(sizes[name] - sum(lengths.get(number, 0) for number in every))
+        if len(missing) > 1 or left < 0 or (left > 0) != bool(missing):
+            raise LingprobError(
+                f"{path}: the sentences of story {name} have {sizes[name] - left} words, the text "
+                f"{sizes[name]}, and {len(missing)} sentences have no times. Another version?"
+            )
+        begin = 0
+        for number in every:
+            starts[number] = begin
+            begin += int(lengths.get(number, left))
+    return starts
+
+
+def _ucl_text(words_read: Sequence[str]) -> str:
+    text = " ".join(words_read)
+    for wrong, right in UCL_TYPING_ERRORS.items():
+        text = text.replace(wrong, right)
+    return text

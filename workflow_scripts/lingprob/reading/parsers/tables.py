@@ -1,0 +1,71 @@
+"""Reading the tables of reading times that corpora come as, with clear errors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+
+from lingprob.errors import LingprobError
+
+
+def read(
+    path: Path,
+    separator: str,
+    columns: Sequence[str],
+    *,
+    encoding: str = "utf-8-sig",
+    quoting: int = 3,
+) -> pd.DataFrame:
+    """Read a table as text and keep `columns`; quoting 3 takes quotation marks as they stand.
+
+    Raises LingprobError that names the file if it cannot be read or lacks a column.
+    """
+    try:
+        if path.suffix in (".xlsx", ".xls"):
+            table = pd.read_excel(path, sheet_name=0, dtype=str, keep_default_na=False)
+        else:
+            table = pd.read_csv(
+                path, sep=separator, dtype=str, keep_default_na=False, quoting=quoting,
+                encoding=encoding,
+            )  # fmt: skip
+    except ImportError as error:
+        raise LingprobError(f"{path}: save it as CSV, or install openpyxl ({error}).") from error
+    except (ValueError, OSError) as error:
+        raise LingprobError(f"{path}: cannot be read ({error}). Fetch the file again.") from error
+    missing = [column for column in columns if column not in table.columns]
+    if missing:
+        raise LingprobError(
+            f"{path}: no column {missing[0]!r}, but {list(table.columns)[:12]}. Is it another file?"
+        )
+    return table[list(columns)]
+
+
+def number(path: Path, values: pd.Series, *, missing: Sequence[str] = ("",)) -> pd.Series:
+    """Turn a column's text into floats, `missing` into NaN.
+
+    Raises LingprobError that names the file, the column and the first row that is no number.
+    """
+    absent = values.isin(list(missing))
+    found = pd.to_numeric(values.where(~absent), errors="coerce").astype(float)
+    wrong = found.isna() & ~absent
+    if wrong.any():
+        row = int(wrong.to_numpy().argmax())
+        raise LingprobError(
+            f"{path}, row {row + 2}, column {values.name!r}: {values.iloc[row]!r} is not a number. "
+            "Mend the row, or leave the field empty."
+        )
+    return found
+
+
+def whole(path: Path, values: pd.Series) -> pd.Series:
+    """Turn a column's text into whole numbers; errors as in `number`."""
+    found = number(path, values, missing=())
+    fractional = found != found.round()
+    if fractional.any():
+        row = int(fractional.to_numpy().argmax())
+        raise LingprobError(
+            f"{path}, row {row + 2}, column {values.name!r}: {values.iloc[row]!r} is no whole number."
+        )
+    return found.astype(int)

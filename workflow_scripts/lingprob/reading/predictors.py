@@ -1,0 +1,160 @@
+"""The predictors of reading times, joined to the times and standardised (leakage, Appendix B)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.reading.times import sentence_numbers
+
+BASELINE = ("unigram_surprisal", "length", "index")
+PREVIOUS_FIXATED = "previous_fixated"
+# Random slopes of the models that converged (leakage, Table 3).
+RANDOM_SLOPES = {
+    "self_paced": ("surprisal", "previous_surprisal", "length", "index"),
+    "eye_tracking": ("surprisal", "index"),
+}
+
+
+@dataclass(frozen=True)
+class Predictors:
+    """The columns of a regression of one language model's surprisal.
+
+    `surprisal` and `previous` name its columns in the frame; `baseline` are the others.
+    """
+
+    model: str
+    surprisal: str
+    previous: str
+    baseline: tuple[str, ...]
+
+    @property
+    def all(self) -> tuple[str, ...]:
+        """All predictors, in the order of the paper's formula."""
+        return (self.surprisal, self.previous, *self.baseline)
+
+    def named(self, formula: str) -> str:
+        """Return a formula in the paper's words."""
+        return formula.replace(self.previous, "previous_surprisal").replace(
+            self.surprisal, "surprisal"
+        )
+
+
+def regression_frame(
+    times: pd.DataFrame,
+    words: pd.DataFrame,
+    unigram_surprisal: np.ndarray,
+    surprisals: Mapping[str, pd.DataFrame],
+    *,
+    corrected: bool = True,
+    where: str = "",
+) -> tuple[pd.DataFrame, list[Predictors]]:
+    """Return the reading times that are not excluded with their predictors, not yet standardised.
+
+    Args:
+        times: a `reading_times` table.
+        words: the `words` table of its text.
+        unigram_surprisal: of each row of `words`, in bits.
+        surprisals: a `surprisal` table by model.
+        corrected: take the surprisals with the correction for trailing blanks.
+        where: the data set, for messages.
+
+    Returns:
+        A frame with subject_id, sentence (from 0 through all passages), partition, rt_ms,
+        unigram_surprisal (bits), length (letters), index (place in the sentence from 1),
+        previous_fixated where the data set knows it, and two columns a model; and their names.
+        A row that lacks any predictor is left out for all models.
+
+    Raises LingprobError if nothing is left or the times do not fit the words.
+    """
+    table = _word_table(words, unigram_surprisal)
+    models = []
+    for number, (model, found) in enumerate(surprisals.items()):
+        column = "surprisal" if corrected else "surprisal_uncorrected"
+        values = _aligned(words, found, column, f"{where}, model {model!r}")
+        table[f"surprisal_{number}"] = values
+        table[f"previous_surprisal_{number}"] = _previous(words, values)
+        models.append((model, f"surprisal_{number}", f"previous_surprisal_{number}"))
+    kept = times[times["excluded"].isna()]
+    frame = kept.merge(table, on=["passage_id", "word_index"], how="left")
+    if frame["length"].isna().any():
+        row = frame[frame["length"].isna()].iloc[0]
+        raise LingprobError(
+            f"{where}: a reading time for word {row['word_index']} of passage "
+            f"{row['passage_id']!r}, which the text does not have."
+        )
+    baseline = BASELINE
+    if frame[PREVIOUS_FIXATED].notna().all():
+        baseline = (*BASELINE, PREVIOUS_FIXATED)
+        frame[PREVIOUS_FIXATED] = frame[PREVIOUS_FIXATED].astype(float)
+    predictors = [Predictors(model, now, before, baseline) for model, now, before in models]
+    columns = list(dict.fromkeys(name for entry in predictors for name in entry.all))
+    whole = frame[columns].notna().all(axis=1)
+    frame = frame.loc[whole, ["subject_id", "sentence", "partition", "rt_ms", *columns]]
+    if frame.empty:
+        raise LingprobError(f"{where}: no reading time has all predictors.")
+    return frame.reset_index(drop=True), predictors
+
+
+def standardised(frame: pd.DataFrame, columns: Sequence[str], where: str = "") -> pd.DataFrame:
+    """Return the frame with columns z-transformed by the mean and deviation of the fit partition.
+
+    Raises LingprobError for a column that is constant there.
+    """
+    fitted = frame.loc[frame["partition"] == "fit", list(columns)]
+    mean, deviation = fitted.mean(), fitted.std(ddof=1)
+    constant = [name for name in columns if not deviation[name] > 1e-12 * max(1, abs(mean[name]))]
+    if constant:
+        raise LingprobError(
+            f"{where}: the predictor {constant[0]!r} is {mean[constant[0]]:g} in every row of the "
+            "fit partition, so it has no coefficient. Leave it out, or use more data."
+        )
+    return frame.assign(**{name: (frame[name] - mean[name]) / deviation[name] for name in columns})
+
+
+def perplexity(surprisal: pd.DataFrame, corrected: bool = True) -> tuple[float, float | None]:
+    """Return a text's perplexity by word and by token (None where tokens are not known).
+
+    That by token is of the uncorrected surprisals, as the tokens have them.
+    """
+    bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"]
+    by_word = float(2 ** bits.mean())
+    counted = surprisal["surprisal_uncorrected"].notna() & surprisal["n_tokens"].notna()
+    if not counted.any():
+        return by_word, None
+    known = surprisal[counted]
+    tokens = known["n_tokens"].astype(float).sum()
+    return by_word, float(2 ** (known["surprisal_uncorrected"].sum() / tokens))
+
+
+def _word_table(words: pd.DataFrame, unigram_surprisal: np.ndarray) -> pd.DataFrame:
+    sentence = sentence_numbers(words)
+    return words[["passage_id", "word_index"]].assign(
+        sentence=sentence,
+        unigram_surprisal=unigram_surprisal,
+        length=words["word"].str.len().astype(float),
+        index=words.groupby(sentence).cumcount().astype(float) + 1,
+    )
+
+
+def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, where: str) -> np.ndarray:
+    keys = ["passage_id", "word_index"]
+    same = len(found) == len(words) and (found[keys].to_numpy() == words[keys].to_numpy()).all()
+    if not same:
+        raise LingprobError(
+            f"{where}: surprisals of {len(found)} words for a text of {len(words)}. Delete the "
+            "table of surprisals and run again."
+        )
+    return found[column].to_numpy(float)
+
+
+def _previous(words: pd.DataFrame, values: np.ndarray) -> np.ndarray:
+    """Return the surprisal of the word before in the passage, NaN for a first word."""
+    passage = words["passage_id"].to_numpy()
+    before = np.append(np.nan, values[:-1])
+    before[np.append(True, passage[1:] != passage[:-1])] = np.nan
+    return before

@@ -1,0 +1,150 @@
+"""Reading times of every corpus as one table: who read which word for how long, and its use.
+
+Each data set of kind `reading_times` names the text that was read (`texts`), how it was read
+(`method`: self_paced or eye_tracking, which decides what is excluded and the regression), and
+whether a row is a reader's or a mean over readers (`unit`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.reading import exclusions
+from lingprob.reading.alignment import check_words
+from lingprob.reading.parsers import PARSERS
+
+COLUMNS = [
+    "subject_id", "passage_id", "word_index", "rt_ms", "previous_fixated", "excluded", "partition",
+]  # fmt: skip
+# The sum of the numbers of subject and sentence modulo 4 (leakage, Appendix B).
+PARTITIONS = ("fit", "fit", "exploratory", "held_out")
+
+
+def build_reading_times(
+    corpus: str,
+    entry: dict[str, Any],
+    words: pd.DataFrame,
+    files: Sequence[Path],
+    *,
+    min_ms: float = 100,
+    max_ms: float = 3000,
+    max_saccade: int = 4,
+    min_correct: int = 5,
+    seed: int = 0,
+) -> pd.DataFrame:
+    """Parse a corpus's reading times, say which are excluded, and part the rest.
+
+    Args:
+        corpus: name in the catalog or in config.yaml.
+        entry: its entry; `subjects` is the expected number of readers.
+        words: the `words` table of its text.
+        files: its files.
+        min_ms, max_ms: of a self-paced reading time (paper: 100 to 3,000 ms).
+        max_saccade: words of the saccade before a fixation (paper: 4).
+        min_correct: comprehension questions answered right (paper: more than four).
+        seed: of simulated times.
+
+    Returns:
+        A `reading_times` table, a row a reader and word, excluded ones included.
+
+    Raises LingprobError that names file, passage and word for times that are not numbers or do not
+    fit the text, and if all are excluded or a partition is empty.
+    """
+    if entry["parser"] not in PARSERS:
+        raise unknown_name("parser", entry["parser"], PARSERS, f"(datasets.{corpus}.parser)")
+    for path in files:
+        if not path.is_file():
+            raise LingprobError(f"{path}: no such file of reading times. See datasets.{corpus}.")
+    times = PARSERS[entry["parser"]](files, words, entry, seed).reset_index(drop=True)
+    _check(times, corpus, entry)
+    if "word" in times:
+        check_words(times, words, f"data set {corpus!r}")
+    place = words.assign(
+        boundary=exclusions.sentence_boundaries(words), sentence=sentence_numbers(words)
+    )[["passage_id", "word_index", "boundary", "sentence"]]
+    times = times.merge(place, on=["passage_id", "word_index"], how="left")
+    boundary = times["boundary"].to_numpy(bool)
+    if entry["method"] == "eye_tracking":
+        if "saccade" not in times:
+            times["previous_fixated"], times["saccade"] = exclusions.saccades(times)
+        reason = exclusions.eye_tracking_reason(times, boundary, max_saccade)
+    else:
+        reason = exclusions.self_paced_reason(times, boundary, min_ms, max_ms, min_correct)
+    times["excluded"] = reason
+    if entry["method"] != "eye_tracking" or entry["unit"] == "word":
+        times["previous_fixated"] = None
+    times["rt_ms"] = times["rt_ms"].where(times["rt_ms"].notna(), None)
+    times["partition"] = np.where(times["excluded"].isna(), partitions(times), None)
+    _check_partitions(times, corpus)
+    return times[COLUMNS]
+
+
+def partitions(times: pd.DataFrame) -> np.ndarray:
+    """Return the partition of each row: (subject + sentence) mod 4 is 0, 1: fit, 2: exploratory.
+
+    Subjects are numbered from 0 in the order of their names (as numbers, where they are), and
+    sentences from 0 through all passages (column `sentence`).
+    """
+    names = sorted(times["subject_id"].unique(), key=_natural)
+    number = times["subject_id"].map({name: place for place, name in enumerate(names)})
+    return np.array(PARTITIONS)[((number + times["sentence"]) % 4).to_numpy(int)]
+
+
+def sentence_numbers(words: pd.DataFrame) -> np.ndarray:
+    """Return each word's sentence, numbered from 0 through all passages of a `words` table."""
+    return words.groupby(["passage_id", "sentence_index"], sort=False).ngroup().to_numpy()
+
+
+def count_exclusions(times: pd.DataFrame) -> pd.DataFrame:
+    """Return a row a fate of reading times (an exclusion or a partition) and how many have it."""
+    fate = times["excluded"].fillna(times["partition"])
+    counts = fate.value_counts().rename_axis("fate").reset_index(name="rows")
+    order = [*exclusions.SELF_PACED, *exclusions.EYE_TRACKING, "fit", "exploratory", "held_out"]
+    return counts.sort_values("fate", key=lambda fates: fates.map(order.index), ignore_index=True)
+
+
+def _check(times: pd.DataFrame, corpus: str, entry: dict[str, Any]) -> None:
+    if times.empty:
+        raise LingprobError(f"data set {corpus!r}: no reading times in its files.")
+    if np.isinf(times["rt_ms"].to_numpy(float)).any():
+        row = times[np.isinf(times["rt_ms"].to_numpy(float))].iloc[0]
+        raise LingprobError(
+            f"data set {corpus!r}: the reading time of subject {row['subject_id']!r}, passage "
+            f"{row['passage_id']!r}, word {row['word_index']} is infinite. Mend or drop the row."
+        )
+    keys = ["subject_id", "passage_id", "word_index"]
+    twice = times.duplicated(keys)
+    if twice.any():
+        row = times[twice].iloc[0]
+        raise LingprobError(
+            f"data set {corpus!r}: subject {row['subject_id']!r} has two reading times for word "
+            f"{row['word_index']} of passage {row['passage_id']!r}. Drop one."
+        )
+    expected = entry.get("subjects")
+    found = times["subject_id"].nunique()
+    if expected is not None and found != expected:
+        raise LingprobError(
+            f"data set {corpus!r}: {found} subjects, but {expected} are expected. Is the file "
+            "another version?"
+        )
+
+
+def _check_partitions(times: pd.DataFrame, corpus: str) -> None:
+    for name in ("fit", "exploratory"):
+        if not (times["partition"] == name).any():
+            raise LingprobError(
+                f"data set {corpus!r}: no reading time is left in the partition {name!r} (of "
+                f"{len(times)}, {times['excluded'].notna().sum()} are excluded). It needs more "
+                "sentences or subjects."
+            )
+
+
+def _natural(name: str) -> tuple[int, str]:
+    digits = "".join(letter for letter in str(name) if letter.isdigit())
+    return (int(digits) if digits else 0, str(name))

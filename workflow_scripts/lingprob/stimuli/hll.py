@@ -1,0 +1,105 @@
+"""Rated sentences of The Syntax of Chinese (Huang, Li & Li 2009), judged in Chen et al. (2020)."""
+
+from __future__ import annotations
+
+import logging
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.regression.agreement import standardise_ratings
+from lingprob.stimuli.checks import two_sentences_a_pair
+from lingprob.stimuli.cola import LABELS
+
+COLUMNS = ["participant", "group", "sentence", "grammatical", "rating"]
+logger = logging.getLogger(__name__)
+
+
+def parse(
+    dataset: str, entry: dict[str, Any], directory: Path, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Pair every grammatical sentence of a group with every other one (string_probability, §5.1).
+
+    The file is CSV (UTF-8) with a row a judgment: participant, group (an example of the book and
+    its variants), sentence, grammatical (1, or 0 for a starred or questionable one) and the rating
+    from 1 to 7. Ratings are standardised within the participant and averaged by sentence. A
+    sentence that is in several pairs has an item in each. Groups of one kind alone make no pair;
+    how many there are is logged.
+    """
+    judgments = read_judgments(directory / entry["files"][0]["name"])
+    judgments["z"] = standardise_ratings(
+        judgments.rename(columns={"participant": "participant_id"})
+    )
+    sentences = judgments.groupby(["group", "sentence", "grammatical"], sort=False)["z"]
+    pairs = pair_groups(sentences.mean().reset_index())
+    if pairs.empty:
+        raise LingprobError(
+            f"data set {dataset!r}: no group has both a grammatical and another sentence. Is "
+            "`grammatical` 1 and 0, and `group` the same for the variants of an example?"
+        )
+    stimuli = two_sentences_a_pair(pairs).assign(language="zh", rating_source="human")
+    keys = stimuli.assign(group=stimuli["paradigm"], sentence=stimuli["text"])
+    ratings = keys[["item_id", "group", "sentence", "grammatical"]].merge(
+        judgments, on=["group", "sentence", "grammatical"]
+    )
+    ratings = ratings.rename(columns={"participant": "participant_id"})
+    return stimuli, ratings[["participant_id", "item_id", "rating", "z"]]
+
+
+def read_judgments(path: Path) -> pd.DataFrame:
+    """Read the file; raise LingprobError that names a missing column or the row at fault."""
+    try:
+        table = pd.read_csv(path, dtype=str, encoding="utf-8-sig")
+    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise LingprobError(f"{path}: not a CSV file in UTF-8 ({error}). Convert it.") from error
+    missing = [column for column in COLUMNS if column not in table.columns]
+    if missing:
+        raise LingprobError(f"{path}: no columns {missing}; it must have {COLUMNS}.")
+    rating = pd.to_numeric(table["rating"], errors="coerce")
+    at_fault = {
+        "grammatical": ~table["grammatical"].isin(LABELS),
+        "rating": ~rating.between(1, 7),
+        "sentence": table["sentence"].fillna("").str.strip() == "",
+    }
+    for column, faults in at_fault.items():
+        if faults.any():
+            row = int(faults.to_numpy().argmax())
+            raise LingprobError(
+                f"{path}, row {row + 1}, column {column!r}: {table[column].iloc[row]!r} "
+                f"({int(faults.sum())} such rows); `grammatical` is 0 or 1, `rating` 1 to 7."
+            )
+    return table[COLUMNS].assign(rating=rating, grammatical=table["grammatical"].map(LABELS))
+
+
+def pair_groups(sentences: pd.DataFrame) -> pd.DataFrame:
+    """Return all pairs of a grammatical and another sentence within each group.
+
+    `sentences` has group, sentence, grammatical and z, the mean rating.
+    """
+    rows = []
+    alone = 0
+    for group, members in sentences.groupby("group", sort=False):
+        good = members[members["grammatical"]].reset_index()
+        bad = members[~members["grammatical"]].reset_index()
+        alone += good.empty or bad.empty
+        for (i, one), (j, other) in product(good.iterrows(), bad.iterrows()):
+            pair_id = f"{group}.{i}.{j}"
+            rows.append(
+                {
+                    "pair_id": pair_id,
+                    "phenomenon": None,
+                    "paradigm": group,
+                    "good_id": f"{pair_id}.good",
+                    "good_text": one["sentence"],
+                    "good_rating": one["z"],
+                    "bad_id": f"{pair_id}.bad",
+                    "bad_text": other["sentence"],
+                    "bad_rating": other["z"],
+                }
+            )
+    if alone:
+        logger.warning("%d groups have sentences of one kind alone and make no pair", alone)
+    return pd.DataFrame(rows)

@@ -1,0 +1,106 @@
+"""One process or several: torchrun's processes, gradients averaged (DDP) or sharded (FSDP2)."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
+from torch.nn.parallel import DistributedDataParallel
+
+from lingprob.errors import LingprobError
+
+
+@dataclass(frozen=True)
+class World:
+    """This process among all that train one model."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+    @property
+    def is_first(self) -> bool:
+        """Whether this process writes logs and checkpoints."""
+        return self.rank == 0
+
+    def sum(self, value: torch.Tensor) -> torch.Tensor:
+        """Return the sum of a tensor over all processes."""
+        if self.size > 1:
+            dist.all_reduce(value)
+        return value
+
+    def gather(self, value: Any) -> list[Any]:
+        """Return every process's value, in the order of ranks."""
+        if self.size == 1:
+            return [value]
+        values: list[Any] = [None] * self.size
+        dist.all_gather_object(values, value)
+        return values
+
+
+@contextmanager
+def world_of(device: str) -> Iterator[World]:
+    """Join the processes that torchrun started, or be the only one.
+
+    `device` is `auto` (a GPU where there is one), `cpu` or `cuda`; each process takes its own GPU.
+    """
+    rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    local = int(os.environ.get("LOCAL_RANK", 0))
+    if device == "cuda" and not torch.cuda.is_available():
+        raise LingprobError(
+            "training.device: cuda was asked for, and torch finds no GPU. Set `training.device: "
+            "auto`, or run with a profile that requests one (--workflow-profile profiles/slurm)."
+        )
+    on_gpu = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    chosen = torch.device("cuda", local) if on_gpu else torch.device("cpu")
+    if on_gpu:
+        torch.cuda.set_device(chosen)
+    if size > 1:
+        dist.init_process_group("nccl" if on_gpu else "gloo")
+    try:
+        yield World(rank, size, chosen)
+    finally:
+        if size > 1:
+            dist.destroy_process_group()
+
+
+def spread(model: nn.Module, layers: Any, world: World, how: str, dtype: torch.dtype) -> nn.Module:
+    """Return the model as all processes train it.
+
+    Args:
+        model: the same weights in every process, on its device.
+        layers: the modules that are sharded one by one.
+        world: the processes.
+        how: `replicate` (every process has all weights) or `shard` (each has a part of weights,
+            gradients and optimizer state).
+        dtype: of the products; sharded weights travel in it, gradients in float32.
+    """
+    if world.size == 1:
+        return model
+    if how == "replicate":
+        return DistributedDataParallel(
+            model, gradient_as_bucket_view=True, forward_sync_buffers=False
+        )
+    policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
+    for layer in layers:
+        fully_shard(layer, mp_policy=policy)
+    return fully_shard(model, mp_policy=policy)
+
+
+@contextmanager
+def exchange_gradients(model: nn.Module, wanted: bool) -> Iterator[None]:
+    """Let the backward pass inside exchange gradients, or only add them up (accumulation)."""
+    if isinstance(model, DistributedDataParallel) and not wanted:
+        with model.no_sync():
+            yield
+        return
+    if hasattr(model, "set_requires_gradient_sync"):
+        model.set_requires_gradient_sync(wanted)
+    yield

@@ -1,0 +1,288 @@
+"""Training: steps of accumulated gradients, logged, validated, saved, resumed."""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
+
+from lingprob.errors import LingprobError
+from lingprob.progress import Progress
+from lingprob.training.checkpoint import cut_log, load_checkpoint, save_checkpoint
+from lingprob.training.corpus import TrainingData
+from lingprob.training.model import SummedLoss, build_model
+from lingprob.training.order import examples_of_step
+from lingprob.training.parallel import World, exchange_gradients, spread
+from lingprob.training.precision import LossScale, choose_dtype
+from lingprob.training.schedule import learning_rate, warmup_steps
+from lingprob.training.sizes import ModelSize
+from lingprob.training.speed import peak_flops
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that the weights depend on besides the data; the paper's values are in the schema."""
+
+    size: ModelSize
+    vocabulary: int
+    context_window: int
+    batch_size: int
+    steps: int
+    seed: int
+    precision: str
+    learning_rate: float
+    lowest_learning_rate: float
+    warmup: float
+    betas: tuple[float, float]
+    weight_decay: float
+    clip: float
+
+
+@dataclass(frozen=True)
+class Means:
+    """How the work is done; the weights do not depend on it (but for rounding)."""
+
+    device: str
+    micro_batch_size: int
+    parallel: str
+    compile: str
+    validation_steps: int
+    checkpoint_steps: int
+
+
+class Trainer:
+    """A model in training in this process, one of a `World`.
+
+    Args:
+        plan, means: what is trained, and how.
+        data: the examples.
+        folder: of the checkpoint and the log, which a later run goes on from.
+        identity: of plan and data.
+        world: the processes.
+
+    Raises LingprobError if the batch is larger than the data or no multiple of the processes.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        means: Means,
+        data: TrainingData,
+        folder: Path,
+        identity: str,
+        world: World,
+    ) -> None:
+        check_batch(plan, data, world)
+        self.plan, self.means, self.data, self.world = plan, means, data, world
+        self.folder, self.identity = folder, identity
+        self.dtype = choose_dtype(plan.precision, world.device)
+        self.model = build_model(
+            plan.size, plan.vocabulary, plan.context_window, plan.seed, data.separator
+        ).to(world.device)
+        layers = list(self.model.gpt_neox.layers)
+        if means.compile == "true" or (means.compile == "auto" and world.device.type == "cuda"):
+            for layer in layers:
+                layer.compile()
+        self.loss = spread(
+            SummedLoss(self.model, self.dtype), layers, world, means.parallel, self.dtype
+        )
+        self.optimizer = build_optimizer(self.model, plan)
+        self.scale = LossScale(self.dtype)
+        self.warmup = warmup_steps(plan.steps, plan.warmup)
+        self.peak = peak_flops(world.device, self.dtype)
+
+    def train(self) -> nn.Module:
+        """Do all steps that are left, and return the model."""
+        checkpoint, log = self.folder / "checkpoint.pt", self.folder / "log.jsonl"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        done = load_checkpoint(
+            checkpoint, self.identity, self.loss, self.optimizer, self.scale, self.world
+        )
+        if self.world.is_first:
+            cut_log(log, done)
+        tokens = self.plan.batch_size * self.plan.context_window
+        with Progress(self.plan.steps * tokens, self.folder.name, "tokens") as progress:
+            progress.bar.disable = progress.bar.disable or not self.world.is_first
+            progress.resume_at(done * tokens)
+            for step in range(done + 1, self.plan.steps + 1):
+                record = self.step(step)
+                if step % self.means.validation_steps == 0 or step == self.plan.steps:
+                    record["validation_loss"] = self.validation_loss()
+                if self.world.is_first:
+                    with open(log, "a", encoding="utf-8") as stream:
+                        stream.write(json.dumps(record) + "\n")
+                if step % self.means.checkpoint_steps == 0 or step == self.plan.steps:
+                    save_checkpoint(
+                        checkpoint, self.identity, step, self.loss, self.optimizer, self.scale,
+                        self.world,
+                    )  # fmt: skip
+                progress.bar.set_postfix(loss=f"{record['loss']:.3f}", mfu=record["mfu"])
+                progress.advance(tokens)
+        return self.whole_model()
+
+    def whole_model(self) -> nn.Module:
+        """Return a model with the weights as they are, whole even where each process has a part."""
+        if self.world.size == 1:
+            return self.model
+        options = StateDictOptions(full_state_dict=True, cpu_offload=True)
+        weights = get_model_state_dict(self.loss, options=options)
+        whole = build_model(
+            self.plan.size, self.plan.vocabulary, self.plan.context_window, 0, self.data.separator
+        )
+        if self.world.is_first:
+            whole.load_state_dict({k.removeprefix("model."): v for k, v in weights.items()})
+        return whole
+
+    def step(self, step: int) -> dict[str, Any]:
+        """Do one step; return its log record.
+
+        Raises LingprobError that names the example if the loss is not finite, or says so if the
+        gradients are not; the weights are then as they were.
+        """
+        plan, world, started = self.plan, self.world, time.perf_counter()
+        rate = learning_rate(
+            step, plan.steps, warmup=self.warmup,
+            highest=plan.learning_rate, lowest=plan.lowest_learning_rate,
+        )  # fmt: skip
+        numbers = examples_of_step(step, plan.batch_size, self.data.n_examples, plan.seed)
+        mine = numbers[world.rank :: world.size]
+        loss = self.accumulate(mine)
+        if not math.isfinite(loss):
+            raise self.culprit(step, mine)
+        norm = self.update(rate)
+        if not math.isfinite(norm) and not self.scale.dynamic:
+            raise LingprobError(
+                f"{self.folder}: the gradients of step {step} are not finite. The checkpoint "
+                "before is kept. Lower training.learning_rate, or use precision float32."
+            )
+        tokens = plan.batch_size * plan.context_window
+        seconds = time.perf_counter() - started
+        flops = plan.size.flops_per_token(plan.vocabulary, plan.context_window) * tokens
+        mfu = None if self.peak is None else flops / seconds / (self.peak * world.size)
+        return {
+            "step": step,
+            "tokens": step * tokens,
+            "loss": loss,
+            "learning_rate": rate,
+            "gradient_norm": norm if math.isfinite(norm) else None,
+            "loss_scale": self.scale.value,
+            "seconds": round(seconds, 4),
+            "tokens_per_second": round(tokens / seconds, 1),
+            "mfu": None if mfu is None else round(mfu, 4),
+        }
+
+    def accumulate(self, mine: np.ndarray) -> float:
+        """Add up the gradients of this process's examples; return the mean loss of all, nats."""
+        tokens = self.plan.batch_size * self.plan.context_window
+        # Processes' gradients are averaged, so each one's share counts `size` times.
+        factor = self.scale.value * self.world.size / tokens
+        total = torch.zeros((), device=self.world.device)
+        parts = np.array_split(mine, math.ceil(len(mine) / self.means.micro_batch_size))
+        for number, part in enumerate(parts, start=1):
+            rows = self.on_device(self.data.take(part))
+            with exchange_gradients(self.loss, number == len(parts)), self.autocast():
+                loss = self.loss(rows)
+                (loss * factor).backward()
+            total += loss.detach()
+        return self.world.sum(total).item() / tokens
+
+    def update(self, rate: float) -> float:
+        """Clip, undo the loss scale and move the weights; return the gradients' norm.
+
+        A norm that is not finite leaves the weights alone.
+        """
+        parameters = [p for p in self.loss.parameters() if p.grad is not None]
+        gradients = [p.grad for p in parameters]
+        norm = nn.utils.get_total_norm(gradients) / self.scale.value
+        value = float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
+        finite = math.isfinite(value)
+        if finite:
+            shrink = min(1.0, self.plan.clip / (value + 1e-6)) / self.scale.value
+            torch._foreach_mul_(gradients, shrink)
+            for group in self.optimizer.param_groups:
+                group["lr"] = rate
+            self.optimizer.step()
+        self.scale.update(finite)
+        self.optimizer.zero_grad(set_to_none=True)
+        return value
+
+    @torch.no_grad()
+    def validation_loss(self) -> float | None:
+        """Return the mean -ln p (nats a token) of the examples held out, None without any."""
+        rows = self.data.validation()
+        if not len(rows):
+            return None
+        total = torch.zeros((), device=self.world.device)
+        for part in np.array_split(rows, math.ceil(len(rows) / self.means.micro_batch_size)):
+            with self.autocast():
+                # Every process validates all: the same weights, and no exchange to wait for.
+                total += self.loss(self.on_device(part))
+        return total.item() / (len(rows) * self.plan.context_window)
+
+    def on_device(self, rows: np.ndarray) -> torch.Tensor:
+        """Return rows of token ids as a tensor where the model is."""
+        tensor = torch.from_numpy(rows)
+        if self.world.device.type == "cuda":
+            return tensor.pin_memory().to(self.world.device, non_blocking=True)
+        return tensor
+
+    def autocast(self) -> torch.autocast:
+        """Return the context in which products are in half precision, if they are."""
+        return torch.autocast(
+            self.world.device.type, dtype=self.dtype, enabled=self.dtype != torch.float32
+        )
+
+    @torch.no_grad()
+    def culprit(self, step: int, mine: np.ndarray) -> LingprobError:
+        """Find the examples whose loss is not finite and word the error."""
+        bad = []
+        for number in mine:
+            with self.autocast():
+                loss = self.loss(self.on_device(self.data.take(np.array([number]))))
+            if not math.isfinite(loss.item()):
+                bad.append(self.data.place(int(number)))
+        found = [place for places in self.world.gather(bad) for place in places]
+        return LingprobError(
+            f"{self.folder}: the loss of step {step} is not finite. Examples at fault: "
+            f"{'; '.join(found[:5]) or 'none alone'} ({len(found)} of {self.plan.batch_size}). The "
+            "checkpoint before is kept. Check these rows, lower training.learning_rate, or use "
+            "precision float32."
+        )
+
+
+def check_batch(plan: Plan, data: TrainingData, world: World) -> None:
+    """Raise LingprobError unless every process gets its share of every batch."""
+    if plan.batch_size > data.n_examples:
+        raise LingprobError(
+            f"training.batch_size: a step accumulates {plan.batch_size} examples, but the data "
+            f"have {data.n_examples} of {plan.context_window + 1} tokens. Lower the batch size or "
+            "training.context_window, or select more chunks (overlap.chunks_selected)."
+        )
+    if plan.batch_size % world.size:
+        raise LingprobError(
+            f"training.batch_size: {plan.batch_size} examples cannot be shared equally by "
+            f"{world.size} processes. Make it a multiple of training.processes."
+        )
+    epochs = plan.batch_size * plan.steps / data.n_examples
+    logger.info("%d examples, %.2f epochs in %d steps", data.n_examples, epochs, plan.steps)
+
+
+def build_optimizer(model: nn.Module, plan: Plan) -> torch.optim.Optimizer:
+    """Return Adam with Pythia's decoupled weight decay, of matrices alone."""
+    parameters = list(model.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": plan.weight_decay},
+        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=0.0, betas=plan.betas, eps=1e-8, fused=True)

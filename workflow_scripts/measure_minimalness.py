@@ -1,0 +1,14 @@
+"""Measure how near the two sentences of each pair are."""
+
+from lingprob.minimalness.distances import measure_pairs
+from lingprob.minimalness.embeddings import SentenceEmbedder
+from lingprob.models.prepared import read_manifest
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    manifest = read_manifest(snakemake.input.embedding)
+    embed = SentenceEmbedder(manifest["directory"], snakemake.params.context_window)
+    distances = measure_pairs(read_table(snakemake.input.stimuli, "stimuli"), embed)
+    metadata = {"embedding": manifest["embedding"], "origin": manifest["origin"]}
+    write_table(distances, "minimalness", snakemake.output[0], metadata)

@@ -1,0 +1,32 @@
+"""Bring the chunks that models are trained on to rows of token ids."""
+
+from pathlib import Path
+
+from lingprob.progress import Progress
+from lingprob.tables import read_table
+from lingprob.training.corpus import (
+    Chunk,
+    choose_chunks,
+    prepare_corpus,
+    tokenizer_file,
+    write_description,
+)
+from lingprob.workflow import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    chunks = [Chunk(*values) for values in params.chunks]
+    selected = inputs.get("selected")
+    table = read_table(selected, "overlap_chunks") if selected else None
+    chosen, held_out = choose_chunks(chunks, table)
+    with Progress(None, "tokenising the training corpus", "tokens") as progress:
+        described = prepare_corpus(
+            chosen,
+            held_out,
+            tokenizer_file=tokenizer_file(inputs.get("tokenizer")),
+            vocabulary=params.vocabulary,
+            context_window=params.context_window,
+            folder=Path("resources/training"),
+            progress=progress,
+        )
+    write_description(described, snakemake.output[0])

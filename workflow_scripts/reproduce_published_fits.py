@@ -1,0 +1,24 @@
+"""Repeat the published fits of twelve models to Natural Stories, and mend them."""
+
+from pathlib import Path
+
+from lingprob.papers.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    params = snakemake.params
+    folder = Path(params.folder)
+    tables = [read_table(path, "surprisal") for path in snakemake.input.surprisals]
+    fits = published_deltas(
+        read_annotated_means(folder / "all.txt.annotation.filtered.averaged_rt.csv"),
+        {
+            name: (folder / path, folder / f"{path}.result")
+            for name, path in params.published.items()
+        },
+        dict(zip(params.models, tables, strict=True)),
+        bootstrap=params.bootstrap,
+        seed=params.seed,
+        scale=params.scale,
+    )
+    write_table(fits, "published_delta", snakemake.output[0], {"seed": params.seed})

@@ -1,0 +1,32 @@
+"""Train a language model of one size."""
+
+import json
+import shutil
+from pathlib import Path
+
+from lingprob.models.prepare import write_manifest
+from lingprob.training.launch import train
+from lingprob.workflow import job
+
+MEANS = ("micro_batch_size", "parallel", "compile", "validation_steps", "checkpoint_steps")
+
+with job(snakemake):
+    params, resources, output = snakemake.params, snakemake.resources, snakemake.output
+    folder, directory = Path(params.folder), Path(output.manifest).parent
+    corpus = json.loads(Path(snakemake.input[0]).read_text())
+    train(
+        {
+            "corpus": corpus,
+            "validation_examples": params.validation_examples,
+            "plan": params.plan,
+            "means": {"device": params.device, **{key: resources.get(key) for key in MEANS}},
+            "folder": str(folder),
+            "directory": str(directory),
+        },
+        # A profile may grant fewer GPUs than a process each.
+        resources.gpu or resources.processes,
+    )
+    shutil.copy(folder / "log.jsonl", output.log)
+    origin = f"trained by lingprob, code {params.code}"
+    write_manifest(params.model, "trained", origin, directory, Path(output.manifest))
+    shutil.rmtree(folder)
