@@ -67,6 +67,12 @@ def sample_targets(
     a suite with a single pair (nothing matched could precede it), or pairs without two members.
     """
     where = f"data set {dataset!r}"
+    nameless = stimuli["paradigm"].isna()
+    if nameless.any():
+        raise LingprobError(
+            f"{where}, item {stimuli.loc[nameless, 'item_id'].iloc[0]!r}: no paradigm, and prefixes "
+            "match a paradigm or not. Name one, or leave the data set out of context.datasets."
+        )
     known = list(dict.fromkeys(stimuli["paradigm"]))
     if unknown := [suite for suite in suites if suite not in known]:
         raise LingprobError(f"{where} has no suite {unknown[0]!r}; it has {known}.")

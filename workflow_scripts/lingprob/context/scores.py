@@ -76,10 +76,13 @@ def score_prefixes(
     Raises LingprobError for a target longer than the context window, a window too short for any
     prefix, or a region that no token belongs to.
     """
-    members = {pair: rows for pair, rows in stimuli.groupby("pair_id", sort=False)}
-    room = _room(language_model, stimuli, prefixes, dataset, start_token)
+    sampled = {pair for ids in prefixes["pair_ids"] for pair in ids}
+    wanted = stimuli if regions else stimuli[stimuli["pair_id"].isin(sampled)]
+    members = dict(tuple(wanted.groupby("pair_id", sort=False)))
+    room = _room(language_model, wanted, prefixes, dataset, start_token)
     counts = n_tokens.set_index("prefix_id")["n_tokens"]
-    work = [*_baselines(members, prefixes, regions)] if baselines else []
+    # Without a prefix all items of suites are judged: that costs little.
+    work = [*_alone(members)] if baselines else []
     for row in prefixes.itertuples():
         counted = counts[row.prefix_id]
         wanted = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
@@ -115,12 +118,9 @@ def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
     return found
 
 
-def _baselines(
-    members: Mapping[str, pd.DataFrame], prefixes: pd.DataFrame, regions: Regions
-) -> Iterator[_Work]:
-    """Yield the targets alone, each pair once; all items of suites, which cost little."""
-    sampled = dict.fromkeys(pair for ids in prefixes["pair_ids"] for pair in ids)
-    pairs = list(members if regions else sampled)
+def _alone(members: Mapping[str, pd.DataFrame]) -> Iterator[_Work]:
+    """Yield the targets alone, many pairs side by side."""
+    pairs = list(members)
     for first in range(0, len(pairs), PAIRS_ALONE):
         rows = pd.concat([members[pair] for pair in pairs[first : first + PAIRS_ALONE]])
         yield _Work(NO_PREFIX, ContextItem("", [0], rows["text"].tolist()), [0], [-1], rows)
@@ -146,12 +146,9 @@ def _room(
     start_token: str,
 ) -> dict[str, int]:
     """Return how many tokens of each prefix fit before its longest target."""
-    wanted = {pair for ids in prefixes["pair_ids"] for pair in ids}
-    rows = stimuli[stimuli["pair_id"].isin(wanted)]
-    tokenized = language_model.tokenize([f" {text}" for text in rows["text"]])
-    longest = (
-        pd.Series([len(tokens.ids) for tokens in tokenized]).groupby(rows["pair_id"].values).max()
-    )
+    tokenized = language_model.tokenize([f" {text}" for text in stimuli["text"]])
+    counts = pd.Series([len(tokens.ids) for tokens in tokenized])
+    longest = counts.groupby(stimuli["pair_id"].to_numpy()).max()
     window = language_model.context_window - (start_token != "none")
     if (longest >= window).any():
         pair = longest.idxmax()
