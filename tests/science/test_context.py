@@ -53,12 +53,22 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
     suite = read_suite(mirror / "syntaxgym" / "json" / "number_prep.json")
     items = [f"number_prep/{number}" for number in range(1, 7)]
     stimuli = syntaxgym[syntaxgym["pair_id"].isin(items)]
-    prefixes = pd.DataFrame({"prefix_id": ["x"], "pair_ids": [items]}).iloc[:0]
+    prefixes = pd.DataFrame(
+        {
+            "prefix_id": ["x"],
+            "kind": ["matched_acceptable"],
+            "source_suite": [None],
+            "perturbation": [None],
+            "pair_ids": [items],
+            "text": ["The cat sat."],
+            "char_ends": [[12]],
+        }
+    )
     scores = score_prefixes(
         language_model,
         stimuli,
-        prefixes.assign(kind="", text="", char_ends="", source_suite="", perturbation=""),
-        pd.DataFrame({"prefix_id": [], "n_tokens": []}),
+        prefixes,
+        pd.DataFrame({"prefix_id": ["x"], "n_tokens": [[4]]}),
         [10],
         start_token="<|endoftext|>",
         first_token="excluded",
@@ -66,14 +76,8 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
         baselines=True,
         dataset="syntaxgym",
     )
-    judged = judge(
-        "m",
-        "syntaxgym",
-        stimuli,
-        prefixes.assign(kind="", source_suite="", perturbation=""),
-        scores,
-        [suite],
-    )
+    judged = judge("m", "syntaxgym", stimuli, prefixes, scores, [suite])
+    judged = judged[judged["kind"] == "none"]
     judged = judged.set_index("pair_id")["correct"]
     assert len(judged) == 6
     raw = {item.number: item.sentences for item in suite.items}

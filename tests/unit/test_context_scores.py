@@ -130,6 +130,11 @@ def test_a_target_longer_than_the_window_is_named(tiny):
         score(tiny, prefix_rows(["1"]), [10], stimuli=stimuli)
 
 
+def test_lengths_below_every_sentence_are_refused(tiny):
+    with pytest.raises(LingprobError, match="no prefix has a whole sentence within 2 tokens"):
+        score(tiny, prefix_rows(["1"]), [1, 2])
+
+
 def suite_of(texts, formula):
     """A suite of one item whose conditions have these regions."""
     sentences = {

@@ -70,8 +70,8 @@ def sample_targets(
     nameless = stimuli["paradigm"].isna()
     if nameless.any():
         raise LingprobError(
-            f"{where}, item {stimuli.loc[nameless, 'item_id'].iloc[0]!r}: no paradigm, and prefixes "
-            "match a paradigm or not. Name one, or leave the data set out of context.datasets."
+            f"{where}, item {stimuli.loc[nameless, 'item_id'].iloc[0]!r}: no paradigm, and a prefix "
+            "matches a paradigm or not. Name one, or leave the data set out of context.datasets."
         )
     known = list(dict.fromkeys(stimuli["paradigm"]))
     if unknown := [suite for suite in suites if suite not in known]:

@@ -73,8 +73,8 @@ def score_prefixes(
         A `context_scores` table: sums of log-probabilities (nats) over whole sentences (region
         0) and over regions, with their numbers of tokens.
 
-    Raises LingprobError for a target longer than the context window, a window too short for any
-    prefix, or a region that no token belongs to.
+    Raises LingprobError for a target longer than the context window, lengths or a window too
+    short for every prefix, or a region that no token belongs to.
     """
     sampled = {pair for ids in prefixes["pair_ids"] for pair in ids}
     wanted = stimuli if regions else stimuli[stimuli["pair_id"].isin(sampled)]
@@ -85,11 +85,17 @@ def score_prefixes(
     work = [*_alone(members)] if baselines else []
     for row in prefixes.itertuples():
         counted = counts[row.prefix_id]
-        wanted = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
+        asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
         targets = pd.concat([members[pair] for pair in row.pair_ids])
-        ends = cuts(counted, [min(length, room[row.prefix_id]) for length in wanted])
+        ends = cuts(counted, [min(length, room[row.prefix_id]) for length in asked])
         if ends:
             work.append(_grown(row.prefix_id, row.text, row.char_ends, ends, targets))
+    if all(one.prefix_id == NO_PREFIX for one in work):
+        raise LingprobError(
+            f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens and "
+            f"the context window of {language_model.directory}. Raise context.lengths, or take a "
+            "model with a longer window."
+        )
     tables = []
     for first in range(0, len(work), PREFIXES_AT_ONCE):
         some = work[first : first + PREFIXES_AT_ONCE]
