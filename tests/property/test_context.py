@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.context.sampling import cuts
+from lingprob.context.prefixes import cuts
 from lingprob.context.similarity import Overlaps, f1
 from lingprob.stimuli.formulas import parse_formula
 

@@ -10,7 +10,8 @@ import torch
 from lingprob.catalog import Catalog
 from lingprob.context.judgments import judge
 from lingprob.context.perturbations import TITLES, Perturber
-from lingprob.context.sampling import PrefixSampler, count_tokens, prefix_table, tokenizer_of
+from lingprob.context.prefixes import count_tokens, prefix_table, tokenizer_of
+from lingprob.context.sampling import PrefixSampler
 from lingprob.context.scores import formula_regions, score_prefixes
 from lingprob.context.sentences import unrelated_sentences
 from lingprob.context.similarity import dependency_labels

@@ -10,15 +10,8 @@ import pytest
 
 from lingprob.context.names import KINDS
 from lingprob.context.perturbations import TITLES, Perturber, perturbed_prefixes
-from lingprob.context.sampling import (
-    PrefixSampler,
-    count_tokens,
-    cuts,
-    prefix_table,
-    sample_contexts,
-    sample_targets,
-    sentences_within,
-)
+from lingprob.context.prefixes import count_tokens, cuts, prefix_table, sentences_within
+from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
 from lingprob.context.sentences import joined, natural, unrelated_sentences
 from lingprob.errors import LingprobError
 

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import FROM_SUITE, NO_PREFIX
-from lingprob.context.sampling import cuts
+from lingprob.context.prefixes import cuts
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.context import ContextItem, score_in_context
@@ -80,20 +80,13 @@ def score_prefixes(
     wanted = stimuli if regions else stimuli[stimuli["pair_id"].isin(sampled)]
     members = dict(tuple(wanted.groupby("pair_id", sort=False)))
     room = _room(language_model, wanted, prefixes, dataset, start_token)
-    counts = n_tokens.set_index("prefix_id")["n_tokens"]
     # Without a prefix all items of suites are judged: that costs little.
     work = [*_alone(members)] if baselines else []
-    for row in prefixes.itertuples():
-        counted = counts[row.prefix_id]
-        asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
-        targets = pd.concat([members[pair] for pair in row.pair_ids])
-        ends = cuts(counted, [min(length, room[row.prefix_id]) for length in asked])
-        if ends:
-            work.append(_grown(row.prefix_id, row.text, row.char_ends, ends, targets))
+    work += _after_prefixes(members, prefixes, n_tokens, lengths, room)
     if all(one.prefix_id == NO_PREFIX for one in work):
         raise LingprobError(
-            f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens and "
-            f"the context window of {language_model.directory}. Raise context.lengths, or take a "
+            f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens "
+            f"and the context window of {language_model.directory}. Raise context.lengths, or take a "
             "model with a longer window."
         )
     tables = []
@@ -132,16 +125,25 @@ def _alone(members: Mapping[str, pd.DataFrame]) -> Iterator[_Work]:
         yield _Work(NO_PREFIX, ContextItem("", [0], rows["text"].tolist()), [0], [-1], rows)
 
 
-def _grown(
-    prefix_id: str,
-    text: str,
-    char_ends: Sequence[int],
-    ends: Mapping[int, int],
-    targets: pd.DataFrame,
-) -> _Work:
-    last = list(ends.values())
-    item = ContextItem(text, [int(char_ends[one]) for one in last], targets["text"].tolist())
-    return _Work(prefix_id, item, list(ends), last, targets)
+def _after_prefixes(
+    members: Mapping[str, pd.DataFrame],
+    prefixes: pd.DataFrame,
+    n_tokens: pd.DataFrame,
+    lengths: Sequence[int],
+    room: Mapping[str, int],
+) -> Iterator[_Work]:
+    """Yield each prefix with its cuts, if any of its sentences is within a length and the room."""
+    counts = n_tokens.set_index("prefix_id")["n_tokens"]
+    for row in prefixes.itertuples():
+        counted = counts[row.prefix_id]
+        asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
+        ends = cuts(counted, [min(length, room[row.prefix_id]) for length in asked])
+        if ends:
+            last = list(ends.values())
+            targets = pd.concat([members[pair] for pair in row.pair_ids])
+            places = [int(row.char_ends[one]) for one in last]
+            item = ContextItem(row.text, places, targets["text"].tolist())
+            yield _Work(row.prefix_id, item, list(ends), last, targets)
 
 
 def _room(
