@@ -51,7 +51,8 @@ def sample_targets(
     if nameless.any():
         raise LingprobError(
             f"{where}, item {stimuli.loc[nameless, 'item_id'].iloc[0]!r}: no paradigm, and "
-            "prefixes match a paradigm or not. Name one, or leave the data set out of context.datasets."
+            "prefixes match a paradigm or not. Name one, or leave the data set out of "
+            "context.datasets."
         )
     known = list(dict.fromkeys(stimuli["paradigm"]))
     if unknown := [suite for suite in suites if suite not in known]:

@@ -86,8 +86,8 @@ def score_prefixes(
     if all(one.prefix_id == NO_PREFIX for one in work):
         raise LingprobError(
             f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens "
-            f"and the context window of {language_model.directory}. Raise context.lengths, or take a "
-            "model with a longer window."
+            f"and the context window of {language_model.directory}. Raise context.lengths, or "
+            "take a model with a longer window."
         )
     tables = []
     for first in range(0, len(work), PREFIXES_AT_ONCE):
