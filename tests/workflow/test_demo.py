@@ -15,6 +15,7 @@ import yaml
 
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
 from lingprob.models.prepared import read_manifest
+from lingprob.context.names import KINDS
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.tables import read_metadata, read_table
 
@@ -67,6 +68,24 @@ def test_the_overlaps_are_the_passages_sentences(demo):
     assert not pd.read_csv(folder / "chunks.csv")["leakage_free"].any()
     for name in ("figure_1a", "figure_1b"):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_contexts_end_with_figures_tables_and_claims(demo):
+    folder = demo / "results/context"
+    for number in (2, 3, 4, 5, 9, 10, 11, 12, 13, 15):
+        assert (folder / f"figure_{number}.pdf").read_bytes().startswith(b"%PDF")
+    accuracy = read_table(folder / "accuracy.parquet", "context_accuracy")
+    assert set(accuracy["kind"]) == {*KINDS, "acceptable", "unacceptable"}
+    prefixes = read_table(
+        folder / "sampled/prefixes/demo_minimal_pairs.parquet", "context_prefixes"
+    )
+    judgments = read_table(
+        folder / "sampled/judgments/smollm2-135m/demo_minimal_pairs.parquet", "context_judgments"
+    )
+    assert set(judgments["prefix_id"]) == {*prefixes["prefix_id"], "none"}
+    assert (judgments.loc[judgments["length"] > 0, "prefix_tokens"] > 0).all()
+    scorecard = read_table(folder / "scorecard.parquet", "scorecard")
+    assert (scorecard["verdict"] != "not computed at this scale").sum() >= 5
 
 
 def test_a_compacted_dawg_gives_the_same_overlaps(demo):

@@ -74,6 +74,20 @@ def test_the_size_of_a_sample_is_in_its_name(checkout):
     assert "li_large_sample" not in plan
 
 
+@pytest.mark.parametrize(("scale", "figures"), [("demo", 10), ("laptop", 16), ("paper", 16)])
+def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
+    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "context")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    context = read_yaml("scales.yaml")[scale]["context"]
+    models, datasets = len(context["models"]), len(context["datasets"])
+    assert jobs["sample_prefixes"] == datasets
+    # The perturbed prefixes are of one data set.
+    assert jobs["score_prefixes"] == jobs["judge_pairs"] == models * (datasets + 1)
+    drawn = set(re.findall(r"results/context/figure_\d+\.png", plan.stdout))
+    assert len(drawn) == figures
+
+
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
     plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "morcela").stdout
     asked = {}
@@ -121,6 +135,9 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'string_probability={"models": ["gtp2"]}'], "Did you mean 'gpt2'"),
         (["--config", 'string_probability={"prediction_1": ["sling"]}'], "none for 'zh'"),
         (["--config", 'string_probability={"embeddings": {"en": "mpnet"}}'], "'all-mpnet-base-v2'"),
+        (["--config", 'context={"datasets": ["blmp"]}'], "Did you mean 'blimp'"),
+        (["--config", 'context={"datasets": ["syntaxgym"]}'], "one of plain pairs is needed"),
+        (["--config", 'context={"control": "blimp"}'], "unknown corpus 'blimp'"),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),
@@ -151,8 +168,16 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
-    targets = {"morcela", "overlap", "string_probability"}
+    targets = {"context", "morcela", "overlap", "reading", "string_probability", "train"}
     assert rules - scripts == {*targets, "name_unknown_model", "name_unknown_dataset"}
+
+    assert rules - scripts == {
+        "morcela",
+        "overlap",
+        "context",
+        "name_unknown_model",
+        "name_unknown_dataset",
+    }
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
         assert len(lines) <= 45, name
