@@ -1,6 +1,6 @@
 """Tokens a second and model-FLOPs utilisation of training, against plain loops, in one run.
 
-    python benchmarks/training.py [--quick] [--profile] [--steps N]
+    python benchmarks/training.py [--quick] [--profile] [--steps N] [--size NAME]
 
 The work: steps of training GPT-NeoX models from the same first weights on the same rows of a
 novel, with the same schedule. Rivals: transformers' Trainer, and a loop as nanoGPT has it (full
@@ -343,6 +343,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="the middle size, a minute")
     parser.add_argument("--profile", action="store_true", help="say where the time of a step goes")
     parser.add_argument("--steps", type=int, help="steps a system")
+    parser.add_argument("--size", help="one size alone, e.g. tiny-large")
     parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.worker:
@@ -353,7 +354,10 @@ def main() -> None:
     on_gpu = torch.cuda.is_available()
     sizes, job = describe(on_gpu, asked.steps or (7 if asked.quick else 12))
     middle = sorted(sizes, key=lambda name: sizes[name]["width"])[len(sizes) // 2]
-    chosen = {middle: sizes[middle]} if asked.quick else sizes
+    alone = asked.size or (middle if asked.quick else None)
+    if alone and alone not in sizes:
+        raise SystemExit(f"--size: {alone!r} is none of {', '.join(sizes)}.")
+    chosen = {alone: sizes[alone]} if alone else sizes
     rows: list[dict[str, Any]] = []
     for name, size in chosen.items():
         whole = not asked.quick and size["width"] == max(s["width"] for s in sizes.values())

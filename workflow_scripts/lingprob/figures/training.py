@@ -92,7 +92,7 @@ def perplexity_by_size(perplexity: pd.DataFrame, titles: Mapping[str, str], note
         ax.set_title("All texts" if corpus == ALL_TEXTS else titles.get(corpus, corpus))
         ax.set_xscale("log")
         ax.set_yscale("log")
-        _label_plainly(ax.xaxis, *ax.get_xlim())
+        _label(ax.xaxis, sorted(of_corpus["parameters"].unique() / unit))
         _label_plainly(ax.yaxis, *ax.get_ylim())
     handles, labels = grid[0][0].get_legend_handles_labels()
     figure.legend(handles, labels, loc="outside upper center", ncols=len(steps), fontsize=7)
@@ -109,8 +109,14 @@ def _label_plainly(axis: Axis, low: float, high: float) -> None:
         ticks = [tick for tick in ticks if low <= tick <= high]
         if len(ticks) >= 4:
             break
+    _label(axis, ticks)
+
+
+def _label(axis: Axis, ticks: list[float]) -> None:
     axis.set_major_locator(FixedLocator(ticks))
-    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}")
+    )
     axis.set_minor_locator(NullLocator())
 
 
