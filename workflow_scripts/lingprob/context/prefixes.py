@@ -31,19 +31,23 @@ class Prefix:
     sentences: tuple[str, ...]
 
 
-def prefix_table(dataset: str, prefixes: Sequence[Prefix]) -> pd.DataFrame:
-    """Return a `context_prefixes` table, a row a prefix."""
+def prefix_table(
+    dataset: str, prefixes: Sequence[Prefix], perturbation: str | None = None
+) -> pd.DataFrame:
+    """Return a `context_prefixes` table, a row a prefix; `perturbation` is how they differ."""
     rows = []
     for prefix in prefixes:
         text, ends = joined(prefix.sentences)
         rows.append(
             {
                 "dataset": dataset,
-                "prefix_id": prefix.prefix_id,
+                "prefix_id": f"{perturbation}/{prefix.prefix_id}"
+                if perturbation
+                else prefix.prefix_id,
                 "kind": prefix.kind,
                 "suite": prefix.suite,
                 "source_suite": prefix.source_suite,
-                "perturbation": None,
+                "perturbation": perturbation,
                 "similarity": None,
                 "pair_ids": list(prefix.pair_ids),
                 "text": text,
