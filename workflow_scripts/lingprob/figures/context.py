@@ -185,7 +185,8 @@ def sharing(accuracy: pd.DataFrame, shown: Shown) -> Figure:
             for name, look in looks.items():
                 curve(ax, here[here["perturbation"] == name], "delta", *look)
             ax.set_title(label(kind, shown).replace(", ", ",\n"))
-            finish(ax, DELTA if ax is line[0] else "")
+            named = f"{shown.models[model]['title']}\n{DELTA}"
+            finish(ax, named if ax is line[0] else "")
             ax.set_xlabel("Tokens")
     titles = {
         OWN: "A prefix of its own for every pair",
