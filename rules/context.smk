@@ -115,9 +115,6 @@ rule score_prefixes:
         start_token=lambda wildcards: catalog.start_tokens[
             catalog.start_token_of(catalog.model(wildcards.model)["bos_policies"][0])
         ],
-        first_token=lambda wildcards: catalog.bos_policies[
-            catalog.model(wildcards.model)["bos_policies"][0]
-        ]["first_token"],
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
     script:

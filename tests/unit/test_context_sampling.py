@@ -174,7 +174,8 @@ def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
 
 
 def test_cuts_are_the_longest_whole_sentences_within_each_length():
-    assert cuts([4, 9, 15], [3, 4, 8, 9, 12, 100]) == {4: 0, 9: 1, 100: 2}
+    assert cuts([4, 9, 15], [3, 4, 8, 9, 12, 100], 99) == {4: 0, 9: 1, 100: 2}
+    assert cuts([4, 9, 15], [8, 100, 200], 14) == {8: 0, 100: 1}
 
 
 @pytest.mark.parametrize(

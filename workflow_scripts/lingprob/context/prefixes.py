@@ -75,15 +75,15 @@ def count_tokens(prefixes: pd.DataFrame, tokenizers: Mapping[str, Tokenize]) -> 
     return pd.concat(tables, ignore_index=True)
 
 
-def cuts(n_tokens: Sequence[int], lengths: Sequence[int]) -> dict[int, int]:
+def cuts(n_tokens: Sequence[int], lengths: Sequence[int], room: int) -> dict[int, int]:
     """Return which sentence a prefix ends with at each length, by length in tokens.
 
-    The longest prefix of whole sentences within the length; lengths below the first sentence, or
-    that end where a shorter one does already, are left out.
+    The longest prefix of whole sentences within the length and the room; lengths below the first
+    sentence, or that end where a shorter one does already, are left out.
     """
     found: dict[int, int] = {}
     for length in sorted(lengths):
-        last = int(np.searchsorted(n_tokens, length, side="right")) - 1
+        last = int(np.searchsorted(n_tokens, min(length, room), side="right")) - 1
         if last >= 0 and last not in found.values():
             found[length] = last
     return found
