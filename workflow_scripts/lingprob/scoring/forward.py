@@ -22,6 +22,7 @@ from transformers.cache_utils import DynamicLayer
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
+from lingprob.scoring.linear import fast_linear
 from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)
@@ -305,7 +306,8 @@ class Forward:
             added = torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min)
             options["attention_mask"] = added[:, None].to(device)
             options["position_ids"] = positions.to(device)
-        return self._body()(input_ids=ids.to(device), **options)
+        with fast_linear(device, dtype):
+            return self._body()(input_ids=ids.to(device), **options)
 
     def _logits(self, outputs: torch.Tensor) -> torch.Tensor:
         if self.head is None:
@@ -327,7 +329,8 @@ class Forward:
         at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
         if len(places) == 0:
             return outputs.new_empty(0, dtype=self.dtype)
-        logsumexp = torch.cat([self._logsumexp(some) for some in outputs.split(at_once)])
+        with fast_linear(outputs.device, outputs.dtype):
+            logsumexp = torch.cat([self._logsumexp(some) for some in outputs.split(at_once)])
         chosen = torch.cat(
             [
                 self._logit(outputs, some_row, some)
