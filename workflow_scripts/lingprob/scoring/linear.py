@@ -2,7 +2,8 @@
 
 For float32 on a CPU, torch's own linear layers call a library that some processors are not
 served well by. oneDNN, which torch has in it too, needed 5% less time for the passes of
-SmolLM2-135M on an AMD EPYC, and gives the same numbers to rounding.
+SmolLM2-135M on an AMD EPYC. It rounds a little more: sentences were 1.5e-5 nats off float64 in
+the mean, and 0.9e-5 without it.
 """
 
 from __future__ import annotations
