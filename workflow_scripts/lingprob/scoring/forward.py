@@ -397,8 +397,8 @@ def lay_out(rows: Sequence[Row], prefix: int = 0) -> Batch:
     for number, row in enumerate(rows):
         ids[number, : len(row.ids)] = row.ids
     owner = np.repeat(np.arange(len(rows)), [len(row.nodes) for row in rows])
-    column = np.array([node for row in rows for node in row.nodes])
-    targets = np.array([target for row in rows for target in row.targets])
+    column = np.array([node for row in rows for node in row.nodes], dtype=np.int64)
+    targets = np.array([target for row in rows for target in row.targets], dtype=np.int64)
     batch = Batch(*map(torch.from_numpy, (ids, owner, column, targets)))
     if all(row.is_chain() and row.start[0] == prefix for row in rows):
         return batch
