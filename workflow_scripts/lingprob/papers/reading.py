@@ -59,7 +59,7 @@ def delta_log_likelihoods(
     counts: Sequence[pd.DataFrame],
     surprisals: Mapping[str, pd.DataFrame],
     *,
-    context: str,
+    contexts: Mapping[str, str],
     corrected: bool = True,
     partition: str = "exploratory",
     structure: str = "paper",
@@ -81,7 +81,7 @@ def delta_log_likelihoods(
         times, words: its `reading_times` and `words` tables.
         counts: `word_counts` tables whose sum gives unigram surprisals.
         surprisals: a `surprisal` table by model.
-        context: what the surprisals were conditioned on, for the record.
+        contexts: what each model's surprisals were conditioned on, for the record.
         corrected: surprisals with the correction for trailing blanks.
         partition: that is evaluated.
         structure: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
@@ -118,7 +118,7 @@ def delta_log_likelihoods(
                 "measure": entry["measure"],
                 "rt_source": entry.get("rt_source", "human"),
                 "regression": comparison.regression,
-                "context": context,
+                "context": contexts[model.model],
                 "baseline_formula": model.named(comparison.baseline_formula),
                 "formula": model.named(comparison.formula),
                 "partition": partition,
@@ -277,16 +277,17 @@ def all_trends(
 ) -> pd.DataFrame:
     """Return the regressions over models of every data set and of the published fits.
 
-    Columns dataset, rt_source, convention, on (parameters or word_perplexity), models, slope (nats
-    per tenfold), std_error, r, p, scale; only groups of three models or more.
+    Columns dataset, rt_source, context, convention, on (parameters or word_perplexity), models,
+    slope (nats per tenfold), std_error, r, p, scale; only groups of three models or more. Models
+    whose surprisals were conditioned on other contexts are not mixed.
     """
     parameters = {name: model["parameters"] for name, model in models.items()}
     parts = [deltas.assign(convention="")]
     if published is not None:
         both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
         means = published[both].assign(dataset="natural_stories, published means")
-        parts.append(means.assign(rt_source="human"))
-    by = ["dataset", "rt_source", "convention", "scale"]
+        parts.append(means.assign(rt_source="human", context="imported"))
+    by = ["dataset", "rt_source", "context", "convention", "scale"]
     columns = [*by, "model", "delta", "word_perplexity"]
     table = pd.concat([part[columns] for part in parts], ignore_index=True)
     found = trends(table, parameters, by)
