@@ -186,8 +186,8 @@ def model_unigrams(model, dataset=None):
     return [source for source in unigram_sources(catalog, model, patterns) if source != "imported"]
 
 
-def unigram_tables(model, dataset):
-    """The tables of a model's unigram sources; none for imported scores."""
+def unigram_tables(model, dataset=None):
+    """The tables of a model's unigram sources, in their order; none for imported scores."""
     tokenizer = catalog.model(model)["tokenizer"]
     return [
         f"results/unigrams/{tokenizer}/{source}.parquet"
@@ -224,6 +224,12 @@ def minimalness(dataset):
     language = catalog.dataset(dataset).get("language", "en")
     embedding = settings["string_probability"]["embeddings"][language]
     return f"results/minimalness/{embedding}/{scored_as(dataset)}.parquet"
+
+
+def embedding_gpus():
+    """GPUs that a sentence-embedding model asks for: one on a cluster or where cuda is asked for."""
+    device = settings["scoring"]["device"]
+    return int(device == "cuda" or (device == "auto" and settings["scale"] == "paper"))
 
 
 def training_tokenizer():
@@ -339,6 +345,7 @@ def prefix_positions(dataset):
 
 
 DATASETS = alternatives(catalog.datasets)
+IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]
 CORPORA = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"
 )

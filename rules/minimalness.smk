@@ -50,9 +50,11 @@ rule measure_minimalness:
     threads: 1
     resources:
         mem_mb=4000,
+        gpu=embedding_gpus(),
         runtime=240,
     params:
         code=code_digest("measure_minimalness"),
+        device=settings["scoring"]["device"],
         context_window=lambda wildcards: catalog.embedding(wildcards.embedding)["context_window"],
     script:
         "../workflow_scripts/measure_minimalness.py"

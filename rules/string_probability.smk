@@ -63,7 +63,7 @@ rule analyse_strings:
             for name in string_datasets(wildcards.model)
         ],
         distances=lambda wildcards: [minimalness(name) for name in paired_datasets(wildcards.model)],
-        unigrams=lambda wildcards: unigram_tables(wildcards.model, "")[:1],
+        unigrams=lambda wildcards: unigram_tables(wildcards.model)[:1],
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"
@@ -134,8 +134,8 @@ rule count_strings:
         runtime=30,
     params:
         code=code_digest("count_strings"),
-        datasets=[name for name in PREDICTIONS],
-        filtered=[name for name in STRINGS["prediction_2"]],
+        datasets=list(PREDICTIONS),
+        filtered=STRINGS["prediction_2"],
         titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
         quantile=STRINGS["levenshtein_quantile"],
         published=read_published("string_probability"),

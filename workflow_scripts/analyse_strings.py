@@ -1,6 +1,7 @@
 """Test the three predictions on one model's scores."""
 
-from lingprob.papers.string_probability import Options, analyse, assemble
+from lingprob.papers.string_data import Options, assemble
+from lingprob.papers.string_probability import analyse
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -7,8 +7,9 @@ from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
+    params = snakemake.params
     manifest = read_manifest(snakemake.input.embedding)
-    embed = SentenceEmbedder(manifest["directory"], snakemake.params.context_window)
+    embed = SentenceEmbedder(manifest["directory"], params.context_window, params.device)
     distances = measure_pairs(read_table(snakemake.input.stimuli, "stimuli"), embed)
     metadata = {"embedding": manifest["embedding"], "origin": manifest["origin"]}
     write_table(distances, "minimalness", snakemake.output[0], metadata)

@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.catalog import Catalog
+from lingprob.catalog import Catalog, read_published
+from lingprob.minimalness.distances import measure_pairs, pair_texts
+from lingprob.papers.string_counts import count_filters
 from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.li_adger import SCORES, published_scores
+from lingprob.stimuli.li_large import JUDGMENTS
 
 # Pairs, pairs of identical sentences, paradigms and phenomena.
 PAIRS_AS_PUBLISHED = {
@@ -51,3 +56,62 @@ def test_a_pair_of_blimp_is_what_the_file_says(mirror):
     assert (good["condition"], good["grammatical"]) == ("good", True)
     assert (bad["condition"], bad["grammatical"]) == ("bad", False)
     assert good["phenomenon"] == "island_effects"
+
+
+def test_syntaxgym_gives_the_paper_s_1018_pairs(mirror):
+    stimuli = read_pairs(mirror, "syntaxgym_pairs")
+    pairs = pair_texts(stimuli)
+    assert len(pairs) == 1018
+    assert (pairs["good"] != pairs["bad"]).all()
+    by_suite = stimuli.groupby("paradigm")["pair_id"].nunique()
+    assert by_suite[["number_orc", "center_embed", "cleft", "fgd_hierarchy"]].tolist() == [
+        38,
+        28,
+        80,
+        48,
+    ]
+    sides = stimuli.set_index("item_id")["text"]
+    assert sides["subordination/1/sub_matrix.good"].startswith("As ")
+    assert sides["number_orc/1/match_sing.bad"].endswith(" are good")
+
+
+def test_cola_has_its_sentences_and_labels(mirror):
+    stimuli = read_pairs(mirror, "cola")
+    assert stimuli["grammatical"].value_counts().to_dict() == {True: 6023, False: 2528}
+    assert stimuli["pair_id"].isna().all()
+
+
+def test_li_s_ratings_and_what_each_reading_of_the_filter_keeps(mirror):
+    """The paper has 1,883 pairs; no reading of its filter gives them."""
+    stimuli = read_pairs(mirror, "li_large")
+    ratings = stimuli.pivot(index="pair_id", columns="condition", values="rating")
+    assert (ratings["good"] - ratings["bad"]).isna().sum() == 104
+    distances = measure_pairs(stimuli, lambda texts: np.ones((len(texts), 1)))
+    kept = count_filters({"li_large": distances}, 0.75, read_published("string_probability"), "")
+    assert kept["kept"].tolist() == [1750, 1794, 1635, 1921]
+    assert set(kept["kept_published"]) == {1883}
+
+
+def test_li_s_means_are_those_of_single_judgments_where_these_are_known(mirror):
+    folder = mirror / "linguistic_inquiry"
+    if not (folder / JUDGMENTS).exists():
+        pytest.skip("the mirror has no single judgments")
+    stimuli, ratings = build_stimuli("li_large", Catalog().dataset("li_large"), folder, 0)
+    judged = stimuli[stimuli["item_id"].isin(ratings["item_id"])]
+    assert set(judged["phenomenon"]) == {"Sprouse"}
+    assert len(judged) == 2232
+    assert judged["rating"].notna().all()
+    assert stimuli.loc[stimuli["phenomenon"] == "Mahowald", "rating"].notna().all()
+    assert ratings.groupby("participant_id")["z"].mean().abs().max() < 1
+
+
+def test_published_scores_cover_the_pairs_they_came_with(mirror):
+    stimuli = read_pairs(mirror, "li_adger")
+    file = mirror / "published_scores/li_adger_models/li-adger_min_pairs_all_models.csv"
+    first = published_scores(file, "bert-base-uncased").set_index("item_id").loc["pair.0.good"]
+    assert first["logprob"] == pytest.approx(-27.880026874001487)
+    assert first["n_tokens"] == 6
+    for model in SCORES:
+        scores = published_scores(file, model)
+        assert set(scores["item_id"]) == set(stimuli["item_id"])
+        assert scores["logprob"].lt(0).all()

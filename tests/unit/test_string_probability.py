@@ -12,11 +12,12 @@ from sklearn.metrics import roc_auc_score
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.papers.string_counts import count_datasets, count_filters
+from lingprob.papers.string_data import Dataset, Options, assemble, string_scores
 from lingprob.papers.string_metrics import METRICS, learned_weights, paper_metrics
-from lingprob.papers.string_probability import Dataset, Options, analyse, assemble, string_scores
+from lingprob.papers.string_probability import analyse
 from lingprob.regression.linking import fold_numbers
 from lingprob.scorecards.string_probability import compare_string_probability
-from lingprob.tables import write_table
+from lingprob.tables import POOLED, write_table
 
 VOCABULARY = 1000
 OPTIONS = Options(
@@ -170,7 +171,7 @@ def test_prediction_3_is_scikit_learn_s_area_of_each_metric(results):
             ].iloc[0]
             assert row["auc"] == pytest.approx(roc_auc_score(part["grammatical"], part[metric]))
             assert row["auc_low"] <= row["auc"] <= row["auc_high"]
-    pooled = table[(table["dataset"] == "all") & (table["metric"] == "slor")].iloc[0]
+    pooled = table[(table["dataset"] == POOLED) & (table["metric"] == "slor")].iloc[0]
     assert pooled["auc"] == pytest.approx(roc_auc_score(scores["grammatical"], scores["slor"]))
     single = table[table["dataset"] == "single"]
     assert single["accuracy"].isna().all()
@@ -256,6 +257,16 @@ def test_a_sentence_that_nobody_called_grammatical_is_named(datasets):
     broken = Dataset("mine", dataset.predictions, unknown, dataset.scores, dataset.distances)
     with pytest.raises(LingprobError, match="'mine', item '3'"):
         string_scores("m", broken, VOCABULARY, OPTIONS)
+
+
+def test_a_filter_that_keeps_nothing_says_what_to_change(datasets):
+    dataset = datasets[1]
+    alike = dataset.distances.assign(levenshtein_characters=2)
+    same = Dataset("mine", dataset.predictions, dataset.stimuli, dataset.scores, alike)
+    with pytest.raises(LingprobError, match=r"'mine': .*differ by 2 characters.*at_most"):
+        string_scores("m", same, VOCABULARY, OPTIONS)
+    at_most = Options(**{**vars(OPTIONS), "levenshtein_comparison": "at_most"})
+    assert string_scores("m", same, VOCABULARY, at_most)["pair_id"].nunique() == 119
 
 
 def test_one_convention_is_used(datasets):

@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
+from lingprob.models.prepared import read_manifest
+from lingprob.context.names import KINDS
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.tables import read_metadata, read_table
 
@@ -28,6 +30,22 @@ def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     report = (results / "report.html").read_text()
     assert "Cross-validated correlation of raw log-probability" in report
     assert "Scorecard" in report
+
+
+def test_the_predictions_on_string_probability_have_their_figures(demo):
+    folder = demo / "results/string_probability"
+    for name in ("1b", "2a", "2b", "3a", "3b", "4a", "4b", "5", "6", "8"):
+        assert (folder / f"figure_{name}.pdf").read_bytes().startswith(b"%PDF")
+    separation = read_table(folder / "smollm2-135m/separation.parquet", "string_separation")
+    whole = separation[separation["phenomenon"] == ""].set_index("metric")
+    # Not a claim about the model: a broken scorer or a swapped pair would be near one half.
+    assert whole.loc["logprob", "accuracy"] > 0.75
+    assert whole.loc["logprob", "auc"] < whole.loc["logprob", "accuracy"]
+    correlations = read_table(folder / "smollm2-135m/correlations.parquet", "string_correlations")
+    overall = correlations[correlations["subset"] == "overall"].set_index("prediction")
+    assert overall.loc[1, "r"] > 0.7
+    assert overall["simulated"].to_dict() == {1: False, 2: True}
+    assert "Simulated ratings" in (folder / "datasets.html").read_text()
 
 
 def test_the_overlaps_are_the_passages_sentences(demo):
@@ -50,6 +68,24 @@ def test_the_overlaps_are_the_passages_sentences(demo):
     assert not pd.read_csv(folder / "chunks.csv")["leakage_free"].any()
     for name in ("figure_1a", "figure_1b"):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_contexts_end_with_figures_tables_and_claims(demo):
+    folder = demo / "results/context"
+    for number in (2, 3, 4, 5, 9, 10, 11, 12, 13, 15):
+        assert (folder / f"figure_{number}.pdf").read_bytes().startswith(b"%PDF")
+    accuracy = read_table(folder / "accuracy.parquet", "context_accuracy")
+    assert set(accuracy["kind"]) == {*KINDS, "acceptable", "unacceptable"}
+    prefixes = read_table(
+        folder / "sampled/prefixes/demo_minimal_pairs.parquet", "context_prefixes"
+    )
+    judgments = read_table(
+        folder / "sampled/judgments/smollm2-135m/demo_minimal_pairs.parquet", "context_judgments"
+    )
+    assert set(judgments["prefix_id"]) == {*prefixes["prefix_id"], "none"}
+    assert (judgments.loc[judgments["length"] > 0, "prefix_tokens"] > 0).all()
+    scorecard = read_table(folder / "scorecard.parquet", "scorecard")
+    assert (scorecard["verdict"] != "not computed at this scale").sum() >= 5
 
 
 def test_a_compacted_dawg_gives_the_same_overlaps(demo):
@@ -103,6 +139,25 @@ def test_a_file_more_in_a_catalog_corpus_scans_and_fetches_it_alone(demo):
         assert (plan["download_corpus_file"], plan["scan_corpus"]) == (jobs, jobs)
         done = snakemake(demo, *arguments)
         assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_demo_trains_and_fine_tunes_models(demo):
+    folder = demo / "results/training"
+    logs = {path.stem: pd.read_json(path, lines=True) for path in (folder / "logs").iterdir()}
+    assert set(logs) == {"tiny-small", "tiny-medium"}
+    for log in logs.values():
+        assert log["step"].tolist() == list(range(1, 61))
+        assert log["loss"].iloc[-10:].mean() < log["loss"].iloc[:10].mean() - 0.2
+        assert log["validation_loss"].dropna().is_monotonic_decreasing
+    perplexity = read_table(folder / "perplexity.parquet", "perplexity")
+    assert set(perplexity["fine_tuning_steps"]) == {0, 5, 10}
+    assert set(perplexity["scale"]) == {"demo"}
+    for name in ("loss", "figure_2_perplexity"):
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    manifest = read_manifest(demo / "resources/models/trained-tiny-small-ft10/manifest.json")
+    assert manifest["source"] == "trained"
+    assert manifest["origin"].endswith("fine-tuned 10 steps")
+    assert not (demo / "resources/training/tiny-small").exists()  # the checkpoint has served
 
 
 def test_surprisal_adds_to_simulated_reading_times_and_every_table_says_so(demo):
@@ -190,6 +245,7 @@ def test_a_changed_batch_size_reruns_nothing(demo):
         ("figures/style.py", "plot_linking_functions", "fit_linking_functions"),
         ("download.py", None, "score_stimuli"),
         ("papers/leakage.py", "tabulate_overlap", "scan_corpus"),
+        ("papers/string_metrics.py", "analyse_strings", "measure_minimalness"),
         ("overlap/streaming.py", "scan_corpus", "build_words"),
         ("tables.py", None, "summarise_sentences"),
     ],

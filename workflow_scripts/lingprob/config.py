@@ -20,6 +20,7 @@ from lingprob.training.sizes import fine_tuning_steps, model_name, trained_model
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
+READ_AS_WRITTEN = {"integer", "number", "boolean"}
 
 
 def config_schema() -> Settings:
@@ -67,16 +68,20 @@ def check_strings(strings: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for a name in `string_probability` that is none of what it should be."""
     for name in strings["models"]:
         catalog.model(name)
-    for key in ("prediction_1", "prediction_2", "prediction_3"):
+    for name in strings["embeddings"].values():
+        catalog.embedding(name)
+    known = [name for name, entry in catalog.datasets.items() if entry["kind"] == "stimuli"]
+    for key in ("prediction_1", "prediction_2", "prediction_3", "pooled", "sampled"):
         for name in strings[key]:
+            if name not in known:
+                where = f"(string_probability.{key})"
+                raise unknown_name("data set of stimuli", name, known, where)
             language = catalog.dataset(name).get("language", "en")
-            if language not in strings["embeddings"]:
+            if language not in strings["embeddings"] and key != "sampled":
                 raise LingprobError(
                     f"string_probability.embeddings: none for {language!r}, the language of the "
                     f"data set {name!r} of string_probability.{key}. Add one."
                 )
-    for name in strings["embeddings"].values():
-        catalog.embedding(name)
 
 
 def check_overlap(overlap: Settings, catalog: Catalog) -> None:
@@ -212,9 +217,15 @@ def retyped(config: Settings, schema: Settings) -> Settings:
         part = schema.get("properties", {}).get(key, {})
         if isinstance(value, dict):
             result[key] = retyped(value, part)
-        elif isinstance(value, str) and part.get("type") in ("integer", "number", "boolean"):
+        elif isinstance(value, str) and not READ_AS_WRITTEN.isdisjoint(types_of(part)):
             result[key] = yaml.safe_load(value)
     return result
+
+
+def types_of(part: Settings) -> list[str]:
+    """Return the types that a part of a schema allows."""
+    types = part.get("type", [])
+    return [types] if isinstance(types, str) else list(types)
 
 
 def worded(error: ValidationError) -> str:

@@ -19,6 +19,9 @@ import lingprob
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.files import atomic_path
 
+# Stands for a data set's name where several are taken together; no data set may be called so.
+POOLED = "all data sets"
+
 
 def required(name: str, kind: pa.DataType) -> pa.Field:
     """A column that may hold neither null nor NaN."""
@@ -249,7 +252,8 @@ SCHEMAS: dict[str, pa.Schema] = {
         + [pa.field(f"cosine_{name}", pa.float64()) for name in ("mean", "low", "high")]
         + [required("simulated", pa.bool_()), required("scale", pa.string())]
     ),
-    # One metric on a data set, or on a phenomenon of it, a row; null where it is not defined.
+    # One metric on a data set, on a phenomenon of it, or on all data sets (POOLED), a row; null
+    # where it is not defined.
     "string_separation": pa.schema(
         [required(name, pa.string()) for name in ("model", "dataset", "phenomenon", "metric")]
         + [required(f"n_{name}", pa.int32()) for name in ("grammatical", "ungrammatical", "pairs")]

@@ -108,6 +108,8 @@ class Catalog:
                     )
             for source in model["unigrams"]:
                 self.unigram_source(source)
+            for dataset in model.get("datasets", []):
+                self.dataset(dataset)
 
     def model(self, name: str) -> Entry:
         """Return a model's entry."""

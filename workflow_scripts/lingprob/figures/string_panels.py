@@ -53,7 +53,7 @@ def name_axes(axes: Sequence[Axes], x_label: str, y_label: str) -> None:
 
 def short_title(dataset: str, titles: Titles) -> str:
     """Return a data set's title in lines of some 26 letters."""
-    return fill(titles.get(dataset, "All data sets"), 26)
+    return fill(titles.get(dataset, dataset.capitalize()), 26)
 
 
 def panel_title(row: Any, models: Models, titles: Titles, rows: pd.DataFrame) -> str:

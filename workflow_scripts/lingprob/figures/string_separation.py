@@ -21,6 +21,7 @@ from lingprob.figures.string_panels import (
     panels,
     short_title,
 )
+from lingprob.tables import POOLED
 
 METRICS = {
     "logprob": ("log p", style.GREY),
@@ -30,7 +31,6 @@ METRICS = {
     "mean_logprob": ("mean log p", style.SKY),
     "learned_weights": ("learned weights", style.BLUE),
 }
-POOLED = "all"
 PAPER_HIGHEST_AUC = 0.75
 HISTOGRAM_BINS = 30
 # Beyond these quantiles a few long sentences would squeeze the rest.

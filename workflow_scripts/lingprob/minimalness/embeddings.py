@@ -24,7 +24,7 @@ class SentenceEmbedder:
     special ones included, and scale it to length one.
     """
 
-    def __init__(self, directory: str | Path, context_window: int) -> None:
+    def __init__(self, directory: str | Path, context_window: int, device: str = "auto") -> None:
         transformers_logging.disable_progress_bar()
         try:
             self.tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
@@ -36,7 +36,9 @@ class SentenceEmbedder:
                 f"{directory}: not an embedding model that transformers can load ({error})."
             ) from error
         self.context_window = context_window
-        self.device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
+        if device == "auto":
+            device = "cuda" if torch.cuda.is_available() else "cpu"
+        self.device = torch.device(device)
         self.model.to(self.device).eval()
 
     @torch.inference_mode()
