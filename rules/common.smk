@@ -76,7 +76,7 @@ def only_at_scale_demo(files):
 def figure_models(wildcards):
     """Name, title, family and size of every model that a figure or table may show."""
     return {
-        name: pick(entry, "title", "family", "family_title", "parameters")
+        name: pick(entry, "title", "family", "family_title", "parameters", "fine_tuning_steps")
         for name, entry in catalog.models.items()
     }
 
@@ -345,6 +345,7 @@ def prefix_positions(dataset):
 
 
 DATASETS = alternatives(catalog.datasets)
+IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]
 CORPORA = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "corpus"
 )

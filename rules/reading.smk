@@ -231,7 +231,6 @@ rule reproduce_published_fits:
         runtime=30,
     params:
         code=code_digest("reproduce_published_fits"),
-        folder=f"resources/datasets/{PUBLISHED_SURPRISALS}",
         published={name: catalog.model(name)["path"] for name in PUBLISHED_MODELS},
         models=OWN_ON_PUBLISHED,
         bootstrap=READING["bootstrap"],

@@ -2,7 +2,7 @@
 # REQUIRES results/TARGET/scorecard.parquet of every target in SCORECARDS.
 # PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones.
 
-SCORECARDS = ["morcela", "overlap", "reading", "string_probability", "context"]
+SCORECARDS = ["morcela", "overlap", "training", "reading", "string_probability", "context"]
 
 
 rule combine_scorecards:

@@ -33,7 +33,7 @@ rule download_corpus_file:
     log:
         "logs/download_corpus_file/{corpus}/{file}.log",
     wildcard_constraints:
-        corpus=CORPORA,
+        corpus=rf"(?!({alternatives(IN_SHARDS)})/)({CORPORA})",
         file="[^/]+",
     conda:
         "../envs/environment.yaml"
@@ -46,6 +46,27 @@ rule download_corpus_file:
         instructions=lambda wildcards: catalog.dataset(wildcards.corpus).get("instructions"),
     script:
         "../workflow_scripts/download_corpus_file.py"
+
+
+rule fetch_training_chunk:
+    """Fetch one chunk of Pythia's training data, from disk, the mirror or the hub's shards."""
+    output:
+        "resources/datasets/{corpus}/manifests/chunk-{number}.npy.tsv",
+    log:
+        "logs/fetch_training_chunk/{corpus}/{number}.log",
+    wildcard_constraints:
+        corpus=alternatives(IN_SHARDS),
+        number=r"\d+",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=720,
+    params:
+        code=code_digest("fetch_training_chunk"),
+        shards=lambda wildcards: catalog.dataset(wildcards.corpus)["shards"],
+    script:
+        "../workflow_scripts/fetch_training_chunk.py"
 
 
 rule build_stimuli:

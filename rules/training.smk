@@ -3,7 +3,7 @@
 # a tokenizer.
 # PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
 # trained-{size}-ftN (models of source `trained`, as any other), results/training/: each size's log,
-# perplexity.{parquet,csv}, figures loss and figure_2_perplexity.
+# perplexity.{parquet,csv}, figures loss and figure_2_perplexity, scorecard.
 # A training in progress lives in resources/training/, where a killed one goes on.
 
 TRAINING = settings["training"]
@@ -195,8 +195,30 @@ rule plot_training:
         "../workflow_scripts/plot_training.py"
 
 
+rule compare_training:
+    """Compare our trained models with what the paper states of its own."""
+    input:
+        "results/training/perplexity.parquet",
+    output:
+        "results/training/scorecard.parquet",
+    log:
+        "logs/compare_training.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("compare_training"),
+        published=read_published("training"),
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/compare_training.py"
+
+
 rule train:
     """Train models of all sizes, fine-tune them, and show what they learnt."""
     input:
         rules.plot_training.output,
         rules.measure_perplexity.output,
+        rules.compare_training.output,

@@ -27,12 +27,11 @@ SLOPES = ("surprisal", "previous_surprisal", "length", "index")
 
 
 class MixedCase(NamedTuple):
-    """A data set, the formula fitted to it, and the size of lme4's work ('slow' for minutes)."""
+    """How a data set is made, and the formula fitted to it."""
 
     make: Callable[..., pd.DataFrame]
     arguments: tuple
     formula: str
-    slow: bool = False
 
 
 class Numbers:
@@ -155,7 +154,7 @@ READ_BY_EYE = (
 )
 SIMULATED: dict[str, MixedCase] = {
     "natural_stories_size": MixedCase(
-        simulated, (384_984, 181, 1, (90.0, 3.0, 2.0, 2.0, 4.0)), SELF_PACED, slow=True
+        simulated, (384_984, 181, 1, (90.0, 3.0, 2.0, 2.0, 4.0)), SELF_PACED
     ),
     "brown_size": MixedCase(simulated, (59_292, 35, 2, (90.0, 3.0, 2.0, 2.0, 4.0)), SELF_PACED),
     "dundee_size": MixedCase(simulated, (98_115, 10, 3, (30.0, 3.0, 2.0, 2.0, 4.0)), EYE_TRACKING),

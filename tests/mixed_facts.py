@@ -19,6 +19,8 @@ import numpy as np
 import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
+from lingprob.regression.mixed import MixedModelData, fit_mixed_models
 from mixed_data import LOGISTIC, REAL, SIMULATED, accuracies
 
 FACTS = Path(__file__).with_name("mixed_facts.json")
@@ -35,16 +37,25 @@ job <- fromJSON(file.path(folder, "job.json"))
 values <- readBin(file.path(folder, "values.bin"), "double", job$rows * length(job$columns))
 data <- as.data.frame(matrix(values, job$rows, dimnames = list(NULL, job$columns)))
 formula <- as.formula(job$formula)
-result <- lapply(c(ML = FALSE, REML = TRUE), function(reml) {
-  before <- proc.time()
-  fit <- CALL
-  spent <- proc.time() - before
+report <- function(fit) {
   list(log_likelihood = as.numeric(logLik(fit)), fixed_effects = as.list(fixef(fit)),
        standard_errors = as.list(sqrt(diag(as.matrix(vcov(fit))))), sigma = sigma(fit),
        covariance = matrix(VarCorr(fit)[[1]], nrow(VarCorr(fit)[[1]])),
-       singular = isSingular(fit), cpu_seconds = spent[["user.self"]] + spent[["sys.self"]],
-       messages = c(fit@optinfo$message, fit@optinfo$conv$lme4$messages))
-})
+       singular = isSingular(fit), messages = fit@optinfo$conv$lme4$messages)
+}
+result <- list()
+if (is.null(job$theta)) for (method in c("ML", "REML")) {
+  reml <- method == "REML"
+  spent <- system.time(fit <- CALL)
+  result[[method]] <- c(report(fit), cpu_seconds = spent[["user.self"]] + spent[["sys.self"]])
+}
+for (method in names(job$theta)) {
+  parts <- lFormula(formula, data, REML = method == "REML")
+  deviance <- do.call(mkLmerDevfun, parts)
+  theta <- job$theta[[method]]
+  end <- list(par = theta, fval = deviance(theta), conv = 0, feval = 1)
+  result[[method]] <- report(mkMerMod(environment(deviance), end, parts$reTrms, parts$fr))
+}
 result$R <- R.version.string
 result$lme4 <- as.character(packageVersion("lme4"))
 write_json(result, file.path(folder, "result.json"), digits = NA, auto_unbox = TRUE)
@@ -71,13 +82,14 @@ write_json(list(log_likelihood = as.numeric(logLik(fit)), terms = rownames(table
 """
 
 
-def lme4_fits(frame: pd.DataFrame, formula: str) -> dict:
-    """Return lme4's ML and REML fits of the formula to the frame."""
+def lme4_fits(frame: pd.DataFrame, formula: str, theta: dict | None = None) -> dict:
+    """Return lme4's ML and REML fits of the formula to the frame, or its values at `theta`."""
     columns = frame.assign(subject_id=pd.factorize(frame["subject_id"])[0]).astype(float)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.joinpath("values.bin").write_bytes(np.asfortranarray(columns).tobytes("F"))
         job = {"rows": len(frame), "columns": list(columns), "formula": formula}
+        job |= {"theta": theta} if theta else {}
         folder.joinpath("job.json").write_text(json.dumps(job))
         folder.joinpath("fit.R").write_text(SCRIPT)
         subprocess.run(["Rscript", str(folder / "fit.R"), name], check=True)
@@ -102,13 +114,27 @@ def fact_of(name: str) -> dict:
         return {"call": call, "correct": int(frame["correct"].sum()), **glmer_fit(frame, call)}
     case = (SIMULATED | REAL)[name]
     frame = case.make(MIRROR) if name in REAL else case.make(*case.arguments)
-    return {
+    fact = {
         "formula": case.formula,
         "call": CALL,
         "rows": len(frame),
         "mean_rt_ms": float(frame["rt_ms"].mean()),
         **lme4_fits(frame, case.formula),
     }
+    return {**fact, "at_our_theta": at_our_theta(frame, fact)}
+
+
+def at_our_theta(frame: pd.DataFrame, fact: dict) -> dict:
+    """Return lme4's values at our optimum for the methods whose own search ended below it."""
+    data = MixedModelData.from_formulas(frame, [fact["formula"]])
+    theta = {}
+    for method in ("ML", "REML"):
+        (fit,) = fit_mixed_models(data, [fact["formula"]], method)
+        if fit.log_likelihood > fact[method]["log_likelihood"] + 1e-6:
+            psi = fit.covariance.to_numpy() / fit.sigma**2
+            factor = np.linalg.cholesky(psi + 1e-12 * np.eye(len(psi)))
+            theta[method] = factor.T[np.triu_indices(len(factor))].tolist()
+    return lme4_fits(frame, fact["formula"], theta) if theta else {}
 
 
 def main(names: list[str]) -> None:

@@ -8,7 +8,7 @@ from lingprob.workflow import job
 
 with job(snakemake):
     params = snakemake.params
-    folder = Path(params.folder)
+    folder = Path(snakemake.input.published).parent
     tables = [read_table(path, "surprisal") for path in snakemake.input.surprisals]
     fits = published_deltas(
         read_annotated_means(folder / "all.txt.annotation.filtered.averaged_rt.csv"),

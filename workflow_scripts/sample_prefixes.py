@@ -1,6 +1,7 @@
 """Draw targets of a data set and the prefixes before them."""
 
-from lingprob.context.sampling import count_tokens, sample_contexts, tokenizer_of
+from lingprob.context.prefixes import count_tokens, tokenizer_of
+from lingprob.context.sampling import sample_contexts
 from lingprob.context.sentences import unrelated_sentences
 from lingprob.corpora import iter_documents
 from lingprob.files import dataset_paths

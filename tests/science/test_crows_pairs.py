@@ -17,6 +17,7 @@ def test_1508_pairs_of_nine_bias_types_and_two_directions(mirror):
         "antistereo/less": 218,
         "antistereo/more": 218,
     }
+    assert set(stimuli["phenomenon"]) == {"stereo", "antistereo"}
     assert ratings.empty
 
 

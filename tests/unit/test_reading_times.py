@@ -101,7 +101,7 @@ def test_brown_means(tmp_path):
 
 
 def test_provo_by_subject_takes_first_runs_that_are_first_passes(tmp_path):
-    """The columns of the raw report that count; words are numbered by area, labels may be missing."""
+    """The columns of the raw report that count; words are numbered by area."""
     path = saved(
         tmp_path / "Provo.csv",
         "RECORDING_SESSION_LABEL,Participant_ID,Text_ID,Word_Number,Word,IA_ID,IA_LABEL,"
@@ -183,7 +183,7 @@ def test_ucl_first_pass_is_in_windows_1252(tmp_path):
         b"subj_nr\tsent_nr\tsent_pos\tcorrect\tanswer_time\tword_pos\tword\tRTfirstfix\tRTfirstpass"
         b"\tRTrightbound\tRTgopast\n1\t7\t127\t-\tNaN\t1\tIt\x92s\t216\t348\t348\t348\n"
     )
-    assert parsed("ucl_first_pass", text(p7="It’s here."), path) == [("1", "7", 0, 348.0)]
+    assert parsed("ucl_first_pass", text(p7="It\u2019s here."), path) == [("1", "7", 0, 348.0)]
 
 
 def test_ucl_self_paced_mends_the_typing_errors_of_the_study(tmp_path):
@@ -373,5 +373,5 @@ def test_another_number_of_subjects_and_an_unknown_parser_are_refused(tmp_path):
     entry = {"parser": "reading_times_table", **SELF_PACED, "subjects": 2}
     with pytest.raises(LingprobError, match="1 subjects, but 2 are expected"):
         build_reading_times("mine", entry, WORDS, [path])
-    with pytest.raises(LingprobError, match="unknown parser 'geco'.*geco_total"):
+    with pytest.raises(LingprobError, match=r"unknown parser 'geco'.*geco_total"):
         build_reading_times("mine", {**entry, "parser": "geco"}, WORDS, [path])

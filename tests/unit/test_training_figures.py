@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 
 import pandas as pd
 import pytest
 
+from lingprob.catalog import read_published
 from lingprob.figures.training import loss_curves, perplexity_by_size, read_logs
+from lingprob.scorecards.training import compare_training
 
 NOTE = "trained on leakage-free text"
 
@@ -51,3 +54,26 @@ def test_a_panel_a_corpus_and_a_line_a_number_of_steps():
     assert [line.get_xdata().tolist() for line in shown[0].lines] == [[1.0, 4.0]] * 3
     assert shown[0].lines[2].get_ydata().tolist() == [300 / 11 + 1, 300 / 11 + 4]
     assert shown[0].get_yscale() == "log"
+
+
+def test_the_scorecard_says_what_fine_tuning_did():
+    columns = ["size", "parameters", "fine_tuning_steps", "perplexity"]
+    table = pd.DataFrame(
+        [
+            ("small", 28_125_440, 0, 100.0),
+            ("small", 28_125_440, 5, 90.0),
+            ("large", 162_322_944, 0, 60.0),
+            ("large", 162_322_944, 5, 58.0),
+        ],
+        columns=columns,
+    ).assign(corpus="all")
+    scorecard = compare_training(read_published("training"), table, "paper")
+    rows = scorecard.set_index(["row", "column"])
+    assert rows.loc[("small", "parameters"), "verdict"] == "agrees"
+    assert rows.loc[("medium", "parameters"), "verdict"] == "not computed at this scale"
+    assert rows.loc[("large", "ln perplexity less that of small < 0"), "verdict"] == "agrees"
+    fall = rows.loc[("small", "fall of ln perplexity in 5 fine-tuning steps > 0")]
+    assert fall["ours"] == pytest.approx(math.log(100 / 90))
+    more = rows.loc[("large", "that fall less that of small > 0, 5 steps")]
+    assert more["verdict"] == "differs"
+    assert more["ours"] == pytest.approx(math.log(60 / 58) - math.log(100 / 90))

@@ -86,8 +86,10 @@ def test_rows_of_another_tokenizer_are_made_anew(tmp_path):
 def test_several_files_are_one_sequence_of_rows(tmp_path):
     np.save(tmp_path / "a.npy", np.arange(6, dtype=np.uint16).reshape(2, 3))
     np.save(tmp_path / "b.npy", np.arange(6, 12, dtype=np.uint32))
-    rows = TokenRows([tmp_path / "a.npy", tmp_path / "b.npy"], 3)
-    assert len(rows) == 4
+    np.arange(12, 15, dtype=np.uint16).tofile(tmp_path / "c.bin")
+    rows = TokenRows([tmp_path / name for name in ("a.npy", "b.npy", "c.bin")], 3)
+    assert len(rows) == 5
+    assert rows.take(np.array([4])).tolist() == [[12, 13, 14]]
     assert rows.take(np.array([3, 0, 2])).tolist() == [[9, 10, 11], [0, 1, 2], [6, 7, 8]]
     assert rows.place(1) == f"{tmp_path / 'a.npy'}, row 1"
     assert rows.place(2) == f"{tmp_path / 'b.npy'}, row 0"

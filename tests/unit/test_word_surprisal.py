@@ -84,7 +84,7 @@ def test_tokens_belong_to_the_word_of_their_last_letter():
 
 
 def test_tokens_that_span_words_or_leave_letters_out_are_refused():
-    with pytest.raises(LingprobError, match="passage 'p': a token spans.*before 'be'"):
+    with pytest.raises(LingprobError, match=r"passage 'p': a token spans.*before 'be'"):
         token_word_index(["to", "be"], tokens((0, 5)), "passage 'p'")
     with pytest.raises(LingprobError, match="word 1 'be': no token covers its letter 'e'"):
         token_word_index(["to", "be"], tokens((0, 2), (2, 4)), "passage 'p'")
@@ -231,7 +231,7 @@ def test_imported_surprisals_by_story_and_as_tables_are_the_same(tmp_path):
         ("s.json", "[1, 2]", "not JSON of word surprisals"),
         ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n2,0,1\n", "no surprisal for word 1"),
         ("s.csv", "passage_id,surprisal\n1,2\n", r"no columns \['word_index'\]"),
-        ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n1,0,3\n", "word 0 of passage '1' occurs"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n1,0,3\n", "word 0 of passage '1'"),
         ("s.csv", "passage_id,word_index,surprisal,word\n1,0,2,So\n1,1,1,when\n2,0,1,No\n",
          "word 1 of passage '1' is 'when' .* 'what\\?'"),
     ],

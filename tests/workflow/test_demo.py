@@ -14,6 +14,8 @@ import pytest
 import yaml
 
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
+from lingprob.context.names import KINDS
+from lingprob.models.prepared import read_manifest
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.tables import read_metadata, read_table
 
@@ -68,6 +70,24 @@ def test_the_overlaps_are_the_passages_sentences(demo):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
 
 
+def test_contexts_end_with_figures_tables_and_claims(demo):
+    folder = demo / "results/context"
+    for number in (2, 3, 4, 5, 9, 10, 11, 12, 13, 15):
+        assert (folder / f"figure_{number}.pdf").read_bytes().startswith(b"%PDF")
+    accuracy = read_table(folder / "accuracy.parquet", "context_accuracy")
+    assert set(accuracy["kind"]) == {*KINDS, "acceptable", "unacceptable"}
+    prefixes = read_table(
+        folder / "sampled/prefixes/demo_minimal_pairs.parquet", "context_prefixes"
+    )
+    judgments = read_table(
+        folder / "sampled/judgments/smollm2-135m/demo_minimal_pairs.parquet", "context_judgments"
+    )
+    assert set(judgments["prefix_id"]) == {*prefixes["prefix_id"], "none"}
+    assert (judgments.loc[judgments["length"] > 0, "prefix_tokens"] > 0).all()
+    scorecard = read_table(folder / "scorecard.parquet", "scorecard")
+    assert (scorecard["verdict"] != "not computed at this scale").sum() >= 5
+
+
 def test_a_compacted_dawg_gives_the_same_overlaps(demo):
     done = snakemake(demo, "results/cdawg_overlap/demo_sentences/demo_passages.parquet")
     assert done.returncode == 0, done.stdout[-3000:]
@@ -119,6 +139,44 @@ def test_a_file_more_in_a_catalog_corpus_scans_and_fetches_it_alone(demo):
         assert (plan["download_corpus_file"], plan["scan_corpus"]) == (jobs, jobs)
         done = snakemake(demo, *arguments)
         assert done.returncode == 0, done.stdout[-3000:]
+
+
+def test_the_demo_trains_and_fine_tunes_models(demo):
+    folder = demo / "results/training"
+    logs = {path.stem: pd.read_json(path, lines=True) for path in (folder / "logs").iterdir()}
+    assert set(logs) == {"tiny-small", "tiny-medium"}
+    for log in logs.values():
+        assert log["step"].tolist() == list(range(1, 61))
+        assert log["loss"].iloc[-10:].mean() < log["loss"].iloc[:10].mean() - 0.2
+        assert log["validation_loss"].dropna().is_monotonic_decreasing
+    perplexity = read_table(folder / "perplexity.parquet", "perplexity")
+    assert set(perplexity["fine_tuning_steps"]) == {0, 5, 10}
+    assert set(perplexity["scale"]) == {"demo"}
+    for name in ("loss", "figure_2_perplexity"):
+        assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+    manifest = read_manifest(demo / "resources/models/trained-tiny-small-ft10/manifest.json")
+    assert manifest["source"] == "trained"
+    assert manifest["origin"].endswith("fine-tuned 10 steps")
+    assert not (demo / "resources/training/tiny-small").exists()  # the checkpoint has served
+
+
+def test_surprisal_adds_to_simulated_reading_times_and_every_table_says_so(demo):
+    folder = demo / "results/reading"
+    deltas = read_table(folder / "delta_log_likelihood.parquet", "delta_log_likelihood")
+    assert deltas[["model", "dataset", "rt_source", "scale"]].to_numpy().tolist() == [
+        ["smollm2-135m", "demo_reading_times", "simulated", "demo"]
+    ]
+    assert deltas["converged"].all()
+    for name in ("table_2", "table_3"):
+        assert "Simulated reading times" in (folder / f"{name}.html").read_text()
+    assert (folder / "figure_2.pdf").read_bytes().startswith(b"%PDF")
+    surprisals = read_table(
+        demo / "results/surprisal/smollm2-135m/demo_passages.parquet", "surprisal"
+    )
+    words = read_table(demo / "results/words/demo_passages.parquet", "words")
+    assert (surprisals["word_index"] == words["word_index"]).all()
+    # Long words are rarer and cut into more tokens.
+    assert surprisals["surprisal"].corr(words["word"].str.len()) > 0.2
 
 
 def test_simulated_ratings_are_labelled_in_every_table(demo):

@@ -31,6 +31,30 @@ def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, f
     assert "score_stimuli" not in jobs
 
 
+@pytest.mark.parametrize(
+    ("scale", "sizes", "gpus"), [("demo", 2, 0), ("laptop", 3, 0), ("paper", 3, 4)]
+)
+def test_every_scale_has_a_plan_for_training(checkout, scale, sizes, gpus):
+    plan = snakemake(
+        checkout, "-n", "--resources", "gpu=8", "--config", f"scale={scale}", "--", "train"
+    )
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["train_model"] == jobs["fine_tune_model"] == sizes
+    assert ("select_chunks" in jobs) == (scale != "demo")
+    asked = re.findall(r"rule train_model:.*?gpu=(\d+), runtime=(\d+)", plan.stdout, re.S)
+    assert {int(gpu) for gpu, _ in asked} == {gpus}
+    assert all(60 <= int(minutes) <= 3 * 24 * 60 for _, minutes in asked)
+
+
+def test_a_trained_model_is_scored_as_any_other(checkout):
+    target = "results/scores/trained-tiny-small-ft5/none/demo_minimal_pairs.parquet"
+    plan = snakemake(checkout, "-n", "--", target)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["train_model"], jobs["fine_tune_model"], jobs["score_stimuli"]) == (1, 1, 1)
+
+
 @pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 8), ("paper", 20)])
 def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "string_probability")
@@ -48,6 +72,20 @@ def test_the_size_of_a_sample_is_in_its_name(checkout):
     assert "results/scores/smollm2-135m/endoftext/blimp_sample670.parquet" in plan
     assert "sample2010" not in plan
     assert "li_large_sample" not in plan
+
+
+@pytest.mark.parametrize(("scale", "figures"), [("demo", 10), ("laptop", 16), ("paper", 16)])
+def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
+    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "context")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    context = read_yaml("scales.yaml")[scale]["context"]
+    models, datasets = len(context["models"]), len(context["datasets"])
+    assert jobs["sample_prefixes"] == datasets
+    # The perturbed prefixes are of one data set.
+    assert jobs["score_prefixes"] == jobs["judge_pairs"] == models * (datasets + 1)
+    drawn = set(re.findall(r"results/context/figure_\d+\.png", plan.stdout))
+    assert len(drawn) == figures
 
 
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
@@ -88,9 +126,18 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'overlap={"texts": ["prov"]}'], "Did you mean 'provo'"),
         (["--config", 'overlap={"corpora": ["provo"]}'], "unknown corpus 'provo'"),
         (["--config", 'overlap={"tokenizer": "gpt-neox"}'], "unknown model 'gpt-neox'"),
+        (["--config", 'reading={"datasets": ["geco"]}'], "unknown reading_times 'geco'"),
+        (["--config", 'reading={"models": ["smollm"]}'], "Did you mean 'smollm2-135m'"),
+        (
+            ["--config", "scale=laptop", 'reading={"models": ["published-*"]}'],
+            "none of ['published-*'] has surprisals of 'brown_spr'",
+        ),
         (["--config", 'string_probability={"models": ["gtp2"]}'], "Did you mean 'gpt2'"),
         (["--config", 'string_probability={"prediction_1": ["sling"]}'], "none for 'zh'"),
         (["--config", 'string_probability={"embeddings": {"en": "mpnet"}}'], "'all-mpnet-base-v2'"),
+        (["--config", 'context={"datasets": ["blmp"]}'], "Did you mean 'blimp'"),
+        (["--config", 'context={"datasets": ["syntaxgym"]}'], "one of plain pairs is needed"),
+        (["--config", 'context={"control": "blimp"}'], "unknown corpus 'blimp'"),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),
@@ -121,7 +168,7 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
-    targets = {"morcela", "overlap", "string_probability"}
+    targets = {"context", "morcela", "overlap", "reading", "string_probability", "train"}
     assert rules - scripts == {*targets, "name_unknown_model", "name_unknown_dataset"}
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()

@@ -294,8 +294,8 @@ SCHEMAS: dict[str, pa.Schema] = {
             pa.field("partition", pa.string()),
         ]
     ),
-    # One word of a text a row: surprisal (bits) with the correction for trailing blanks and without;
-    # null where nothing precedes it. Imported surprisals have one value for both, and no n_tokens.
+    # One word of a text a row: surprisal (bits) with the correction for trailing blanks and
+    # without; null where nothing precedes it. Imported ones have one value for both, no n_tokens.
     "surprisal": pa.schema(
         [
             required("passage_id", pa.string()),

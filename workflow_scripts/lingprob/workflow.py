@@ -29,6 +29,7 @@ CARRIERS = {
         "progress.py",
         "report.py",
         "tables.py",
+        "training/preshuffled.py",
         "workflow.py",
     )
 }

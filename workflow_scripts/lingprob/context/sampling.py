@@ -9,9 +9,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,29 +23,11 @@ from lingprob.context.names import (
     SYNTAXGYM,
     UNRELATED,
 )
+from lingprob.context.prefixes import Prefix, Tokenize, prefix_table
 from lingprob.context.sentences import joined
 from lingprob.errors import LingprobError
 
 logger = logging.getLogger(__name__)
-
-# Token offsets (start, end) of each text, under one tokenizer.
-Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
-
-
-@dataclass(frozen=True)
-class Prefix:
-    """Sentences before the members of some pairs of one suite (all suites for a matrix).
-
-    `source_ids` name the sentences in the stimulus table, or in the control by their number.
-    """
-
-    prefix_id: str
-    kind: str
-    suite: str | None
-    source_suite: str | None
-    pair_ids: tuple[str, ...]
-    source_ids: tuple[str, ...]
-    sentences: tuple[str, ...]
 
 
 def generator(seed: int, *parts: str) -> np.random.Generator:
@@ -67,6 +47,13 @@ def sample_targets(
     a suite with a single pair (nothing matched could precede it), or pairs without two members.
     """
     where = f"data set {dataset!r}"
+    nameless = stimuli["paradigm"].isna()
+    if nameless.any():
+        raise LingprobError(
+            f"{where}, item {stimuli.loc[nameless, 'item_id'].iloc[0]!r}: no paradigm, and "
+            "prefixes match a paradigm or not. Name one, or leave the data set out of "
+            "context.datasets."
+        )
     known = list(dict.fromkeys(stimuli["paradigm"]))
     if unknown := [suite for suite in suites if suite not in known]:
         raise LingprobError(f"{where} has no suite {unknown[0]!r}; it has {known}.")
@@ -220,86 +207,6 @@ class PrefixSampler:
             logger.info("%s, %s: the pool ends after %d tokens", self.dataset, what, tokens)
 
 
-def prefix_table(dataset: str, prefixes: Sequence[Prefix]) -> pd.DataFrame:
-    """Return a `context_prefixes` table, a row a prefix."""
-    rows = []
-    for prefix in prefixes:
-        text, ends = joined(prefix.sentences)
-        rows.append(
-            {
-                "dataset": dataset,
-                "prefix_id": prefix.prefix_id,
-                "kind": prefix.kind,
-                "suite": prefix.suite,
-                "source_suite": prefix.source_suite,
-                "perturbation": None,
-                "similarity": None,
-                "pair_ids": list(prefix.pair_ids),
-                "text": text,
-                "source_ids": list(prefix.source_ids),
-                "char_ends": ends,
-            }
-        )
-    return pd.DataFrame(rows)
-
-
-def count_tokens(prefixes: pd.DataFrame, tokenizers: Mapping[str, Tokenize]) -> pd.DataFrame:
-    """Return a `context_prefix_tokens` table: tokens of each prefix up to each sentence's end."""
-    tables = []
-    for name, tokenize in tokenizers.items():
-        offsets = tokenize(prefixes["text"].tolist())
-        counts = [
-            np.searchsorted(spans[:, 0], ends).tolist()
-            for spans, ends in zip(offsets, prefixes["char_ends"], strict=True)
-        ]
-        tables.append(
-            pd.DataFrame(
-                {"tokenizer": name, "prefix_id": prefixes["prefix_id"], "n_tokens": counts}
-            )
-        )
-    return pd.concat(tables, ignore_index=True)
-
-
-def cuts(n_tokens: Sequence[int], lengths: Sequence[int]) -> dict[int, int]:
-    """Return which sentence a prefix ends with at each length, by length in tokens.
-
-    The longest prefix of whole sentences within the length; lengths below the first sentence, or
-    that end where a shorter one does already, are left out.
-    """
-    found: dict[int, int] = {}
-    for length in sorted(lengths):
-        last = int(np.searchsorted(n_tokens, length, side="right")) - 1
-        if last >= 0 and last not in found.values():
-            found[length] = last
-    return found
-
-
-def sentences_within(n_tokens: pd.DataFrame, length: int) -> dict[str, int]:
-    """Return how many sentences of each prefix reach a length under every tokenizer."""
-    reached = [int(np.searchsorted(counts, length)) + 1 for counts in n_tokens["n_tokens"]]
-    return pd.Series(reached).groupby(n_tokens["prefix_id"].to_numpy()).max().to_dict()
-
-
-def tokenizer_of(manifest: str | Path) -> Tokenize:
-    """Return a prepared model's tokenizer as a function from texts to token offsets."""
-    from lingprob.models.prepared import load_tokenizer
-
-    tokenizer, _ = load_tokenizer(manifest)
-
-    def tokenize(texts: Sequence[str]) -> list[np.ndarray]:
-        encoded = tokenizer(
-            list(texts),
-            add_special_tokens=False,
-            split_special_tokens=True,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            verbose=False,
-        )
-        return [np.asarray(spans).reshape(-1, 2) for spans in encoded["offset_mapping"]]
-
-    return tokenize
-
-
 def sample_contexts(
     dataset: str,
     stimuli: pd.DataFrame,
@@ -335,20 +242,29 @@ def sample_contexts(
         min_tokens=min(settings["lengths"]),
         seed=seed,
     )
-    prefixes = []
-    for suite, rows in targets.groupby("suite", sort=False):
-        pair_ids = rows["pair_id"].tolist()
-        for first in range(0, len(pair_ids), settings["pairs_per_prefix"]):
-            sharing = pair_ids[first : first + settings["pairs_per_prefix"]]
-            prefixes += [sampler.grow(str(suite), sharing, kind) for kind in KINDS]
+    prefixes = [*_growing(sampler, targets, settings["pairs_per_prefix"])]
     if dataset != CROWS_PAIRS:
         # SyntaxGym's as many as fit (Figure 14), BLiMP's ten (Figure 13).
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
-        for suite in dict.fromkeys(targets["suite"]):
-            others = targets.loc[targets["suite"] != suite, "pair_id"].tolist()
-            prefixes += [
-                sampler.from_suite(suite, others, replicate, sentences)
-                for replicate in range(settings["matrix_prefixes"])
-            ]
+        prefixes += _of_suites(sampler, targets, settings["matrix_prefixes"], sentences)
     sampler.log_exhausted()
     return prefix_table(dataset, prefixes)
+
+
+def _growing(
+    sampler: PrefixSampler, targets: pd.DataFrame, pairs_per_prefix: int
+) -> Iterator[Prefix]:
+    for suite, rows in targets.groupby("suite", sort=False):
+        pair_ids = rows["pair_id"].tolist()
+        for first in range(0, len(pair_ids), pairs_per_prefix):
+            sharing = pair_ids[first : first + pairs_per_prefix]
+            yield from (sampler.grow(str(suite), sharing, kind) for kind in KINDS)
+
+
+def _of_suites(
+    sampler: PrefixSampler, targets: pd.DataFrame, replicates: int, sentences: int | None
+) -> Iterator[Prefix]:
+    for suite in dict.fromkeys(targets["suite"]):
+        others = targets.loc[targets["suite"] != suite, "pair_id"].tolist()
+        for replicate in range(replicates):
+            yield sampler.from_suite(suite, others, replicate, sentences)

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import FROM_SUITE, NO_PREFIX
-from lingprob.context.sampling import cuts
+from lingprob.context.prefixes import cuts
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.context import ContextItem, score_in_context
@@ -73,20 +73,22 @@ def score_prefixes(
         A `context_scores` table: sums of log-probabilities (nats) over whole sentences (region
         0) and over regions, with their numbers of tokens.
 
-    Raises LingprobError for a target longer than the context window, a window too short for any
-    prefix, or a region that no token belongs to.
+    Raises LingprobError for a target longer than the context window, lengths or a window too
+    short for every prefix, or a region that no token belongs to.
     """
-    members = {pair: rows for pair, rows in stimuli.groupby("pair_id", sort=False)}
-    room = _room(language_model, stimuli, prefixes, dataset, start_token)
-    counts = n_tokens.set_index("prefix_id")["n_tokens"]
-    work = [*_baselines(members, prefixes, regions)] if baselines else []
-    for row in prefixes.itertuples():
-        counted = counts[row.prefix_id]
-        wanted = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
-        targets = pd.concat([members[pair] for pair in row.pair_ids])
-        ends = cuts(counted, [min(length, room[row.prefix_id]) for length in wanted])
-        if ends:
-            work.append(_grown(row.prefix_id, row.text, row.char_ends, ends, targets))
+    sampled = {pair for ids in prefixes["pair_ids"] for pair in ids}
+    wanted = stimuli if regions else stimuli[stimuli["pair_id"].isin(sampled)]
+    members = dict(tuple(wanted.groupby("pair_id", sort=False)))
+    room = _room(language_model, wanted, prefixes, dataset, start_token)
+    # Without a prefix all items of suites are judged: that costs little.
+    work = [*_alone(members)] if baselines else []
+    work += _after_prefixes(members, prefixes, n_tokens, lengths, room)
+    if all(one.prefix_id == NO_PREFIX for one in work):
+        raise LingprobError(
+            f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens "
+            f"and the context window of {language_model.directory}. Raise context.lengths, or "
+            "take a model with a longer window."
+        )
     tables = []
     for first in range(0, len(work), PREFIXES_AT_ONCE):
         some = work[first : first + PREFIXES_AT_ONCE]
@@ -115,27 +117,33 @@ def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
     return found
 
 
-def _baselines(
-    members: Mapping[str, pd.DataFrame], prefixes: pd.DataFrame, regions: Regions
-) -> Iterator[_Work]:
-    """Yield the targets alone, each pair once; all items of suites, which cost little."""
-    sampled = dict.fromkeys(pair for ids in prefixes["pair_ids"] for pair in ids)
-    pairs = list(members if regions else sampled)
+def _alone(members: Mapping[str, pd.DataFrame]) -> Iterator[_Work]:
+    """Yield the targets alone, many pairs side by side."""
+    pairs = list(members)
     for first in range(0, len(pairs), PAIRS_ALONE):
         rows = pd.concat([members[pair] for pair in pairs[first : first + PAIRS_ALONE]])
         yield _Work(NO_PREFIX, ContextItem("", [0], rows["text"].tolist()), [0], [-1], rows)
 
 
-def _grown(
-    prefix_id: str,
-    text: str,
-    char_ends: Sequence[int],
-    ends: Mapping[int, int],
-    targets: pd.DataFrame,
-) -> _Work:
-    last = list(ends.values())
-    item = ContextItem(text, [int(char_ends[one]) for one in last], targets["text"].tolist())
-    return _Work(prefix_id, item, list(ends), last, targets)
+def _after_prefixes(
+    members: Mapping[str, pd.DataFrame],
+    prefixes: pd.DataFrame,
+    n_tokens: pd.DataFrame,
+    lengths: Sequence[int],
+    room: Mapping[str, int],
+) -> Iterator[_Work]:
+    """Yield each prefix with its cuts, if any of its sentences is within a length and the room."""
+    counts = n_tokens.set_index("prefix_id")["n_tokens"]
+    for row in prefixes.itertuples():
+        counted = counts[row.prefix_id]
+        asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
+        ends = cuts(counted, [min(length, room[row.prefix_id]) for length in asked])
+        if ends:
+            last = list(ends.values())
+            targets = pd.concat([members[pair] for pair in row.pair_ids])
+            places = [int(row.char_ends[one]) for one in last]
+            item = ContextItem(row.text, places, targets["text"].tolist())
+            yield _Work(row.prefix_id, item, list(ends), last, targets)
 
 
 def _room(
@@ -146,12 +154,9 @@ def _room(
     start_token: str,
 ) -> dict[str, int]:
     """Return how many tokens of each prefix fit before its longest target."""
-    wanted = {pair for ids in prefixes["pair_ids"] for pair in ids}
-    rows = stimuli[stimuli["pair_id"].isin(wanted)]
-    tokenized = language_model.tokenize([f" {text}" for text in rows["text"]])
-    longest = (
-        pd.Series([len(tokens.ids) for tokens in tokenized]).groupby(rows["pair_id"].values).max()
-    )
+    tokenized = language_model.tokenize([f" {text}" for text in stimuli["text"]])
+    counts = pd.Series([len(tokens.ids) for tokens in tokenized])
+    longest = counts.groupby(stimuli["pair_id"].to_numpy()).max()
     window = language_model.context_window - (start_token != "none")
     if (longest >= window).any():
         pair = longest.idxmax()

@@ -22,6 +22,8 @@ LENGTH = "Length of the prefix (tokens)"
 DELTA = r"$\Delta$ accuracy (points)"
 ANTISTEREOTYPICAL = "Antistereotypical preferred (%)"
 NARROWEST_INCHES = 3.8
+# The least range of an axis of accuracies.
+FLAT = 0.1
 COLOURS = {
     "matched_acceptable": style.GREEN,
     "mismatched_acceptable": style.ORANGE,
@@ -248,9 +250,9 @@ def curve(
     if rows.empty:
         return
     rows = rows.sort_values("length")
-    first = {"delta": 0.0, "accuracy": rows["baseline"].iloc[0]}.get(
-        column, rows["baseline_margin"].iloc[0]
-    )
+    # At the greatest length no pair is missing for its prefix's first sentence being too long.
+    last = rows.iloc[-1]
+    first = {"delta": 0.0, "accuracy": last["baseline"], "margin": last["baseline_margin"]}[column]
     x = [0.0, *rows["prefix_tokens"]]
     ax.plot(x, [first, *rows[column]], color=colour, linestyle=linestyle, linewidth=linewidth)
     if interval:
@@ -283,20 +285,21 @@ def grid(rows: int, columns: int) -> tuple[Figure, np.ndarray]:
 
 
 def finish(ax: Axes, axis_label: str, percent: bool = True) -> None:
-    """Label a panel, mark 0 where it is inside, and leave a flat curve room."""
+    """Label a panel; changes are in percentage points, accuracies in percent."""
     ax.set_xlabel(LENGTH)
     ax.set_ylabel(axis_label)
-    low, high = ax.get_ylim()
     if percent:
-        # Changes are in percentage points, accuracies in percent.
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
-        ax.set_ylim(min(low, (low + high) / 2 - 0.05), max(high, (low + high) / 2 + 0.05))
-    if low <= 0 <= high:
-        ax.axhline(0, color=style.GREY, linewidth=0.7)
+        ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=""))
 
 
 def legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None:
-    """Put one legend above all panels."""
+    """Put one legend above all panels, mark 0 in them and leave flat curves room."""
+    low, high = figure.axes[0].get_ylim()
+    if high - low < FLAT:
+        figure.axes[0].set_ylim((low + high - FLAT) / 2, (low + high + FLAT) / 2)
+    for ax in figure.axes:
+        if low <= 0 <= high:
+            ax.axhline(0, color=style.GREY, linewidth=0.7)
     handles = [
         Line2D([], [], color=colour, linestyle=linestyle, label=name)
         for name, (colour, linestyle) in entries.items()

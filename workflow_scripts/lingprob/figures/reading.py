@@ -18,7 +18,8 @@ from lingprob.figures.labels import FAMILIES, Models
 
 COLUMNS = 4
 ROW_INCHES = 1.55
-OTHER_COLOURS = (style.ORANGE, style.SKY, style.YELLOW, style.BLACK, style.GREY)
+# The paper's orange before fine-tuning, green and purple after it come first.
+OTHER_COLOURS = (style.ORANGE, style.GREEN, style.PURPLE, style.SKY, style.BLACK, style.GREY)
 # What each convention of the published fits is, in a panel's title.
 CONVENTIONS = {
     "compat": "as published",
@@ -117,17 +118,23 @@ def inverse_scaling(fits: pd.DataFrame, models: Models) -> Figure:
 
 
 def family_colours(names: pd.Series, models: Models) -> dict[str, str]:
-    """Return a colour for the family of each of these models."""
-    families = list(dict.fromkeys(models[name]["family"] for name in names))
+    """Return a colour for what each of these models belongs to (`family_of`)."""
+    families = list(dict.fromkeys(family_of(name, models) for name in names))
     others = [family for family in families if family not in FAMILIES]
     spare = {family: OTHER_COLOURS[n % len(OTHER_COLOURS)] for n, family in enumerate(others)}
     return {family: FAMILIES.get(family) or spare[family] for family in families}
 
 
+def family_of(name: str, models: Models) -> str:
+    """Return a model's family; of models trained here, with the steps of their fine-tuning."""
+    steps = models[name].get("fine_tuning_steps", 0)
+    return f"{models[name]['family']}, {steps} FT steps" if steps else str(models[name]["family"])
+
+
 def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:
     return table.assign(
         parameters=table["model"].map(lambda name: models[name]["parameters"]),
-        family=table["model"].map(lambda name: models[name]["family"]),
+        family=table["model"].map(lambda name: family_of(name, models)),
     )
 
 
@@ -152,7 +159,7 @@ def _by_family(
 
 
 def _plain_numbers(axis: Axes, which: str) -> None:
-    """Label 1, 2 and 5 times the powers of ten of a logarithmic axis, which may span less than one."""
+    """Label 1, 2 and 5 times the powers of ten of a logarithmic axis, however short it is."""
     side = axis.xaxis if which == "x" else axis.yaxis
     side.set_major_locator(LogLocator(subs=(1, 2, 5)))
     side.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
@@ -179,7 +186,11 @@ def _legend(
     colours: Mapping[str, str],
     more: list[Line2D] | None = None,
 ) -> None:
-    titles = {models[name]["family"]: models[name]["family_title"] for name in names}
+    titles = {}
+    for name in names:
+        _, _, steps = family_of(name, models).partition(", ")
+        title = str(models[name]["family_title"])
+        titles[family_of(name, models)] = f"{title}, {steps}" if steps else title
     handles = [
         Line2D([], [], color=colours[family], marker="o", label=title)
         for family, title in titles.items()

@@ -79,7 +79,7 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     if _is_complete(directory, repository, revision):
         logger.info("%s at %s is in %s already", repository, revision, directory)
         return
-    endpoint = (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+    endpoint = hub_endpoint()
     info = _ask_hub(endpoint, repository, revision)
     commit = info.sha or revision
     listing = _listing(info, repository)
@@ -94,6 +94,11 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     record = {"repository": repository, "revision": revision, "commit": commit, "files": listing}
     with atomic_path(directory / RECORD) as temporary:
         temporary.write_text(json.dumps(record, indent=1))
+
+
+def hub_endpoint() -> str:
+    """Return the hub's base URL: the environment variable HF_ENDPOINT, or the public one."""
+    return (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
 
 
 def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:

@@ -37,6 +37,8 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     for (model, dataset), group in grown.groupby(["model", "dataset"], sort=False):
         for prefixes, kinds in (("related", RELATED), ("unrelated", (UNRELATED,))):
             rows = group[group["kind"].isin(kinds)]
+            if rows.empty:
+                continue
             try:
                 table = regression(rows, related=prefixes == "related")
             except LingprobError as error:

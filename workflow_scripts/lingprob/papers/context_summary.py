@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import MATCHED, MISMATCHED, NO_PREFIX
-from lingprob.context.sampling import Tokenize
+from lingprob.context.prefixes import Tokenize
 from lingprob.context.similarity import Bags, dependency_labels, prefix_overlaps, suite_overlaps
 from lingprob.papers.context import accuracy_table, matrix_table, unprefixed_accuracy
 from lingprob.papers.context_statistics import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -227,8 +227,10 @@ def _mixed(
     formulas = [_formula(model, slopes, with_surprisal=flag) for flag in (False, True)]
     data, other = (MixedModelData.from_formulas(part, formulas) for part in (fitted, evaluated))
     without, full = fit_mixed_models(data, formulas, method="ML")
+    kind = cast(Literal["marginal", "conditional"], held_out)
     by_subject = [
-        fit.held_out_log_likelihood(other, kind=held_out, per="group") for fit in (without, full)
+        cast(pd.Series, fit.held_out_log_likelihood(other, kind=kind, per="group"))
+        for fit in (without, full)
     ]
     _warn(model.model, without, full)
     return Comparison(

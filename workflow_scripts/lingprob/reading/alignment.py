@@ -98,5 +98,5 @@ def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
 
 
 def _plain(word: str) -> str:
-    bare = PUNCTUATION.sub("", word.replace("’", "").lower())
+    bare = PUNCTUATION.sub("", word.replace("\u2019", "").lower())
     return bare or word

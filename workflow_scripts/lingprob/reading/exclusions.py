@@ -71,7 +71,8 @@ def saccades(times: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
     `times` (subject_id, passage_id, word_index, rt_ms) has a row a reader and word; a word without
     a row counts as not fixated. The order of fixations is not in most tables, so the saccade to a
-    word is taken to start at the nearest fixated word before it, or just before the passage, which counts as fixated.
+    word is taken to start at the nearest fixated word before it, or just before the passage, which
+    counts as fixated.
     """
     order = times.sort_values(["subject_id", "passage_id", "word_index"], kind="stable")
     reading = order.groupby(["subject_id", "passage_id"], sort=False).ngroup().to_numpy()

@@ -22,8 +22,8 @@ def import_word_surprisals(path: Path, words: pd.DataFrame, unit: str = "bits") 
     """Return a `surprisal` table from a file of word surprisals.
 
     Args:
-        path: CSV, TSV or Parquet with passage_id, word_index (from 0), surprisal and, to be checked,
-            word; or JSON {passage_id: numbers of its words, possibly in lists by sentence}.
+        path: CSV, TSV or Parquet with passage_id, word_index (from 0), surprisal and, if it is to
+            be checked, word; or JSON {passage_id: numbers, possibly in lists by sentence}.
         words: the `words` table of the text; every word must be covered.
         unit: `bits` or `nats`.
 
@@ -78,7 +78,8 @@ def _rows(path: Path, words: pd.DataFrame) -> Iterator[tuple[str, int, float]]:
         values = [value for part in stories.get(str(passage), []) for value in part]
         if len(values) != count:
             raise LingprobError(
-                f"{path}: passage {passage!r} has {len(values)} surprisals and {count} words. {REMEDY}"
+                f"{path}: passage {passage!r} has {len(values)} surprisals and {count} words. "
+                + REMEDY
             )
         for index, value in enumerate(values):
             if not np.isfinite(value):
@@ -99,7 +100,8 @@ def _from_table(path: Path, words: pd.DataFrame) -> pd.DataFrame:
     if frame.duplicated(keys).any():
         row = frame[frame.duplicated(keys)].iloc[0]
         raise LingprobError(
-            f"{path}: word {row['word_index']} of passage {row['passage_id']!r} occurs twice. {REMEDY}"
+            f"{path}: word {row['word_index']} of passage {row['passage_id']!r} occurs twice. "
+            + REMEDY
         )
     if "word" in frame.columns:
         check_words(frame, words, str(path))

@@ -87,7 +87,7 @@ def regression_frame(
             f"{where}: a reading time for word {row['word_index']} of passage "
             f"{row['passage_id']!r}, which the text does not have."
         )
-    baseline = BASELINE
+    baseline: tuple[str, ...] = BASELINE
     if frame[PREVIOUS_FIXATED].notna().all():
         baseline = (*BASELINE, PREVIOUS_FIXATED)
         frame[PREVIOUS_FIXATED] = frame[PREVIOUS_FIXATED].astype(float)

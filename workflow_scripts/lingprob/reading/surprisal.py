@@ -124,9 +124,9 @@ def token_word_index(words: Sequence[str], tokens: Tokens, where: str) -> np.nda
     index = np.searchsorted(ends, last, side="right")
     spanning = np.searchsorted(ends, tokens.char_start, side="right") != index
     if spanning.any():
-        word = words[int(index[spanning.argmax()])]
+        after = words[int(index[spanning.argmax()])]
         raise LingprobError(
-            f"{where}: a token spans the end of the word before {word!r}. This tokenizer's tokens "
+            f"{where}: a token spans the end of the word before {after!r}. This tokenizer's tokens "
             "cross blanks, so words have no surprisals of their own."
         )
     covered = np.zeros(int(ends[-1]) + 1, dtype=bool)
@@ -217,8 +217,9 @@ def _score(
                     padded, context_id, window=window, stride=stride, members=blanks
                 )
                 if shard_directory is not None:
+                    named: dict[str, Any] = {f"{n:08d}": array for n, array in enumerate(values)}
                     with atomic_path(path) as temporary:
-                        np.savez(temporary, **{f"{n:08d}": array for n, array in enumerate(values)})
+                        np.savez(temporary, **named)
             found += [ScoredPassage(array[:-1, 0], array[:, 1]) for array in values]
             progress.advance(sum(map(len, batch)))
     return found

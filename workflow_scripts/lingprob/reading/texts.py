@@ -17,7 +17,7 @@ from lingprob.stimuli import minimal_pairs
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
 SENTENCES_PER_PASSAGE = 15  # of the demo
-SENTENCE_END = r"[.?!][\"'”’)\]]*$"
+SENTENCE_END = r"[.?!][\"'\u201d\u2019)\]]*$"
 
 
 def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd.DataFrame:

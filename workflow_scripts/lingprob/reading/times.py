@@ -80,12 +80,12 @@ def build_reading_times(
     if entry["method"] != "eye_tracking" or entry["unit"] == "word":
         times["previous_fixated"] = None
     times["rt_ms"] = times["rt_ms"].where(times["rt_ms"].notna(), None)
-    times["partition"] = np.where(times["excluded"].isna(), partitions(times), None)
+    times["partition"] = partitions(times).where(times["excluded"].isna(), None)
     _check_partitions(times, corpus)
     return times[COLUMNS]
 
 
-def partitions(times: pd.DataFrame) -> np.ndarray:
+def partitions(times: pd.DataFrame) -> pd.Series:
     """Return the partition of each row: (subject + sentence) mod 4 is 0, 1: fit, 2: exploratory.
 
     Subjects are numbered from 0 in the order of their names (as numbers, where they are), and
@@ -93,7 +93,7 @@ def partitions(times: pd.DataFrame) -> np.ndarray:
     """
     names = sorted(times["subject_id"].unique(), key=_natural)
     number = times["subject_id"].map({name: place for place, name in enumerate(names)})
-    return np.array(PARTITIONS)[((number + times["sentence"]) % 4).to_numpy(int)]
+    return ((number + times["sentence"]) % 4).map(dict(enumerate(PARTITIONS)))
 
 
 def sentence_numbers(words: pd.DataFrame) -> np.ndarray:

@@ -52,8 +52,8 @@ def unigram_surprisal(
     if (found <= 0).any():
         word = words.iloc[int((found <= 0).argmax())]
         raise LingprobError(
-            f"the word {word!r} is not in the corpus of the unigrams, so its surprisal is infinite. "
-            "Set unigrams.smoothing above 0."
+            f"the word {word!r} is not in the corpus of the unigrams, so its surprisal is "
+            "infinite. Set unigrams.smoothing above 0."
         )
     return -np.log2(found / (total.sum() + smoothing * (len(total) + 1)))
 

@@ -56,7 +56,7 @@ def reading_claims(
     parameters: Mapping[str, int],
     scale: str,
 ) -> list[dict[str, Any]]:
-    """Check that ΔLogLik is positive, and falls as models grow, wherever there are three or more."""
+    """Check that ΔLogLik is positive, and falls as models grow, where there are three or more."""
     rows: list[dict[str, Any]] = []
     for (dataset, source), part in deltas.groupby(["dataset", "rt_source"], sort=False):
         note = "simulated reading times" if source == "simulated" else ""

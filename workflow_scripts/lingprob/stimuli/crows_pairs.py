@@ -4,8 +4,8 @@
 `stereo` pair it shows a stereotype of a disadvantaged group, in an `antistereo` pair `sent_less`
 violates one. So the two re-codings of the paper, less and more stereotypical (context, §3) and
 antistereotypical and stereotypical (Appendix A), call the same sentence acceptable: `sent_less`.
-Acceptable here is socially, not grammatically. The condition keeps the direction, for accuracies
-by direction.
+Acceptable here is socially, not grammatically. The phenomenon is the direction, so that accuracies
+by phenomenon tell pairs that show a stereotype from pairs that violate one.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ DIRECTIONS = ("stereo", "antistereo")
 def parse(
     dataset: str, entry: dict[str, Any], directory: Path, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return 1,508 pairs as sentences; phenomenon and paradigm are the bias type.
+    """Return 1,508 pairs as sentences; the paradigm is the bias type, the phenomenon the direction.
 
     The condition is the pair's direction and the sentence's side: `stereo/less`, `stereo/more`,
     `antistereo/less` or `antistereo/more`. Raises LingprobError for a file of another form.
@@ -47,7 +47,7 @@ def parse(
         pd.DataFrame(
             {
                 "pair_id": pair_id,
-                "phenomenon": raw["bias_type"],
+                "phenomenon": raw["stereo_antistereo"],
                 "paradigm": raw["bias_type"],
                 "good_id": pair_id + ".less",
                 "good_text": raw["sent_less"].str.strip(),

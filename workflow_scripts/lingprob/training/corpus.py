@@ -94,7 +94,7 @@ def prepare_corpus(
 
     Returns:
         Plain values: tokenizer (directory), tokenizer_sha256, separator, vocabulary,
-        context_window, and the files of training and validation.
+        context_window, chunks (what identifies each), and the files of training and validation.
 
     Raises LingprobError for a tokenizer without <|endoftext|> or with more ids than `vocabulary`,
     and for rows that are cut short, of another length, or made by another tokenizer.
@@ -118,6 +118,7 @@ def prepare_corpus(
         "separator": separator,
         "vocabulary": vocabulary,
         "context_window": context_window,
+        "chunks": {chunk.name: file_identity(chunk) for chunk in [*chosen, *held_out]},
     }
     for key, chunks in (("training", chosen), ("validation", held_out)):
         described[key] = [
@@ -141,7 +142,7 @@ def rows_of(
             separator=described["separator"],
             row_length=row_length,
             vocabulary=described["vocabulary"],
-            identity=f"{described['tokenizer_sha256']} {row_length} {text_identity(chunk)}",
+            identity=f"{described['tokenizer_sha256']} {row_length} {file_identity(chunk)}",
             progress=progress,
         )
     made_by = chunk.entry.get("tokenizer_sha256", described["tokenizer_sha256"])
@@ -156,8 +157,8 @@ def rows_of(
     return [path]
 
 
-def text_identity(chunk: Chunk) -> str:
-    """Return what tells a chunk's text from another: parser and, of a file, size and time."""
+def file_identity(chunk: Chunk) -> str:
+    """Return what tells a chunk's content from another: parser and, of a file, size and time."""
     if chunk.path is None:
         return str(chunk.entry["parser"])
     status = Path(chunk.path).stat()

@@ -17,6 +17,7 @@ from lingprob.progress import Progress
 from lingprob.training.model import SummedLoss, save_model
 from lingprob.training.precision import LossScale, choose_dtype
 from lingprob.training.sizes import SEPARATOR
+from lingprob.training.updates import move_weights
 
 logger = logging.getLogger(__name__)
 
@@ -91,36 +92,37 @@ def fine_tune(
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=weight_decay, fused=True
     )
-    step_of = SummedLoss(model, dtype)
     scale, losses = LossScale(dtype), []
-    steps = max(targets)
-    with Progress(steps, f"fine-tuning {directory.name}", "steps") as progress:
-        for step in range(1, steps + 1):
+    with Progress(max(targets), f"fine-tuning {directory.name}", "steps") as progress:
+        for step in range(1, max(targets) + 1):
             rows = fine_tuning_rows(passages, separator, language_model.context_window, seed, step)
-            loss = accumulate(step_of, rows, micro_batch_size, scale, language_model.device)
-            if not math.isfinite(loss):
-                raise LingprobError(
-                    f"fine-tuning {directory.name}: the loss of step {step} is not finite. Lower "
-                    "training.fine_tuning.learning_rate, or use precision float32."
-                )
+            moved = False
+            while not moved:  # float16 may need a lower loss scale
+                loss = accumulate(SummedLoss(model, dtype), rows, micro_batch_size, scale)
+                check_finite(loss, step, directory)
+                norm = move_weights(model.parameters(), optimizer, scale, learning_rate)
+                moved = math.isfinite(norm)
             losses.append(loss)
-            optimizer.step()
-            optimizer.zero_grad(set_to_none=True)
             if step in targets:
                 save_model(model, directory, targets[step])
             progress.advance()
     return losses
 
 
+def check_finite(loss: float, step: int, directory: Path) -> None:
+    """Raise LingprobError if the loss of a step is not finite."""
+    if not math.isfinite(loss):
+        raise LingprobError(
+            f"fine-tuning {directory.name}: the loss of step {step} is not finite. Lower "
+            "training.fine_tuning.learning_rate, or use precision float32."
+        )
+
+
 def accumulate(
-    loss_of: SummedLoss,
-    rows: np.ndarray,
-    micro_batch_size: int,
-    scale: LossScale,
-    device: torch.device,
+    loss_of: SummedLoss, rows: np.ndarray, micro_batch_size: int, scale: LossScale
 ) -> float:
-    """Add up the gradients of a batch, in full size; return its mean loss (nats a token)."""
-    tokens = rows.size - len(rows)
+    """Add up the gradients of a batch's scaled loss; return its mean loss (nats a token)."""
+    tokens, device = rows.size - len(rows), loss_of.model.device
     total = 0.0
     for part in micro_batches(rows, micro_batch_size):
         half = loss_of.dtype != torch.float32
@@ -128,8 +130,6 @@ def accumulate(
             loss = loss_of(torch.from_numpy(part).to(device)) / tokens
             (loss * scale.value).backward()
         total += loss.item()
-    if scale.dynamic:
-        torch._foreach_mul_([p.grad for p in loss_of.parameters()], 1 / scale.value)
     return total
 
 

@@ -1,8 +1,9 @@
 """Examples as rows of token ids in memory-mapped files: reading them, and writing them from text.
 
-The layout is that of Pythia's training data: .npy files of uint16 or uint32, a row an example of
-`context_window` + 1 tokens, the last of which is only predicted. In the files that we write it is
-the first of the next row, so that every token but the very first is predicted once.
+The layout is that of Pythia's training data: .npy files of uint16 or uint32 (or headerless ones of
+uint16), a row an example of `context_window` + 1 tokens, the last of which is only predicted. In
+the files that we write it is the first of the next row, so that every token but the very first is
+predicted once.
 """
 
 from __future__ import annotations
@@ -38,7 +39,7 @@ class TokenRows:
         self.row_length = row_length
         counts = [count_rows(path, row_length=row_length) for path in self.paths]
         self.starts = np.cumsum([0, *counts])
-        self.maps = [np.load(path, mmap_mode="r") for path in self.paths]
+        self.maps = [_mapped(path) for path in self.paths]
 
     def __len__(self) -> int:
         return int(self.starts[-1])
@@ -57,6 +58,12 @@ class TokenRows:
         """Say in which file and row an example is, rows counted from 0."""
         file = int(np.searchsorted(self.starts, number, side="right")) - 1
         return f"{self.paths[file]}, row {number - int(self.starts[file])}"
+
+
+def _mapped(path: Path) -> np.ndarray:
+    if path.suffix == ".npy":
+        return np.load(path, mmap_mode="r")
+    return np.memmap(path, dtype=np.uint16, mode="r")
 
 
 def write_rows(

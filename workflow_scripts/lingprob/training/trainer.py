@@ -26,6 +26,7 @@ from lingprob.training.precision import LossScale, choose_dtype
 from lingprob.training.schedule import learning_rate, warmup_steps
 from lingprob.training.sizes import ModelSize
 from lingprob.training.speed import peak_flops
+from lingprob.training.updates import build_optimizer, move_weights
 
 logger = logging.getLogger(__name__)
 
@@ -97,18 +98,33 @@ class Trainer:
         self.loss = spread(
             SummedLoss(self.model, self.dtype), layers, world, means.parallel, self.dtype
         )
-        self.optimizer = build_optimizer(self.model, plan)
+        self.optimizer = build_optimizer(self.model, plan.betas, plan.weight_decay)
         self.scale = LossScale(self.dtype)
         self.warmup = warmup_steps(plan.steps, plan.warmup)
         self.peak = peak_flops(world.device, self.dtype)
 
     def train(self) -> nn.Module:
-        """Do all steps that are left, and return the model."""
-        checkpoint, log = self.folder / "checkpoint.pt", self.folder / "log.jsonl"
+        """Do all steps that are left, and return the model.
+
+        Raises LingprobError as `step` does, or if memory runs out.
+        """
+        try:
+            self._train()
+        except torch.OutOfMemoryError as error:
+            raise LingprobError(
+                f"{self.folder}: {self.world.device} has not enough memory ({error}). Lower "
+                f"training.micro_batch_size ({self.means.micro_batch_size}), or spread the weights "
+                "with training.parallel: shard. The checkpoint before is kept."
+            ) from error
+        return self.whole_model()
+
+    def _train(self) -> None:
+        log = self.folder / "log.jsonl"
         self.folder.mkdir(parents=True, exist_ok=True)
         done = load_checkpoint(
-            checkpoint, self.identity, self.loss, self.optimizer, self.scale, self.world
-        )
+            self.folder / "checkpoint.pt", self.identity, self.loss, self.optimizer, self.scale,
+            self.world,
+        )  # fmt: skip
         if self.world.is_first:
             cut_log(log, done)
         tokens = self.plan.batch_size * self.plan.context_window
@@ -122,14 +138,17 @@ class Trainer:
                 if self.world.is_first:
                     with open(log, "a", encoding="utf-8") as stream:
                         stream.write(json.dumps(record) + "\n")
-                if step % self.means.checkpoint_steps == 0 or step == self.plan.steps:
-                    save_checkpoint(
-                        checkpoint, self.identity, step, self.loss, self.optimizer, self.scale,
-                        self.world,
-                    )  # fmt: skip
                 progress.bar.set_postfix(loss=f"{record['loss']:.3f}", mfu=record["mfu"])
                 progress.advance(tokens)
-        return self.whole_model()
+        if done < self.plan.steps:
+            self.save(self.plan.steps)
+
+    def save(self, step: int) -> None:
+        """Write a checkpoint of the weights after a step, which are known to give finite losses."""
+        save_checkpoint(
+            self.folder / "checkpoint.pt", self.identity, step, self.loss, self.optimizer,
+            self.scale, self.world,
+        )  # fmt: skip
 
     def whole_model(self) -> nn.Module:
         """Return a model with the weights as they are, whole even where each process has a part."""
@@ -147,6 +166,9 @@ class Trainer:
     def step(self, step: int) -> dict[str, Any]:
         """Do one step; return its log record.
 
+        Where a checkpoint of the step before is due, it is written once this step's loss is known
+        to be finite, so that a training that broke goes on from weights that are good.
+
         Raises LingprobError that names the example if the loss is not finite, or says so if the
         gradients are not; the weights are then as they were.
         """
@@ -160,12 +182,9 @@ class Trainer:
         loss = self.accumulate(mine)
         if not math.isfinite(loss):
             raise self.culprit(step, mine)
-        norm = self.update(rate)
-        if not math.isfinite(norm) and not self.scale.dynamic:
-            raise LingprobError(
-                f"{self.folder}: the gradients of step {step} are not finite. The checkpoint "
-                "before is kept. Lower training.learning_rate, or use precision float32."
-            )
+        if (step - 1) % self.means.checkpoint_steps == 0 and step > 1:
+            self.save(step - 1)
+        norm = move_weights(self.loss.parameters(), self.optimizer, self.scale, rate, plan.clip)
         tokens = plan.batch_size * plan.context_window
         seconds = time.perf_counter() - started
         flops = plan.size.flops_per_token(plan.vocabulary, plan.context_window) * tokens
@@ -197,26 +216,6 @@ class Trainer:
             total += loss.detach()
         return self.world.sum(total).item() / tokens
 
-    def update(self, rate: float) -> float:
-        """Clip, undo the loss scale and move the weights; return the gradients' norm.
-
-        A norm that is not finite leaves the weights alone.
-        """
-        parameters = [p for p in self.loss.parameters() if p.grad is not None]
-        gradients = [p.grad for p in parameters]
-        norm = nn.utils.get_total_norm(gradients) / self.scale.value
-        value = float(norm.full_tensor() if hasattr(norm, "full_tensor") else norm)
-        finite = math.isfinite(value)
-        if finite:
-            shrink = min(1.0, self.plan.clip / (value + 1e-6)) / self.scale.value
-            torch._foreach_mul_(gradients, shrink)
-            for group in self.optimizer.param_groups:
-                group["lr"] = rate
-            self.optimizer.step()
-        self.scale.update(finite)
-        self.optimizer.zero_grad(set_to_none=True)
-        return value
-
     @torch.no_grad()
     def validation_loss(self) -> float | None:
         """Return the mean -ln p (nats a token) of the examples held out, None without any."""
@@ -228,7 +227,13 @@ class Trainer:
             with self.autocast():
                 # Every process validates all: the same weights, and no exchange to wait for.
                 total += self.loss(self.on_device(part))
-        return total.item() / (len(rows) * self.plan.context_window)
+        loss = total.item() / (len(rows) * self.plan.context_window)
+        if not math.isfinite(loss):
+            raise LingprobError(
+                f"{self.folder}: the loss of the validation examples is not finite. The checkpoint "
+                "before is kept. Lower training.learning_rate, or use precision float32."
+            )
+        return loss
 
     def on_device(self, rows: np.ndarray) -> torch.Tensor:
         """Return rows of token ids as a tensor where the model is."""
@@ -276,13 +281,3 @@ def check_batch(plan: Plan, data: TrainingData, world: World) -> None:
         )
     epochs = plan.batch_size * plan.steps / data.n_examples
     logger.info("%d examples, %.2f epochs in %d steps", data.n_examples, epochs, plan.steps)
-
-
-def build_optimizer(model: nn.Module, plan: Plan) -> torch.optim.Optimizer:
-    """Return Adam with Pythia's decoupled weight decay, of matrices alone."""
-    parameters = list(model.parameters())
-    groups = [
-        {"params": [p for p in parameters if p.dim() > 1], "weight_decay": plan.weight_decay},
-        {"params": [p for p in parameters if p.dim() <= 1], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=0.0, betas=plan.betas, eps=1e-8, fused=True)

@@ -18,7 +18,7 @@ NOT_FIXATED = ("", ".", "NA")
 def ucl_first_pass(
     files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
 ) -> pd.DataFrame:
-    """Read eyetracking.RT.txt: subj_nr, sent_nr, word_pos, word, RTfirstpass (Frank et al. 2013)."""
+    """Read eyetracking.RT.txt: subj_nr, sent_nr, word_pos, word, RTfirstpass (Frank et al.)."""
     path = files[0]
     columns = ["subj_nr", "sent_nr", "word_pos", "word", "RTfirstpass"]
     table = read(path, "\t", columns, encoding="cp1252")

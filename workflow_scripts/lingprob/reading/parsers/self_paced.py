@@ -126,7 +126,10 @@ def ucl(
     path = files[0]
     texts = words.groupby("passage_id", sort=False)["word"].agg(" ".join)
     passages = {text: passage for passage, text in texts.items()}
-    subjects, found, index, times = [], [], [], []
+    subjects: list[str] = []
+    found: list[str] = []
+    index: list[int] = []
+    times: list[float] = []
     try:
         with zipfile.ZipFile(path) as archive:
             lines = archive.read("prompts.jsonl").decode().splitlines()
@@ -195,17 +198,17 @@ def _sentence_starts(
             continue
         first = 0 if name == "1" else max(starts, default=-1) + 1
         every = range(min(first, numbers.min()), numbers.max() + 1)
-        missing = [number for number in every if number not in lengths.index]
-        left = int(sizes[name] - sum(lengths.get(number, 0) for number in every))
+        missing = [place for place in every if place not in lengths.index]
+        left = int(sizes[name] - sum(lengths.get(place, 0) for place in every))
         if len(missing) > 1 or left < 0 or (left > 0) != bool(missing):
             raise LingprobError(
                 f"{path}: the sentences of story {name} have {sizes[name] - left} words, the text "
                 f"{sizes[name]}, and {len(missing)} sentences have no times. Another version?"
             )
         begin = 0
-        for number in every:
-            starts[number] = begin
-            begin += int(lengths.get(number, left))
+        for place in every:
+            starts[place] = begin
+            begin += int(lengths.get(place, left))
     return starts
 
 

@@ -66,6 +66,7 @@ def whole(path: Path, values: pd.Series) -> pd.Series:
     if fractional.any():
         row = int(fractional.to_numpy().argmax())
         raise LingprobError(
-            f"{path}, row {row + 2}, column {values.name!r}: {values.iloc[row]!r} is no whole number."
+            f"{path}, row {row + 2}, column {values.name!r}: {values.iloc[row]!r} is no whole "
+            "number. Mend the row."
         )
     return found.astype(int)

@@ -1,0 +1,165 @@
+"""A SyntaxGym suite worked out by hand, and prefixes of the real data sets."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from lingprob.catalog import Catalog
+from lingprob.context.judgments import judge
+from lingprob.context.perturbations import TITLES, Perturber
+from lingprob.context.prefixes import count_tokens, prefix_table, tokenizer_of
+from lingprob.context.sampling import PrefixSampler
+from lingprob.context.scores import formula_regions, score_prefixes
+from lingprob.context.sentences import unrelated_sentences
+from lingprob.context.similarity import dependency_labels
+from lingprob.corpora import iter_documents
+from lingprob.models.loading import load_language_model
+from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.suites import read_suite
+
+
+@pytest.fixture(scope="module")
+def syntaxgym(mirror):
+    folder = mirror / "syntaxgym" / "json"
+    return build_stimuli("syntaxgym", Catalog().dataset("syntaxgym"), folder, 0)[0]
+
+
+@pytest.fixture(scope="module")
+def language_model(smollm2):
+    return load_language_model(smollm2)
+
+
+def surprisal(lm, before, word):
+    """Bits of a word after a text, by one plain forward pass over words that are tokens."""
+    start, context, target = lm.context_id("<|endoftext|>"), *lm.tokenize([before, f" {word}"])
+    ids = [start, *context.ids.tolist(), *target.ids.tolist()]
+    with torch.no_grad():
+        logits = lm.model(torch.tensor([ids])).logits[0].double()
+    rows = torch.log_softmax(logits, -1)
+    first = len(ids) - len(target.ids)
+    return -sum(
+        float(rows[first + k - 1, ids[first + k]]) for k in range(len(target.ids))
+    ) / np.log(2)
+
+
+def test_number_prep_by_hand(mirror, syntaxgym, language_model):
+    """[(6;%match_sing%) < (6;%mismatch_sing%)] & [(6;%match_plural%) < (6;%mismatch_plural%)]
+
+    Region 6 is the verb: after "The author next to the senators" `is` must be less surprising
+    than `are`, and after "The authors next to the senator" `are` than `is`.
+    """
+    suite = read_suite(mirror / "syntaxgym" / "json" / "number_prep.json")
+    items = [f"number_prep/{number}" for number in range(1, 7)]
+    stimuli = syntaxgym[syntaxgym["pair_id"].isin(items)]
+    prefixes = pd.DataFrame(
+        {
+            "prefix_id": ["x"],
+            "kind": ["matched_acceptable"],
+            "source_suite": [None],
+            "perturbation": [None],
+            "pair_ids": [items],
+            "text": ["The cat sat."],
+            "char_ends": [[12]],
+        }
+    )
+    scores = score_prefixes(
+        language_model,
+        stimuli,
+        prefixes,
+        pd.DataFrame({"prefix_id": ["x"], "n_tokens": [[4]]}),
+        [10],
+        start_token="<|endoftext|>",
+        first_token="excluded",
+        regions=formula_regions([suite]),
+        baselines=True,
+        dataset="syntaxgym",
+    )
+    judged = judge("m", "syntaxgym", stimuli, prefixes, scores, [suite])
+    judged = judged[judged["kind"] == "none"]
+    judged = judged.set_index("pair_id")["correct"]
+    assert len(judged) == 6
+    raw = {item.number: item.sentences for item in suite.items}
+    for number in range(1, 7):
+        bits = {}
+        for condition, sentence in raw[number].items():
+            words = sentence.text.split()
+            verb = sentence.text[sentence.regions[5].start : sentence.regions[5].end].strip()
+            place = words.index(verb)
+            bits[condition] = surprisal(language_model, " ".join(words[:place]), verb)
+        by_hand = (
+            bits["match_sing"] < bits["mismatch_sing"]
+            and bits["match_plural"] < bits["mismatch_plural"]
+        )
+        assert judged[f"number_prep/{number}"] == by_hand
+    assert raw[1]["match_sing"].text == "The author next to the senators is good"
+
+
+def test_the_suites_of_figure_14_are_known_and_have_both_kinds_of_sentences(syntaxgym):
+    suites = Catalog().dataset("syntaxgym")["suites"]
+    assert len(suites) == 23
+    shown = syntaxgym[syntaxgym["paradigm"].isin(suites)]
+    assert (
+        shown.groupby("paradigm")["grammatical"]
+        .agg(lambda rows: set(rows.dropna()))
+        .map({True, False}.__eq__)
+        .all()
+    )
+
+
+def test_unrelated_sentences_of_wikitext_are_many_whole_and_natural(mirror):
+    path = mirror / "wikitext" / "wikitext103_test.txt"
+    sentences = unrelated_sentences(iter_documents("lines", [path]))
+    assert len(sentences) > 7000
+    assert not any("@" in sentence or "<" in sentence for sentence in sentences)
+    assert "Robert Boulter is an English film, television and theatre actor." in sentences
+
+
+def test_a_prefix_of_blimp_fills_a_thousand_tokens(mirror, smollm2, tmp_path):
+    entry = Catalog().dataset("blimp")
+    entry = {
+        **{key: entry[key] for key in entry if key not in ("items", "pairs")},
+        "files": entry["files"][:3],
+    }
+    stimuli, _ = build_stimuli("blimp", entry, mirror / "blimp", 0)
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(f'{{"directory": "{smollm2}"}}')
+    tokenizers = {"smollm2": tokenizer_of(manifest)}
+    sampler = PrefixSampler(
+        "blimp", stimuli, [], [], tokenizers, max_tokens=1000, min_tokens=32, seed=1
+    )
+    suite = stimuli["paradigm"].iloc[0]
+    pair = stimuli["pair_id"].iloc[0]
+    prefix = sampler.grow(suite, [pair], "matched_unacceptable")
+    counts = count_tokens(prefix_table("blimp", [prefix]), tokenizers)["n_tokens"].iloc[0]
+    assert counts[-2] <= 1000 + 30
+    assert counts[-1] > 1000
+    assert pair not in set(stimuli.set_index("item_id").loc[list(prefix.source_ids), "pair_id"])
+
+
+def test_perturbed_sentences_of_blimp_keep_names_and_lose_other_capitals(mirror):
+    entry = Catalog().dataset("blimp")
+    entry = {
+        **{key: entry[key] for key in entry if key not in ("items", "pairs")},
+        "files": entry["files"][:3],
+    }
+    stimuli, _ = build_stimuli("blimp", entry, mirror / "blimp", 0)
+    perturber = Perturber(stimuli["text"])
+    rng = np.random.default_rng(0)
+    assert "who should Derek hug" in perturber.perturb(
+        "Who should Derek hug after shocking Richard?", "long_prefix_adverb", rng
+    )
+    assert "Katherine can't help herself" in perturber.perturb(
+        "Katherine can't help herself.", "add_clause", rng
+    )
+    assert len(TITLES) == 6
+
+
+def test_dependency_labels_are_those_of_spacy():
+    labels = dependency_labels(["The author next to the senators is good.", "Who barks?"])
+    assert labels[0] == [
+        "det", "nsubj", "advmod", "prep", "det", "pobj", "ROOT", "acomp", "punct"
+    ]  # fmt: skip
+    assert labels[1] == ["nsubj", "ROOT", "punct"]

@@ -1,0 +1,234 @@
+"""Prefixes: what they are drawn from, how they grow, how they are joined and perturbed."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.context.names import KINDS
+from lingprob.context.perturbations import TITLES, Perturber, perturbed_prefixes
+from lingprob.context.prefixes import count_tokens, cuts, prefix_table, sentences_within
+from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
+from lingprob.context.sentences import joined, natural, unrelated_sentences
+from lingprob.errors import LingprobError
+
+CONTROL = [f"Unrelated text number {number} is here." for number in range(30)]
+
+
+def words_as_tokens(texts):
+    """Offsets of a tokenizer whose tokens are words with the blank before them."""
+    return [
+        np.array([match.span() for match in re.finditer(r"\s?\S+", text)]).reshape(-1, 2)
+        for text in texts
+    ]
+
+
+TOKENIZERS = {"words": words_as_tokens}
+
+
+@pytest.fixture
+def stimuli() -> pd.DataFrame:
+    """Three suites of ten pairs of four-word sentences."""
+    rows = [
+        {
+            "item_id": f"{suite}{pair}{side}",
+            "pair_id": f"{suite}{pair}",
+            "condition": side,
+            "text": f"Sentence {suite} {pair} {side}.",
+            "grammatical": side == "good",
+            "phenomenon": "p",
+            "paradigm": suite,
+        }
+        for suite in "abc"
+        for pair in range(10)
+        for side in ("good", "bad")
+    ]
+    return pd.DataFrame(rows)
+
+
+def sampler(stimuli, max_tokens=20, min_tokens=4, suites=()):
+    return PrefixSampler(
+        "mine",
+        stimuli,
+        suites,
+        CONTROL,
+        TOKENIZERS,
+        max_tokens=max_tokens,
+        min_tokens=min_tokens,
+        seed=1,
+    )
+
+
+def settings(**changes):
+    defaults = {
+        "pairs_per_suite": 2,
+        "lengths": [4, 8, 20],
+        "pairs_per_prefix": 1,
+        "matrix_sentences": 3,
+        "matrix_prefixes": 1,
+    }
+    return {**defaults, **changes}
+
+
+def contexts(stimuli, seed=1, **changes):
+    return sample_contexts(
+        "mine",
+        stimuli,
+        CONTROL,
+        TOKENIZERS,
+        suites=[],
+        pairs_factor=1,
+        settings=settings(**changes),
+        seed=seed,
+    )
+
+
+def test_each_kind_draws_from_its_own_sentences(stimuli):
+    described = stimuli.set_index("item_id")
+    expected = {
+        "matched_acceptable": ({"a"}, True),
+        "matched_unacceptable": ({"a"}, False),
+        "mismatched_acceptable": ({"b", "c"}, True),
+        "mismatched_unacceptable": ({"b", "c"}, False),
+    }
+    for kind, (suites, grammatical) in expected.items():
+        prefix = sampler(stimuli, max_tokens=30).grow("a", ["a3"], kind)
+        sources = described.loc[list(prefix.source_ids)]
+        assert set(sources["paradigm"]) <= suites
+        assert set(sources["grammatical"]) == {grammatical}
+        assert "a3" not in set(sources["pair_id"])
+        assert len(set(prefix.source_ids)) == len(prefix.source_ids)
+    unrelated = sampler(stimuli).grow("a", ["a3"], "unrelated")
+    assert set(unrelated.sentences) <= set(CONTROL)
+
+
+def test_a_sentence_with_the_words_of_a_target_is_never_drawn(stimuli):
+    stimuli.loc[stimuli["item_id"] == "a7good", "text"] = "Sentence a 3 good."
+    prefix = sampler(stimuli, max_tokens=1000).grow("a", ["a3"], "matched_acceptable")
+    assert len(prefix.source_ids) == 8
+    assert "a7good" not in prefix.source_ids
+
+
+def test_a_prefix_grows_to_the_longest_length_and_a_longer_one_extends_it(stimuli):
+    short = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "mismatched_acceptable")
+    long = sampler(stimuli, max_tokens=30).grow("a", ["a3"], "mismatched_acceptable")
+    assert len(short.sentences) == 4  # 16 tokens: the first number of sentences above 12
+    assert long.sentences[:4] == short.sentences
+
+
+def test_a_larger_sample_contains_a_smaller_one(stimuli):
+    one, two = contexts(stimuli, pairs_per_suite=1), contexts(stimuli, pairs_per_suite=2)
+    grown = [
+        table[table["kind"].isin(KINDS)].set_index("prefix_id")["text"] for table in (one, two)
+    ]
+    assert len(grown[0]) == 15
+    assert grown[1].loc[grown[0].index].equals(grown[0])
+    other = contexts(stimuli, pairs_per_suite=1, seed=2)
+    assert not set(other["text"]) & set(one["text"])
+
+
+def test_matrix_prefixes_stand_before_the_targets_of_other_suites(stimuli):
+    table = contexts(stimuli)
+    rows = table[table["kind"] == "from_suite"].set_index("source_suite")
+    assert rows.index.tolist() == ["a", "b", "c"]
+    assert all(len(sources) == 3 for sources in rows["source_ids"])
+    assert {pair[0] for pair in rows.loc["a", "pair_ids"]} == {"b", "c"}
+    assert len(rows.loc["a", "pair_ids"]) == 4
+
+
+def test_pairs_may_share_a_prefix_that_has_a_sentence_of_neither(stimuli):
+    table = contexts(stimuli, pairs_per_prefix=2)
+    shared = table[table["kind"] == "matched_acceptable"]
+    assert len(shared) == 3
+    for row in shared.itertuples():
+        assert len(row.pair_ids) == 2
+        assert not {source[:2] for source in row.source_ids} & set(row.pair_ids)
+
+
+def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
+    prefix = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "matched_acceptable")
+    counts = count_tokens(prefix_table("mine", [prefix]), TOKENIZERS)
+    assert counts["n_tokens"].iloc[0] == [4, 8, 12, 16]
+    assert sentences_within(counts, 8) == {prefix.prefix_id: 2}
+    assert sentences_within(counts, 9) == {prefix.prefix_id: 3}
+
+
+def test_cuts_are_the_longest_whole_sentences_within_each_length():
+    assert cuts([4, 9, 15], [3, 4, 8, 9, 12, 100]) == {4: 0, 9: 1, 100: 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda table: table[table["pair_id"].isin(["a1", "b1", "b2"])], "'a': a single pair"),
+        (lambda table: table.assign(paradigm=None), "item 'a0good': no paradigm"),
+        (lambda table: table.drop(index=0), "pair 'a0': a pair needs two sentences"),
+    ],
+)
+def test_suites_that_cannot_be_sampled_are_named(stimuli, change, said):
+    with pytest.raises(LingprobError, match=said):
+        sample_targets("mine", change(stimuli), [], 1, 0)
+
+
+def test_an_unknown_suite_is_named(stimuli):
+    with pytest.raises(LingprobError, match="no suite 'z'"):
+        sample_targets("mine", stimuli, ["z"], 1, 0)
+
+
+def test_a_pool_smaller_than_the_shortest_prefix_is_named(stimuli):
+    few = stimuli[stimuli["pair_id"].isin(["a0", "a1", "b0", "b1"])]
+    with pytest.raises(LingprobError, match=r"suite 'a', matched_acceptable: its 1 sentences"):
+        sampler(few, max_tokens=20, min_tokens=8).grow("a", ["a0"], "matched_acceptable")
+
+
+def test_identical_members_are_no_target(stimuli):
+    stimuli.loc[stimuli["pair_id"] == "a0", "text"] = "The same."
+    targets = sample_targets("mine", stimuli, ["a"], 100, 0)
+    assert set(targets["pair_id"]) == {f"a{pair}" for pair in range(1, 10)}
+
+
+def test_sentences_are_joined_with_periods_and_blanks():
+    assert joined(["One two", "Three?", "Four."]) == ("One two. Three? Four.", [8, 15, 21])
+
+
+def test_running_text_becomes_natural_sentences():
+    line = (
+        ' He said " yes , it is " ( in 1 @,@ 000 words ) . A well @-@ known man \'s dog ran off .'
+    )
+    assert unrelated_sentences([line]) == [
+        'He said "yes, it is" (in 1,000 words).',
+        "A well-known man's dog ran off.",
+    ]
+    assert unrelated_sentences(['He said " yes it is so . ', "Too short ."]) == []
+    assert natural("Nothing to do here.") == "Nothing to do here."
+
+
+def test_perturbations_keep_the_sentence_inside():
+    perturber = Perturber(["The dogs bark.", "Kim sees the dogs."])
+    for kind in TITLES:
+        changed = perturber.perturb("The dogs bark.", kind, np.random.default_rng(0))
+        assert "dogs bark" in changed
+        assert changed != "The dogs bark."
+        assert changed[0].isupper()
+    short = perturber.perturb("The dogs bark.", "prefix_adverb", np.random.default_rng(0))
+    assert re.fullmatch(r"\w+, the dogs bark\.", short)
+    name = perturber.perturb("Kim sees the dogs.", "prefix_adverb", np.random.default_rng(0))
+    assert re.fullmatch(r"\w+, Kim sees the dogs\.", name)
+    quoted = perturber.perturb("Who barks?", "quote", np.random.default_rng(0))
+    assert quoted.endswith(', "Who barks?"')
+
+
+def test_perturbed_prefixes_have_a_similarity_and_the_same_pairs(stimuli):
+    prefixes = contexts(stimuli, pairs_per_suite=1)
+    sentences = dict.fromkeys(prefixes["prefix_id"], 2)
+    table = perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 1)
+    assert len(table) == 2 * len(TITLES)
+    assert set(table["suite"]) == {"b"}
+    assert table["char_ends"].map(len).eq(2).all()
+    similarity = table.groupby("perturbation")["similarity"].mean()
+    # Four words before and one more after: 2 * 4 / (4 + 5).
+    assert similarity["prefix_adverb"] == pytest.approx(8 / 9)
+    assert similarity["all"] < similarity["quote"] < similarity["prefix_adverb"]

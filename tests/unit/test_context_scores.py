@@ -1,0 +1,246 @@
+"""Scores in context against plain forward passes, and what is judged right."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from lingprob.context.judgments import judge
+from lingprob.context.scores import formula_regions, score_prefixes
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.stimuli.formulas import parse_formula
+from lingprob.stimuli.suites import Item, Suite, item_id, join_regions
+from models_for_tests import save_tiny_model
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory):
+    return load_language_model(save_tiny_model("gpt2", tmp_path_factory.mktemp("tiny")))
+
+
+PAIRS = pd.DataFrame(
+    {
+        "item_id": ["1g", "1b", "2g", "2b"],
+        "pair_id": ["1", "1", "2", "2"],
+        "condition": ["good", "bad", "good", "bad"],
+        "text": ["The cat sat.", "Sat cat the.", "Who did John see?", "Who John did see?"],
+        "grammatical": [True, False, True, False],
+        "phenomenon": ["p"] * 4,
+        "paradigm": ["s", "s", "t", "t"],
+    }
+)
+PREFIX = "The mats. The cats sat."
+
+
+def prefix_rows(pair_ids, kind="matched_acceptable", text=PREFIX, char_ends=(9, 23)):
+    return pd.DataFrame(
+        {
+            "prefix_id": ["x"],
+            "kind": [kind],
+            "suite": ["s"],
+            "source_suite": [None],
+            "perturbation": [None],
+            "pair_ids": [pair_ids],
+            "text": [text],
+            "char_ends": [list(char_ends)],
+        }
+    )
+
+
+def counted(lm, prefixes):
+    counts = [
+        [len(tokens.ids) for tokens in lm.tokenize([row.text[:end] for end in row.char_ends])]
+        for row in prefixes.itertuples()
+    ]
+    return pd.DataFrame({"prefix_id": prefixes["prefix_id"], "n_tokens": counts})
+
+
+def score(lm, prefixes, lengths, stimuli=PAIRS, **changes):
+    defaults = {
+        "start_token": "bos",
+        "first_token": "scored",
+        "regions": {},
+        "baselines": True,
+        "dataset": "mine",
+    }
+    counts = counted(lm, prefixes)
+    return score_prefixes(lm, stimuli, prefixes, counts, lengths, **{**defaults, **changes})
+
+
+def plain(lm, text, start, end):
+    """Sum of ln p over the tokens that start in text[start:end], by one plain float64 pass."""
+    tokens = lm.tokenize([text])[0]
+    ids = torch.tensor([[0, *tokens.ids.tolist()]])
+    with torch.no_grad():
+        logits = lm.model(ids).logits[0].double()
+    logprobs = torch.log_softmax(logits[:-1], -1)[torch.arange(ids.shape[1] - 1), ids[0, 1:]]
+    inside = (tokens.char_start >= start) & (tokens.char_start < end)
+    return float(logprobs.numpy()[inside].sum()), int(inside.sum())
+
+
+def test_scores_are_those_of_a_plain_pass_at_every_length_and_without_a_prefix(tiny):
+    prefixes = prefix_rows(["1"])
+    counts = counted(tiny, prefixes)["n_tokens"].iloc[0]
+    scores = score(tiny, prefixes, [counts[0] + 1, 100])
+    assert sorted(scores["prefix_tokens"].unique()) == [0, *counts]
+    assert sorted(scores["n_sentences"].unique()) == [0, 1, 2]
+    for row in scores.itertuples():
+        before = {0: "", 1: PREFIX[:9] + " ", 2: PREFIX + " "}[row.n_sentences]
+        text = before + PAIRS.set_index("item_id").loc[row.item_id, "text"]
+        # The blank before the target is the first of its characters.
+        logprob, n_tokens = plain(tiny, text, max(len(before) - 1, 0), len(text))
+        assert row.logprob == pytest.approx(logprob, abs=1e-4)
+        assert row.n_tokens == n_tokens
+
+
+def test_a_first_token_is_excluded_only_where_nothing_precedes(tiny):
+    prefixes = prefix_rows(["1"])
+    keys = ["length", "item_id"]
+    scored = score(tiny, prefixes, [100]).set_index(keys)["n_tokens"]
+    excluded = score(tiny, prefixes, [100], first_token="excluded").set_index(keys)["n_tokens"]
+    difference = scored - excluded
+    assert difference[difference.index.get_level_values("length") == 0].eq(1).all()
+    assert difference[difference.index.get_level_values("length") > 0].eq(0).all()
+
+
+def test_a_prefix_of_another_suite_precedes_many_pairs_at_its_longest(tiny):
+    scores = score(tiny, prefix_rows(["1", "2"], kind="from_suite"), [3, 100])
+    after = scores[scores["prefix_id"] == "x"]
+    assert set(after["item_id"]) == set(PAIRS["item_id"])
+    assert set(after["n_sentences"]) == {2}
+
+
+def test_where_the_window_ends_a_prefix_does(tiny):
+    """The tiny window has 64 tokens."""
+    text = " ".join(["The cats sat."] * 12)
+    prefixes = prefix_rows(["1"], text=text, char_ends=[14 * n + 13 for n in range(12)])
+    assert counted(tiny, prefixes)["n_tokens"].iloc[0][-1] > 70
+    scores = score(tiny, prefixes, [1000])
+    after = scores[scores["prefix_id"] == "x"]
+    assert 0 < after["n_sentences"].iloc[0] < 12
+    assert (after["prefix_tokens"] + after["n_tokens"]).max() <= 63
+
+
+def test_a_target_longer_than_the_window_is_named(tiny):
+    stimuli = PAIRS.assign(text=["word " * 100 + "end.", *PAIRS["text"][1:]])
+    with pytest.raises(LingprobError, match=r"'mine', pair '1': \d+ tokens.*room for 63"):
+        score(tiny, prefix_rows(["1"]), [10], stimuli=stimuli)
+
+
+def test_lengths_below_every_sentence_are_refused(tiny):
+    with pytest.raises(LingprobError, match="no prefix has a whole sentence within 2 tokens"):
+        score(tiny, prefix_rows(["1"]), [1, 2])
+
+
+def suite_of(texts, formula):
+    """A suite of one item whose conditions have these regions."""
+    sentences = {
+        name: join_regions(name, list(enumerate(regions, start=1)))
+        for name, regions in texts.items()
+    }
+    return Suite("s", (parse_formula(formula, "s"),), (Item(1, sentences),))
+
+
+def suite_stimuli(suite):
+    return pd.DataFrame(
+        [
+            {
+                "item_id": item_id("s", 1, name),
+                "pair_id": "s/1",
+                "condition": name,
+                "text": sentence.text,
+                "grammatical": None,
+                "phenomenon": "p",
+                "paradigm": "s",
+            }
+            for name, sentence in suite.items[0].sentences.items()
+        ]
+    )
+
+
+REGIONS = {"one": ["The cat", "sat", "on it"], "many": ["The cats", "", "sits", "on it"]}
+
+
+def test_regions_are_summed_over_the_tokens_that_start_in_them(tiny):
+    suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
+    stimuli = suite_stimuli(suite)
+    scores = score(
+        tiny, prefix_rows(["s/1"]), [100], stimuli=stimuli, regions=formula_regions([suite])
+    )
+    regions = scores[scores["region"] > 0].set_index(["prefix_id", "item_id"])
+    assert len(regions) == 4
+    for before, name in (("", "none"), (PREFIX + " ", "x")):
+        expected = plain(tiny, f"{before}The cat sat on it", len(before) + 7, len(before) + 11)
+        found = regions.loc[(name, "s/1/one"), ["logprob", "n_tokens"]]
+        assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
+        expected = plain(tiny, f"{before}The cats sits on it", len(before) + 8, len(before) + 13)
+        found = regions.loc[(name, "s/1/many"), ["logprob", "n_tokens"]]
+        assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
+
+
+def test_a_region_that_no_token_starts_in_is_named(tiny):
+    """Without a start token nothing predicts the first word."""
+    suite = suite_of({"one": ["The", "cat"], "many": ["Who", "cat"]}, "(1;%one%) < (1;%many%)")
+    with pytest.raises(LingprobError, match=r"'s/1/one': no scored token starts in region 1"):
+        score(
+            tiny,
+            prefix_rows(["s/1"]),
+            [100],
+            stimuli=suite_stimuli(suite),
+            regions=formula_regions([suite]),
+            start_token="none",
+        )
+
+
+def scores_of(values, region=0):
+    """A scores table: ln p of every sentence by (prefix_id, length), of two tokens each."""
+    rows = [
+        {
+            "prefix_id": prefix_id,
+            "length": length,
+            "prefix_tokens": length,
+            "n_sentences": 1,
+            "pair_id": "1",
+            "item_id": item,
+            "region": region,
+            "logprob": logprob,
+            "n_tokens": 2,
+        }
+        for (prefix_id, length), items in values.items()
+        for item, logprob in items.items()
+    ]
+    return pd.DataFrame(rows)
+
+
+def test_the_likelier_sentence_is_judged_right_and_margins_are_of_perplexities():
+    scores = scores_of(
+        {
+            ("none", 0): {"1g": -2.0, "1b": -4.0},
+            ("x", 5): {"1g": -4.0, "1b": -2.0},
+            ("x", 9): {"1g": -2.0, "1b": -2.0},
+        }
+    )
+    judged = judge("m", "mine", PAIRS, prefix_rows(["1"]), scores, [])
+    judged = judged.sort_values("length")
+    assert judged["correct"].tolist() == [True, False, False]
+    expected = [np.exp(2) - np.exp(1), np.exp(1) - np.exp(2), 0]
+    assert judged["margin"].tolist() == pytest.approx(expected)
+    assert judged["kind"].tolist() == ["none", "matched_acceptable", "matched_acceptable"]
+    assert set(judged["suite"]) == {"s"}
+
+
+def test_an_item_of_a_suite_is_right_where_its_formula_holds():
+    suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
+    # Surprisal of region 2 of one against region 3 of many, in that order, at two lengths.
+    values = {("none", 0): (-1.0, -3.0), ("x", 5): (-3.0, -1.0)}
+    tables = [
+        scores_of({key: {"s/1/one": pair[0]} for key, pair in values.items()}, region=2),
+        scores_of({key: {"s/1/many": pair[1]} for key, pair in values.items()}, region=3),
+    ]
+    scores = pd.concat(tables).assign(pair_id="s/1")
+    judged = judge("m", "d", suite_stimuli(suite), prefix_rows(["s/1"]), scores, [suite])
+    assert judged.sort_values("length")["correct"].tolist() == [True, False]
+    assert judged["margin"].isna().all()

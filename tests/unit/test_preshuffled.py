@@ -1,0 +1,87 @@
+"""Chunks cut from shards: byte ranges by hand, faults of the server, files that are there."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lingprob import download
+from lingprob.errors import LingprobError
+from lingprob.training import preshuffled
+from lingprob.training.preshuffled import byte_ranges, fetch_chunk
+from lingprob.training.rows import TokenRows
+from loopback import Fault, FileServer
+
+ROWS, ROW_LENGTH, SHARD_BYTES = 6, 5, 70  # a chunk has 60 bytes; rows cross the shards' ends
+TOKENS = np.arange(4 * ROWS * ROW_LENGTH, dtype=np.uint16)
+
+
+def test_ranges_by_hand():
+    """Bytes 60 to 180 of shards of 70: the last 10 of the first, the second, 40 of the third."""
+    assert list(byte_ranges(60, 120, 70)) == [(0, 60, 70), (1, 0, 70), (2, 0, 40)]
+    assert list(byte_ranges(70, 5, 70)) == [(1, 0, 5)]
+
+
+def test_pythia_s_chunks_in_the_hub_s_shards():
+    """Chunk 7 is bytes 29,374,464,000 to 33,570,816,000: in shards of 30 GB, the first two."""
+    size = 1_024_000 * 2049 * 2
+    assert list(byte_ranges(7 * size, size, 30_000_000_000)) == [
+        (0, 29_374_464_000, 30_000_000_000),
+        (1, 0, 3_570_816_000),
+    ]
+
+
+@pytest.fixture
+def server():
+    data = TOKENS.tobytes()
+    shards = {f"{n}.bin": data[n * SHARD_BYTES : (n + 1) * SHARD_BYTES] for n in range(4)}
+    with FileServer(shards) as running:
+        yield running
+
+
+def fetch(server: FileServer, number: int, folder) -> np.ndarray:
+    path = folder / f"chunk-{number}.npy"
+    fetch_chunk(
+        number, path, f"{server.url}/{{shard}}.bin", SHARD_BYTES, rows=ROWS, row_length=ROW_LENGTH
+    )
+    assert len(TokenRows([path], ROW_LENGTH)) == ROWS
+    return np.load(path)
+
+
+def test_every_chunk_has_its_rows_and_no_other_byte_is_fetched(server, tmp_path):
+    for number in range(4):
+        expected = TOKENS[number * 30 : (number + 1) * 30].reshape(ROWS, ROW_LENGTH)
+        assert (fetch(server, number, tmp_path) == expected).all()
+    assert server.ranges("1.bin") == ["bytes=0-49", "bytes=50-69"]
+    assert server.ranges("2.bin") == ["bytes=0-39", "bytes=40-69"]
+    before = len(server.requests)
+    fetch(server, 2, tmp_path)
+    assert len(server.requests) == before
+
+
+def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "RETRY_SECONDS", (0.0,) * 3)
+    monkeypatch.setattr(preshuffled, "CHUNK", 5)
+    server.faults["1.bin"] = [Fault(break_after=20), Fault(status=503), Fault(break_after=7)]
+    assert (fetch(server, 1, tmp_path) == TOKENS[30:60].reshape(ROWS, ROW_LENGTH)).all()
+    assert server.ranges("1.bin")[:4] == [
+        "bytes=0-49",
+        "bytes=20-49",
+        "bytes=20-49",
+        "bytes=25-49",
+    ]
+
+
+def test_a_shard_that_cannot_be_had_is_one_clear_message(server, tmp_path):
+    server.always["2.bin"] = Fault(status=404)
+    with pytest.raises(LingprobError, match=r"chunk-2\.npy could not be fetched.*HTTP 404"):
+        fetch(server, 2, tmp_path)
+    assert not (tmp_path / "chunk-2.npy").exists()
+    server.always.clear()
+    assert (fetch(server, 2, tmp_path) == TOKENS[60:90].reshape(ROWS, ROW_LENGTH)).all()
+
+
+def test_a_server_without_ranges_is_refused(server, tmp_path):
+    server.always["0.bin"] = Fault(ignore_range=True)
+    with pytest.raises(LingprobError, match="HTTP 200 to a request for bytes"):
+        fetch(server, 0, tmp_path)

@@ -1,0 +1,24 @@
+"""Fetch one chunk of Pythia's training data: from disk, the mirror or the hub's shards."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from lingprob.download import RemoteFile, fetch_files
+from lingprob.errors import LingprobError
+from lingprob.models.hub import hub_endpoint
+from lingprob.tables import write_csv
+from lingprob.training.preshuffled import fetch_chunk
+from lingprob.workflow import job
+
+with job(snakemake):
+    wildcards, shards = snakemake.wildcards, snakemake.params.shards
+    name, folder = f"chunk-{wildcards.number}.npy", Path("resources/datasets", wildcards.corpus)
+    file = RemoteFile(name, sha256=None, size=None, mirror_path=None, url=None)
+    try:
+        manifest = fetch_files([file], folder, mirror=None, dataset=wildcards.corpus)
+    except LingprobError:
+        address = f"{hub_endpoint()}/{shards['path']}"
+        fetch_chunk(int(wildcards.number), folder / name, address, shards["bytes"])
+        manifest = fetch_files([file], folder, mirror=None, dataset=wildcards.corpus)
+    write_csv(pd.DataFrame(manifest), snakemake.output[0])

@@ -1,0 +1,111 @@
+"""Prefixes as tables: their text, where each sentence ends, and how many tokens that is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from lingprob.context.sentences import joined
+
+# Token offsets (start, end) of each text, under one tokenizer.
+Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
+
+
+@dataclass(frozen=True)
+class Prefix:
+    """Sentences before the members of some pairs of one suite (all suites for a matrix).
+
+    `source_ids` name the sentences in the stimulus table, or in the control by their number.
+    """
+
+    prefix_id: str
+    kind: str
+    suite: str | None
+    source_suite: str | None
+    pair_ids: tuple[str, ...]
+    source_ids: tuple[str, ...]
+    sentences: tuple[str, ...]
+
+
+def prefix_table(dataset: str, prefixes: Sequence[Prefix]) -> pd.DataFrame:
+    """Return a `context_prefixes` table, a row a prefix."""
+    rows = []
+    for prefix in prefixes:
+        text, ends = joined(prefix.sentences)
+        rows.append(
+            {
+                "dataset": dataset,
+                "prefix_id": prefix.prefix_id,
+                "kind": prefix.kind,
+                "suite": prefix.suite,
+                "source_suite": prefix.source_suite,
+                "perturbation": None,
+                "similarity": None,
+                "pair_ids": list(prefix.pair_ids),
+                "text": text,
+                "source_ids": list(prefix.source_ids),
+                "char_ends": ends,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def count_tokens(prefixes: pd.DataFrame, tokenizers: Mapping[str, Tokenize]) -> pd.DataFrame:
+    """Return a `context_prefix_tokens` table: tokens of each prefix up to each sentence's end."""
+    tables = []
+    for name, tokenize in tokenizers.items():
+        offsets = tokenize(prefixes["text"].tolist())
+        counts = [
+            np.searchsorted(spans[:, 0], ends).tolist()
+            for spans, ends in zip(offsets, prefixes["char_ends"], strict=True)
+        ]
+        tables.append(
+            pd.DataFrame(
+                {"tokenizer": name, "prefix_id": prefixes["prefix_id"], "n_tokens": counts}
+            )
+        )
+    return pd.concat(tables, ignore_index=True)
+
+
+def cuts(n_tokens: Sequence[int], lengths: Sequence[int]) -> dict[int, int]:
+    """Return which sentence a prefix ends with at each length, by length in tokens.
+
+    The longest prefix of whole sentences within the length; lengths below the first sentence, or
+    that end where a shorter one does already, are left out.
+    """
+    found: dict[int, int] = {}
+    for length in sorted(lengths):
+        last = int(np.searchsorted(n_tokens, length, side="right")) - 1
+        if last >= 0 and last not in found.values():
+            found[length] = last
+    return found
+
+
+def sentences_within(n_tokens: pd.DataFrame, length: int) -> dict[str, int]:
+    """Return how many sentences of each prefix reach a length under every tokenizer."""
+    reached = [int(np.searchsorted(counts, length)) + 1 for counts in n_tokens["n_tokens"]]
+    return pd.Series(reached).groupby(n_tokens["prefix_id"].to_numpy()).max().to_dict()
+
+
+def tokenizer_of(manifest: str | Path) -> Tokenize:
+    """Return a prepared model's tokenizer as a function from texts to token offsets."""
+    from lingprob.models.prepared import load_tokenizer
+
+    tokenizer, _ = load_tokenizer(manifest)
+
+    def tokenize(texts: Sequence[str]) -> list[np.ndarray]:
+        encoded = tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_offsets_mapping=True,
+            return_attention_mask=False,
+            verbose=False,
+        )
+        return [np.asarray(spans).reshape(-1, 2) for spans in encoded["offset_mapping"]]
+
+    return tokenize
