@@ -24,8 +24,8 @@ SIDE, TRIALS = 1024, 5
 def peak_flops(device: torch.device, dtype: torch.dtype) -> float | None:
     """Return the device's peak in FLOP/s, or None for a GPU that PEAKS does not have.
 
-    A CPU's is measured: the fastest of a few products in `dtype` on the threads in use. By CPU time:
-    other work on the machine does not count.
+    A CPU's is measured: the fastest of a few products in `dtype` on the threads in use, by CPU
+    time, so that other work on the machine does not count.
     """
     if device.type == "cuda":
         name = torch.cuda.get_device_name(device)
