@@ -22,6 +22,7 @@ from transformers.cache_utils import DynamicLayer
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
+from lingprob.scoring.linear import fast_linear
 from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)
@@ -323,7 +324,8 @@ class Forward:
             added = torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min)
             options["attention_mask"] = added[:, None].to(device)
             options["position_ids"] = positions.to(device)
-        return self._body()(input_ids=ids.to(device), **options)
+        with fast_linear(device, dtype):
+            return self._body()(input_ids=ids.to(device), **options)
 
     def _logits(self, outputs: torch.Tensor) -> torch.Tensor:
         if self.head is None:
@@ -350,7 +352,8 @@ class Forward:
         at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
         if len(places) == 0:
             return outputs.new_empty(0 if members is None else (0, 2), dtype=self.dtype)
-        sums = [self._logsumexp(some, members) for some in outputs.split(at_once)]
+        with fast_linear(outputs.device, outputs.dtype):
+            sums = [self._logsumexp(some, members) for some in outputs.split(at_once)]
         logsumexp = torch.cat(sums)[row]
         chosen = torch.cat(
             [

@@ -13,7 +13,6 @@ import numpy as np
 from lingprob.errors import LingprobError
 from lingprob.scoring.engine import Scorer, is_out_of_memory
 from lingprob.scoring.forward import Prefix
-from lingprob.scoring.linear import fast_linear
 from lingprob.scoring.trees import Branch, pack, shared_length
 
 # The pieces in which a chain is run: a longer one makes more of the attention in vain.
