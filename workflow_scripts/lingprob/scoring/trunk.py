@@ -56,9 +56,8 @@ def score_along(
             if len(ids) > 1:
                 logprobs[k][1] = context.logprobs[ids[1]]
     chain = chain[: max(common, default=0)]
-    with fast_linear(scorer.language_model.device, scorer.language_model.dtype):
-        for k, position, values in _run(scorer, context, chain, _Sequences(whole, first, common)):
-            logprobs[k][position:][: len(values)] = values
+    for k, position, values in _run(scorer, context, chain, _Sequences(whole, first, common)):
+        logprobs[k][position:][: len(values)] = values
     return [values[at:] for values, at in zip(logprobs, first, strict=True)]
 
 
