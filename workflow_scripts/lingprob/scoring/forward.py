@@ -11,18 +11,19 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import Cache, DynamicCache
-from transformers.cache_utils import DynamicLayer
+from transformers import DynamicCache
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
+from lingprob.scoring.float64 import in_float64
 from lingprob.scoring.linear import fast_linear
+from lingprob.scoring.prefixes import Prefix, states_of
 from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)
@@ -38,60 +39,6 @@ TOLERANCE_IN_FULL_PRECISION = 1e-3
 PROBE_TOKENS = 8
 # Where configurations state how far back a token sees, if not to the beginning.
 LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attention_chunk_size")
-
-
-class _KeptLayer(DynamicLayer):
-    """Keys and values (1, heads, n, width) that many passes go on from, and none changes."""
-
-    def update(
-        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
-    ) -> tuple[torch.Tensor, torch.Tensor]:
-        """Return the layer's states with new ones after them, and keep nothing of those."""
-        pairs = ((self.keys, key_states), (self.values, value_states))
-        keys, values = (
-            torch.cat([old.expand(len(new), -1, -1, -1), new], dim=-2) for old, new in pairs
-        )
-        return keys, values
-
-
-@dataclass(frozen=True)
-class Prefix:
-    """The keys and values of `length` tokens, a pair a layer, for all that comes after them.
-
-    `logprobs` (vocabulary,) are ln p after the last of them, where that was asked for.
-    """
-
-    states: Sequence[tuple[torch.Tensor, torch.Tensor]]
-    length: int
-    logprobs: np.ndarray | None = None
-
-    def crop(self, length: int) -> Prefix:
-        """Return the first `length` tokens alone."""
-        cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
-        return Prefix(cropped, length)
-
-    def select(self, tokens: Sequence[int]) -> Prefix:
-        """Return some of the tokens alone."""
-        places = torch.tensor(tokens)
-        chosen = [
-            (keys.index_select(2, places.to(keys.device)),
-             values.index_select(2, places.to(values.device)))
-            for keys, values in self.states
-        ]  # fmt: skip
-        return Prefix(chosen, len(tokens))
-
-    def kept(self) -> Cache:
-        """Return a cache for any number of rows and passes."""
-        layers = []
-        for keys, values in self.states:
-            layers.append(_KeptLayer())
-            layers[-1].lazy_initialization(keys, values)
-            layers[-1].keys, layers[-1].values = keys, values
-        return Cache(layers=layers)
-
-    def growing(self) -> DynamicCache:
-        """Return a cache that takes up what is run after it."""
-        return DynamicCache(self.states)
 
 
 @dataclass(frozen=True)
@@ -166,7 +113,7 @@ class Forward:
         cache = DynamicCache() if prefix is None else prefix.growing()
         output = self._run(batch.ids, cache, batch.mask, batch.positions)
         values = self._logprobs_at(output[0][0], batch.column, batch.targets).cpu().numpy()
-        longer = Prefix(_states(output.past_key_values), length + len(row.ids))
+        longer = Prefix(states_of(output.past_key_values), length + len(row.ids))
         nodes = row.paths[kept]
         if len(nodes) < len(row.ids):
             longer = longer.select([*range(length), *(length + node for node in nodes)])
@@ -293,13 +240,13 @@ class Forward:
         """
         fed = torch.tensor([[context_id]]).to(self.language_model.device)
         exactly = self.language_model.dtype == torch.float32
-        with torch.no_grad(), _in_float64(self._body()) if exactly else nullcontext():
+        with torch.no_grad(), in_float64(self._body()) if exactly else nullcontext():
             output = self._body()(input_ids=fed, use_cache=True)
         cache = getattr(output, "past_key_values", None)
         if not isinstance(cache, DynamicCache):
             return None
         dtype = self.language_model.dtype
-        states = [(keys.to(dtype), values.to(dtype)) for keys, values in _states(cache)]
+        states = [(keys.to(dtype), values.to(dtype)) for keys, values in states_of(cache)]
         logits = self._logits(output[0][0]).double()
         logprobs = (logits - logits.logsumexp(dim=1))[0].cpu().numpy()
         return Prefix(states, 1, logprobs)
@@ -444,10 +391,6 @@ def order_of(rows: Sequence[Row]) -> list[int]:
     return [number for row in rows for number in row.branches]
 
 
-def _states(cache: Cache) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    return [(layer.keys, layer.values) for layer in cache.layers]
-
-
 def _local_attention(config: Any) -> int | None:
     """Return how many tokens back some layer of a model sees, or None for all."""
     config = config.get_text_config()
@@ -457,36 +400,3 @@ def _local_attention(config: Any) -> int | None:
 
 def _mean_difference(one: Sequence[torch.Tensor], other: Sequence[torch.Tensor]) -> float:
     return float((torch.cat(list(one)).cpu() - torch.cat(list(other)).cpu()).abs().mean())
-
-
-@contextmanager
-def _in_float64(model: Any) -> Iterator[None]:
-    """Make a float32 model compute in float64, holding one module's weights so at a time."""
-
-    def widen(module: Any, _inputs: Any) -> None:
-        for parameter in module.parameters(recurse=False):
-            originals[parameter] = parameter.data
-            parameter.data = parameter.data.double()
-
-    def restore(module: Any, _inputs: Any, _output: Any) -> None:
-        for parameter in module.parameters(recurse=False):
-            parameter.data = originals.pop(parameter)
-
-    def widen_output(_module: Any, _inputs: Any, output: torch.Tensor) -> torch.Tensor:
-        return output.double()
-
-    originals: dict[torch.nn.Parameter, torch.Tensor] = {}
-    handles = []
-    for module in model.modules():
-        if isinstance(module, torch.nn.Embedding):
-            handles.append(module.register_forward_hook(widen_output))
-        elif any(True for _ in module.parameters(recurse=False)):
-            handles.append(module.register_forward_pre_hook(widen))
-            handles.append(module.register_forward_hook(restore))
-    try:
-        yield
-    finally:
-        for handle in handles:
-            handle.remove()
-        for parameter, data in originals.items():
-            parameter.data = data
