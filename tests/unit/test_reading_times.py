@@ -358,6 +358,20 @@ def test_bad_times_are_one_clear_message(tmp_path, rows, message):
         build_reading_times("mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [path])
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("s1,01x,0,300\ns1,01x,1,310\n", "'s1'.* word 0 of passage '01x', .* as have 2 rows"),
+        ("s1,1,0,300\ns2,1,40,310\n", "'s2'.* word 40 of passage '1', .* as have 1 rows"),
+        ("s1,1,0,300\ns2,1,-1,310\n", "'s2'.* word -1 of passage '1', .* as have 1 rows"),
+    ],
+)
+def test_times_of_words_that_the_text_lacks_are_refused(tmp_path, rows, message):
+    path = saved(tmp_path / "times.csv", "subject_id,passage_id,word_index,rt_ms\n" + rows)
+    with pytest.raises(LingprobError, match=message):
+        build_reading_times("mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [path])
+
+
 def test_words_that_part_from_the_text_are_named_with_their_place(tmp_path):
     path = saved(
         tmp_path / "reader_9_reading_measures.csv",
