@@ -10,9 +10,11 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, unknown_name
+from lingprob.reading.alignment import align_words
 from lingprob.stimuli import minimal_pairs
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
@@ -119,13 +121,37 @@ def _geco(path: Path) -> pd.DataFrame:
     )
 
 
-def _provo(path: Path) -> pd.DataFrame:
+def _provo(path: Path, sentences: Path | None = None) -> pd.DataFrame:
     """Read a passage a line, in the order of the corpus's Text_ID (Luke & Christianson 2018).
 
     Passages come in the order of the published overlaps, which sort the numbers as text: 1, 10, 11.
+    A second file has the sentences without case and punctuation: Text_ID, Sentence_Number, text.
     """
     numbered = [(str(number), text) for number, text in enumerate(_lines(path), start=1)]
-    return _words_of(sorted(numbered))
+    words = _words_of(sorted(numbered))
+    if sentences is None:
+        return words
+    marks = _read(sentences, ",", ["Text_ID", "Sentence_Number", "text"], quoting=0)
+    marks = marks.assign(word=marks["text"].str.split()).explode("word", ignore_index=True)
+    parts = [
+        _marked(part["word"].tolist(), marks[marks["Text_ID"] == passage], sentences, str(passage))
+        for passage, part in words.groupby("passage_id", sort=False)
+    ]
+    return words.assign(sentence_index=np.concatenate(parts))
+
+
+def _marked(words: list[str], marks: pd.DataFrame, path: Path, passage: str) -> np.ndarray:
+    """Return each word's sentence; one that the marks lack is in the sentence of the word before.
+
+    Marks of words out of their order do not count (stray rows of Provo's passages 21 and 45).
+    """
+    if marks.empty:
+        raise LingprobError(f"{path}: no sentences of passage {passage!r}. Fetch the file again.")
+    place = align_words(marks["word"].tolist(), words, f"{path}, passage {passage!r}")
+    found = place >= 0
+    number = pd.Series(marks["Sentence_Number"].to_numpy()[found], index=place[found])
+    sentence = number.reindex(range(len(words))).ffill().bfill()
+    return (sentence != sentence.shift()).cumsum().to_numpy() - 1
 
 
 def _frank2013(path: Path) -> pd.DataFrame:
