@@ -256,6 +256,10 @@ def broken(**changes: object) -> pd.DataFrame:
         (broken(length=pd.array([1, None] * 30, dtype="Int64")), EYE_TRACKING,
          "length, row 1: nan .30 such rows"),
         (broken(length=["a", "b"] * 30), EYE_TRACKING, "length: holds str, not numbers"),
+        (broken(), "rt_ms ~ scale(length) + (1 | subject_id)", r"scale\(length\) is estima"),
+        (broken(), "rt_ms ~ index + (center(length) | subject_id)", r"center\(length\) is estim"),
+        (broken(), "rt_ms ~ poly(length, 2) + (1 | subject_id)", r"poly\(length, 2\) is estimat"),
+        (broken(), "scale(rt_ms) ~ length + (1 | subject_id)", r"scale\(rt_ms\) is estimated"),
         (broken().iloc[:0], EYE_TRACKING, "no rows: the partition or selection"),
     ],
 )  # fmt: skip
