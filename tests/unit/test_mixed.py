@@ -191,6 +191,35 @@ def test_reduction_treats_predictors_of_one_role_alike() -> None:
     assert set(reduction.removed) <= {"word surprisal", "index"}
 
 
+@pytest.mark.parametrize("other", [None, "rt_ms ~ length + (1 + length | subject_id)"])
+def test_reduction_keeps_a_last_random_effect_that_is_no_intercept(other: str | None) -> None:
+    frame = simulated(400, 8, 3, (0.0, 0.0, 0.0, 0.0, 0.0))
+    formulas = ["rt_ms ~ length + (0 + length | subject_id)", *([other] if other else [])]
+    frame["rt_ms"] = 300 + np.random.default_rng(3).normal(size=len(frame))
+    for subject in range(8):  # no difference between subjects: no variance of slopes
+        rows = frame["subject_id"] == subject
+        frame.loc[rows, "rt_ms"] -= frame.loc[rows, "rt_ms"].mean()
+        x = frame.loc[rows, "length"]
+        frame.loc[rows, "rt_ms"] -= x * (x @ frame.loc[rows, "rt_ms"]) / (x @ x)
+    data = MixedModelData.from_formulas(frame, formulas)
+    with pytest.raises(LingprobError, match=r"\(0 \+ length \| .* has no random slope to spare"):
+        reduce_random_effects(data, formulas)
+
+
+@pytest.mark.parametrize("formula", ["y ~ x + (1 | s)", "y ~ x + (1 + x | s)", "y ~ 1 + (1 | s)"])
+@pytest.mark.parametrize("method", ["ML", "REML"])
+def test_a_response_without_residual_is_refused(formula: str, method: str) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"s": np.repeat(np.arange(8), 10), "x": random.normal(size=80)})
+    constant = frame.assign(y=30 * random.normal(size=8)[frame["s"]] + 500)
+    responses = [constant, frame.assign(y=2 * frame["x"] + 1)]
+    for exact in responses[: 2 if "x" in formula else 1]:
+        with pytest.raises(LingprobError, match="determine the response exactly"):
+            fit_one(exact, formula, method)
+        noise = 1e-3 * random.normal(size=80)
+        assert fit_one(exact.assign(y=exact["y"] + noise), formula, method).sigma < 2e-3
+
+
 @pytest.mark.parametrize(
     ("formula", "fixed", "random"),
     [

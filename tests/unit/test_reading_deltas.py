@@ -228,6 +228,18 @@ def test_bad_regressions_are_one_clear_message(change, predictors, message):
         fit_least_squares(frame.iloc[:2].assign(y=1.0), "y", ["a"])
 
 
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_exact_fits_are_refused_whatever_the_unit(size):
+    frame = pd.DataFrame({"x": np.random.default_rng(1).normal(size=300)})
+    exact = frame.assign(y=size * (2 * frame["x"] + 1))
+    for response in (exact, frame.assign(y=0.1 * size)):
+        with pytest.raises(LingprobError, match="explain 'y' without any error"):
+            fit_least_squares(response, "y", ["x"])
+    noise = np.random.default_rng(2).normal(size=300)
+    fit = fit_least_squares(exact.assign(y=exact["y"] + 1e-6 * size * noise), "y", ["x"])
+    assert fit.sigma == pytest.approx(1e-6 * size, rel=0.2)
+
+
 def test_intervals_draw_items_whole():
     """Two items of sums 0 and 10: three draws in four hold a ten, one in four two of them."""
     gains = np.array([5.0, 5.0, 1.0, -1.0])
