@@ -176,13 +176,40 @@ def test_means_are_regressed_by_least_squares(study):
     assert found["delta"].iloc[2] == pytest.approx(values[1] - values[0], abs=1e-8)
 
 
-def test_reduced_structures_come_from_the_maximal_one(study):
+@pytest.mark.parametrize(("of_length", "kept"), [(9, True), (0.4, False)])
+def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
+    """Slopes of length between readers, in milliseconds, above or below the noise of the baseline.
+
+    Surprisal explains that noise: the models with it have the smaller slopes too, but the baseline
+    is singular with them, and all models have to converge.
+    """
+    random = np.random.default_rng(8)
+    subjects = study["times"]["subject_id"].unique()
+    slopes = random.normal(0, 1, (6, 3)) * (30, 2, of_length)
+    words = study["words"].assign(true=study["surprisals"]["small"]["surprisal"])
+    times = study["times"].merge(words, on=["passage_id", "word_index"])
+    own = pd.DataFrame(slopes, subjects).loc[times["subject_id"]].to_numpy()
+    predictors = [np.ones(len(times)), times["true"], times["word"].str.len()]
+    times["rt_ms"] = 300 + 6 * times["true"] + (own * np.column_stack(predictors)).sum(axis=1)
+    times["rt_ms"] += random.normal(0, 2, len(times))
+    changed = {
+        **study,
+        "times": times[study["times"].columns],
+        "surprisals": {"small": study["surprisals"]["small"]},
+    }
     found = delta_log_likelihoods(
-        "mine", ENTRY, **study, **OPTIONS, structure="reduced", held_out="conditional"
+        "mine", ENTRY, **changed, **OPTIONS, structure="reduced", held_out="conditional"
     )
+    length = " + length" if kept else ""
+    assert found["formula"].unique().tolist() == [
+        "rt_ms ~ surprisal + previous_surprisal + unigram_surprisal + length + index + "
+        f"(1 + surprisal{length} | subject_id)"
+    ]
+    assert found["baseline_formula"].unique().tolist() == [
+        f"rt_ms ~ unigram_surprisal + length + index + (1{length} | subject_id)"
+    ]
     assert found["converged"].all()
     assert not found["singular"].any()
-    assert "+ (1" in found["formula"].iloc[0]
 
 
 def test_an_empty_partition_is_refused(study):
@@ -195,6 +222,24 @@ def test_surprisals_of_another_text_are_refused(study):
     short = {name: table.iloc[:-1] for name, table in study["surprisals"].items()}
     with pytest.raises(LingprobError, match="'small': surprisals of 359 words for a text of 360"):
         delta_log_likelihoods("mine", ENTRY, **{**study, "surprisals": short}, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (lambda table: 3.0, "predictor 'surprisal of medium' is 3 in every row"),
+        (lambda table: table["surprisal"].where(table.index != 7, np.inf),
+         "model 'medium': the surprisal of word 7 of passage '1' is infinite, as of 1 words"),
+        (lambda table: np.inf, "model 'medium': .* word 0 of passage '1' .* as of 360 words"),
+        (lambda table: table.index % 6 + 1.0, "is determined by surprisal of medium"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_surprisals_at_fault_are_those_of_a_model(study, values, message):
+    table = study["surprisals"]["medium"]
+    surprisals = {**study["surprisals"], "medium": table.assign(surprisal=values(table))}
+    with pytest.raises(LingprobError, match=message):
+        delta_log_likelihoods("mine", ENTRY, **{**study, "surprisals": surprisals}, **OPTIONS)
 
 
 def test_least_squares_is_statsmodels():

@@ -13,6 +13,7 @@ from lingprob.errors import LingprobError
 from lingprob.reading.predictors import (
     RANDOM_SLOPES,
     Predictors,
+    models_named,
     perplexity,
     regression_frame,
     standardised,
@@ -97,15 +98,22 @@ def delta_log_likelihoods(
         times, words, unigrams, surprisals, corrected=corrected, where=where
     )
     columns = list(dict.fromkeys(name for model in models for name in model.all))
-    frame = standardised(frame, columns, where)
-    fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
-    if fitted.empty or evaluated.empty:
-        raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
-    if entry["unit"] == "subject":
-        slopes = _slopes(entry["method"], models, fitted, structure)
-        found = [_mixed(fitted, evaluated, model, slopes, held_out) for model in models]
-    else:
-        found = [_least_squares(fitted, evaluated, model) for model in models]
+    with models_named(models):
+        frame = standardised(frame, columns, where)
+        fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
+        if fitted.empty or evaluated.empty:
+            raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
+        if entry["unit"] == "subject":
+            parts = [
+                MixedModelData.from_frame(
+                    part, response="rt_ms", predictors=columns, group="subject_id"
+                )
+                for part in (fitted, evaluated)
+            ]
+            slopes = _slopes(entry["method"], models, parts[0], structure)
+            found = _mixed(parts[0], parts[1], models, slopes, held_out)
+        else:
+            found = [_least_squares(fitted, evaluated, model) for model in models]
     common = {
         "dataset": dataset,
         "texts": entry["texts"],
@@ -199,22 +207,29 @@ def trends(table: pd.DataFrame, parameters: Mapping[str, int], by: Sequence[str]
 
 
 def _slopes(
-    method: str, models: Sequence[Predictors], fitted: pd.DataFrame, structure: str
+    method: str, models: Sequence[Predictors], fitted: MixedModelData, structure: str
 ) -> tuple[str, ...]:
-    """Return the random slopes of all regressions of a data set, in the paper's words."""
+    """Return the random slopes of all regressions of a data set, in the paper's words.
+
+    Those without surprisal have to converge like those with it (leakage, Appendix B).
+    """
     if structure == "paper":
         return RANDOM_SLOPES[method]
     if structure not in STRUCTURES:
         raise LingprobError(f"reading.random_effects: {structure!r} is none of {STRUCTURES}.")
     maximal = ("surprisal", "previous_surprisal", *models[0].baseline)
-    formulas = [_formula(model, maximal, with_surprisal=True) for model in models]
+    formulas = _formulas(models, maximal)
     roles = {model.surprisal: "surprisal" for model in models}
     roles |= {model.previous: "previous_surprisal" for model in models}
-    reduction = reduce_structure(
-        MixedModelData.from_formulas(fitted, formulas), formulas, roles=roles
-    )
+    reduction = reduce_structure(fitted, formulas, roles=roles)
     logger.info("random slopes taken out, and the nats they cost: %s", reduction.removed)
     return tuple(name for name in maximal if name not in reduction.removed)
+
+
+def _formulas(models: Sequence[Predictors], slopes: Sequence[str]) -> list[str]:
+    """Return the formula without surprisal, which all models share, and each model's own."""
+    own = [_formula(model, slopes, with_surprisal=True) for model in models]
+    return [_formula(models[0], slopes, with_surprisal=False), *own]
 
 
 def _formula(model: Predictors, slopes: Sequence[str], *, with_surprisal: bool) -> str:
@@ -226,40 +241,45 @@ def _formula(model: Predictors, slopes: Sequence[str], *, with_surprisal: bool) 
 
 
 def _mixed(
-    fitted: pd.DataFrame,
-    evaluated: pd.DataFrame,
-    model: Predictors,
+    fitted: MixedModelData,
+    evaluated: MixedModelData,
+    models: Sequence[Predictors],
     slopes: Sequence[str],
     held_out: str,
-) -> Comparison:
-    formulas = [_formula(model, slopes, with_surprisal=flag) for flag in (False, True)]
-    data, other = (MixedModelData.from_formulas(part, formulas) for part in (fitted, evaluated))
-    without, full = fit_mixed_models(data, formulas, method="ML")
+) -> list[Comparison]:
+    """Fit the baseline once and each model's regression, all on one pass over the data."""
+    formulas = _formulas(models, slopes)
     kind = cast(Literal["marginal", "conditional"], held_out)
+    without, *fits = fit_mixed_models(fitted, formulas, method="ML")
     by_subject = [
-        cast(pd.Series, fit.held_out_log_likelihood(other, kind=kind, per="group"))
-        for fit in (without, full)
+        cast(pd.Series, fit.held_out_log_likelihood(evaluated, kind=kind, per="group"))
+        for fit in (without, *fits)
     ]
-    _warn(model.model, without, full)
-    return Comparison(
-        "mixed model",
-        formulas[0],
-        formulas[1],
-        (float(by_subject[0].sum()), float(by_subject[1].sum())),
-        (by_subject[1] - by_subject[0]).to_numpy(),
-        by_subject[0].index.to_numpy(),
-        (full.fixed_effects[model.surprisal], full.fixed_effects[model.previous]),
-        (full.standard_errors[model.surprisal], full.standard_errors[model.previous]),
-        without.converged and full.converged,
-        without.singular or full.singular,
-    )
+    _warn("baseline", without.formula.text, without)
+    found = []
+    for model, full, values in zip(models, fits, by_subject[1:], strict=True):
+        _warn(model.model, model.named(full.formula.text), full)
+        found.append(
+            Comparison(
+                "mixed model",
+                formulas[0],
+                full.formula.text,
+                (float(by_subject[0].sum()), float(values.sum())),
+                (values - by_subject[0]).to_numpy(),
+                values.index.to_numpy(),
+                (full.fixed_effects[model.surprisal], full.fixed_effects[model.previous]),
+                (full.standard_errors[model.surprisal], full.standard_errors[model.previous]),
+                without.converged and full.converged,
+                without.singular or full.singular,
+            )
+        )
+    return found
 
 
-def _warn(model: str, *fits: MixedFit) -> None:
-    for fit in fits:
-        if not fit.converged or fit.singular:
-            state = "is singular" if fit.converged else "did not converge"
-            logger.warning("%s: %s %s", model, fit.formula.text, state)
+def _warn(name: str, formula: str, fit: MixedFit) -> None:
+    if not fit.converged or fit.singular:
+        state = "is singular" if fit.converged else "did not converge"
+        logger.warning("%s: %s %s", name, formula, state)
 
 
 def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:
