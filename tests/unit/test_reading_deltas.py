@@ -26,7 +26,7 @@ from lingprob.reading.predictors import perplexity, regression_frame, standardis
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.resampling import resampled_sums
 from lingprob.scorecards.reading import compare_reading
-from lingprob.tables import write_table
+from lingprob.tables import read_table, write_table
 
 MODELS: dict[str, Any] = {
     name: {"title": name, "family": "f", "family_title": "F", "parameters": size}
@@ -34,7 +34,8 @@ MODELS: dict[str, Any] = {
 }
 ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
 OPTIONS: dict[str, Any] = {
-    "contexts": dict.fromkeys(MODELS, "passage"), "bootstrap": 50, "scale": "test", "seed": 1,
+    "contexts": dict.fromkeys(MODELS, "passage"), "corrections": dict.fromkeys(MODELS, True),
+    "bootstrap": 50, "scale": "test", "seed": 1,
 }  # fmt: skip
 
 
@@ -329,6 +330,58 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, deltas, tmp_path):
     assert claims["note"].iloc[0] == "simulated reading times"
     figure = figure_2(labelled, MODELS, {"mine": "Mine"})
     assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
+
+
+def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFrame, dict]:
+    """As many models, with ΔLogLik 30, 20, 10, ..., and their catalog entries."""
+    rows = [deltas.iloc[[0]].assign(model=name, delta=30.0 - 10 * n, delta_low=0.0, delta_high=40.0)
+            for n, name in enumerate(sizes)]  # fmt: skip
+    models = {name: {**MODELS["small"], "title": name, "parameters": sizes[name]} for name in sizes}
+    return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
+
+
+def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, deltas):
+    table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9, "mystery": None})
+    found = all_trends(table, None, models).set_index("on")
+    assert found.loc["parameters", ["models", "slope"]].tolist() == [3, pytest.approx(-10)]
+    assert found.loc["word_perplexity", "models"] == 4
+    figure = figure_2(table, models, {"mine": "Mine"})
+    drawn = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
+    assert drawn[0].get_xdata().tolist() == [1e7, 1e8, 1e9]
+    assert "of unknown size: mystery" in [text.get_text() for text in figure.legends[0].texts]
+    counts = reading_counts("mine", ENTRY, study["times"], "test")
+    sizes = {name: entry["parameters"] for name, entry in models.items()}
+    card = compare_reading(read_published("reading"), table, counts, None, sizes, "test")
+    (note,) = card.loc[card["column"].str.startswith("slope"), "note"]
+    assert note.startswith("3 models, r = -1.00, p = ")
+    assert note.endswith("; 1 of unknown size left out")
+
+
+def test_trends_mix_no_corrected_surprisals_with_others(study, deltas, tmp_path):
+    names = "abcdefghi"
+    table, models = many(deltas, {name: 10 ** (n % 3 + 7) for n, name in enumerate(names)})
+    table["corrected"] = [True] * 3 + [False] * 3 + [None] * 3
+    table["context"] = "imported"
+    write_table(table, "delta_log_likelihood", tmp_path / "d.parquet")
+    read = read_table(tmp_path / "d.parquet", "delta_log_likelihood")
+    found = all_trends(read, None, models)
+    sizes = found[found["on"] == "parameters"]
+    assert sizes["models"].tolist() == [3, 3, 3]
+    assert sizes["corrected"].tolist()[:2] == [True, False]
+    assert pd.isna(sizes["corrected"].tolist()[2])
+    counts = reading_counts("mine", ENTRY, study["times"], "test")
+    parameters = {name: entry["parameters"] for name, entry in models.items()}
+    card = compare_reading(read_published("reading"), read, counts, None, parameters, "test")
+    assert card.loc[card["column"].str.startswith("slope"), "row"].tolist() == [
+        "mine, imported context, corrected", "mine, imported context, uncorrected",
+        "mine, imported context",
+    ]  # fmt: skip
+
+
+def test_corrections_are_on_record(study):
+    corrections = {"small": None, "medium": True, "large": False}
+    found = delta_log_likelihoods("mine", ENTRY, **study, **{**OPTIONS, "corrections": corrections})
+    assert found["corrected"].tolist() == [None, True, False]
 
 
 def test_published_fits_on_a_small_text(tmp_path):

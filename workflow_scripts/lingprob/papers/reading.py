@@ -61,6 +61,7 @@ def delta_log_likelihoods(
     surprisals: Mapping[str, pd.DataFrame],
     *,
     contexts: Mapping[str, str],
+    corrections: Mapping[str, bool | None],
     corrected: bool = True,
     partition: str = "exploratory",
     structure: str = "paper",
@@ -83,7 +84,9 @@ def delta_log_likelihoods(
         counts: `word_counts` tables whose sum gives unigram surprisals.
         surprisals: a `surprisal` table by model.
         contexts: what each model's surprisals were conditioned on, for the record.
-        corrected: surprisals with the correction for trailing blanks.
+        corrections: whether each model's surprisals are corrected for trailing blanks, for the
+            record; None where nobody knows.
+        corrected: take the corrected surprisals of a table.
         partition: that is evaluated.
         structure: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
         held_out: `marginal` or `conditional` log-likelihood of the evaluated partition.
@@ -120,7 +123,6 @@ def delta_log_likelihoods(
         "measure": entry["measure"],
         "rt_source": entry.get("rt_source", "human"),
         "partition": partition,
-        "corrected": corrected,
         "n_fit": len(fitted),
         "n_evaluated": len(evaluated),
         "n_subjects": fitted["subject_id"].nunique(),
@@ -132,6 +134,7 @@ def delta_log_likelihoods(
         by_word, by_token = perplexity(surprisals[model.model], corrected)
         own = {
             "context": contexts[model.model],
+            "corrected": corrections[model.model],
             "delta_low": low,
             "delta_high": high,
             "word_perplexity": by_word,
@@ -174,10 +177,11 @@ def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
     """Regress ΔLogLik on the logarithm (base 10) of a column over models.
 
     Returns slope (nats per tenfold), its standard error, r and the two-sided p; NaN for fewer than
-    three models.
+    three models. Models without a value are left out.
     """
     from scipy.stats import linregress
 
+    table = table[table[column].notna()]
     if table[column].nunique() < 3:
         return dict.fromkeys(("slope", "std_error", "r", "p"), float("nan"))
     fit = linregress(np.log10(table[column].to_numpy(float)), table["delta"].to_numpy(float))
@@ -189,20 +193,25 @@ def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
     }
 
 
-def trends(table: pd.DataFrame, parameters: Mapping[str, int], by: Sequence[str]) -> pd.DataFrame:
+def trends(
+    table: pd.DataFrame, parameters: Mapping[str, int | None], by: Sequence[str]
+) -> pd.DataFrame:
     """Return the regressions of ΔLogLik over models, on size and on perplexity, by group.
 
     Args:
         table: with model, delta and word_perplexity.
-        parameters: number of parameters by model.
+        parameters: number of parameters by model, None where unknown.
         by: the columns that make a group (a data set, a convention).
+
+    `models` counts those that a regression is over.
     """
     rows = []
-    table = table.assign(parameters=table["model"].map(parameters))
-    for key, part in table.groupby(list(by), sort=False):
+    table = table.assign(parameters=table["model"].map(parameters).astype(float))
+    for key, part in table.groupby(list(by), sort=False, dropna=False):
         for column in ("parameters", "word_perplexity"):
             names = dict(zip(by, key, strict=True))
-            rows.append({**names, "on": column, "models": len(part), **trend(part, column)})
+            models = int(part[column].notna().sum())
+            rows.append({**names, "on": column, "models": models, **trend(part, column)})
     return pd.DataFrame(rows)
 
 
@@ -305,17 +314,18 @@ def all_trends(
 ) -> pd.DataFrame:
     """Return the regressions over models of every data set and of the published fits.
 
-    Columns dataset, rt_source, context, convention, on (parameters or word_perplexity), models,
-    slope (nats per tenfold), std_error, r, p, scale; only groups of three models or more. Models
-    whose surprisals were conditioned on other contexts are not mixed.
+    Columns dataset, rt_source, context, corrected (empty where unknown), convention, on (parameters
+    or word_perplexity), models, slope (nats per tenfold), std_error, r, p, scale; only groups of
+    three models or more, those of unknown size not counted. Models whose surprisals had other
+    contexts, or are corrected for trailing blanks or not, are not mixed.
     """
     parameters = {name: model["parameters"] for name, model in models.items()}
     parts = [deltas.assign(convention="")]
     if published is not None:
         both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
         means = published[both].assign(dataset="natural_stories, published means")
-        parts.append(means.assign(rt_source="human", context="imported"))
-    by = ["dataset", "rt_source", "context", "convention", "scale"]
+        parts.append(means.assign(rt_source="human", context="imported", corrected=None))
+    by = ["dataset", "rt_source", "context", "corrected", "convention", "scale"]
     columns = [*by, "model", "delta", "word_perplexity"]
     table = pd.concat([part[columns] for part in parts], ignore_index=True)
     found = trends(table, parameters, by)
