@@ -84,10 +84,12 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.Dat
     return merged[~absent].drop(columns="number")
 
 
-def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
-    """Raise LingprobError at the first reading time whose word is not the text's at its place.
+def check_words(
+    times: pd.DataFrame, words: pd.DataFrame, where: str, what: str = "reading times"
+) -> None:
+    """Raise LingprobError at the first of `times` whose word is not the text's at its place.
 
-    `times` has passage_id, word_index and word; letters alone are compared.
+    `times` has passage_id, word_index and word; letters alone are compared. `what` names them.
     """
     keys = ["passage_id", "word_index"]
     seen = times[[*keys, "word"]].drop_duplicates(keys)
@@ -96,7 +98,7 @@ def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
     if absent.any():
         row = both[absent].iloc[0]
         raise LingprobError(
-            f"{where}: a reading time for word {row['word_index']} of passage "
+            f"{where}: one of the {what} is for word {row['word_index']} of passage "
             f"{row['passage_id']!r} ({row['word']!r}), which the text does not have."
         )
     ours, theirs = both["word"].map(_plain), both["word_of_text"].map(_plain)
@@ -104,7 +106,7 @@ def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
         row = both[ours != theirs].iloc[0]
         raise LingprobError(
             f"{where}: word {row['word_index']} of passage {row['passage_id']!r} is "
-            f"{row['word']!r} in the reading times and {row['word_of_text']!r} in the text, as are "
+            f"{row['word']!r} in the {what} and {row['word_of_text']!r} in the text, as are "
             f"{(ours != theirs).sum()} words. Are both the same version?"
         )
 
