@@ -272,7 +272,8 @@ def test_dundee_first_passes_come_from_the_fixations_in_their_order(tmp_path):
     ]  # fmt: skip
     times = PARSERS["dundee_first_pass"](files, words, {}, 0)
     assert times["saccade"].tolist() == [1, 2, 2]
-    assert times["previous_fixated"].tolist() == [True, False, False]
+    # The saccade to word 4 starts at 2, but word 3 was fixated earlier.
+    assert times["previous_fixated"].tolist() == [True, False, True]
     assert times["at_edge"].tolist() == [True, True, True]
 
 
