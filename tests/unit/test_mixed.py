@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
+from lingprob.regression import mixed
 from lingprob.regression.mixed import (
     MixedFit,
     MixedModelData,
@@ -39,6 +40,13 @@ def partitions() -> tuple[pd.DataFrame, pd.DataFrame]:
         frame["length"] = 3 * frame["length"] + 50
     made[1]["surprisal"] = 1.3 * made[1]["surprisal"] + 0.4
     return made[0], made[1]
+
+
+def test_the_example_of_the_module_runs() -> None:
+    code = [line[4:] for line in str(mixed.__doc__).splitlines() if line.startswith("    ")]
+    scope = {"fit_partition": broken(), "exploratory_partition": broken()}
+    exec("\n".join(code), scope)
+    assert np.isfinite(scope["fit"].log_likelihood)
 
 
 def test_balanced_anova_by_hand() -> None:

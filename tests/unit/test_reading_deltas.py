@@ -147,6 +147,30 @@ def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
     assert row["delta"] == pytest.approx(sums[0] - sums[1], abs=1e-5)
 
 
+def test_restandardised_predictors_have_the_evaluated_partitions_own_scale(study):
+    """By hand for means: predictors less the partition's mean, by its deviation."""
+    one = {**study, "times": study["times"][study["times"]["subject_id"] == "s0"]}
+    entry = {**ENTRY, "unit": "word"}
+    found = delta_log_likelihoods("mine", entry, **one, **OPTIONS, held_out="restandardised")
+    counts = one["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0) + 1
+    frame, models = regression_frame(
+        one["times"], one["words"], -np.log2(counts / 93), one["surprisals"]
+    )
+    names = list(models[0].all)
+    fitted, other = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
+    scaled = [part.assign(**{n: (part[n] - part[n].mean()) / part[n].std() for n in names})
+              for part in (fitted, other)]  # fmt: skip
+    result = sm.OLS(scaled[0]["rt_ms"], sm.add_constant(scaled[0][names])).fit()
+    expected = result.predict(sm.add_constant(scaled[1][names]))
+    value = norm(expected, np.sqrt((result.resid**2).mean())).logpdf(other["rt_ms"]).sum()
+    assert found["log_likelihood"].iloc[0] == pytest.approx(value, abs=1e-8)
+    by_subject = [
+        delta_log_likelihoods("mine", ENTRY, **study, **OPTIONS, held_out=held_out)["delta"][0]
+        for held_out in ("marginal", "restandardised")
+    ]
+    assert 0 < abs(by_subject[0] - by_subject[1]) < 0.2 * by_subject[0]
+
+
 def test_better_surprisals_add_more(deltas):
     by_model = deltas.set_index("model")
     assert by_model["delta"]["small"] > by_model["delta"]["medium"] > by_model["delta"]["large"] > 0

@@ -89,7 +89,9 @@ def delta_log_likelihoods(
         corrected: take the corrected surprisals of a table.
         partition: that is evaluated.
         structure: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
-        held_out: `marginal` or `conditional` log-likelihood of the evaluated partition.
+        held_out: `marginal` or `conditional` log-likelihood of the evaluated partition, or
+            `restandardised`: marginal, its predictors standardised by its own means and deviations
+            (as in the public code of the paper's authors).
         smoothing: of the unigram counts.
         bootstrap: draws of subjects (of sentences, for means) behind the intervals.
         seed: of the draws.
@@ -106,6 +108,8 @@ def delta_log_likelihoods(
         fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
         if fitted.empty or evaluated.empty:
             raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
+        if held_out == "restandardised":
+            evaluated = standardised(evaluated, columns, where, like=partition)
         if entry["unit"] == "subject":
             parts = [
                 MixedModelData.from_frame(
@@ -258,7 +262,8 @@ def _mixed(
 ) -> list[Comparison]:
     """Fit the baseline once and each model's regression, all on one pass over the data."""
     formulas = _formulas(models, slopes)
-    kind = cast(Literal["marginal", "conditional"], held_out)
+    kind: Literal["marginal", "conditional"]
+    kind = "conditional" if held_out == "conditional" else "marginal"
     without, *fits = fit_mixed_models(fitted, formulas, method="ML")
     by_subject = [
         cast(pd.Series, fit.held_out_log_likelihood(evaluated, kind=kind, per="group"))
