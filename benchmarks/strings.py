@@ -101,7 +101,7 @@ def main() -> None:
     toy = pd.DataFrame(columns=["model", "text", "grammatical", "surprisal"])
     models = {"model": {"title": "Model", "family": "m", "family_title": "M"}}
     with tempfile.TemporaryDirectory() as folder:
-        for name, figure in draw_figures(tables, toy, models, {}, "benchmark").items():
+        for name, figure in draw_figures(tables, toy, models, {}, [], "benchmark").items():
             save_figure(figure, Path(folder, f"{name}.pdf"), Path(folder, f"{name}.png"))
         rows.append(timed("figures", sentences, start))
         texts = datasets[0].stimuli["text"].tolist()[: 200 if quick else EMBEDDED]

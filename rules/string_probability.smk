@@ -179,6 +179,7 @@ rule plot_string_probability:
         models=figure_models,
         toy_models=TOY_MODELS,
         titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
+        pooled=STRINGS["pooled"],
         figures=list(STRING_FIGURES),
         scale=settings["scale"],
     script:

@@ -21,7 +21,7 @@ with job(snakemake):
         params.toy_models,
         [read_table(path, "sentence_scores") for path in snakemake.input.toy],
     )
-    figures = draw_figures(tables, toy, params.models, params.titles, params.scale)
+    figures = draw_figures(tables, toy, params.models, params.titles, params.pooled, params.scale)
     for name, pdf, png in zip(
         params.figures, snakemake.output.pdf, snakemake.output.png, strict=True
     ):

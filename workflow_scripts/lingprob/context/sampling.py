@@ -217,6 +217,7 @@ def sample_contexts(
     pairs_factor: int,
     settings: Mapping[str, Any],
     seed: int,
+    perturbation: str | None = None,
 ) -> pd.DataFrame:
     """Draw all prefixes of a data set: a `context_prefixes` table.
 
@@ -229,6 +230,7 @@ def sample_contexts(
         pairs_factor: pairs of a suite for each of `settings["pairs_per_suite"]`.
         settings: section `context` of the configuration.
         seed: of every draw.
+        perturbation: `shared` where targets of a suite share prefixes to compare with their own.
     """
     pairs = settings["pairs_per_suite"] * pairs_factor
     targets = sample_targets(dataset, stimuli, suites, pairs, seed)
@@ -248,7 +250,7 @@ def sample_contexts(
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
         prefixes += _of_suites(sampler, targets, settings["matrix_prefixes"], sentences)
     sampler.log_exhausted()
-    return prefix_table(dataset, prefixes)
+    return prefix_table(dataset, prefixes, perturbation)
 
 
 def _growing(

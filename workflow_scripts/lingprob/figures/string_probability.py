@@ -39,6 +39,7 @@ def draw_figures(
     toy: pd.DataFrame,
     models: Models,
     titles: Titles,
+    pooled: Sequence[str],
     scale: str,
 ) -> dict[str, Figure]:
     """Draw every figure, by name.
@@ -48,19 +49,24 @@ def draw_figures(
         toy: as `toy_surprisals` returns it.
         models: title, family and size by name.
         titles: of the data sets, by name.
+        pooled: data sets that are taken together where a model has any of them.
         scale: of the run.
     """
     scores, correlations = tables["scores"], tables["correlations"]
     separation, roc = tables["separation"], tables["roc"]
+    keys = separation[["model", "dataset"]].drop_duplicates()
+    third = scores.merge(keys, on=["model", "dataset"])
+    has_pooled = third["dataset"].isin(pooled).groupby(third["model"]).transform("any")
+    together = third[third["dataset"].isin(pooled) | ~has_pooled]
     figures = {
         "figure_1b": toy_strings(toy, models),
         "figure_2a": pairs_by_prediction(scores, correlations, models, titles, 1),
         "figure_2b": correlation_by_bin(correlations, models, titles, 1),
         "figure_3a": pairs_by_prediction(scores, correlations, models, titles, 2),
         "figure_3b": correlation_by_bin(correlations, models, titles, 2),
-        "figure_4a": distributions(scores, separation, models, titles, by_dataset=False),
+        "figure_4a": distributions(together, models, titles, by_dataset=False),
         "figure_4b": areas(separation, models, titles),
-        "figure_5": distributions(scores, separation, models, titles, by_dataset=True),
+        "figure_5": distributions(third, models, titles, by_dataset=True),
         "figure_6": curves(roc, separation, models, titles),
         "figure_8": accuracies(separation, models, titles),
         "phenomena": by_phenomenon(separation, models, titles),

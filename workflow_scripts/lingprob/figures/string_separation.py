@@ -21,7 +21,6 @@ from lingprob.figures.string_panels import (
     panels,
     short_title,
 )
-from lingprob.tables import POOLED
 
 METRICS = {
     "logprob": ("log p", style.GREY),
@@ -37,19 +36,11 @@ HISTOGRAM_BINS = 30
 SHOWN = (0.002, 0.998)
 
 
-def distributions(
-    scores: pd.DataFrame,
-    separation: pd.DataFrame,
-    models: Models,
-    titles: Titles,
-    by_dataset: bool,
-) -> Figure:
+def distributions(scores: pd.DataFrame, models: Models, titles: Titles, by_dataset: bool) -> Figure:
     """Figures 4a and 5: densities of each metric for grammatical and ungrammatical strings.
 
-    A row is a model over all its data sets of Prediction 3, or a model and data set.
+    A row is a model over all the data sets that `scores` has of it, or a model and data set.
     """
-    keys = separation.loc[separation["dataset"] != POOLED, ["model", "dataset"]].drop_duplicates()
-    scores = scores.merge(keys, on=["model", "dataset"])
     columns = ["model", "dataset"] if by_dataset else ["model"]
     groups = list(scores.groupby(columns, sort=False))
     figure, axes = plt.subplots(
