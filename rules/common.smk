@@ -41,16 +41,21 @@ def pick(entry, *keys):
     return {key: entry[key] for key in keys if key in entry}
 
 
+def model_size(model):
+    """Parameters of a model, for its resources; a billion where its entry does not say."""
+    return catalog.model(model)["parameters"] or 1_000_000_000
+
+
 def model_memory_mb(model):
     """Memory of a job that holds a model."""
-    return BASE_MEMORY_MB + int(6 * catalog.model(model)["parameters"] / 1e6)
+    return BASE_MEMORY_MB + int(6 * model_size(model) / 1e6)
 
 
 def model_gpus(model):
     """GPUs that a model asks for: none on a CPU, more when its weights are too large for one.
 
     Without a word on the device, small models do without one, except on a cluster."""
-    parameters = catalog.model(model)["parameters"]
+    parameters = model_size(model)
     device = settings["scoring"]["device"]
     small = parameters < 250e6 and settings["scale"] != "paper"
     if device == "cpu" or (device == "auto" and small):
@@ -62,7 +67,7 @@ def runtime_minutes(model, tokens):
     """Run time of a model over so many tokens: an hour to load and start, and three times the
     2 FLOP a parameter and token at 100 TFLOP/s on a GPU or 20 GFLOP/s on one CPU core."""
     speed = 100e12 if model_gpus(model) else 20e9
-    return 60 + int(3 * 2 * catalog.model(model)["parameters"] * tokens / speed / 60)
+    return 60 + int(3 * 2 * model_size(model) * tokens / speed / 60)
 
 
 def only_at_scale_demo(files):

@@ -203,6 +203,14 @@ rule fit_reading_times:
             name: "imported" if name in IMPORTED_WORDS else READING["context"]
             for name in dataset_models(wildcards.dataset)
         },
+        corrections=lambda wildcards: {
+            name: (
+                catalog.model(name).get("corrected")
+                if name in IMPORTED_WORDS
+                else READING["corrected"]
+            )
+            for name in dataset_models(wildcards.dataset)
+        },
         options={
             "corrected": READING["corrected"],
             "partition": READING["partition"],

@@ -16,6 +16,7 @@ with job(snakemake):
         [read_table(path, "word_counts") for path in snakemake.input.counts],
         dict(zip(params.models, tables, strict=True)),
         contexts=params.contexts,
+        corrections=params.corrections,
         **params.options,
     )
     write_table(deltas, "delta_log_likelihood", snakemake.output.deltas, params.options)

@@ -41,7 +41,7 @@ def tokenizer() -> Any:
     [
         ("natural_stories", 10, 10_256, None),
         ("brown_spr", 13, 7_188, 450),
-        ("provo", 55, 2_745, None),
+        ("provo", 55, 2_745, 134),
         ("geco", 4, 54_360, None),
         ("ucl_frank2013", 361, 4_957, 361),
     ],

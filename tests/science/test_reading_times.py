@@ -42,8 +42,8 @@ def times_of(mirror: Path, dataset: str) -> tuple[pd.DataFrame, pd.DataFrame]:
         ("natural_stories_maze", 56_447, 63, 28_052, 13_791),
         ("natural_stories_means", 10_246, 1, 4_644, 2_378),
         ("brown_spr_means", 7_188, 1, 3_191, 1_526),
-        ("provo_first_pass_means", 2_650, 1, 1_200, 653),
-        ("provo_motr", 44_719, 51, 10_206, 5_149),
+        ("provo_first_pass_means", 2_650, 1, 1_229, 614),
+        ("provo_motr", 44_719, 51, 10_450, 5_027),
         ("ucl_first_pass", 81_109, 43, 20_423, 10_366),
         ("ucl_self_paced", 178_401, 117, 77_207, 37_935),
     ],
@@ -142,7 +142,8 @@ def test_larger_models_fit_maze_times_worse(mirror: Path) -> None:
     counts = count_words([(mirror / "gutenberg/1342-0.txt").read_text(encoding="utf-8")])
     deltas = delta_log_likelihoods(
         "natural_stories_maze", read_datasets()["natural_stories_maze"], times, words, [counts],
-        surprisals, contexts=dict.fromkeys(MODELS, "imported"), bootstrap=200, scale="test",
+        surprisals, contexts=dict.fromkeys(MODELS, "imported"),
+        corrections=dict.fromkeys(MODELS), bootstrap=200, scale="test",
     ).set_index("model")  # fmt: skip
     assert deltas["converged"].all()
     assert not deltas["singular"].any()

@@ -8,6 +8,7 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
+from lingprob.regression import mixed
 from lingprob.regression.mixed import (
     MixedFit,
     MixedModelData,
@@ -39,6 +40,13 @@ def partitions() -> tuple[pd.DataFrame, pd.DataFrame]:
         frame["length"] = 3 * frame["length"] + 50
     made[1]["surprisal"] = 1.3 * made[1]["surprisal"] + 0.4
     return made[0], made[1]
+
+
+def test_the_example_of_the_module_runs() -> None:
+    code = [line[4:] for line in str(mixed.__doc__).splitlines() if line.startswith("    ")]
+    scope = {"fit_partition": broken(), "exploratory_partition": broken()}
+    exec("\n".join(code), scope)
+    assert np.isfinite(scope["fit"].log_likelihood)
 
 
 def test_balanced_anova_by_hand() -> None:
@@ -191,6 +199,35 @@ def test_reduction_treats_predictors_of_one_role_alike() -> None:
     assert set(reduction.removed) <= {"word surprisal", "index"}
 
 
+@pytest.mark.parametrize("other", [None, "rt_ms ~ length + (1 + length | subject_id)"])
+def test_reduction_keeps_a_last_random_effect_that_is_no_intercept(other: str | None) -> None:
+    frame = simulated(400, 8, 3, (0.0, 0.0, 0.0, 0.0, 0.0))
+    formulas = ["rt_ms ~ length + (0 + length | subject_id)", *([other] if other else [])]
+    frame["rt_ms"] = 300 + np.random.default_rng(3).normal(size=len(frame))
+    for subject in range(8):  # no difference between subjects: no variance of slopes
+        rows = frame["subject_id"] == subject
+        frame.loc[rows, "rt_ms"] -= frame.loc[rows, "rt_ms"].mean()
+        x = frame.loc[rows, "length"]
+        frame.loc[rows, "rt_ms"] -= x * (x @ frame.loc[rows, "rt_ms"]) / (x @ x)
+    data = MixedModelData.from_formulas(frame, formulas)
+    with pytest.raises(LingprobError, match=r"\(0 \+ length \| .* has no random slope to spare"):
+        reduce_random_effects(data, formulas)
+
+
+@pytest.mark.parametrize("formula", ["y ~ x + (1 | s)", "y ~ x + (1 + x | s)", "y ~ 1 + (1 | s)"])
+@pytest.mark.parametrize("method", ["ML", "REML"])
+def test_a_response_without_residual_is_refused(formula: str, method: str) -> None:
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"s": np.repeat(np.arange(8), 10), "x": random.normal(size=80)})
+    constant = frame.assign(y=30 * random.normal(size=8)[frame["s"]] + 500)
+    responses = [constant, frame.assign(y=2 * frame["x"] + 1)]
+    for exact in responses[: 2 if "x" in formula else 1]:
+        with pytest.raises(LingprobError, match="determine the response exactly"):
+            fit_one(exact, formula, method)
+        noise = 1e-3 * random.normal(size=80)
+        assert fit_one(exact.assign(y=exact["y"] + noise), formula, method).sigma < 2e-3
+
+
 @pytest.mark.parametrize(
     ("formula", "fixed", "random"),
     [
@@ -256,6 +293,10 @@ def broken(**changes: object) -> pd.DataFrame:
         (broken(length=pd.array([1, None] * 30, dtype="Int64")), EYE_TRACKING,
          "length, row 1: nan .30 such rows"),
         (broken(length=["a", "b"] * 30), EYE_TRACKING, "length: holds str, not numbers"),
+        (broken(), "rt_ms ~ scale(length) + (1 | subject_id)", r"scale\(length\) is estima"),
+        (broken(), "rt_ms ~ index + (center(length) | subject_id)", r"center\(length\) is estim"),
+        (broken(), "rt_ms ~ poly(length, 2) + (1 | subject_id)", r"poly\(length, 2\) is estimat"),
+        (broken(), "scale(rt_ms) ~ length + (1 | subject_id)", r"scale\(rt_ms\) is estimated"),
         (broken().iloc[:0], EYE_TRACKING, "no rows: the partition or selection"),
     ],
 )  # fmt: skip

@@ -26,7 +26,7 @@ from lingprob.reading.predictors import perplexity, regression_frame, standardis
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.resampling import resampled_sums
 from lingprob.scorecards.reading import compare_reading
-from lingprob.tables import write_table
+from lingprob.tables import read_table, write_table
 
 MODELS: dict[str, Any] = {
     name: {"title": name, "family": "f", "family_title": "F", "parameters": size}
@@ -34,7 +34,8 @@ MODELS: dict[str, Any] = {
 }
 ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
 OPTIONS: dict[str, Any] = {
-    "contexts": dict.fromkeys(MODELS, "passage"), "bootstrap": 50, "scale": "test", "seed": 1,
+    "contexts": dict.fromkeys(MODELS, "passage"), "corrections": dict.fromkeys(MODELS, True),
+    "bootstrap": 50, "scale": "test", "seed": 1,
 }  # fmt: skip
 
 
@@ -146,6 +147,30 @@ def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
     assert row["delta"] == pytest.approx(sums[0] - sums[1], abs=1e-5)
 
 
+def test_restandardised_predictors_have_the_evaluated_partitions_own_scale(study):
+    """By hand for means: predictors less the partition's mean, by its deviation."""
+    one = {**study, "times": study["times"][study["times"]["subject_id"] == "s0"]}
+    entry = {**ENTRY, "unit": "word"}
+    found = delta_log_likelihoods("mine", entry, **one, **OPTIONS, held_out="restandardised")
+    counts = one["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0) + 1
+    frame, models = regression_frame(
+        one["times"], one["words"], -np.log2(counts / 93), one["surprisals"]
+    )
+    names = list(models[0].all)
+    fitted, other = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
+    scaled = [part.assign(**{n: (part[n] - part[n].mean()) / part[n].std() for n in names})
+              for part in (fitted, other)]  # fmt: skip
+    result = sm.OLS(scaled[0]["rt_ms"], sm.add_constant(scaled[0][names])).fit()
+    expected = result.predict(sm.add_constant(scaled[1][names]))
+    value = norm(expected, np.sqrt((result.resid**2).mean())).logpdf(other["rt_ms"]).sum()
+    assert found["log_likelihood"].iloc[0] == pytest.approx(value, abs=1e-8)
+    by_subject = [
+        delta_log_likelihoods("mine", ENTRY, **study, **OPTIONS, held_out=held_out)["delta"][0]
+        for held_out in ("marginal", "restandardised")
+    ]
+    assert 0 < abs(by_subject[0] - by_subject[1]) < 0.2 * by_subject[0]
+
+
 def test_better_surprisals_add_more(deltas):
     by_model = deltas.set_index("model")
     assert by_model["delta"]["small"] > by_model["delta"]["medium"] > by_model["delta"]["large"] > 0
@@ -176,13 +201,40 @@ def test_means_are_regressed_by_least_squares(study):
     assert found["delta"].iloc[2] == pytest.approx(values[1] - values[0], abs=1e-8)
 
 
-def test_reduced_structures_come_from_the_maximal_one(study):
+@pytest.mark.parametrize(("of_length", "kept"), [(9, True), (0.4, False)])
+def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
+    """Slopes of length between readers, in milliseconds, above or below the noise of the baseline.
+
+    Surprisal explains that noise: the models with it have the smaller slopes too, but the baseline
+    is singular with them, and all models have to converge.
+    """
+    random = np.random.default_rng(8)
+    subjects = study["times"]["subject_id"].unique()
+    slopes = random.normal(0, 1, (6, 3)) * (30, 2, of_length)
+    words = study["words"].assign(true=study["surprisals"]["small"]["surprisal"])
+    times = study["times"].merge(words, on=["passage_id", "word_index"])
+    own = pd.DataFrame(slopes, subjects).loc[times["subject_id"]].to_numpy()
+    predictors = [np.ones(len(times)), times["true"], times["word"].str.len()]
+    times["rt_ms"] = 300 + 6 * times["true"] + (own * np.column_stack(predictors)).sum(axis=1)
+    times["rt_ms"] += random.normal(0, 2, len(times))
+    changed = {
+        **study,
+        "times": times[study["times"].columns],
+        "surprisals": {"small": study["surprisals"]["small"]},
+    }
     found = delta_log_likelihoods(
-        "mine", ENTRY, **study, **OPTIONS, structure="reduced", held_out="conditional"
+        "mine", ENTRY, **changed, **OPTIONS, structure="reduced", held_out="conditional"
     )
+    length = " + length" if kept else ""
+    assert found["formula"].unique().tolist() == [
+        "rt_ms ~ surprisal + previous_surprisal + unigram_surprisal + length + index + "
+        f"(1 + surprisal{length} | subject_id)"
+    ]
+    assert found["baseline_formula"].unique().tolist() == [
+        f"rt_ms ~ unigram_surprisal + length + index + (1{length} | subject_id)"
+    ]
     assert found["converged"].all()
     assert not found["singular"].any()
-    assert "+ (1" in found["formula"].iloc[0]
 
 
 def test_an_empty_partition_is_refused(study):
@@ -195,6 +247,24 @@ def test_surprisals_of_another_text_are_refused(study):
     short = {name: table.iloc[:-1] for name, table in study["surprisals"].items()}
     with pytest.raises(LingprobError, match="'small': surprisals of 359 words for a text of 360"):
         delta_log_likelihoods("mine", ENTRY, **{**study, "surprisals": short}, **OPTIONS)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        (lambda table: 3.0, "predictor 'surprisal of medium' is 3 in every row"),
+        (lambda table: table["surprisal"].where(table.index != 7, np.inf),
+         "model 'medium': the surprisal of word 7 of passage '1' is infinite, as of 1 words"),
+        (lambda table: np.inf, "model 'medium': .* word 0 of passage '1' .* as of 360 words"),
+        (lambda table: table.index % 6 + 1.0, "is determined by surprisal of medium"),
+    ],
+)  # fmt: skip
+@pytest.mark.filterwarnings("error")
+def test_surprisals_at_fault_are_those_of_a_model(study, values, message):
+    table = study["surprisals"]["medium"]
+    surprisals = {**study["surprisals"], "medium": table.assign(surprisal=values(table))}
+    with pytest.raises(LingprobError, match=message):
+        delta_log_likelihoods("mine", ENTRY, **{**study, "surprisals": surprisals}, **OPTIONS)
 
 
 def test_least_squares_is_statsmodels():
@@ -226,6 +296,18 @@ def test_bad_regressions_are_one_clear_message(change, predictors, message):
         fit_least_squares(frame, "y", predictors)
     with pytest.raises(LingprobError, match="2 rows for 2 coefficients"):
         fit_least_squares(frame.iloc[:2].assign(y=1.0), "y", ["a"])
+
+
+@pytest.mark.parametrize("size", [1e-6, 1.0, 1e6])
+def test_exact_fits_are_refused_whatever_the_unit(size):
+    frame = pd.DataFrame({"x": np.random.default_rng(1).normal(size=300)})
+    exact = frame.assign(y=size * (2 * frame["x"] + 1))
+    for response in (exact, frame.assign(y=0.1 * size)):
+        with pytest.raises(LingprobError, match="explain 'y' without any error"):
+            fit_least_squares(response, "y", ["x"])
+    noise = np.random.default_rng(2).normal(size=300)
+    fit = fit_least_squares(exact.assign(y=exact["y"] + 1e-6 * size * noise), "y", ["x"])
+    assert fit.sigma == pytest.approx(1e-6 * size, rel=0.2)
 
 
 def test_intervals_draw_items_whole():
@@ -272,6 +354,58 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, deltas, tmp_path):
     assert claims["note"].iloc[0] == "simulated reading times"
     figure = figure_2(labelled, MODELS, {"mine": "Mine"})
     assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
+
+
+def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFrame, dict]:
+    """As many models, with ΔLogLik 30, 20, 10, ..., and their catalog entries."""
+    rows = [deltas.iloc[[0]].assign(model=name, delta=30.0 - 10 * n, delta_low=0.0, delta_high=40.0)
+            for n, name in enumerate(sizes)]  # fmt: skip
+    models = {name: {**MODELS["small"], "title": name, "parameters": sizes[name]} for name in sizes}
+    return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
+
+
+def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, deltas):
+    table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9, "mystery": None})
+    found = all_trends(table, None, models).set_index("on")
+    assert found.loc["parameters", ["models", "slope"]].tolist() == [3, pytest.approx(-10)]
+    assert found.loc["word_perplexity", "models"] == 4
+    figure = figure_2(table, models, {"mine": "Mine"})
+    drawn = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
+    assert drawn[0].get_xdata().tolist() == [1e7, 1e8, 1e9]
+    assert "of unknown size: mystery" in [text.get_text() for text in figure.legends[0].texts]
+    counts = reading_counts("mine", ENTRY, study["times"], "test")
+    sizes = {name: entry["parameters"] for name, entry in models.items()}
+    card = compare_reading(read_published("reading"), table, counts, None, sizes, "test")
+    (note,) = card.loc[card["column"].str.startswith("slope"), "note"]
+    assert note.startswith("3 models, r = -1.00, p = ")
+    assert note.endswith("; 1 of unknown size left out")
+
+
+def test_trends_mix_no_corrected_surprisals_with_others(study, deltas, tmp_path):
+    names = "abcdefghi"
+    table, models = many(deltas, {name: 10 ** (n % 3 + 7) for n, name in enumerate(names)})
+    table["corrected"] = [True] * 3 + [False] * 3 + [None] * 3
+    table["context"] = "imported"
+    write_table(table, "delta_log_likelihood", tmp_path / "d.parquet")
+    read = read_table(tmp_path / "d.parquet", "delta_log_likelihood")
+    found = all_trends(read, None, models)
+    sizes = found[found["on"] == "parameters"]
+    assert sizes["models"].tolist() == [3, 3, 3]
+    assert sizes["corrected"].tolist()[:2] == [True, False]
+    assert pd.isna(sizes["corrected"].tolist()[2])
+    counts = reading_counts("mine", ENTRY, study["times"], "test")
+    parameters = {name: entry["parameters"] for name, entry in models.items()}
+    card = compare_reading(read_published("reading"), read, counts, None, parameters, "test")
+    assert card.loc[card["column"].str.startswith("slope"), "row"].tolist() == [
+        "mine, imported context, corrected", "mine, imported context, uncorrected",
+        "mine, imported context",
+    ]  # fmt: skip
+
+
+def test_corrections_are_on_record(study):
+    corrections = {"small": None, "medium": True, "large": False}
+    found = delta_log_likelihoods("mine", ENTRY, **study, **{**OPTIONS, "corrections": corrections})
+    assert found["corrected"].tolist() == [None, True, False]
 
 
 def test_published_fits_on_a_small_text(tmp_path):

@@ -94,6 +94,27 @@ def test_natural_stories_takes_its_sentences_from_the_second_file(tmp_path):
         build_words("ns", {"parser": "natural_stories"}, [tmp_path / "text", marks])
 
 
+def test_provo_takes_its_sentences_from_the_second_file(tmp_path):
+    """Marks that lack a word, or have one at the end that stands elsewhere, are made good."""
+    rest = " ".join(f"w{number}" for number in range(40))
+    (tmp_path / "text").write_text(f"Mrs. Darling, so she went. It was {rest}.\nNo. Go.\n")
+    marks = tmp_path / "provo_sents.csv"
+    rows = [
+        (1, 1, "mrs darling she went"), (1, 2, f"it was {rest}"), (1, 7, "so"), (2, 1, "no"),
+        (2, 2, "go"),
+    ]  # fmt: skip
+    header = '"","Text_ID","Sentence_Number","text"\n'
+    marks.write_text(header + "".join(f'"9",{a},{b},"{c}"\n' for a, b, c in rows))
+    words = build_words("provo", {"parser": "provo"}, [tmp_path / "text", marks])
+    assert words["sentence_index"].tolist() == [0] * 5 + [1] * 42 + [0, 1]
+    marks.write_text(header + '"9",1,1,"other words"\n')
+    with pytest.raises(LingprobError, match=r"provo_sents.csv, passage '1': .* part at word 0"):
+        build_words("provo", {"parser": "provo"}, [tmp_path / "text", marks])
+    marks.write_text(header + '"9",3,1,"other words"\n')
+    with pytest.raises(LingprobError, match="no sentences of passage '1'"):
+        build_words("provo", {"parser": "provo"}, [tmp_path / "text", marks])
+
+
 def test_unmarked_sentences_end_at_a_stop_a_question_or_an_exclamation(tmp_path):
     words = parsed(tmp_path, "passages", 'He said "No!" Why? (Because.) 3.5 is.\nNew one\n')
     assert [word[3] for word in words] == [0, 0, 0, 1, 2, 3, 3, 0, 0]

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
+from lingprob.reading.alignment import align_words, attach_words
 from lingprob.reading.exclusions import saccades
 from lingprob.reading.parsers import PARSERS
 from lingprob.reading.times import build_reading_times, count_exclusions, sentence_numbers
@@ -51,12 +52,23 @@ def test_natural_stories_by_subject(tmp_path):
     path = saved(
         tmp_path / "processed_RTs.tsv",
         header
-        + 'A1\t9\t6\t1\t1\t400\t"If\t2\nA1\t9\t6\t1\t3\t500.5\tgo.\t2\nB2\t8\t4\t1\t1\t99\tx\t2\n',
+        + 'A1\t9\t6\t1\t1\t400\t"If\t2\nA1\t9\t6\t1\t3\t500.5\tgo.\t2\nB2\t8\t4\t1\t1\t99\tif\t2\n',
     )
     words = text(p1='"If you go.')
     assert parsed("natural_stories_spr", words, path) == [
         ("A1", "1", 0, 400.0), ("A1", "1", 2, 500.5), ("B2", "1", 0, 99.0)
     ]  # fmt: skip
+    for changed, message in (
+        ("A1\t9\t6\t1\t2\t400\tThey\t2\n", "word 1 of passage '1' is 'They' .* 'you' in the text"),
+        (
+            "A1\t9\t6\t7\t1\t400\tSo\t2\n",
+            r"word 0 of passage '7' \('So'\), which the text does not",
+        ),
+    ):
+        other = saved(tmp_path / "other.tsv", header + changed)
+        for shift in (0, 1):
+            with pytest.raises(LingprobError, match=message):
+                parsed("natural_stories_spr", words, other, zone_shift=shift)
     # The old release: a zone has the time of the word after it, the last zone of no word.
     assert parsed("natural_stories_spr", words, path, zone_shift=1) == [
         ("A1", "1", 1, 400.0), ("B2", "1", 1, 99.0)
@@ -260,7 +272,8 @@ def test_dundee_first_passes_come_from_the_fixations_in_their_order(tmp_path):
     ]  # fmt: skip
     times = PARSERS["dundee_first_pass"](files, words, {}, 0)
     assert times["saccade"].tolist() == [1, 2, 2]
-    assert times["previous_fixated"].tolist() == [True, False, False]
+    # The saccade to word 4 starts at 2, but word 3 was fixated earlier.
+    assert times["previous_fixated"].tolist() == [True, False, True]
     assert times["at_edge"].tolist() == [True, True, True]
 
 
@@ -358,6 +371,20 @@ def test_bad_times_are_one_clear_message(tmp_path, rows, message):
         build_reading_times("mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [path])
 
 
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("s1,01x,0,300\ns1,01x,1,310\n", "'s1'.* word 0 of passage '01x', .* as have 2 rows"),
+        ("s1,1,0,300\ns2,1,40,310\n", "'s2'.* word 40 of passage '1', .* as have 1 rows"),
+        ("s1,1,0,300\ns2,1,-1,310\n", "'s2'.* word -1 of passage '1', .* as have 1 rows"),
+    ],
+)
+def test_times_of_words_that_the_text_lacks_are_refused(tmp_path, rows, message):
+    path = saved(tmp_path / "times.csv", "subject_id,passage_id,word_index,rt_ms\n" + rows)
+    with pytest.raises(LingprobError, match=message):
+        build_reading_times("mine", {"parser": "reading_times_table", **SELF_PACED}, WORDS, [path])
+
+
 def test_words_that_part_from_the_text_are_named_with_their_place(tmp_path):
     path = saved(
         tmp_path / "reader_9_reading_measures.csv",
@@ -366,6 +393,29 @@ def test_words_that_part_from_the_text_are_named_with_their_place(tmp_path):
     message = r"'1': the reading times and the text part at word 0.*'There'.*'x0'; only 0%"
     with pytest.raises(LingprobError, match=message):
         parsed("provo_motr", text(p1="There are now"), path)
+
+
+def test_a_text_of_other_words_in_as_many_places_is_refused():
+    """Every fourth word is the text's, the three between are others: no typing errors."""
+    expected = [f"w{number}" for number in range(400)]
+    found = [word if number % 4 == 0 else f"x{number}" for number, word in enumerate(expected)]
+    message = r"mine: .* part at word 1, .* 'w1' .* 'x1'; only 25% of the words are found again"
+    with pytest.raises(LingprobError, match=message):
+        align_words(found, expected, "mine")
+    found = [word if number % 30 else f"x{number}" for number, word in enumerate(expected)]
+    assert align_words(found, expected, "mine").tolist() == list(range(400))
+
+
+def test_rows_of_words_that_are_left_out_are_told(caplog):
+    words = text(p1=" ".join(f"w{number}" for number in range(30)))
+    times = pd.DataFrame(
+        {"passage_id": "1", "number": range(31), "word": [*words["word"], "more"], "rt_ms": 300.0}
+    )
+    with caplog.at_level("WARNING"):
+        found = attach_words(pd.concat([times, times]), words, "mine")
+    assert len(found) == 60
+    assert "mine: 2 of 62 rows are left out" in caplog.text
+    assert "'more'" in caplog.text
 
 
 def test_another_number_of_subjects_and_an_unknown_parser_are_refused(tmp_path):

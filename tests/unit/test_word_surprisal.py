@@ -248,6 +248,35 @@ def test_a_wrong_unit_is_refused(tmp_path):
         import_word_surprisals(Path("x.csv"), small_words(), "bans")
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_imported_passages_keep_their_names_and_others_do_not_count(tmp_path, suffix):
+    """A text with the passages '01' and 'NA', one of whose words is NA, in a file with another."""
+    rows = [("01", 0, "So", 1.0), ("01", 1, "NA", 2.0), ("NA", 0, "x", 3.0), ("9", 0, "other", 4.0)]
+    frame = pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "surprisal"])
+    path = tmp_path / f"surprisals{suffix}"
+    frame.to_csv(path, index=False) if suffix == ".csv" else frame.to_parquet(path)
+    words = frame.iloc[:3].drop(columns="surprisal").assign(sentence_index=0)
+    found = import_word_surprisals(path, words)
+    assert found["passage_id"].tolist() == ["01", "01", "NA"]
+    assert found["surprisal"].tolist() == [1.0, 2.0, 3.0]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ("1,0,So\n1,1.7,it\n", r"data row 2: word_index 1.7 is no whole number"),
+        ("1,0,So\n1,1,it\n1,2,is\n", r"a surprisal for word 2 of passage '1', which the text"),
+        ("1,0,So\n1,1,she\n", r"'1' is 'she' in the surprisals and 'it' in the text"),
+    ],
+)
+def test_imported_words_that_are_not_the_texts_are_refused(tmp_path, rows, message):
+    words = pd.DataFrame({"passage_id": "1", "word_index": [0, 1], "word": ["So", "it"]})
+    path = tmp_path / "surprisals.csv"
+    path.write_text("passage_id,word_index,word,surprisal\n" + rows.replace("\n", ",1.0\n"))
+    with pytest.raises(LingprobError, match=message):
+        import_word_surprisals(path, words)
+
+
 def test_unigrams_forget_case_and_outer_punctuation():
     counts = count_words(['The "cat" don\'t', "the CAT, — the"])
     assert dict(counts.to_numpy().tolist()) == {"the": 3, "cat": 2, "don't": 1, "—": 1}

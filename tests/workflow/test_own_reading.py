@@ -17,7 +17,7 @@ TIMES = {
     "path": "times.csv", "method": "self_paced", "unit": "subject", "measure": "time",
 }  # fmt: skip
 THEIRS = {
-    "title": "Theirs", "family": "theirs", "parameters": 10**9, "source": "scores",
+    "title": "Theirs", "family": "theirs", "source": "scores", "corrected": False,
     "level": "word", "texts": ["my-texts"], "path": "surprisals.csv",
 }  # fmt: skip
 
@@ -60,9 +60,8 @@ def test_own_reading_times_and_surprisals_go_all_the_way(folder):
     done = snakemake(folder, "--configfile", "own.yaml", "--", "reading")
     assert done.returncode == 0, done.stdout[-4000:]
     table = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv")
-    assert table[["model", "dataset", "context", "n_subjects"]].to_numpy().tolist() == [
-        ["theirs", "my-times", "imported", 6]
-    ]
+    columns = ["model", "dataset", "context", "corrected", "n_subjects"]
+    assert table[columns].to_numpy().tolist() == [["theirs", "my-times", "imported", False, 6]]
     assert table["delta"][0] > 100
     # 9 words of a sentence of 11 are at no boundary, half of them in the fit partition.
     assert table["n_fit"][0] == 6 * 40 * 9 / 2

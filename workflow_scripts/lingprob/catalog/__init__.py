@@ -193,11 +193,14 @@ def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
 
 
 def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry:
-    """Lay a model's entry over its family's defaults and over those of an unknown family."""
+    """Lay a model's entry over its family's defaults and over those of an unknown family.
+
+    `parameters` is None where the entry does not state it.
+    """
     fallback: Entry = {
         "family_title": entry["family"],
         "language": "en",
-        "parameters": 1_000_000_000,
+        "parameters": None,
         "tokenizer": name,
         "context_window": None,
         "bos_policies": ["none"],

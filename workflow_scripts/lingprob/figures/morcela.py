@@ -253,7 +253,7 @@ def family_panels(
     for name in dict.fromkeys(names):
         panels.setdefault(models[name]["family"], []).append(name)
     return {
-        family: sorted(group, key=lambda name: models[name].get("parameters", 0))
+        family: sorted(group, key=lambda name: models[name].get("parameters") or 0)
         for family, group in panels.items()
     }
 

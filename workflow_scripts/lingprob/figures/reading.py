@@ -32,6 +32,8 @@ CONVENTIONS = {
 def figure_2(deltas: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> Figure:
     """Draw ΔLogLik (with 95% intervals) and word perplexity of every data set by model size.
 
+    Models of unknown size are named in the legend and not drawn.
+
     Args:
         deltas: a `delta_log_likelihood` table.
         models: title, family and parameters by model.
@@ -74,7 +76,8 @@ def figure_2(deltas: pd.DataFrame, models: Models, titles: Mapping[str, str]) ->
 def inverse_scaling(fits: pd.DataFrame, models: Models) -> Figure:
     """Draw the published fits to Natural Stories, and mended, by model size and by perplexity.
 
-    The line is a regression over the published models; its slope is in nats per tenfold.
+    The line is a regression over the published models; its slope is in nats per tenfold. Models of
+    unknown size are named in the legend and not drawn.
 
     Args:
         fits: a `published_delta` table.
@@ -132,10 +135,12 @@ def family_of(name: str, models: Models) -> str:
 
 
 def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:
-    return table.assign(
-        parameters=table["model"].map(lambda name: models[name]["parameters"]),
+    """Add parameters and family, and leave out models of unknown size."""
+    table = table.assign(
+        parameters=table["model"].map(lambda name: models[name]["parameters"]).astype(float),
         family=table["model"].map(lambda name: family_of(name, models)),
     )
+    return table.dropna(subset="parameters")
 
 
 def _by_family(
@@ -186,8 +191,9 @@ def _legend(
     colours: Mapping[str, str],
     more: list[Line2D] | None = None,
 ) -> None:
+    unsized = [name for name in dict.fromkeys(names) if models[name]["parameters"] is None]
     titles = {}
-    for name in names:
+    for name in names[~names.isin(unsized)]:
         _, _, steps = family_of(name, models).partition(", ")
         title = str(models[name]["family_title"])
         titles[family_of(name, models)] = f"{title}, {steps}" if steps else title
@@ -196,4 +202,7 @@ def _legend(
         for family, title in titles.items()
     ]
     handles += more or []
+    if unsized:
+        note = f"of unknown size: {', '.join(str(models[name]['title']) for name in unsized)}"
+        handles.append(Line2D([], [], linestyle="none", label=note))
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))

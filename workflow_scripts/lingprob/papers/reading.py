@@ -13,6 +13,7 @@ from lingprob.errors import LingprobError
 from lingprob.reading.predictors import (
     RANDOM_SLOPES,
     Predictors,
+    models_named,
     perplexity,
     regression_frame,
     standardised,
@@ -60,6 +61,7 @@ def delta_log_likelihoods(
     surprisals: Mapping[str, pd.DataFrame],
     *,
     contexts: Mapping[str, str],
+    corrections: Mapping[str, bool | None],
     corrected: bool = True,
     partition: str = "exploratory",
     structure: str = "paper",
@@ -82,10 +84,14 @@ def delta_log_likelihoods(
         counts: `word_counts` tables whose sum gives unigram surprisals.
         surprisals: a `surprisal` table by model.
         contexts: what each model's surprisals were conditioned on, for the record.
-        corrected: surprisals with the correction for trailing blanks.
+        corrections: whether each model's surprisals are corrected for trailing blanks, for the
+            record; None where nobody knows.
+        corrected: take the corrected surprisals of a table.
         partition: that is evaluated.
         structure: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
-        held_out: `marginal` or `conditional` log-likelihood of the evaluated partition.
+        held_out: `marginal` or `conditional` log-likelihood of the evaluated partition, or
+            `restandardised`: marginal, its predictors standardised by its own means and deviations
+            (as in the public code of the paper's authors).
         smoothing: of the unigram counts.
         bootstrap: draws of subjects (of sentences, for means) behind the intervals.
         seed: of the draws.
@@ -97,22 +103,30 @@ def delta_log_likelihoods(
         times, words, unigrams, surprisals, corrected=corrected, where=where
     )
     columns = list(dict.fromkeys(name for model in models for name in model.all))
-    frame = standardised(frame, columns, where)
-    fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
-    if fitted.empty or evaluated.empty:
-        raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
-    if entry["unit"] == "subject":
-        slopes = _slopes(entry["method"], models, fitted, structure)
-        found = [_mixed(fitted, evaluated, model, slopes, held_out) for model in models]
-    else:
-        found = [_least_squares(fitted, evaluated, model) for model in models]
+    with models_named(models):
+        frame = standardised(frame, columns, where)
+        fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
+        if fitted.empty or evaluated.empty:
+            raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
+        if held_out == "restandardised":
+            evaluated = standardised(evaluated, columns, where, like=partition)
+        if entry["unit"] == "subject":
+            parts = [
+                MixedModelData.from_frame(
+                    part, response="rt_ms", predictors=columns, group="subject_id"
+                )
+                for part in (fitted, evaluated)
+            ]
+            slopes = _slopes(entry["method"], models, parts[0], structure)
+            found = _mixed(parts[0], parts[1], models, slopes, held_out)
+        else:
+            found = [_least_squares(fitted, evaluated, model) for model in models]
     common = {
         "dataset": dataset,
         "texts": entry["texts"],
         "measure": entry["measure"],
         "rt_source": entry.get("rt_source", "human"),
         "partition": partition,
-        "corrected": corrected,
         "n_fit": len(fitted),
         "n_evaluated": len(evaluated),
         "n_subjects": fitted["subject_id"].nunique(),
@@ -124,6 +138,7 @@ def delta_log_likelihoods(
         by_word, by_token = perplexity(surprisals[model.model], corrected)
         own = {
             "context": contexts[model.model],
+            "corrected": corrections[model.model],
             "delta_low": low,
             "delta_high": high,
             "word_perplexity": by_word,
@@ -166,10 +181,11 @@ def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
     """Regress ΔLogLik on the logarithm (base 10) of a column over models.
 
     Returns slope (nats per tenfold), its standard error, r and the two-sided p; NaN for fewer than
-    three models.
+    three models. Models without a value are left out.
     """
     from scipy.stats import linregress
 
+    table = table[table[column].notna()]
     if table[column].nunique() < 3:
         return dict.fromkeys(("slope", "std_error", "r", "p"), float("nan"))
     fit = linregress(np.log10(table[column].to_numpy(float)), table["delta"].to_numpy(float))
@@ -181,40 +197,52 @@ def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
     }
 
 
-def trends(table: pd.DataFrame, parameters: Mapping[str, int], by: Sequence[str]) -> pd.DataFrame:
+def trends(
+    table: pd.DataFrame, parameters: Mapping[str, int | None], by: Sequence[str]
+) -> pd.DataFrame:
     """Return the regressions of ΔLogLik over models, on size and on perplexity, by group.
 
     Args:
         table: with model, delta and word_perplexity.
-        parameters: number of parameters by model.
+        parameters: number of parameters by model, None where unknown.
         by: the columns that make a group (a data set, a convention).
+
+    `models` counts those that a regression is over.
     """
     rows = []
-    table = table.assign(parameters=table["model"].map(parameters))
-    for key, part in table.groupby(list(by), sort=False):
+    table = table.assign(parameters=table["model"].map(parameters).astype(float))
+    for key, part in table.groupby(list(by), sort=False, dropna=False):
         for column in ("parameters", "word_perplexity"):
             names = dict(zip(by, key, strict=True))
-            rows.append({**names, "on": column, "models": len(part), **trend(part, column)})
+            models = int(part[column].notna().sum())
+            rows.append({**names, "on": column, "models": models, **trend(part, column)})
     return pd.DataFrame(rows)
 
 
 def _slopes(
-    method: str, models: Sequence[Predictors], fitted: pd.DataFrame, structure: str
+    method: str, models: Sequence[Predictors], fitted: MixedModelData, structure: str
 ) -> tuple[str, ...]:
-    """Return the random slopes of all regressions of a data set, in the paper's words."""
+    """Return the random slopes of all regressions of a data set, in the paper's words.
+
+    Those without surprisal have to converge like those with it (leakage, Appendix B).
+    """
     if structure == "paper":
         return RANDOM_SLOPES[method]
     if structure not in STRUCTURES:
         raise LingprobError(f"reading.random_effects: {structure!r} is none of {STRUCTURES}.")
     maximal = ("surprisal", "previous_surprisal", *models[0].baseline)
-    formulas = [_formula(model, maximal, with_surprisal=True) for model in models]
+    formulas = _formulas(models, maximal)
     roles = {model.surprisal: "surprisal" for model in models}
     roles |= {model.previous: "previous_surprisal" for model in models}
-    reduction = reduce_structure(
-        MixedModelData.from_formulas(fitted, formulas), formulas, roles=roles
-    )
+    reduction = reduce_structure(fitted, formulas, roles=roles)
     logger.info("random slopes taken out, and the nats they cost: %s", reduction.removed)
     return tuple(name for name in maximal if name not in reduction.removed)
+
+
+def _formulas(models: Sequence[Predictors], slopes: Sequence[str]) -> list[str]:
+    """Return the formula without surprisal, which all models share, and each model's own."""
+    own = [_formula(model, slopes, with_surprisal=True) for model in models]
+    return [_formula(models[0], slopes, with_surprisal=False), *own]
 
 
 def _formula(model: Predictors, slopes: Sequence[str], *, with_surprisal: bool) -> str:
@@ -226,40 +254,46 @@ def _formula(model: Predictors, slopes: Sequence[str], *, with_surprisal: bool) 
 
 
 def _mixed(
-    fitted: pd.DataFrame,
-    evaluated: pd.DataFrame,
-    model: Predictors,
+    fitted: MixedModelData,
+    evaluated: MixedModelData,
+    models: Sequence[Predictors],
     slopes: Sequence[str],
     held_out: str,
-) -> Comparison:
-    formulas = [_formula(model, slopes, with_surprisal=flag) for flag in (False, True)]
-    data, other = (MixedModelData.from_formulas(part, formulas) for part in (fitted, evaluated))
-    without, full = fit_mixed_models(data, formulas, method="ML")
-    kind = cast(Literal["marginal", "conditional"], held_out)
+) -> list[Comparison]:
+    """Fit the baseline once and each model's regression, all on one pass over the data."""
+    formulas = _formulas(models, slopes)
+    kind: Literal["marginal", "conditional"]
+    kind = "conditional" if held_out == "conditional" else "marginal"
+    without, *fits = fit_mixed_models(fitted, formulas, method="ML")
     by_subject = [
-        cast(pd.Series, fit.held_out_log_likelihood(other, kind=kind, per="group"))
-        for fit in (without, full)
+        cast(pd.Series, fit.held_out_log_likelihood(evaluated, kind=kind, per="group"))
+        for fit in (without, *fits)
     ]
-    _warn(model.model, without, full)
-    return Comparison(
-        "mixed model",
-        formulas[0],
-        formulas[1],
-        (float(by_subject[0].sum()), float(by_subject[1].sum())),
-        (by_subject[1] - by_subject[0]).to_numpy(),
-        by_subject[0].index.to_numpy(),
-        (full.fixed_effects[model.surprisal], full.fixed_effects[model.previous]),
-        (full.standard_errors[model.surprisal], full.standard_errors[model.previous]),
-        without.converged and full.converged,
-        without.singular or full.singular,
-    )
+    _warn("baseline", without.formula.text, without)
+    found = []
+    for model, full, values in zip(models, fits, by_subject[1:], strict=True):
+        _warn(model.model, model.named(full.formula.text), full)
+        found.append(
+            Comparison(
+                "mixed model",
+                formulas[0],
+                full.formula.text,
+                (float(by_subject[0].sum()), float(values.sum())),
+                (values - by_subject[0]).to_numpy(),
+                values.index.to_numpy(),
+                (full.fixed_effects[model.surprisal], full.fixed_effects[model.previous]),
+                (full.standard_errors[model.surprisal], full.standard_errors[model.previous]),
+                without.converged and full.converged,
+                without.singular or full.singular,
+            )
+        )
+    return found
 
 
-def _warn(model: str, *fits: MixedFit) -> None:
-    for fit in fits:
-        if not fit.converged or fit.singular:
-            state = "is singular" if fit.converged else "did not converge"
-            logger.warning("%s: %s %s", model, fit.formula.text, state)
+def _warn(name: str, formula: str, fit: MixedFit) -> None:
+    if not fit.converged or fit.singular:
+        state = "is singular" if fit.converged else "did not converge"
+        logger.warning("%s: %s %s", name, formula, state)
 
 
 def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:
@@ -285,17 +319,18 @@ def all_trends(
 ) -> pd.DataFrame:
     """Return the regressions over models of every data set and of the published fits.
 
-    Columns dataset, rt_source, context, convention, on (parameters or word_perplexity), models,
-    slope (nats per tenfold), std_error, r, p, scale; only groups of three models or more. Models
-    whose surprisals were conditioned on other contexts are not mixed.
+    Columns dataset, rt_source, context, corrected (empty where unknown), convention, on (parameters
+    or word_perplexity), models, slope (nats per tenfold), std_error, r, p, scale; only groups of
+    three models or more, those of unknown size not counted. Models whose surprisals had other
+    contexts, or are corrected for trailing blanks or not, are not mixed.
     """
     parameters = {name: model["parameters"] for name, model in models.items()}
     parts = [deltas.assign(convention="")]
     if published is not None:
         both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
         means = published[both].assign(dataset="natural_stories, published means")
-        parts.append(means.assign(rt_source="human", context="imported"))
-    by = ["dataset", "rt_source", "context", "convention", "scale"]
+        parts.append(means.assign(rt_source="human", context="imported", corrected=None))
+    by = ["dataset", "rt_source", "context", "corrected", "convention", "scale"]
     columns = [*by, "model", "delta", "word_perplexity"]
     table = pd.concat([part[columns] for part in parts], ignore_index=True)
     found = trends(table, parameters, by)

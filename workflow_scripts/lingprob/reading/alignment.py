@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Sequence
 from difflib import SequenceMatcher
@@ -10,6 +11,8 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
+
+logger = logging.getLogger(__name__)
 
 PUNCTUATION = re.compile(r"[^\w%$&]+")
 LONGEST_REPLACEMENT = 3  # words: a typing error, a word cut in two
@@ -21,27 +24,28 @@ def align_words(found: Sequence[str], expected: Sequence[str], where: str) -> np
 
     Both are in reading order and compared without case and punctuation. A short stretch of other
     words in the place of as many is taken for them (typing errors). Raises LingprobError that says
-    where the two part if fewer than 95% of the words are found again.
+    where the two part if fewer than 95% of the words are the text's own.
     """
     ours, theirs = [_plain(word) for word in found], [_plain(word) for word in expected]
     place = np.full(len(ours), -1)
-    parting = None
+    same, parting = 0, None
     for tag, first, last, start, end in SequenceMatcher(
         a=ours, b=theirs, autojunk=False
     ).get_opcodes():
+        if tag in ("replace", "delete") and parting is None:
+            parting = (first, start)
+        same += last - first if tag == "equal" else 0
         if tag == "equal" or (
             tag == "replace" and last - first == end - start <= LONGEST_REPLACEMENT
         ):
             place[first:last] = np.arange(start, end)
-        elif tag != "insert" and parting is None:
-            parting = (first, start)
-    if (place < 0).mean() > 1 - SMALLEST_SHARE and parting is not None:
+    if parting is not None and same < SMALLEST_SHARE * len(ours):
         first, start = parting
         there = repr(expected[start]) if start < len(expected) else "nothing"
         raise LingprobError(
             f"{where}: the reading times and the text part at word {start}, where the text has "
-            f"{there} and the reading times have {found[first]!r}; only "
-            f"{(place >= 0).mean():.0%} of the words are found again. Are both the same version?"
+            f"{there} and the reading times have {found[first]!r}; only {same / len(ours):.0%} of "
+            "the words are found again. Are both the same version?"
         )
     return place
 
@@ -54,7 +58,8 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.Dat
         words: a `words` table.
         where: the data set, for messages.
 
-    Returns `times` with word_index for number; rows of words that the text has not are left out.
+    Returns `times` with word_index for number; rows of words that the text has not are left out,
+    which is logged.
     """
     labels = times[["passage_id", "number", "word"]].drop_duplicates(["passage_id", "number"])
     texts = dict(list(words.groupby("passage_id", sort=False)))
@@ -69,13 +74,22 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.Dat
         place = align_words(part["word"].tolist(), text["word"].tolist(), f"{where}, {passage!r}")
         parts.append(part.assign(word_index=place)[["passage_id", "number", "word_index"]])
     merged = times.merge(pd.concat(parts), on=["passage_id", "number"])
-    return merged[merged["word_index"] >= 0].drop(columns="number")
+    absent = merged["word_index"] < 0
+    if absent.any():
+        row = merged[absent].iloc[0]
+        logger.warning(
+            "%s: %d of %d rows are left out, whose words the text does not have (passage %r: %r)",
+            where, absent.sum(), len(merged), row["passage_id"], row["word"],
+        )  # fmt: skip
+    return merged[~absent].drop(columns="number")
 
 
-def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
-    """Raise LingprobError at the first reading time whose word is not the text's at its place.
+def check_words(
+    times: pd.DataFrame, words: pd.DataFrame, where: str, what: str = "reading times"
+) -> None:
+    """Raise LingprobError at the first of `times` whose word is not the text's at its place.
 
-    `times` has passage_id, word_index and word; letters alone are compared.
+    `times` has passage_id, word_index and word; letters alone are compared. `what` names them.
     """
     keys = ["passage_id", "word_index"]
     seen = times[[*keys, "word"]].drop_duplicates(keys)
@@ -84,7 +98,7 @@ def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
     if absent.any():
         row = both[absent].iloc[0]
         raise LingprobError(
-            f"{where}: a reading time for word {row['word_index']} of passage "
+            f"{where}: one of the {what} is for word {row['word_index']} of passage "
             f"{row['passage_id']!r} ({row['word']!r}), which the text does not have."
         )
     ours, theirs = both["word"].map(_plain), both["word_of_text"].map(_plain)
@@ -92,7 +106,7 @@ def check_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
         row = both[ours != theirs].iloc[0]
         raise LingprobError(
             f"{where}: word {row['word_index']} of passage {row['passage_id']!r} is "
-            f"{row['word']!r} in the reading times and {row['word_of_text']!r} in the text, as are "
+            f"{row['word']!r} in the {what} and {row['word_of_text']!r} in the text, as are "
             f"{(ours != theirs).sum()} words. Are both the same version?"
         )
 

@@ -23,7 +23,8 @@ def import_word_surprisals(path: Path, words: pd.DataFrame, unit: str = "bits") 
 
     Args:
         path: CSV, TSV or Parquet with passage_id, word_index (from 0), surprisal and, if it is to
-            be checked, word; or JSON {passage_id: numbers, possibly in lists by sentence}.
+            be checked, word; or JSON {passage_id: numbers, possibly in lists by sentence}. Other
+            passages than the text's do not count.
         words: the `words` table of the text; every word must be covered.
         unit: `bits` or `nats`.
 
@@ -88,14 +89,22 @@ def _rows(path: Path, words: pd.DataFrame) -> Iterator[tuple[str, int, float]]:
 
 
 def _from_table(path: Path, words: pd.DataFrame) -> pd.DataFrame:
-    frame = read_frame(path)
+    frame = read_frame(path, text=("passage_id", "word"))
     missing = [c for c in ("passage_id", "word_index", "surprisal") if c not in frame.columns]
     if missing:
         raise LingprobError(f"{path}: no columns {missing}. {REMEDY}")
     frame["passage_id"] = frame["passage_id"].astype(str)
     for column in ("word_index", "surprisal"):
         frame[column] = numeric(path, column, frame[column])
+    fractional = frame["word_index"] != frame["word_index"].round()
+    if fractional.any():
+        row = int(fractional.to_numpy().argmax())
+        raise LingprobError(
+            f"{path}, data row {row + 1}: word_index {frame['word_index'].iloc[row]:g} is no whole "
+            f"number. {REMEDY}"
+        )
     frame["word_index"] = frame["word_index"].astype(int)
+    frame = frame[frame["passage_id"].isin(words["passage_id"])]
     keys = ["passage_id", "word_index"]
     if frame.duplicated(keys).any():
         row = frame[frame.duplicated(keys)].iloc[0]
@@ -103,6 +112,13 @@ def _from_table(path: Path, words: pd.DataFrame) -> pd.DataFrame:
             f"{path}: word {row['word_index']} of passage {row['passage_id']!r} occurs twice. "
             + REMEDY
         )
+    beyond = frame.merge(words[keys], on=keys, how="left", indicator=True)["_merge"] != "both"
+    if beyond.any():
+        row = frame[beyond.to_numpy()].iloc[0]
+        raise LingprobError(
+            f"{path}: a surprisal for word {row['word_index']} of passage {row['passage_id']!r}, "
+            f"which the text does not have. {REMEDY}"
+        )
     if "word" in frame.columns:
-        check_words(frame, words, str(path))
+        check_words(frame, words, str(path), "surprisals")
     return frame[[*keys, "surprisal"]]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,6 +46,18 @@ class Predictors:
         )
 
 
+@contextmanager
+def models_named(predictors: Sequence[Predictors]) -> Iterator[None]:
+    """Name the models in the messages of errors where these speak of a model's columns."""
+    words = {entry.surprisal: f"surprisal of {entry.model}" for entry in predictors}
+    words |= {entry.previous: f"previous surprisal of {entry.model}" for entry in predictors}
+    try:
+        yield
+    except LingprobError as error:
+        message = re.sub(r"\w+", lambda found: words.get(found[0], found[0]), str(error))
+        raise LingprobError(message) from error
+
+
 def regression_frame(
     times: pd.DataFrame,
     words: pd.DataFrame,
@@ -69,7 +83,8 @@ def regression_frame(
         previous_fixated where the data set knows it, and two columns a model; and their names.
         A row that lacks any predictor is left out for all models.
 
-    Raises LingprobError if nothing is left or the times do not fit the words.
+    Raises LingprobError if nothing is left, a surprisal is infinite (a missing one leaves its rows
+    out), or the times do not fit the words.
     """
     table = _word_table(words, unigram_surprisal)
     models = []
@@ -100,18 +115,20 @@ def regression_frame(
     return frame.reset_index(drop=True), predictors
 
 
-def standardised(frame: pd.DataFrame, columns: Sequence[str], where: str = "") -> pd.DataFrame:
-    """Return the frame with columns z-transformed by the mean and deviation of the fit partition.
+def standardised(
+    frame: pd.DataFrame, columns: Sequence[str], where: str = "", like: str = "fit"
+) -> pd.DataFrame:
+    """Return the frame with columns z-transformed by mean and deviation of the partition `like`.
 
     Raises LingprobError for a column that is constant there.
     """
-    fitted = frame.loc[frame["partition"] == "fit", list(columns)]
+    fitted = frame.loc[frame["partition"] == like, list(columns)]
     mean, deviation = fitted.mean(), fitted.std(ddof=1)
     constant = [name for name in columns if not deviation[name] > 1e-12 * max(1, abs(mean[name]))]
     if constant:
         raise LingprobError(
             f"{where}: the predictor {constant[0]!r} is {mean[constant[0]]:g} in every row of the "
-            "fit partition, so it has no coefficient. Leave it out, or use more data."
+            f"{like} partition, so it has no coefficient. Leave it out, or use more data."
         )
     return frame.assign(**{name: (frame[name] - mean[name]) / deviation[name] for name in columns})
 
@@ -149,7 +166,15 @@ def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, where: str) 
             f"{where}: surprisals of {len(found)} words for a text of {len(words)}. Delete the "
             "table of surprisals and run again."
         )
-    return found[column].to_numpy(float)
+    values = found[column].to_numpy(float)
+    infinite = np.isinf(values)
+    if infinite.any():
+        row = found[infinite].iloc[0]
+        raise LingprobError(
+            f"{where}: the surprisal of word {row['word_index']} of passage {row['passage_id']!r} "
+            f"is infinite, as of {infinite.sum()} words. Mend the model's surprisals."
+        )
+    return values
 
 
 def _previous(words: pd.DataFrame, values: np.ndarray) -> np.ndarray:

@@ -10,9 +10,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, unknown_name
+from lingprob.reading.alignment import align_words
+from lingprob.reading.parsers.tables import read
 from lingprob.stimuli import minimal_pairs
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
@@ -75,12 +78,12 @@ def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
 
     A second file has the sentence of each word: story_num, sentence_num, word_num_in_story.
     """
-    table = _read(path, "\t", ["word", "item", "zone"])
+    table = read(path, "\t", ["word", "item", "zone"])
     if sentences is None:
         return pd.DataFrame(
             {"passage_id": table["item"], "word": table["word"], "sentence_index": None}
         )
-    marks = _read(sentences, "\t", ["story_num", "sentence_num", "word_num_in_story"])
+    marks = read(sentences, "\t", ["story_num", "sentence_num", "word_num_in_story"])
     keys = marks["story_num"] + "/" + marks["word_num_in_story"]
     number = (table["item"] + "/" + table["zone"]).map(
         dict(zip(keys, marks["sentence_num"].astype(int) - 1, strict=True))
@@ -98,7 +101,7 @@ def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
 
 def _brown_spr(path: Path) -> pd.DataFrame:
     """Read docid, sentid, sentpos, word, mean_rt (Smith & Levy 2013)."""
-    table = _read(path, "\t", ["docid", "sentid", "word"])
+    table = read(path, "\t", ["docid", "sentid", "word"])
     sentence = table["sentid"].astype(int)
     first = sentence.groupby(table["docid"]).transform("min")
     return pd.DataFrame(
@@ -111,7 +114,7 @@ def _geco(path: Path) -> pd.DataFrame:
 
     A passage is one of the four parts that readers had in one session each.
     """
-    table = _read(path, ",", ["WORD_ID", "SENTENCE_ID", "WORD"], quoting=0)
+    table = read(path, ",", ["WORD_ID", "SENTENCE_ID", "WORD"], quoting=0)
     part = table["WORD_ID"].str.split("-").str[0]
     sentence = table["SENTENCE_ID"].groupby(part).transform(lambda ids: pd.factorize(ids)[0])
     return pd.DataFrame(
@@ -119,18 +122,42 @@ def _geco(path: Path) -> pd.DataFrame:
     )
 
 
-def _provo(path: Path) -> pd.DataFrame:
+def _provo(path: Path, sentences: Path | None = None) -> pd.DataFrame:
     """Read a passage a line, in the order of the corpus's Text_ID (Luke & Christianson 2018).
 
     Passages come in the order of the published overlaps, which sort the numbers as text: 1, 10, 11.
+    A second file has the sentences without case and punctuation: Text_ID, Sentence_Number, text.
     """
     numbered = [(str(number), text) for number, text in enumerate(_lines(path), start=1)]
-    return _words_of(sorted(numbered))
+    words = _words_of(sorted(numbered))
+    if sentences is None:
+        return words
+    marks = read(sentences, ",", ["Text_ID", "Sentence_Number", "text"], quoting=0)
+    marks = marks.assign(word=marks["text"].str.split()).explode("word", ignore_index=True)
+    parts = [
+        _marked(part["word"].tolist(), marks[marks["Text_ID"] == passage], sentences, str(passage))
+        for passage, part in words.groupby("passage_id", sort=False)
+    ]
+    return words.assign(sentence_index=np.concatenate(parts))
+
+
+def _marked(words: list[str], marks: pd.DataFrame, path: Path, passage: str) -> np.ndarray:
+    """Return each word's sentence; one that the marks lack is in the sentence of the word before.
+
+    Marks of words out of their order do not count (stray rows of Provo's passages 21 and 45).
+    """
+    if marks.empty:
+        raise LingprobError(f"{path}: no sentences of passage {passage!r}. Fetch the file again.")
+    place = align_words(marks["word"].tolist(), words, f"{path}, passage {passage!r}")
+    found = place >= 0
+    number = pd.Series(marks["Sentence_Number"].to_numpy()[found], index=place[found])
+    sentence = number.reindex(range(len(words))).ffill().bfill()
+    return (sentence != sentence.shift()).cumsum().to_numpy() - 1
 
 
 def _frank2013(path: Path) -> pd.DataFrame:
     """Read sent_nr, sentence, question, answer: each sentence a passage (Frank et al. 2013)."""
-    table = _read(path, "\t", ["sent_nr", "sentence"], encoding="cp1252")
+    table = read(path, "\t", ["sent_nr", "sentence"], encoding="cp1252")
     words = _words_of(zip(table["sent_nr"], table["sentence"], strict=True))
     return words.assign(sentence_index=0)
 
@@ -167,24 +194,6 @@ def _lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise LingprobError(f"{path}: not UTF-8 text ({error}). Convert it to UTF-8.") from error
-
-
-def _read(
-    path: Path, separator: str, columns: list[str], quoting: int = 3, encoding: str = "utf-8"
-) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(
-            path, sep=separator, dtype=str, keep_default_na=False, quoting=quoting,
-            encoding=encoding,
-        )  # fmt: skip
-    except ValueError as error:
-        raise LingprobError(f"{path}: cannot be read ({error}). Fetch the file again.") from error
-    missing = [column for column in columns if column not in table]
-    if missing:
-        raise LingprobError(
-            f"{path}: no column {missing[0]!r}, but {list(table.columns)}. Fetch the file again."
-        )
-    return table
 
 
 PARSERS: dict[str, Callable[..., pd.DataFrame]] = {

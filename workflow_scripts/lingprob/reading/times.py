@@ -69,6 +69,7 @@ def build_reading_times(
         boundary=exclusions.sentence_boundaries(words), sentence=sentence_numbers(words)
     )[["passage_id", "word_index", "boundary", "sentence"]]
     times = times.merge(place, on=["passage_id", "word_index"], how="left")
+    _check_places(times, corpus)
     boundary = times["boundary"].to_numpy(bool)
     if entry["method"] == "eye_tracking":
         if "saccade" not in times:
@@ -132,6 +133,17 @@ def _check(times: pd.DataFrame, corpus: str, entry: dict[str, Any]) -> None:
         raise LingprobError(
             f"data set {corpus!r}: {found} subjects, but {expected} are expected. Is the file "
             "another version?"
+        )
+
+
+def _check_places(times: pd.DataFrame, corpus: str) -> None:
+    absent = times["boundary"].isna()
+    if absent.any():
+        row = times[absent].iloc[0]
+        raise LingprobError(
+            f"data set {corpus!r}: subject {row['subject_id']!r} has a reading time for word "
+            f"{row['word_index']} of passage {row['passage_id']!r}, which the text does not have, "
+            f"as have {absent.sum()} rows. Number passages and words as the text's."
         )
 
 

@@ -12,6 +12,8 @@ from lingprob.errors import LingprobError
 
 # A column that the others explain to this share of its size is none of its own.
 COLLINEAR = 1e-9
+# A residual below this share of the response's size is rounding.
+EXACT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -47,7 +49,8 @@ def fit_least_squares(
         predictors: the columns it is regressed on.
 
     Raises LingprobError that names an unknown column, one with a NaN or an infinity, a constant
-    predictor, the first predictor that those before it explain, and if there are too few rows.
+    predictor, the first predictor that those before it explain, a response without any error, and
+    if there are too few rows.
     """
     for column in [response, *predictors]:
         if column not in frame.columns:
@@ -66,8 +69,11 @@ def fit_least_squares(
     residual = y - design @ coefficients
     squares = float(residual @ residual)
     sigma = float(np.sqrt(squares / n))
-    if sigma == 0:
-        raise LingprobError(f"regression: the predictors explain {response!r} without any error.")
+    if sigma <= EXACT * np.sqrt(np.mean(y**2)):
+        raise LingprobError(
+            f"regression: the predictors explain {response!r} without any error. Is it computed "
+            "from them, or constant?"
+        )
     inverse = np.linalg.inv(r)
     errors = np.sqrt(squares / (n - width) * (inverse**2).sum(axis=1))
     names = ["Intercept", *predictors]

@@ -1,15 +1,19 @@
 """Linear mixed models with one grouping factor: lme4's fits, a thousand times faster.
 
     from lingprob.regression.mixed import MixedModelData, fit_mixed_models
-    data = MixedModelData.from_frame(
-        frame, response="rt_ms", predictors=["length", "surprisal"], group="subject_id"
-    ).standardised()
+    raw, held_out = (
+        MixedModelData.from_frame(
+            part, response="rt_ms", predictors=["length", "surprisal"], group="subject_id"
+        )
+        for part in (fit_partition, exploratory_partition)
+    )
+    data = raw.standardised()
     fit, baseline = fit_mixed_models(data, [
         "rt_ms ~ length + surprisal + (1 + surprisal | subject_id)",
-        "rt_ms ~ length + (1 + surprisal | subject_id)",
+        "rt_ms ~ length + (1 | subject_id)",
     ])
     print(fit.fixed_effects, fit.standard_errors, fit.converged, fit.singular)
-    fit.held_out_log_likelihood(held_out.standardised(like=data_before))
+    fit.held_out_log_likelihood(held_out.standardised(like=raw))
 
 Random effects are correlated, of one grouping factor; predictors are numeric. Every fit says
 whether it converged, how near its covariance is to a singular one, and what another step would

@@ -15,6 +15,8 @@ Array = NDArray[np.float64]
 
 # A predictor of which the others leave less than this share of its variance is collinear.
 COLLINEAR = 1e-10
+# A response of which the effects leave less than this share of its variance is determined by them.
+EXACT = 1e-12
 
 
 @dataclass(frozen=True)
@@ -95,6 +97,31 @@ def check_determined(
     total = data.moments.sum(axis=0)
     for names, columns in ((formula.fixed, fixed.scaled), (formula.random, random.scaled)):
         _check_collinear(formula.text, names, columns.T @ total @ columns / data.n)
+
+
+def check_residual(text: str, with_z: Array, total: Array, n: int) -> None:
+    """Raise LingprobError if fixed effects and effects free in each group leave no residual.
+
+    Args:
+        text: of the formula.
+        with_z: (G, q, q + p + 1), each group's products of the random columns Z with [Z, X, y].
+        total: (p + 1, p + 1), products of [X, y] over all rows, y of standard deviation 1.
+        n: rows.
+    """
+    q = with_z.shape[1]
+    own, others = with_z[:, :, :q], with_z[:, :, q:]
+    # A trace of a ridge, as a group may lack rows or variance for all its effects.
+    ridge = 1e-14 * np.trace(own, axis1=1, axis2=2) + np.finfo(float).tiny
+    coefficients = np.linalg.solve(own + ridge[:, None, None] * np.eye(q), others)
+    left = (total - np.einsum("gqi,gqj->ij", others, coefficients)) / n
+    values, vectors = np.linalg.eigh(left[:-1, :-1])
+    along = vectors.T @ left[:-1, -1]
+    kept = values > COLLINEAR
+    if left[-1, -1] - (along[kept] ** 2 / values[kept]).sum() < EXACT:
+        raise LingprobError(
+            f"{text!r}: the fixed and random effects determine the response exactly, so that there "
+            "is no residual to fit. Is it constant in each group?"
+        )
 
 
 def _check_collinear(text: str, names: tuple[str, ...], products: Array) -> None:

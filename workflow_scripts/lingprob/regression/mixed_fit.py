@@ -13,6 +13,7 @@ from lingprob.regression.mixed_basis import (
     basis,
     check_determined,
     check_names,
+    check_residual,
     response_scale,
 )
 from lingprob.regression.mixed_formula import INTERCEPT, MixedFormula, parse_formula
@@ -53,12 +54,8 @@ def _fit(data: MixedModelData, formula: MixedFormula, method: Method, starts: in
         total=right[:, q:].T @ data.moments.sum(axis=0) @ right[:, q:],
         n=data.n,
     )
-    try:
-        optimum, deviances = best_optimum(moments, method == "REML", starts)
-    except np.linalg.LinAlgError:
-        raise LingprobError(
-            f"{formula.text!r}: the predictors determine the response exactly; nothing to fit."
-        ) from None
+    check_residual(formula.text, moments.with_z, moments.total, data.n)
+    optimum, deviances = best_optimum(moments, method == "REML", starts)
     # Densities of the response and, under REML, of X in their own units.
     constant = 2 * optimum.profile.freedom * np.log(spread)
     if method == "REML":

@@ -81,7 +81,8 @@ def write_formula(
 def evaluate_terms(frame: pd.DataFrame, names: tuple[str, ...]) -> list[NDArray]:
     """Return an array (n,) for each name: a numeric column, or what a formula makes of columns.
 
-    Raises LingprobError for unknown names and for columns that are not numeric.
+    Raises LingprobError for unknown names, for columns that are not numeric, and for functions
+    that estimate something from the rows, such as scale().
     """
     return [_evaluate(frame, name) for name in names]
 
@@ -123,6 +124,12 @@ def _evaluate(frame: pd.DataFrame, name: str) -> NDArray:
             if variable not in frame:
                 raise unknown_name("column", variable, map(str, frame.columns))
         matrix = Formula(f"0 + {name}").get_model_matrix(frame, na_action="ignore")
+        if stateful := matrix.model_spec.transform_state:
+            raise LingprobError(
+                f"{name}: {', '.join(map(str, stateful))} is estimated from the rows at hand, so "
+                "that other rows would get another scale. Make it a column of the data, or take "
+                "MixedModelData.standardised(like=...)."
+            )
         if matrix.shape[1] != 1:
             raise LingprobError(f"{name}: not numeric. Give numbers, such as +1 and -1.")
         return np.asarray(matrix, dtype=np.float64)[:, 0]

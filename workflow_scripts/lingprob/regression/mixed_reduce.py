@@ -43,8 +43,8 @@ def reduce_random_effects(
     singular: so a singular fit counts as one that does not converge, unless `singular_allowed`.
 
     `roles` names what predictors stand for ({'surprisal_gpt2': 'surprisal', ...}), so that the
-    slopes of different models' predictors in one role go together. Raises LingprobError if models
-    with a random intercept alone do not converge either.
+    slopes of different models' predictors in one role go together. No model loses its last random
+    effect. Raises LingprobError if the models do not converge and no slope can be taken out.
     """
     data_sets = [data] if isinstance(data, MixedModelData) else list(data)
     current = [parse_formula(text) for text in formulas]
@@ -58,7 +58,7 @@ def reduce_random_effects(
         if not candidates:
             fit = next(fit for row in fits for fit in row if not _settled(fit, singular_allowed))
             raise LingprobError(
-                f"{fit.formula.text!r} has no random slope left and still does not converge: "
+                f"{fit.formula.text!r} has no random slope to spare and does not converge: "
                 f"standard deviation between groups {fit.covariance.iloc[0, 0] ** 0.5:.3g}."
             )
         before = _total(fits)
@@ -88,8 +88,10 @@ def _role(name: str, roles: Mapping[str, str] | None) -> str:
 
 
 def _slope_roles(formulas: list[MixedFormula], roles: Mapping[str, str] | None) -> list[str]:
+    """Return the roles of slopes whose removal leaves every formula a random effect."""
     slopes = [name for formula in formulas for name in formula.random if name != INTERCEPT]
-    return list(dict.fromkeys(_role(name, roles) for name in slopes))
+    found = dict.fromkeys(_role(name, roles) for name in slopes)
+    return [role for role in found if all(_without(each, role, roles).random for each in formulas)]
 
 
 def _without(formula: MixedFormula, role: str, roles: Mapping[str, str] | None) -> MixedFormula:

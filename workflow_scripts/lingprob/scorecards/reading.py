@@ -16,7 +16,7 @@ def compare_reading(
     deltas: pd.DataFrame,
     counts: pd.DataFrame,
     fits: pd.DataFrame | None,
-    parameters: Mapping[str, int],
+    parameters: Mapping[str, int | None],
     scale: str,
 ) -> pd.DataFrame:
     """Compare what the literature states of surprisal and reading times with ours.
@@ -53,7 +53,7 @@ def reading_claims(
     published: dict[str, Any],
     deltas: pd.DataFrame,
     fits: pd.DataFrame | None,
-    parameters: Mapping[str, int],
+    parameters: Mapping[str, int | None],
     scale: str,
 ) -> list[dict[str, Any]]:
     """Check that ΔLogLik is positive, and falls as models grow, where there are three or more."""
@@ -68,8 +68,11 @@ def reading_claims(
                     scale=scale, note=note,
                 )
             )  # fmt: skip
-        for context, alike in part.groupby("context", sort=False):
+        groups = part.groupby(["context", "corrected"], sort=False, dropna=False)
+        for (context, corrected), alike in groups:
             name = f"{dataset}, {context} context"
+            if context == "imported" and pd.notna(corrected):
+                name += ", corrected" if corrected else ", uncorrected"
             rows += _falls(published, name, alike, parameters, scale)
     if fits is not None:
         own = fits.groupby("model")["convention"].transform(lambda names: "compat" in set(names))
@@ -83,13 +86,15 @@ def _falls(
     published: dict[str, Any],
     name: str,
     part: pd.DataFrame,
-    parameters: Mapping[str, int],
+    parameters: Mapping[str, int | None],
     scale: str,
 ) -> list[dict[str, Any]]:
-    found = trend(part.assign(parameters=part["model"].map(parameters)), "parameters")
+    sized = part.assign(parameters=part["model"].map(parameters).astype(float))
+    found, unknown = trend(sized, "parameters"), int(sized["parameters"].isna().sum())
     slope = found["slope"]
     if pd.isna(slope):
         return []
     text = "slope of ΔLogLik on log10 parameters < 0"
-    note = f"{len(part)} models, r = {found['r']:.2f}, p = {found['p']:.2g}"
+    note = f"{len(part) - unknown} models, r = {found['r']:.2f}, p = {found['p']:.2g}"
+    note += f"; {unknown} of unknown size left out" if unknown else ""
     return [claim(published, "§3.2", name, text, slope, slope < 0, scale=scale, note=note)]

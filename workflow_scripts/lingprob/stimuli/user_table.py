@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -76,14 +77,22 @@ def parse(
     return stimuli, NO_RATINGS
 
 
-def read_frame(path: Path) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file; raise LingprobError if it is absent, empty or neither."""
+def read_frame(path: Path, text: Sequence[str] = ()) -> pd.DataFrame:
+    """Read a CSV, TSV or Parquet file; raise LingprobError if it is absent, empty or neither.
+
+    Columns `text`, where the file has them, are text as it stands: '01' and 'NA' are no numbers.
+    """
     readers = {".csv": ",", ".tsv": "\t"}
     try:
         if path.suffix == ".parquet":
             frame = pd.read_parquet(path)
         elif path.suffix in readers:
-            frame = pd.read_csv(path, sep=readers[path.suffix], dtype_backend="numpy_nullable")
+            separator = readers[path.suffix]
+            frame = pd.read_csv(path, sep=separator, dtype_backend="numpy_nullable")
+            for column in set(text) & set(frame.columns):
+                frame[column] = pd.read_csv(
+                    path, sep=separator, usecols=[column], dtype=str, keep_default_na=False,
+                )[column]  # fmt: skip
         else:
             raise LingprobError(f"{path}: neither .csv, .tsv nor .parquet. Rename or convert it.")
     except FileNotFoundError as error:

@@ -26,8 +26,9 @@ def first_pass(
     """Return the first pass of every word that a reader fixated.
 
     It is the sum of the fixations on a word from the first on, if no later word was fixated before,
-    to the first on another word. `saccade` is the words from the fixation before; the words of all
-    texts, in the order of the files, are the corpus's.
+    to the first on another word. `saccade` is the words from the fixation before, and
+    `previous_fixated` whether any fixation before was on the word before. The words of all texts,
+    in the order of the files, are the corpus's.
     """
     texts = {path.name[2:4]: _text(path) for path in files if path.name.startswith("tx")}
     readers = [path for path in files if path.name.endswith("ma1p.dat")]
@@ -63,6 +64,7 @@ def _passes(path: Path) -> pd.DataFrame:
     """Return text, number, rt_ms, previous_fixated and saccade of one reader's first passes."""
     rows: list[list[Any]] = []
     furthest = previous = 0
+    fixated = {0}  # what is before the text counts as fixated, as elsewhere
     for row, line in enumerate(path.read_text(encoding=ENCODING).splitlines()[1:], start=2):
         fields = line.split()
         if not fields or fields[0].startswith("*"):
@@ -76,11 +78,10 @@ def _passes(path: Path) -> pd.DataFrame:
         if number < 1:
             continue
         if number > furthest:
-            rows.append([number, duration, number - previous])
+            rows.append([number, duration, number - previous, number - 1 in fixated])
         elif number == previous and rows and rows[-1][0] == number == furthest:
             rows[-1][1] += duration
         furthest, previous = max(furthest, number), number
-    table = pd.DataFrame(rows, columns=["number", "rt_ms", "saccade"])
-    return table.assign(
-        text=path.name[2:4], subject_id=path.name[:2], previous_fixated=table["saccade"] == 1
-    )
+        fixated.add(number)
+    table = pd.DataFrame(rows, columns=["number", "rt_ms", "saccade", "previous_fixated"])
+    return table.assign(text=path.name[2:4], subject_id=path.name[:2])

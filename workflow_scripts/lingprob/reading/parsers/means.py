@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.reading.alignment import align_words
-from lingprob.reading.parsers.self_paced import within_text
+from lingprob.reading.parsers.self_paced import shifted
 from lingprob.reading.parsers.tables import number, read, whole
 
 READER = "mean"
@@ -25,16 +25,17 @@ def natural_stories(
     it there, so that the first word of a story has none.
     """
     path = files[0]
-    table = read(path, "\t", ["zone", "item", "meanItemRT"])
+    table = read(path, "\t", ["word", "zone", "item", "meanItemRT"])
     times = pd.DataFrame(
         {
             "subject_id": READER,
             "passage_id": table["item"],
-            "word_index": whole(path, table["zone"]) - 1 + entry.get("zone_shift", 0),
+            "word_index": whole(path, table["zone"]) - 1,
+            "word": table["word"],
             "rt_ms": number(path, table["meanItemRT"]),
         }
     )
-    return within_text(times, words)
+    return shifted(times, words, entry.get("zone_shift", 0), str(path))
 
 
 def brown_spr(

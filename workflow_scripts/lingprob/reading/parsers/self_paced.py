@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.reading.alignment import attach_words
+from lingprob.reading.alignment import attach_words, check_words
 from lingprob.reading.parsers.tables import number, read, whole
 
 # The stories of A-maze by name (Boyce & Levy 2023), numbered as in Natural Stories.
@@ -38,19 +38,21 @@ def natural_stories(
     """Read processed_RTs.tsv: WorkerId, correct, item, zone, RT, word (Futrell et al. 2021).
 
     Releases before May 2025 give a zone the time of the word after it: `zone_shift: 1` mends it.
+    The words are checked where the zones are.
     """
     path = files[0]
-    table = read(path, "\t", ["WorkerId", "item", "zone", "RT", "correct"])
+    table = read(path, "\t", ["WorkerId", "item", "zone", "RT", "correct", "word"])
     times = pd.DataFrame(
         {
             "subject_id": table["WorkerId"],
             "passage_id": table["item"],
-            "word_index": whole(path, table["zone"]) - 1 + entry.get("zone_shift", 0),
+            "word_index": whole(path, table["zone"]) - 1,
+            "word": table["word"],
             "rt_ms": number(path, table["RT"], missing=("", "NA")),
             "correct": number(path, table["correct"]),
         }
     )
-    return within_text(times, words)
+    return shifted(times, words, entry.get("zone_shift", 0), str(path))
 
 
 def brown_spr(
@@ -177,11 +179,15 @@ def table(
     return frame
 
 
-def within_text(times: pd.DataFrame, words: pd.DataFrame) -> pd.DataFrame:
-    """Leave out the times that a shift has moved beyond the end of their passage."""
+def shifted(times: pd.DataFrame, words: pd.DataFrame, by: int, where: str) -> pd.DataFrame:
+    """Check the words of times (column `word`, left out then) and move the times on by some words.
+
+    Those that come to stand beyond the end of their passage are left out.
+    """
+    check_words(times, words, where)
     length = words.groupby("passage_id")["word_index"].max() + 1
-    inside = times["word_index"] < times["passage_id"].map(length).fillna(np.inf)
-    return times[inside]
+    moved = times.drop(columns="word").assign(word_index=times["word_index"] + by)
+    return moved[moved["word_index"] < moved["passage_id"].map(length)]
 
 
 def _sentence_starts(
