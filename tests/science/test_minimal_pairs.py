@@ -115,3 +115,21 @@ def test_published_scores_cover_the_pairs_they_came_with(mirror):
         scores = published_scores(file, model)
         assert set(scores["item_id"]) == set(stimuli["item_id"])
         assert scores["logprob"].lt(0).all()
+
+
+def test_the_same_words_in_another_order_have_the_same_unigram_logprob(mirror):
+    """Up to 17 pairs whose words the n-gram model's tokenizer splits in another way."""
+    stimuli = read_pairs(mirror, "li_adger").set_index("item_id")
+    file = mirror / "published_scores/li_adger_models/li-adger_min_pairs_all_models.csv"
+    scores = published_scores(file, "trigram").set_index("item_id")
+    words = stimuli["text"].str.lower().str.findall(r"\w+|[^\w\s]").map(sorted).str.join(" ")
+    sides = {
+        side: pd.DataFrame({"words": words, "unigrams": scores["unigram_logprob"]})
+        .filter(regex=f"{side}$", axis=0)
+        .rename(index=lambda name: name.rpartition(".")[0])
+        for side in ("good", "bad")
+    }
+    pairs = sides["good"].join(sides["bad"], suffixes=("", "_bad"))
+    same = pairs[pairs["words"] == pairs["words_bad"]]
+    assert len(same) == 443
+    assert ((same["unigrams"] - same["unigrams_bad"]).abs() < 1e-3).sum() == 426

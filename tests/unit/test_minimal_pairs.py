@@ -163,7 +163,7 @@ def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
     assert parse("li_adger", tmp_path, "p.csv")["pair_id"].tolist() == ["pair.0", "pair.0"]
     scores = published_scores(tmp_path / "p.csv", "trigram").set_index("item_id")
     assert list(scores.index) == ["pair.0.good", "pair.0.bad"]
-    assert list(scores["n_tokens"]) == [3, 5]
+    assert list(scores["n_tokens"]) == [4, 6], "words, marks and the end of the sentence"
     slor = (scores["logprob"] - scores["unigram_logprob"]) / scores["n_tokens"]
     np.testing.assert_allclose(slor, np.log(10) * np.array([1.0, 0.5]))
     with pytest.raises(LingprobError, match="trigram"):

@@ -55,7 +55,8 @@ def published_scores(path: Path, model: str) -> pd.DataFrame:
     """Return one model's scores as `scoring.imported` reads them, a sentence a row.
 
     BERT's are pseudo-log-likelihoods: each token given all others. The length counts words and
-    marks. The n-gram model's SLOR gives its unigram log-probability.
+    marks; the n-gram model's also the end of the sentence, as its SLOR does, which gives its
+    unigram log-probability.
     """
     if model not in SCORES:
         raise unknown_name("published model", model, SCORES)
@@ -64,6 +65,8 @@ def published_scores(path: Path, model: str) -> pd.DataFrame:
     tables = []
     for side, theirs in SIDES.items():
         length = pairs[f"{theirs}_sentence"].str.count(r"\w+|[^\w\s]")
+        if column == "logProb":
+            length = length + 1
         logprob = pairs[f"{column}_{theirs}"]
         table = pd.DataFrame({"item_id": pairs.index + f".{side}", "n_tokens": length})
         table["logprob"] = nats * logprob
