@@ -102,9 +102,10 @@ class PrefixSampler:
     ) -> None:
         self.dataset, self.max_tokens, self.min_tokens = dataset, max_tokens, min_tokens
         self.seed, self.tokenizers = seed, tokenizers
-        usable = stimuli[stimuli["grammatical"].notna()]
-        if len(suites):
-            usable = usable[usable["paradigm"].isin(suites)]
+        shown = stimuli[stimuli["paradigm"].isin(suites)] if len(suites) else stimuli
+        places = shown[["paradigm", "text"]].drop_duplicates()
+        self.in_several = set(places.loc[places["text"].duplicated(), "text"])
+        usable = shown[shown["grammatical"].notna()]
         self.texts = np.array([*usable["text"], *control], dtype=object)
         self.ids = np.array(
             [*usable["item_id"], *(f"unrelated/{number}" for number in range(len(control)))],
@@ -140,9 +141,11 @@ class PrefixSampler:
     ) -> Prefix:
         """Draw acceptable sentences of one suite to stand before targets of other suites.
 
-        `sentences` is how many (context, Appendix D: ten); None takes as many as fit.
+        `sentences` is how many (context, Appendix D: ten); None takes as many as fit. Never one
+        that another suite has too, where it would stand before itself.
         """
-        indices = np.flatnonzero((self.suites == suite) & (self.acceptable == True))  # noqa: E712
+        pool = np.flatnonzero((self.suites == suite) & (self.acceptable == True))  # noqa: E712
+        indices = [index for index in pool if self.texts[index] not in self.in_several]
         rng = generator(self.seed, self.dataset, suite, f"replicate {replicate}")
         chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}", sentences)
         name = f"{FROM_SUITE}/{suite}/{replicate}"
