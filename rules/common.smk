@@ -90,6 +90,15 @@ def raw_dataset(wildcards):
     return {"own": entry["path"]} if "path" in entry else {}
 
 
+def stimuli_entry(dataset):
+    """A data set's entry and, of one's own, what the analyses need of its `ratings`."""
+    entry = catalog.dataset(dataset)
+    if entry["parser"] != "table":
+        return entry
+    some = "some" if dataset in settings["string_probability"]["prediction_2"] else "none"
+    return {**entry, "ratings": "every" if dataset in settings["morcela"]["datasets"] else some}
+
+
 def tokenizer_manifest(wildcards):
     """The model whose tokenizer is meant."""
     provider = catalog.tokenizer_provider(wildcards.tokenizer)
