@@ -60,7 +60,7 @@ def test_a_pair_of_blimp_is_what_the_file_says(mirror):
 
 def test_syntaxgym_gives_the_paper_s_1018_pairs(mirror):
     stimuli = read_pairs(mirror, "syntaxgym_pairs")
-    pairs = pair_texts(stimuli)
+    pairs = pair_texts(stimuli, "syntaxgym_pairs")
     assert len(pairs) == 1018
     assert (pairs["good"] != pairs["bad"]).all()
     by_suite = stimuli.groupby("paradigm")["pair_id"].nunique()
@@ -86,7 +86,7 @@ def test_li_s_ratings_and_what_each_reading_of_the_filter_keeps(mirror):
     stimuli = read_pairs(mirror, "li_large")
     ratings = stimuli.pivot(index="pair_id", columns="condition", values="rating")
     assert (ratings["good"] - ratings["bad"]).isna().sum() == 104
-    distances = measure_pairs(stimuli, lambda texts: np.ones((len(texts), 1)))
+    distances = measure_pairs(stimuli, "li_large", lambda texts: np.ones((len(texts), 1)))
     kept = count_filters({"li_large": distances}, 0.75, read_published("string_probability"), "")
     assert kept["kept"].tolist() == [1750, 1794, 1635, 1921]
     assert set(kept["kept_published"]) == {1883}

@@ -14,6 +14,7 @@ import pandas as pd
 
 from lingprob.errors import unknown_name
 from lingprob.stimuli.checks import NO_RATINGS, two_sentences_a_pair
+from lingprob.stimuli.csv_files import read_csv_utf8
 
 SIDES = {"good": "gramm", "bad": "ungramm"}
 # By our name: the column's name, and what turns it to nats (the n-gram model's decimal logarithms).
@@ -44,7 +45,7 @@ def parse(
 def read_pairs(path: Path) -> pd.DataFrame:
     """Read the file, a pair a row, indexed by pair id; the two pairs without all scores are left
     out, which is logged."""
-    pairs = pd.read_csv(path)
+    pairs = read_csv_utf8(path)
     pairs.index = "pair." + pairs.index.astype(str)
     whole = pairs[["logProb_gramm", "logProb_ungramm"]].notna().all(axis=1)
     logger.warning("%s: %d pairs lack a score and are left out", path, int((~whole).sum()))
