@@ -17,6 +17,8 @@ COLLAPSED = {
 }
 PREFIX = ["model", "dataset", "kind", "prefix_id", "pair_id"]
 LEVELS = ("phenomenon", "suite")
+# The group of pairs whose data set names no phenomenon.
+NAMELESS = "(none)"
 TABLE_ROWS = 10
 PAPER_DATASET = "blimp"
 
@@ -57,7 +59,11 @@ def accuracy_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: st
     """
     grown = judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])]
     prefixed = with_baseline(grown)
-    prefixed = prefixed.assign(perturbation=prefixed["perturbation"].fillna(""))
+    filled = prefixed[["perturbation", "phenomenon"]].astype(object)
+    prefixed = prefixed.assign(
+        perturbation=filled["perturbation"].fillna(""),
+        phenomenon=filled["phenomenon"].fillna(NAMELESS),
+    )
     if prefixed.empty:
         return SCHEMAS["context_accuracy"].empty_table().to_pandas()
     shown = carried_on(prefixed.assign(row=np.arange(len(prefixed))))
@@ -190,9 +196,14 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
 
 
 def unprefixed_accuracy(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Return each suite's accuracy without a prefix, over all its items that were judged."""
+    """Return each suite's accuracy without a prefix, over all its items that were judged.
+
+    In CrowS-Pairs, whose phenomena are the two directions, a row a bias type and direction. Null
+    where a data set names no phenomenon.
+    """
     alone = judgments[judgments["kind"] == NO_PREFIX]
-    table = alone.groupby(["model", "dataset", "phenomenon", "suite"], sort=False).agg(
+    by = ["model", "dataset", "phenomenon", "suite"]
+    table = alone.groupby(by, sort=False, dropna=False).agg(
         accuracy=("correct", "mean"), n=("pair_id", "nunique")
     )
     return table.reset_index().assign(scale=scale)
