@@ -180,7 +180,9 @@ def test_the_paper_s_means_over_models_are_ours_where_all_of_them_ran():
         ).assign(model=model, dataset="blimp")
         for model, least in (("one", 5), ("two", 0), ("ours", 10))
     ]
-    published = {"items": [{"item": "Table 1", "rows": {"one/a1": [], "two/a1": [], "mean/a1": []}}]}
+    published = {
+        "items": [{"item": "Table 1", "rows": {"one/a1": [], "two/a1": [], "mean/a1": []}}]
+    }
     matrix = pd.DataFrame({"dataset": [], "relative_improvement": []})
 
     def found(*chosen):

@@ -55,7 +55,7 @@ def test_a_pair_is_one_of_each():
 
 def test_sentences_without_pairs_have_no_distances():
     alone = stimuli(("a", "b")).assign(pair_id=None)
-    with pytest.raises(LingprobError, match="'mine': no pairs.*string_probability.prediction_1"):
+    with pytest.raises(LingprobError, match=r"'mine': no pairs.*string_probability\.prediction_1"):
         measure_pairs(alone, "mine", lambda texts: np.ones((len(texts), 1)))
 
 

@@ -38,9 +38,7 @@ def of(table: pd.DataFrame, model: str, dataset: str) -> pd.DataFrame:
     return table[(table["model"] == model) & (table["dataset"] == dataset)]
 
 
-def context_quantities(
-    tables: Mapping[str, pd.DataFrame], published: dict[str, Any]
-) -> Quantities:
+def context_quantities(tables: Mapping[str, pd.DataFrame], published: dict[str, Any]) -> Quantities:
     """Return our values of Tables 1 and 2 and of Figure 14, from the paper's data sets alone.
 
     Means over models are those over the paper's, where all of them ran.

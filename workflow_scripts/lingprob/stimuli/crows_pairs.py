@@ -46,7 +46,9 @@ def parse(
     nameless = raw["bias_type"].fillna("").str.strip() == ""
     if nameless.any():
         row = int(nameless.to_numpy().argmax())
-        raise LingprobError(f"{path}, data row {row + 1}: no bias type. Complete or delete the row.")
+        raise LingprobError(
+            f"{path}, data row {row + 1}: no bias type. Complete or delete the row."
+        )
     pair_id = "crows_" + raw.index.astype(str)
     stimuli = two_sentences_a_pair(
         pd.DataFrame(

@@ -68,8 +68,8 @@ def read_judgments(path: Path) -> pd.DataFrame:
             row = int(faults.to_numpy().argmax())
             raise LingprobError(
                 f"{path}, row {row + 1}, column {column!r}: {table[column].iloc[row]!r} "
-                f"({int(faults.sum())} such rows); `grammatical` is 0 or 1, `rating` 1 to 7, and no "
-                "other column is empty."
+                f"({int(faults.sum())} such rows); `grammatical` is 0 or 1, `rating` 1 to 7, and "
+                "no other column is empty."
             )
     return table[COLUMNS].assign(rating=rating, grammatical=table["grammatical"].map(LABELS))
 

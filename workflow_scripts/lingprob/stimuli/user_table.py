@@ -30,8 +30,8 @@ def parse(
     """Return the user's table as stimuli; single judgments are not part of such a table.
 
     The columns are `sentence` and, where the file has them, `rating`, `item`, `pair`, `phenomenon`,
-    `paradigm` and `grammatical`, or what `columns:` in the entry says instead. The entry's `ratings`
-    says what the analyses need: `every` rating, `some`, or `none` of them, the default.
+    `paradigm` and `grammatical`, or what `columns:` in the entry says instead. The entry's
+    `ratings` says what the analyses need: `every` rating, `some`, or `none` of them, the default.
     """
     wanted = entry.get("ratings", "none")
     path = Path(entry["path"])
