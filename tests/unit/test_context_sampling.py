@@ -191,6 +191,10 @@ def test_cuts_are_the_longest_whole_sentences_within_each_length():
     [
         (lambda table: table[table["pair_id"].isin(["a1", "b1", "b2"])], "'a': a single pair"),
         (lambda table: table.assign(paradigm=None), "item 'a0good': no paradigm"),
+        (
+            lambda table: table.assign(grammatical=[True, *table["grammatical"][1:-1], True]),
+            "pair 'c9': one acceptable and one unacceptable sentence are needed",
+        ),
         (lambda table: table.drop(index=0), "pair 'a0': a pair needs two sentences"),
     ],
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,8 @@ def sample_targets(
         raise LingprobError(
             f"{where}, pair {at_fault!r}: a pair needs two sentences. Complete or delete it."
         )
+    if dataset != SYNTAXGYM:
+        _check_pairs(stimuli, where)
     judged = members["text"].nunique() > 1
     drawn = []
     for suite in suites or known:
@@ -78,6 +80,28 @@ def sample_targets(
         drawn.append(rows.iloc[order])
     table = pd.concat(drawn, ignore_index=True)
     return table.rename(columns={"paradigm": "suite"})[["suite", "phenomenon", "pair_id"]]
+
+
+def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
+    """Raise LingprobError for a pair that is not of an acceptable and an unacceptable sentence."""
+    acceptable = stimuli.groupby("pair_id", sort=False)["grammatical"].agg(list)
+    wrong = acceptable.map(lambda members: sorted(map(str, members)) != ["False", "True"])
+    if wrong.any():
+        raise LingprobError(
+            f"{where}, pair {wrong.idxmax()!r}: one acceptable and one unacceptable sentence are "
+            f"needed, and `grammatical` is {acceptable[wrong.idxmax()]}. Correct or delete it."
+        )
+
+
+def control_ids(count: int) -> list[str]:
+    """Return the ids of unrelated sentences."""
+    return [f"{UNRELATED}/{number}" for number in range(count)]
+
+
+def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
+    """Return a number for every name, -1 where there is none, and the number of each name."""
+    numbers, found = pd.factorize(names)
+    return numbers, {name: number for number, name in enumerate(found)}
 
 
 class PrefixSampler:
@@ -103,19 +127,23 @@ class PrefixSampler:
         self.dataset, self.max_tokens, self.min_tokens = dataset, max_tokens, min_tokens
         self.seed, self.tokenizers = seed, tokenizers
         shown = stimuli[stimuli["paradigm"].isin(suites)] if len(suites) else stimuli
-        places = shown[["paradigm", "text"]].drop_duplicates()
-        self.in_several = set(places.loc[places["text"].duplicated(), "text"])
         usable = shown[shown["grammatical"].notna()]
-        self.texts = np.array([*usable["text"], *control], dtype=object)
-        self.ids = np.array(
-            [*usable["item_id"], *(f"unrelated/{number}" for number in range(len(control)))],
-            dtype=object,
-        )
-        blank = [None] * len(control)
-        self.suites = np.array([*usable["paradigm"], *blank], dtype=object)
-        self.pairs = np.array([*usable["pair_id"], *blank], dtype=object)
-        self.acceptable = np.array([*usable["grammatical"], *blank], dtype=object)
-        self.targets = stimuli.groupby("pair_id", sort=False)["text"].agg(set)
+        sentences = [
+            usable[["text", "item_id", "paradigm", "pair_id", "grammatical"]],
+            pd.DataFrame({"text": list(control), "item_id": control_ids(len(control))}),
+        ]
+        table = pd.concat(sentences, ignore_index=True)
+        self.texts, self.ids = table["text"].to_numpy(object), table["item_id"].to_numpy(object)
+        self.unrelated = table["paradigm"].isna().to_numpy()
+        self.acceptable = (table["grammatical"] == True).to_numpy()  # noqa: E712 (null is neither)
+        places = shown[["paradigm", "text"]].drop_duplicates()
+        repeated = places.loc[places["text"].duplicated(), "text"]
+        self.in_several = table["text"].isin(repeated).to_numpy()
+        # Numbers compare faster than names: pools are picked for every prefix anew.
+        self.suite_number, self.suite_of = codes(table["paradigm"])
+        self.text_number, self.text_of = codes(table["text"])
+        self.pair_number, self.pair_of = codes(table["pair_id"])
+        self.members = stimuli.groupby("pair_id", sort=False)["text"].agg(list)
         self.counts: dict[int, int] = {}
         self.exhausted: dict[str, int] = {}
 
@@ -125,13 +153,15 @@ class PrefixSampler:
         Never a sentence of these pairs, nor one with the same words.
         """
         if kind == UNRELATED:
-            pool = self.suites == None  # noqa: E711 (elementwise)
+            pool = self.unrelated.copy()
         else:
-            pool = (self.suites == suite) if kind in MATCHED else (self.suites != suite)
-            pool &= self.acceptable == (not kind.endswith("unacceptable"))
-        own = set().union(*(self.targets[pair_id] for pair_id in pair_ids))
-        pool &= ~np.isin(self.pairs, list(pair_ids))
-        indices = [index for index in np.flatnonzero(pool) if self.texts[index] not in own]
+            same_suite = self.suite_number == self.suite_of[suite]
+            pool = same_suite if kind in MATCHED else ~same_suite & ~self.unrelated
+            pool &= self.acceptable != kind.endswith("unacceptable")
+        own = [text for pair in pair_ids for text in self.members[pair]]
+        pool &= ~np.isin(self.text_number, [self.text_of.get(text, -1) for text in own])
+        pool &= ~np.isin(self.pair_number, [self.pair_of.get(pair, -2) for pair in pair_ids])
+        indices = np.flatnonzero(pool)
         rng = generator(self.seed, self.dataset, *pair_ids, kind)
         chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}, {kind}", None)
         return self._prefix(f"{kind}/{'+'.join(pair_ids)}", kind, suite, None, pair_ids, chosen)
@@ -144,8 +174,8 @@ class PrefixSampler:
         `sentences` is how many (context, Appendix D: ten); None takes as many as fit. Never one
         that another suite has too, where it would stand before itself.
         """
-        pool = np.flatnonzero((self.suites == suite) & (self.acceptable == True))  # noqa: E712
-        indices = [index for index in pool if self.texts[index] not in self.in_several]
+        pool = (self.suite_number == self.suite_of[suite]) & self.acceptable & ~self.in_several
+        indices = np.flatnonzero(pool)
         rng = generator(self.seed, self.dataset, suite, f"replicate {replicate}")
         chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}", sentences)
         name = f"{FROM_SUITE}/{suite}/{replicate}"
@@ -170,11 +200,11 @@ class PrefixSampler:
             tuple(self.texts[index] for index in chosen),
         )
 
-    def _until_full(self, order: Iterable[int], what: str, sentences: int | None) -> list[int]:
+    def _until_full(self, shuffled: np.ndarray, what: str, sentences: int | None) -> list[int]:
         """Take sentences in order until they fill the longest length under every tokenizer."""
         chosen: list[int] = []
         tokens = 0
-        order = [int(index) for index in order]
+        order = shuffled.tolist()
         for index in order:
             if len(chosen) == sentences or tokens > self.max_tokens:
                 return chosen
