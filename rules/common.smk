@@ -329,10 +329,18 @@ def suite_files(wildcards):
 
 
 def context_lengths(stage):
-    """Lengths that prefixes are cut at: perturbed ones as far as asked for."""
+    """Lengths that prefixes are cut at: those of later stages as far as perturbed ones go."""
     context = settings["context"]
-    longest = context["perturbed_tokens"] if stage == "perturbed" else max(context["lengths"])
+    longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
     return [length for length in context["lengths"] if length <= longest]
+
+
+def sampling_settings(stage):
+    """What prefixes are drawn by: where pairs share one, all targets of a suite do."""
+    if stage == "sampled":
+        return settings["context"]
+    shared = {"pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}
+    return {**settings["context"], **shared, "lengths": context_lengths(stage)}
 
 
 def prefix_positions(dataset):
@@ -360,4 +368,4 @@ wildcard_constraints:
     tokenizer=alternatives({entry["tokenizer"] for entry in catalog.models.values()}),
     start_token=alternatives(catalog.start_tokens),
     shard=r"\d+",
-    stage="sampled|perturbed",
+    stage="sampled|perturbed|shared",

@@ -1,13 +1,18 @@
 # Judgements in context (Sinha et al. 2023): minimal pairs after growing prefixes.
 # REQUIRES results/stimuli of each data set, a corpus of unrelated sentences, models' manifests.
 # PROVIDES results/context/{stage}/: prefixes, prefix_tokens, scores and judgments, where stage is
-# sampled or perturbed, and over the models of the scale results/context/: accuracy, regression,
+# sampled, perturbed or shared, and over the models of the scale results/context/: accuracy, regression,
 # matrix, overlap and correlations (parquet, csv), the figures and tables.
 
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.
 CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
 CONTEXT_FIGURES = figures_of(CONTEXT["datasets"])
+# Stages beside the first, of the primary data set alone.
+CONTEXT_STAGES = ["perturbed"]
+if CONTEXT["compare_sharing"]:
+    CONTEXT_STAGES += ["shared"]
+    CONTEXT_FIGURES += ["sharing"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations"]
 
 
@@ -18,10 +23,12 @@ rule sample_prefixes:
         control=corpus_files(CONTEXT["control"]),
         tokenizers=context_tokenizers().values(),
     output:
-        prefixes="results/context/sampled/prefixes/{dataset}.parquet",
-        n_tokens="results/context/sampled/prefix_tokens/{dataset}.parquet",
+        prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
+        n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
     log:
-        "logs/sample_prefixes/{dataset}.log",
+        "logs/sample_prefixes/{stage}/{dataset}.log",
+    wildcard_constraints:
+        stage="sampled|shared",
     conda:
         "../envs/environment.yaml"
     resources:
@@ -33,7 +40,7 @@ rule sample_prefixes:
         control=CONTEXT["control"],
         control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites", "pairs_factor"),
-        settings=CONTEXT,
+        settings=lambda wildcards: sampling_settings(wildcards.stage),
         seed=settings["seed"],
     script:
         "../workflow_scripts/sample_prefixes.py"
@@ -108,9 +115,6 @@ rule score_prefixes:
         start_token=lambda wildcards: catalog.start_tokens[
             catalog.start_token_of(catalog.model(wildcards.model)["bos_policies"][0])
         ],
-        first_token=lambda wildcards: catalog.bos_policies[
-            catalog.model(wildcards.model)["bos_policies"][0]
-        ]["first_token"],
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
     script:
@@ -148,8 +152,9 @@ rule summarise_contexts:
             model=CONTEXT["models"],
             dataset=CONTEXT["datasets"],
         ),
-        perturbed_judgments=collect(
-            f"results/context/perturbed/judgments/{{model}}/{CONTEXT_PRIMARY}.parquet",
+        changed_judgments=collect(
+            f"results/context/{{stage}}/judgments/{{model}}/{CONTEXT_PRIMARY}.parquet",
+            stage=CONTEXT_STAGES,
             model=CONTEXT["models"],
         ),
         stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",

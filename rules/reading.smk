@@ -13,6 +13,7 @@ READING_TEXTS = alternatives(
 READING_DATASETS = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_times"
 )
+IMPORTED_WORDS = models_with("scores", level="word")
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -130,7 +131,7 @@ rule import_word_surprisal:
     log:
         "logs/import_word_surprisal/{model}/{texts}.log",
     wildcard_constraints:
-        model=alternatives(models_with("scores", level="word")),
+        model=alternatives(IMPORTED_WORDS),
         texts=READING_TEXTS,
     conda:
         "../envs/environment.yaml"
@@ -198,8 +199,11 @@ rule fit_reading_times:
             catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
         ),
         models=lambda wildcards: dataset_models(wildcards.dataset),
+        contexts=lambda wildcards: {
+            name: "imported" if name in IMPORTED_WORDS else READING["context"]
+            for name in dataset_models(wildcards.dataset)
+        },
         options={
-            "context": READING["context"],
             "corrected": READING["corrected"],
             "partition": READING["partition"],
             "structure": READING["random_effects"],

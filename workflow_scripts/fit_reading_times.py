@@ -15,6 +15,7 @@ with job(snakemake):
         read_table(snakemake.input.words, "words"),
         [read_table(path, "word_counts") for path in snakemake.input.counts],
         dict(zip(params.models, tables, strict=True)),
+        contexts=params.contexts,
         **params.options,
     )
     write_table(deltas, "delta_log_likelihood", snakemake.output.deltas, params.options)

@@ -1,5 +1,6 @@
 """Draw targets of a data set and the prefixes before them."""
 
+from lingprob.context.names import SHARED
 from lingprob.context.prefixes import count_tokens, tokenizer_of
 from lingprob.context.sampling import sample_contexts
 from lingprob.context.sentences import unrelated_sentences
@@ -24,6 +25,7 @@ with job(snakemake):
         pairs_factor=params.entry.get("pairs_factor", 1),
         settings=params.settings,
         seed=params.seed,
+        perturbation=SHARED if snakemake.wildcards.stage == SHARED else None,
     )
     write_table(prefixes, "context_prefixes", snakemake.output.prefixes, {"seed": params.seed})
     counts = count_tokens(prefixes, tokenizers)

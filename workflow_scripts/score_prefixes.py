@@ -24,7 +24,6 @@ with job(snakemake):
         counts[counts["tokenizer"] == params.entry["tokenizer"]],
         params.lengths,
         start_token=params.start_token,
-        first_token=params.first_token,
         regions=formula_regions(suites_of(wildcards.dataset, params.dataset_entry)),
         baselines=wildcards.stage == "sampled",
         dataset=wildcards.dataset,

@@ -11,7 +11,7 @@ with job(snakemake):
     files, params, output = snakemake.input, snakemake.params, snakemake.output
     tables, points, unprefixed = summarise(
         pd.concat([read_table(path, "context_judgments") for path in files.judgments]),
-        pd.concat([read_table(path, "context_judgments") for path in files.perturbed_judgments]),
+        pd.concat([read_table(path, "context_judgments") for path in files.changed_judgments]),
         read_table(files.stimuli, "stimuli"),
         read_table(files.prefixes, "context_prefixes"),
         read_table(files.perturbed_prefixes, "context_prefixes"),

@@ -69,7 +69,7 @@ def test_sparse_overlaps_are_those_of_counters(texts):
 )
 def test_a_cut_is_the_last_sentence_that_fits(sizes, lengths):
     ends = [sum(sizes[: number + 1]) for number in range(len(sizes))]
-    found = cuts(ends, lengths)
+    found = cuts(ends, lengths, 1000)
     for length, last in found.items():
         assert ends[last] <= length
         assert last + 1 == len(ends) or ends[last + 1] > length

@@ -72,7 +72,6 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
         pd.DataFrame({"prefix_id": ["x"], "n_tokens": [[4]]}),
         [10],
         start_token="<|endoftext|>",
-        first_token="excluded",
         regions=formula_regions([suite]),
         baselines=True,
         dataset="syntaxgym",

@@ -142,7 +142,7 @@ def test_larger_models_fit_maze_times_worse(mirror: Path) -> None:
     counts = count_words([(mirror / "gutenberg/1342-0.txt").read_text(encoding="utf-8")])
     deltas = delta_log_likelihoods(
         "natural_stories_maze", read_datasets()["natural_stories_maze"], times, words, [counts],
-        surprisals, context="passage", bootstrap=200, scale="test",
+        surprisals, contexts=dict.fromkeys(MODELS, "imported"), bootstrap=200, scale="test",
     ).set_index("model")  # fmt: skip
     assert deltas["converged"].all()
     assert not deltas["singular"].any()

@@ -90,6 +90,15 @@ def test_numbers_that_the_command_line_gives_as_text_are_numbers():
     assert settings["morcela"]["folds"] == 4
     assert settings["morcela"]["keep_pairs_together"] is True
     assert settings["seed"] == 7
+    training = {
+        "compile": "true",
+        "sizes": {"mine": {"layers": "1", "heads": "1", "width": "8"}},
+        "fine_tuning": {"steps": ["3"]},
+    }
+    settings, catalog = read_settings({"training": training})
+    assert settings["training"]["compile"] is True
+    assert settings["training"]["sizes"]["mine"] == {"layers": 1, "heads": 1, "width": 8}
+    assert catalog.model("trained-mine-ft3")["fine_tuning_steps"] == 3
 
 
 def test_an_own_model_of_a_known_family_inherits_its_conventions():

@@ -22,6 +22,7 @@ from lingprob.papers.context_statistics import (
     perturbation_points,
     regressions,
 )
+from lingprob.papers.context_summary import with_unchanged
 
 
 def judgments(rows) -> pd.DataFrame:
@@ -256,7 +257,7 @@ def test_perturbations_average_over_lengths():
             "dataset": "d",
             "level": "all",
             "kind": "matched_acceptable",
-            "perturbation": [None, None, "all", "all", "quote", "quote"],
+            "perturbation": ["original", "original", "all", "all", "quote", "quote"],
             "delta": [0.2, 0.4, 0.0, 0.1, 0.1, 0.3],
         }
     )
@@ -264,6 +265,23 @@ def test_perturbations_average_over_lengths():
     assert points["delta"].tolist() == pytest.approx([0.3, 0.05, 0.2])
     assert points["similarity"].tolist() == [1.0, 0.5, 0.7]
     assert perturbation_correlations(points, "demo")["value"].tolist() == pytest.approx([1])
+
+
+def test_changed_prefixes_stand_beside_the_same_pairs_own():
+    rows = [*ALONE]
+    rows += [("a1", "p", "matched_acceptable", length, 1) for length in (10, 20)]
+    rows += [("b2", "r", "matched_acceptable", 10, 1), ("a1", "p", "unrelated", 10, 1)]
+    changed = judgments([("a1", "p", "matched_acceptable", 10, 0)]).assign(
+        perturbation="quote", prefix_id="quote/p"
+    )
+    both = with_unchanged(changed, judgments(rows), "original")
+    table = accuracy_table(both, 10, 0, "demo")
+    overall = table[table["level"] == "all"].set_index(["kind", "perturbation"])
+    assert overall.loc[("matched_acceptable", "original"), "delta"] == 0
+    assert overall.loc[("matched_acceptable", "quote"), "delta"] == -1
+    assert set(overall["length"]) == {10}
+    assert set(overall["n_pairs"]) == {1}
+    assert set(table["kind"]) == {"matched_acceptable", "acceptable"}
 
 
 def test_regressions_find_what_was_put_in():

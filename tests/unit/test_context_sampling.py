@@ -148,6 +148,23 @@ def test_pairs_may_share_a_prefix_that_has_a_sentence_of_neither(stimuli):
         assert not {source[:2] for source in row.source_ids} & set(row.pair_ids)
 
 
+def test_prefixes_that_are_compared_with_others_say_so(stimuli):
+    table = sample_contexts(
+        "mine",
+        stimuli,
+        CONTROL,
+        TOKENIZERS,
+        suites=[],
+        pairs_factor=1,
+        settings=settings(pairs_per_prefix=100, matrix_prefixes=0),
+        seed=1,
+        perturbation="shared",
+    )
+    assert len(table) == 3 * len(KINDS)
+    assert set(table["perturbation"]) == {"shared"}
+    assert not set(table["prefix_id"]) & set(contexts(stimuli)["prefix_id"])
+
+
 def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
     prefix = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "matched_acceptable")
     counts = count_tokens(prefix_table("mine", [prefix]), TOKENIZERS)
@@ -157,7 +174,8 @@ def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
 
 
 def test_cuts_are_the_longest_whole_sentences_within_each_length():
-    assert cuts([4, 9, 15], [3, 4, 8, 9, 12, 100]) == {4: 0, 9: 1, 100: 2}
+    assert cuts([4, 9, 15], [3, 4, 8, 9, 12, 100], 99) == {4: 0, 9: 1, 100: 2}
+    assert cuts([4, 9, 15], [8, 100, 200], 14) == {8: 0, 100: 1}
 
 
 @pytest.mark.parametrize(
@@ -165,6 +183,10 @@ def test_cuts_are_the_longest_whole_sentences_within_each_length():
     [
         (lambda table: table[table["pair_id"].isin(["a1", "b1", "b2"])], "'a': a single pair"),
         (lambda table: table.assign(paradigm=None), "item 'a0good': no paradigm"),
+        (
+            lambda table: table.assign(grammatical=[True, *table["grammatical"][1:-1], True]),
+            "pair 'c9': one acceptable and one unacceptable sentence are needed",
+        ),
         (lambda table: table.drop(index=0), "pair 'a0': a pair needs two sentences"),
     ],
 )

@@ -61,7 +61,6 @@ def counted(lm, prefixes):
 def score(lm, prefixes, lengths, stimuli=PAIRS, **changes):
     defaults = {
         "start_token": "bos",
-        "first_token": "scored",
         "regions": {},
         "baselines": True,
         "dataset": "mine",
@@ -96,14 +95,14 @@ def test_scores_are_those_of_a_plain_pass_at_every_length_and_without_a_prefix(t
         assert row.n_tokens == n_tokens
 
 
-def test_a_first_token_is_excluded_only_where_nothing_precedes(tiny):
+def test_a_first_token_counts_wherever_something_precedes_it(tiny):
     prefixes = prefix_rows(["1"])
     keys = ["length", "item_id"]
-    scored = score(tiny, prefixes, [100]).set_index(keys)["n_tokens"]
-    excluded = score(tiny, prefixes, [100], first_token="excluded").set_index(keys)["n_tokens"]
-    difference = scored - excluded
-    assert difference[difference.index.get_level_values("length") == 0].eq(1).all()
-    assert difference[difference.index.get_level_values("length") > 0].eq(0).all()
+    after_bos = score(tiny, prefixes, [100]).set_index(keys)["n_tokens"]
+    alone = score(tiny, prefixes, [100], start_token="none").set_index(keys)["n_tokens"]
+    missing = after_bos - alone
+    assert missing[missing.index.get_level_values("length") == 0].eq(1).all()
+    assert missing[missing.index.get_level_values("length") > 0].eq(0).all()
 
 
 def test_a_prefix_of_another_suite_precedes_many_pairs_at_its_longest(tiny):

@@ -33,7 +33,9 @@ MODELS: dict[str, Any] = {
     for name, size in (("small", 10**7), ("medium", 10**8), ("large", 10**9))
 }
 ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
-OPTIONS: dict[str, Any] = {"context": "passage", "bootstrap": 50, "scale": "test", "seed": 1}
+OPTIONS: dict[str, Any] = {
+    "contexts": dict.fromkeys(MODELS, "passage"), "bootstrap": 50, "scale": "test", "seed": 1,
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -194,6 +194,13 @@ def test_an_id_outside_the_vocabulary_is_found_in_its_row(tmp_path):
         data.take(np.array([56, 57, 58]))
 
 
+def test_examples_that_are_gone_are_named_with_the_remedy(tmp_path):
+    described = save_corpus(tmp_path)
+    (tmp_path / "b.npy").unlink()
+    with pytest.raises(LingprobError, match=r"b\.npy: these examples are gone.*corpus\.json"):
+        TrainingData(described, 10)
+
+
 def test_without_other_chunks_some_training_examples_are_held_out(tmp_path):
     described = {**save_corpus(tmp_path), "validation": []}
     data = TrainingData(described, 10)

@@ -171,9 +171,9 @@ def test_surprisal_adds_to_simulated_reading_times_and_every_table_says_so(demo)
         assert "Simulated reading times" in (folder / f"{name}.html").read_text()
     assert (folder / "figure_2.pdf").read_bytes().startswith(b"%PDF")
     surprisals = read_table(
-        demo / "results/surprisal/smollm2-135m/demo_passages.parquet", "surprisal"
+        demo / "results/surprisal/smollm2-135m/demo_reading.parquet", "surprisal"
     )
-    words = read_table(demo / "results/words/demo_passages.parquet", "words")
+    words = read_table(demo / "results/words/demo_reading.parquet", "words")
     assert (surprisals["word_index"] == words["word_index"]).all()
     # Long words are rarer and cut into more tokens.
     assert surprisals["surprisal"].corr(words["word"].str.len()) > 0.2

@@ -81,9 +81,10 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     jobs = planned_jobs(plan.stdout)
     context = read_yaml("scales.yaml")[scale]["context"]
     models, datasets = len(context["models"]), len(context["datasets"])
-    assert jobs["sample_prefixes"] == datasets
-    # The perturbed prefixes are of one data set.
-    assert jobs["score_prefixes"] == jobs["judge_pairs"] == models * (datasets + 1)
+    # Perturbed prefixes are of one data set, and so are shared ones.
+    shared = int(context["compare_sharing"])
+    assert jobs["sample_prefixes"] == datasets + shared
+    assert jobs["score_prefixes"] == jobs["judge_pairs"] == models * (datasets + 1 + shared)
     drawn = set(re.findall(r"results/context/figure_\d+\.png", plan.stdout))
     assert len(drawn) == figures
 

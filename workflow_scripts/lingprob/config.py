@@ -207,19 +207,21 @@ def check(config: Settings, schema: Settings) -> None:
         raise LingprobError("config: " + "; ".join(worded(error) for error in errors[:5]))
 
 
-def retyped(config: Settings, schema: Settings) -> Settings:
-    """Turn text into the numbers and booleans that the schema wants.
+def retyped(value: Any, schema: Settings) -> Any:
+    """Turn text into the numbers and booleans that the schema wants, at any depth.
 
     Snakemake's --config gives every value inside a mapping as text.
     """
-    result = dict(config)
-    for key, value in config.items():
-        part = schema.get("properties", {}).get(key, {})
-        if isinstance(value, dict):
-            result[key] = retyped(value, part)
-        elif isinstance(value, str) and not READ_AS_WRITTEN.isdisjoint(types_of(part)):
-            result[key] = yaml.safe_load(value)
-    return result
+    if isinstance(value, dict):
+        known, others = schema.get("properties", {}), schema.get("additionalProperties")
+        others = others if isinstance(others, dict) else {}
+        return {key: retyped(part, known.get(key, others)) for key, part in value.items()}
+    if isinstance(value, list):
+        return [retyped(part, schema.get("items", {})) for part in value]
+    wanted = not READ_AS_WRITTEN.isdisjoint(types_of(schema)) or any(
+        isinstance(choice, bool) for choice in schema.get("enum", [])
+    )
+    return yaml.safe_load(value) if isinstance(value, str) and wanted else value
 
 
 def types_of(part: Settings) -> list[str]:

@@ -11,6 +11,10 @@ KINDS = (*MATCHED, *MISMATCHED, UNRELATED)
 # Sentences of one suite before targets of others, and no sentence at all.
 FROM_SUITE, NO_PREFIX = "from_suite", "none"
 
+# Beside perturbations by name: prefixes without one, those that all targets of a suite share, and
+# the same targets' own.
+ORIGINAL, SHARED, OWN = "original", "shared", "own"
+
 SYNTAXGYM, CROWS_PAIRS = "syntaxgym", "crows_pairs"
 FIGURES_OF_ALL = (2, 3, 4, 5, 9, 10, 11, 12, 13, 15)
 FIGURES_OF = {CROWS_PAIRS: (6, 7, 8), SYNTAXGYM: (14, 16, 17)}

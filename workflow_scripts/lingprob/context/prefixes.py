@@ -31,19 +31,23 @@ class Prefix:
     sentences: tuple[str, ...]
 
 
-def prefix_table(dataset: str, prefixes: Sequence[Prefix]) -> pd.DataFrame:
-    """Return a `context_prefixes` table, a row a prefix."""
+def prefix_table(
+    dataset: str, prefixes: Sequence[Prefix], perturbation: str | None = None
+) -> pd.DataFrame:
+    """Return a `context_prefixes` table, a row a prefix; `perturbation` is how they differ."""
     rows = []
     for prefix in prefixes:
         text, ends = joined(prefix.sentences)
         rows.append(
             {
                 "dataset": dataset,
-                "prefix_id": prefix.prefix_id,
+                "prefix_id": f"{perturbation}/{prefix.prefix_id}"
+                if perturbation
+                else prefix.prefix_id,
                 "kind": prefix.kind,
                 "suite": prefix.suite,
                 "source_suite": prefix.source_suite,
-                "perturbation": None,
+                "perturbation": perturbation,
                 "similarity": None,
                 "pair_ids": list(prefix.pair_ids),
                 "text": text,
@@ -71,15 +75,15 @@ def count_tokens(prefixes: pd.DataFrame, tokenizers: Mapping[str, Tokenize]) -> 
     return pd.concat(tables, ignore_index=True)
 
 
-def cuts(n_tokens: Sequence[int], lengths: Sequence[int]) -> dict[int, int]:
+def cuts(n_tokens: Sequence[int], lengths: Sequence[int], room: int) -> dict[int, int]:
     """Return which sentence a prefix ends with at each length, by length in tokens.
 
-    The longest prefix of whole sentences within the length; lengths below the first sentence, or
-    that end where a shorter one does already, are left out.
+    The longest prefix of whole sentences within the length and the room; lengths below the first
+    sentence, or that end where a shorter one does already, are left out.
     """
     found: dict[int, int] = {}
     for length in sorted(lengths):
-        last = int(np.searchsorted(n_tokens, length, side="right")) - 1
+        last = int(np.searchsorted(n_tokens, min(length, room), side="right")) - 1
         if last >= 0 and last not in found.values():
             found[length] = last
     return found

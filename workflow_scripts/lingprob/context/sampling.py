@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,8 @@ def sample_targets(
         raise LingprobError(
             f"{where}, pair {at_fault!r}: a pair needs two sentences. Complete or delete it."
         )
+    if dataset != SYNTAXGYM:
+        _check_pairs(stimuli, where)
     judged = members["text"].nunique() > 1
     drawn = []
     for suite in suites or known:
@@ -78,6 +80,28 @@ def sample_targets(
         drawn.append(rows.iloc[order])
     table = pd.concat(drawn, ignore_index=True)
     return table.rename(columns={"paradigm": "suite"})[["suite", "phenomenon", "pair_id"]]
+
+
+def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
+    """Raise LingprobError for a pair that is not of an acceptable and an unacceptable sentence."""
+    acceptable = stimuli.groupby("pair_id", sort=False)["grammatical"].agg(list)
+    wrong = acceptable.map(lambda members: sorted(map(str, members)) != ["False", "True"])
+    if wrong.any():
+        raise LingprobError(
+            f"{where}, pair {wrong.idxmax()!r}: one acceptable and one unacceptable sentence are "
+            f"needed, and `grammatical` is {acceptable[wrong.idxmax()]}. Correct or delete it."
+        )
+
+
+def control_ids(count: int) -> list[str]:
+    """Return the ids of unrelated sentences."""
+    return [f"{UNRELATED}/{number}" for number in range(count)]
+
+
+def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
+    """Return a number for every name, -1 where there is none, and the number of each name."""
+    numbers, found = pd.factorize(names)
+    return numbers, {name: number for number, name in enumerate(found)}
 
 
 class PrefixSampler:
@@ -105,16 +129,19 @@ class PrefixSampler:
         usable = stimuli[stimuli["grammatical"].notna()]
         if len(suites):
             usable = usable[usable["paradigm"].isin(suites)]
-        self.texts = np.array([*usable["text"], *control], dtype=object)
-        self.ids = np.array(
-            [*usable["item_id"], *(f"unrelated/{number}" for number in range(len(control)))],
-            dtype=object,
-        )
-        blank = [None] * len(control)
-        self.suites = np.array([*usable["paradigm"], *blank], dtype=object)
-        self.pairs = np.array([*usable["pair_id"], *blank], dtype=object)
-        self.acceptable = np.array([*usable["grammatical"], *blank], dtype=object)
-        self.targets = stimuli.groupby("pair_id", sort=False)["text"].agg(set)
+        sentences = [
+            usable[["text", "item_id", "paradigm", "pair_id", "grammatical"]],
+            pd.DataFrame({"text": list(control), "item_id": control_ids(len(control))}),
+        ]
+        table = pd.concat(sentences, ignore_index=True)
+        self.texts, self.ids = table["text"].to_numpy(object), table["item_id"].to_numpy(object)
+        self.unrelated = table["paradigm"].isna().to_numpy()
+        self.acceptable = (table["grammatical"] == True).to_numpy()  # noqa: E712 (null is neither)
+        # Numbers compare faster than names: pools are picked for every prefix anew.
+        self.suite_number, self.suite_of = codes(table["paradigm"])
+        self.text_number, self.text_of = codes(table["text"])
+        self.pair_number, self.pair_of = codes(table["pair_id"])
+        self.members = stimuli.groupby("pair_id", sort=False)["text"].agg(list)
         self.counts: dict[int, int] = {}
         self.exhausted: dict[str, int] = {}
 
@@ -124,13 +151,15 @@ class PrefixSampler:
         Never a sentence of these pairs, nor one with the same words.
         """
         if kind == UNRELATED:
-            pool = self.suites == None  # noqa: E711 (elementwise)
+            pool = self.unrelated.copy()
         else:
-            pool = (self.suites == suite) if kind in MATCHED else (self.suites != suite)
-            pool &= self.acceptable == (not kind.endswith("unacceptable"))
-        own = set().union(*(self.targets[pair_id] for pair_id in pair_ids))
-        pool &= ~np.isin(self.pairs, list(pair_ids))
-        indices = [index for index in np.flatnonzero(pool) if self.texts[index] not in own]
+            same_suite = self.suite_number == self.suite_of[suite]
+            pool = same_suite if kind in MATCHED else ~same_suite & ~self.unrelated
+            pool &= self.acceptable != kind.endswith("unacceptable")
+        own = [text for pair in pair_ids for text in self.members[pair]]
+        pool &= ~np.isin(self.text_number, [self.text_of.get(text, -1) for text in own])
+        pool &= ~np.isin(self.pair_number, [self.pair_of.get(pair, -2) for pair in pair_ids])
+        indices = np.flatnonzero(pool)
         rng = generator(self.seed, self.dataset, *pair_ids, kind)
         chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}, {kind}", None)
         return self._prefix(f"{kind}/{'+'.join(pair_ids)}", kind, suite, None, pair_ids, chosen)
@@ -142,7 +171,7 @@ class PrefixSampler:
 
         `sentences` is how many (context, Appendix D: ten); None takes as many as fit.
         """
-        indices = np.flatnonzero((self.suites == suite) & (self.acceptable == True))  # noqa: E712
+        indices = np.flatnonzero((self.suite_number == self.suite_of[suite]) & self.acceptable)
         rng = generator(self.seed, self.dataset, suite, f"replicate {replicate}")
         chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}", sentences)
         name = f"{FROM_SUITE}/{suite}/{replicate}"
@@ -167,11 +196,11 @@ class PrefixSampler:
             tuple(self.texts[index] for index in chosen),
         )
 
-    def _until_full(self, order: Iterable[int], what: str, sentences: int | None) -> list[int]:
+    def _until_full(self, shuffled: np.ndarray, what: str, sentences: int | None) -> list[int]:
         """Take sentences in order until they fill the longest length under every tokenizer."""
         chosen: list[int] = []
         tokens = 0
-        order = [int(index) for index in order]
+        order = shuffled.tolist()
         for index in order:
             if len(chosen) == sentences or tokens > self.max_tokens:
                 return chosen
@@ -217,6 +246,7 @@ def sample_contexts(
     pairs_factor: int,
     settings: Mapping[str, Any],
     seed: int,
+    perturbation: str | None = None,
 ) -> pd.DataFrame:
     """Draw all prefixes of a data set: a `context_prefixes` table.
 
@@ -229,6 +259,7 @@ def sample_contexts(
         pairs_factor: pairs of a suite for each of `settings["pairs_per_suite"]`.
         settings: section `context` of the configuration.
         seed: of every draw.
+        perturbation: `shared` where targets of a suite share prefixes to compare with their own.
     """
     pairs = settings["pairs_per_suite"] * pairs_factor
     targets = sample_targets(dataset, stimuli, suites, pairs, seed)
@@ -248,7 +279,7 @@ def sample_contexts(
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
         prefixes += _of_suites(sampler, targets, settings["matrix_prefixes"], sentences)
     sampler.log_exhausted()
-    return prefix_table(dataset, prefixes)
+    return prefix_table(dataset, prefixes, perturbation)
 
 
 def _growing(

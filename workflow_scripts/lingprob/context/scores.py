@@ -43,7 +43,6 @@ def score_prefixes(
     lengths: Sequence[int],
     *,
     start_token: str,
-    first_token: str,
     regions: Regions,
     baselines: bool,
     dataset: str,
@@ -60,10 +59,10 @@ def score_prefixes(
             each length.
         n_tokens: `context_prefix_tokens` table of the model's tokenizer.
         lengths: lengths of the growing prefixes, in tokens; where the context window leaves less
-            room before a prefix's longest target, that room.
-        start_token: what precedes everything.
-        first_token: `excluded` leaves a sentence's first token out where no prefix precedes it;
-            after a prefix every token counts.
+            room before a prefix's longest target, a prefix ends there.
+        start_token: what precedes everything. Every token of a target counts, with a prefix and
+            without, so that their difference is the prefix's doing; but the first without a prefix
+            where the start token is `none`, for nothing predicts it.
         regions: what a formula needs of a sentence; empty for plain pairs.
         baselines: whether pairs are scored after no prefix, too.
         dataset: its name, for errors.
@@ -100,7 +99,7 @@ def score_prefixes(
             identity=identity,
             tokens_per_batch=tokens_per_batch,
         )
-        tables.append(_sums(tokens, some, first_token, regions, dataset))
+        tables.append(_sums(tokens, some, regions, dataset))
     return pd.concat(tables, ignore_index=True)
 
 
@@ -137,7 +136,7 @@ def _after_prefixes(
     for row in prefixes.itertuples():
         counted = counts[row.prefix_id]
         asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
-        ends = cuts(counted, [min(length, room[row.prefix_id]) for length in asked])
+        ends = cuts(counted, asked, room[row.prefix_id])
         if ends:
             last = list(ends.values())
             targets = pd.concat([members[pair] for pair in row.pair_ids])
@@ -174,15 +173,12 @@ def _room(
 def _sums(
     tokens: pd.DataFrame,
     work: Sequence[_Work],
-    first_token: str,
     regions: Regions,
     dataset: str,
 ) -> pd.DataFrame:
     """Sum tokens to sentences and to the regions of formulas."""
-    alone = (tokens["prefix_tokens"] == 0) & (tokens["token_index"] == 0)
-    counted = tokens[~alone] if first_token == "excluded" else tokens[tokens["logprob"].notna()]
     keys = ["item_index", "cut_index", "target_index"]
-    counted = counted.astype({"logprob": "float64"})
+    counted = tokens[tokens["logprob"].notna()].astype({"logprob": "float64"})
     sums = _summed(counted.assign(region=WHOLE_SENTENCE), keys)
     if regions:
         placed = counted.assign(region=_token_regions(counted, work, regions))
@@ -250,6 +246,6 @@ def _refuse_missing(
                 what = f"region {min(missing)}" if min(missing) else "the sentence"
                 raise LingprobError(
                     f"data set {dataset!r}, item {item!r}: no scored token starts in {what}. "
-                    "Take a BOS policy whose first token is scored, split the region elsewhere, "
-                    "or leave the suite out."
+                    "Take a BOS policy with a start token, split the region elsewhere, or leave "
+                    "the suite out."
                 )

@@ -13,7 +13,15 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
-from lingprob.context.names import CROWS_PAIRS, KINDS, SYNTAXGYM, UNRELATED
+from lingprob.context.names import (
+    CROWS_PAIRS,
+    KINDS,
+    ORIGINAL,
+    OWN,
+    SHARED,
+    SYNTAXGYM,
+    UNRELATED,
+)
 from lingprob.context.perturbations import TITLES
 from lingprob.figures import context_matrices, style
 from lingprob.figures.labels import Models
@@ -35,7 +43,7 @@ COLOURS = {
 }
 PERTURBATION_COLOURS = dict(
     zip(
-        ["original", *TITLES],
+        [ORIGINAL, *TITLES],
         [
             style.BLACK,
             style.ORANGE,
@@ -62,7 +70,7 @@ class Shown(NamedTuple):
 def draw(
     name: str, tables: Mapping[str, pd.DataFrame], points: pd.DataFrame, shown: Shown
 ) -> Figure:
-    """Draw one of the paper's figures, by name (`figure_2`)."""
+    """Draw one of the paper's figures (`figure_2`) or `sharing`, by name."""
     accuracy = tables["accuracy"]
     curves: dict[str, Callable[[], Figure]] = {
         "figure_2": lambda: by_dataset(accuracy, shown),
@@ -89,6 +97,7 @@ def draw(
             tables["matrix"], SYNTAXGYM, shown.models
         ),
         "figure_15": lambda: margins(accuracy, shown),
+        "sharing": lambda: sharing(accuracy, shown),
         "figure_16": lambda: collapsed(accuracy, shown, SYNTAXGYM),
         "figure_17": lambda: matched(accuracy, shown, SYNTAXGYM),
     }
@@ -144,7 +153,7 @@ def matched(accuracy: pd.DataFrame, shown: Shown, dataset: str) -> Figure:
 def perturbed(accuracy: pd.DataFrame, shown: Shown) -> Figure:
     """Figure 5: change by length under each perturbation of the most responsive suites."""
     rows = accuracy[(accuracy["level"] == "all") & (accuracy["dataset"] == shown.primary)]
-    changed = rows[rows["perturbation"].notna()]
+    changed = rows[rows["perturbation"].isin(PERTURBATION_COLOURS)]
     models = models_of(changed)
     figure, axes = grid(len(models), 2)
     for line, model in zip(axes, models, strict=True):
@@ -153,11 +162,37 @@ def perturbed(accuracy: pd.DataFrame, shown: Shown) -> Figure:
             here = changed[(changed["model"] == model) & (changed["kind"] == kind)]
             for name, colour in PERTURBATION_COLOURS.items():
                 one = here[here["perturbation"] == name]
-                curve(ax, one, "delta", colour, "-", interval=name in ("original", "all"))
+                curve(ax, one, "delta", colour, "-", interval=name in (ORIGINAL, "all"))
             ax.set_title(f"{shown.models[model]['title']}: {side} prefixes")
             finish(ax, DELTA if ax is line[0] else "")
-    names = {"original": "Original", **TITLES}
+    names = {ORIGINAL: "Original", **TITLES}
     legend(figure, {names[key]: (value, "-") for key, value in PERTURBATION_COLOURS.items()})
+    return figure
+
+
+def sharing(accuracy: pd.DataFrame, shown: Shown) -> Figure:
+    """What sharing does: change by length after prefixes of a pair's own and of a whole suite.
+
+    A row a model, a column a kind of prefixes.
+    """
+    rows = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isin([OWN, SHARED])]
+    models = models_of(rows)
+    figure, axes = grid(len(models), len(KINDS))
+    looks = {OWN: (style.BLACK, "-"), SHARED: (style.ORANGE, "--")}
+    for line, model in zip(axes, models, strict=True):
+        for ax, kind in zip(line, KINDS, strict=True):
+            here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
+            for name, look in looks.items():
+                curve(ax, here[here["perturbation"] == name], "delta", *look)
+            ax.set_title(label(kind, shown).replace(", ", ",\n"))
+            named = f"{shown.models[model]['title']}\n{DELTA}"
+            finish(ax, named if ax is line[0] else "")
+            ax.set_xlabel("Tokens")
+    titles = {
+        OWN: "A prefix of its own for every pair",
+        SHARED: "A prefix for all pairs of a suite",
+    }
+    legend(figure, {titles[name]: look for name, look in looks.items()})
     return figure
 
 

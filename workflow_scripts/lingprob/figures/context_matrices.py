@@ -49,7 +49,7 @@ def perturbation_scatter(
                     fontsize=5.5,
                 )
             rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
-            ax.set_title(f"{models[model]['title']}: {side} prefixes, {rho}")
+            ax.set_title(f"{models[model]['title']}: {side} prefixes\n{rho}")
             ax.set_xlabel("Token $F_1$ with the original prefix")
             ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
             ax.margins(0.2, 0.4)

@@ -15,7 +15,6 @@ COLLAPSED = {
     "acceptable": (MATCHED[0], MISMATCHED[0]),
     "unacceptable": (MATCHED[1], MISMATCHED[1]),
 }
-PREFIX = ["model", "dataset", "kind", "prefix_id", "pair_id"]
 LEVELS = ("phenomenon", "suite")
 TABLE_ROWS = 10
 PAPER_DATASET = "blimp"

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lingprob.context.names import KINDS, MATCHED, MISMATCHED, UNRELATED
+from lingprob.context.names import KINDS, MATCHED, MISMATCHED, ORIGINAL, UNRELATED
 from lingprob.errors import LingprobError
 from lingprob.papers.context import at_longest
 from lingprob.regression.mixed_logistic import aggregate, all_interactions, fit_mixed_logistic
@@ -167,14 +167,13 @@ def perturbation_correlations(points: pd.DataFrame, scale: str) -> pd.DataFrame:
 def perturbation_points(accuracy: pd.DataFrame, similarity: pd.Series) -> pd.DataFrame:
     """Return a row a perturbation and kind: its similarity and mean change over lengths (App. B).
 
-    `accuracy` is a `context_accuracy` table of the perturbed suites, unperturbed rows included;
-    `similarity` the mean F1 by perturbation (1 for none).
+    `accuracy` is a `context_accuracy` table of the perturbed suites, `original` prefixes included;
+    `similarity` the mean F1 by perturbation (1 for `original`).
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy["kind"].isin(MATCHED)]
-    rows = rows.assign(perturbation=rows["perturbation"].fillna("original"))
     mean = rows.groupby(["model", "dataset", "kind", "perturbation"], sort=False)["delta"].mean()
     points = mean.reset_index()
-    return points.assign(similarity=points["perturbation"].map({**similarity, "original": 1.0}))
+    return points.assign(similarity=points["perturbation"].map({**similarity, ORIGINAL: 1.0}))
 
 
 def correlations(rows: list[tuple[Any, ...]], scale: str) -> pd.DataFrame:

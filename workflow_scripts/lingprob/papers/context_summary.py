@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lingprob.context.names import MATCHED, MISMATCHED, NO_PREFIX
+from lingprob.context.names import MATCHED, MISMATCHED, NO_PREFIX, ORIGINAL, OWN, SHARED
 from lingprob.context.prefixes import Tokenize
 from lingprob.context.similarity import Bags, dependency_labels, prefix_overlaps, suite_overlaps
 from lingprob.papers.context import accuracy_table, matrix_table, unprefixed_accuracy
@@ -24,7 +24,7 @@ from lingprob.tables import SCHEMAS
 
 def summarise(
     judgments: pd.DataFrame,
-    perturbed: pd.DataFrame,
+    changed: pd.DataFrame,
     stimuli: pd.DataFrame,
     prefixes: pd.DataFrame,
     perturbed_prefixes: pd.DataFrame,
@@ -39,17 +39,21 @@ def summarise(
     """Return the tables accuracy, regression, matrix, overlap and correlations, points, baselines.
 
     Args:
-        judgments: `context_judgments` of all models and data sets, `perturbed` of the primary
-            data set's perturbed prefixes.
+        judgments: `context_judgments` of all models and data sets, `changed` of the primary
+            data set's perturbed prefixes and, where they are compared, shared ones.
         stimuli, prefixes, perturbed_prefixes: tables of the primary data set.
         tokenize: the tokenizer whose tokens overlap.
         primary: the data set of the analyses that the paper does on BLiMP alone.
         overlap_sentences, bootstrap, seed, scale: as in config.yaml.
     """
     grown = accuracy_table(judgments, bootstrap, seed, scale)
-    changed = accuracy_table(with_originals(perturbed, judgments), bootstrap, seed, scale)
+    is_shared = changed["perturbation"] == SHARED
+    perturbed, shared = (
+        accuracy_table(with_unchanged(rows, judgments, name), bootstrap, seed, scale)
+        for rows, name in ((changed[~is_shared], ORIGINAL), (changed[is_shared], OWN))
+    )
     similarity = perturbed_prefixes.groupby("perturbation")["similarity"].mean()
-    perturbations = perturbation_points(changed, similarity)
+    perturbations = perturbation_points(perturbed, similarity)
     matrix = matrix_table(judgments, scale)
     overlap, by_prefix = overlaps(
         stimuli, prefixes, tokenize, overlap_sentences, np.random.default_rng(seed)
@@ -62,7 +66,7 @@ def summarise(
         perturbation_correlations(perturbations, scale),
     ]
     tables = {
-        "accuracy": pd.concat([grown, changed[changed["perturbation"].notna()]], ignore_index=True),
+        "accuracy": pd.concat([grown, perturbed, shared], ignore_index=True),
         "regression": regressions(judgments, scale),
         "matrix": matrix,
         "overlap": overlap,
@@ -72,16 +76,18 @@ def summarise(
     return tables, points, unprefixed_accuracy(judgments, scale)
 
 
-def with_originals(perturbed: pd.DataFrame, judgments: pd.DataFrame) -> pd.DataFrame:
-    """Return judgments after perturbed prefixes with the same pairs' unperturbed ones."""
-    pairs = judgments["dataset"].isin(perturbed["dataset"]) & judgments["pair_id"].isin(
-        perturbed["pair_id"]
+def with_unchanged(changed: pd.DataFrame, judgments: pd.DataFrame, name: str) -> pd.DataFrame:
+    """Return judgments after changed prefixes with the same pairs' after their own, called `name`.
+
+    Of the same kinds and lengths; those without a prefix come along.
+    """
+    same = (
+        judgments["dataset"].isin(changed["dataset"])
+        & judgments["pair_id"].isin(changed["pair_id"])
+        & judgments["kind"].isin([*changed["kind"], NO_PREFIX])
+        & judgments["length"].isin([0, *changed["length"]])
     )
-    lengths = {0, *perturbed["length"]}
-    originals = judgments[
-        pairs & judgments["kind"].isin([*MATCHED, NO_PREFIX]) & judgments["length"].isin(lengths)
-    ]
-    return pd.concat([originals, perturbed], ignore_index=True)
+    return pd.concat([judgments[same].assign(perturbation=name), changed], ignore_index=True)
 
 
 def overlaps(

@@ -59,7 +59,7 @@ def delta_log_likelihoods(
     counts: Sequence[pd.DataFrame],
     surprisals: Mapping[str, pd.DataFrame],
     *,
-    context: str,
+    contexts: Mapping[str, str],
     corrected: bool = True,
     partition: str = "exploratory",
     structure: str = "paper",
@@ -81,7 +81,7 @@ def delta_log_likelihoods(
         times, words: its `reading_times` and `words` tables.
         counts: `word_counts` tables whose sum gives unigram surprisals.
         surprisals: a `surprisal` table by model.
-        context: what the surprisals were conditioned on, for the record.
+        contexts: what each model's surprisals were conditioned on, for the record.
         corrected: surprisals with the correction for trailing blanks.
         partition: that is evaluated.
         structure: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
@@ -106,43 +106,51 @@ def delta_log_likelihoods(
         found = [_mixed(fitted, evaluated, model, slopes, held_out) for model in models]
     else:
         found = [_least_squares(fitted, evaluated, model) for model in models]
+    common = {
+        "dataset": dataset,
+        "texts": entry["texts"],
+        "measure": entry["measure"],
+        "rt_source": entry.get("rt_source", "human"),
+        "partition": partition,
+        "corrected": corrected,
+        "n_fit": len(fitted),
+        "n_evaluated": len(evaluated),
+        "n_subjects": fitted["subject_id"].nunique(),
+        "scale": scale,
+    }
     rows = []
     for model, comparison in zip(models, found, strict=True):
         low, high = resampled_sums(comparison.gains, comparison.items, bootstrap, seed)
         by_word, by_token = perplexity(surprisals[model.model], corrected)
-        rows.append(
-            {
-                "model": model.model,
-                "dataset": dataset,
-                "texts": entry["texts"],
-                "measure": entry["measure"],
-                "rt_source": entry.get("rt_source", "human"),
-                "regression": comparison.regression,
-                "context": context,
-                "baseline_formula": model.named(comparison.baseline_formula),
-                "formula": model.named(comparison.formula),
-                "partition": partition,
-                "corrected": corrected,
-                "n_fit": len(fitted),
-                "n_evaluated": len(evaluated),
-                "n_subjects": fitted["subject_id"].nunique(),
-                "log_likelihood_baseline": comparison.log_likelihoods[0],
-                "log_likelihood": comparison.log_likelihoods[1],
-                "delta": comparison.log_likelihoods[1] - comparison.log_likelihoods[0],
-                "delta_low": low,
-                "delta_high": high,
-                "surprisal_ms": comparison.ms[0],
-                "surprisal_std_error": comparison.errors[0],
-                "previous_ms": comparison.ms[1],
-                "previous_std_error": comparison.errors[1],
-                "word_perplexity": by_word,
-                "token_perplexity": by_token,
-                "converged": comparison.converged,
-                "singular": comparison.singular,
-                "scale": scale,
-            }
-        )
+        own = {
+            "context": contexts[model.model],
+            "delta_low": low,
+            "delta_high": high,
+            "word_perplexity": by_word,
+            "token_perplexity": by_token,
+        }
+        rows.append({**common, **own, **_described(model, comparison)})
     return pd.DataFrame(rows)[SCHEMAS["delta_log_likelihood"].names]
+
+
+def _described(model: Predictors, comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison's part of a row."""
+    without, full = comparison.log_likelihoods
+    return {
+        "model": model.model,
+        "regression": comparison.regression,
+        "baseline_formula": model.named(comparison.baseline_formula),
+        "formula": model.named(comparison.formula),
+        "log_likelihood_baseline": without,
+        "log_likelihood": full,
+        "delta": full - without,
+        "surprisal_ms": comparison.ms[0],
+        "surprisal_std_error": comparison.errors[0],
+        "previous_ms": comparison.ms[1],
+        "previous_std_error": comparison.errors[1],
+        "converged": comparison.converged,
+        "singular": comparison.singular,
+    }
 
 
 def reading_counts(
@@ -277,16 +285,17 @@ def all_trends(
 ) -> pd.DataFrame:
     """Return the regressions over models of every data set and of the published fits.
 
-    Columns dataset, rt_source, convention, on (parameters or word_perplexity), models, slope (nats
-    per tenfold), std_error, r, p, scale; only groups of three models or more.
+    Columns dataset, rt_source, context, convention, on (parameters or word_perplexity), models,
+    slope (nats per tenfold), std_error, r, p, scale; only groups of three models or more. Models
+    whose surprisals were conditioned on other contexts are not mixed.
     """
     parameters = {name: model["parameters"] for name, model in models.items()}
     parts = [deltas.assign(convention="")]
     if published is not None:
         both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
         means = published[both].assign(dataset="natural_stories, published means")
-        parts.append(means.assign(rt_source="human"))
-    by = ["dataset", "rt_source", "convention", "scale"]
+        parts.append(means.assign(rt_source="human", context="imported"))
+    by = ["dataset", "rt_source", "context", "convention", "scale"]
     columns = [*by, "model", "delta", "word_perplexity"]
     table = pd.concat([part[columns] for part in parts], ignore_index=True)
     found = trends(table, parameters, by)

@@ -1,1 +1,1 @@
-"""Texts that people read: raw corpora to tables of words."""
+"""Texts that people read and how long they took: to tables of words, times and surprisals."""

@@ -17,6 +17,7 @@ from lingprob.stimuli import minimal_pairs
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
 SENTENCES_PER_PASSAGE = 15  # of the demo
+PASSAGES_READ = 6  # of the demo, in simulated reading times
 SENTENCE_END = r"[.?!][\"'\u201d\u2019)\]]*$"
 
 
@@ -150,6 +151,12 @@ def _demo_passages() -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
+def _demo_reading() -> pd.DataFrame:
+    """The first of the demo's passages, few enough to be scored in seconds."""
+    words = _demo_passages()
+    return words[words["passage_id"].astype(int) <= PASSAGES_READ]
+
+
 def _words_of(passages: Any) -> pd.DataFrame:
     rows = [(name, 0, word, None) for name, text in passages for word in text.split()]
     return pd.DataFrame(rows, columns=COLUMNS)
@@ -183,6 +190,7 @@ def _read(
 PARSERS: dict[str, Callable[..., pd.DataFrame]] = {
     "brown_spr": _brown_spr,
     "demo_passages": _demo_passages,
+    "demo_reading": _demo_reading,
     "frank2013": _frank2013,
     "geco": _geco,
     "natural_stories": _natural_stories,

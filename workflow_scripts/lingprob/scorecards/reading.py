@@ -68,7 +68,9 @@ def reading_claims(
                     scale=scale, note=note,
                 )
             )  # fmt: skip
-        rows += _falls(published, str(dataset), part, parameters, scale)
+        for context, alike in part.groupby("context", sort=False):
+            name = f"{dataset}, {context} context"
+            rows += _falls(published, name, alike, parameters, scale)
     if fits is not None:
         own = fits.groupby("model")["convention"].transform(lambda names: "compat" in set(names))
         for convention, part in fits[own].groupby("convention", sort=False):

@@ -69,6 +69,16 @@ class Prefix:
         cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
         return Prefix(cropped, length)
 
+    def select(self, tokens: Sequence[int]) -> Prefix:
+        """Return some of the tokens alone."""
+        places = torch.tensor(tokens)
+        chosen = [
+            (keys.index_select(2, places.to(keys.device)),
+             values.index_select(2, places.to(values.device)))
+            for keys, values in self.states
+        ]  # fmt: skip
+        return Prefix(chosen, len(tokens))
+
     def kept(self) -> Cache:
         """Return a cache for any number of rows and passes."""
         layers = []
@@ -144,19 +154,22 @@ class Forward:
         return logprobs
 
     @torch.inference_mode()
-    def extend(
-        self, prefix: Prefix | None, ids: np.ndarray, wanted: np.ndarray, targets: np.ndarray
-    ) -> tuple[Prefix, np.ndarray]:
-        """Run tokens `ids` (n,) after `prefix`; return the longer prefix and ln p of `targets`.
+    def extend(self, prefix: Prefix | None, row: Row, kept: int) -> tuple[Prefix, np.ndarray]:
+        """Run a row after `prefix`; return the prefix with the branch `kept`, and ln p.
 
-        The k-th of the `targets` (m,) is predicted by the token `ids[wanted[k]]`.
+        `kept` is the number of a branch that begins where `prefix` ends. The log-probabilities
+        are those of the row's targets, in their order.
         """
+        length = 0 if prefix is None else prefix.length
+        batch = lay_out([row], length)
         cache = DynamicCache() if prefix is None else prefix.growing()
-        output = self._run(torch.from_numpy(ids[None]), cache)
-        places, targets_there = torch.from_numpy(wanted), torch.from_numpy(targets)
-        values = self._logprobs_at(output[0][0], places, targets_there).cpu().numpy()
-        length = len(ids) + (0 if prefix is None else prefix.length)
-        return Prefix(_states(output.past_key_values), length), values
+        output = self._run(batch.ids, cache, batch.mask, batch.positions)
+        values = self._logprobs_at(output[0][0], batch.column, batch.targets).cpu().numpy()
+        longer = Prefix(_states(output.past_key_values), length + len(row.ids))
+        nodes = row.paths[kept]
+        if len(nodes) < len(row.ids):
+            longer = longer.select([*range(length), *(length + node for node in nodes)])
+        return longer, values
 
     @torch.inference_mode()
     def prepare(self, probes: Sequence[np.ndarray]) -> None:
@@ -235,7 +248,8 @@ class Forward:
         whole = [np.concatenate([chain[: branch.start], branch.ids]) for branch in branches]
         plain = [self._plain_logprobs(ids)[-(len(rest) - 1) :] for ids in whole]
         try:
-            prefix, _ = self.extend(None, chain, np.array([0]), chain[1:2])
+            (row,) = pack([Branch(np.append(chain, 0), 1), Branch(bent, 1)], len(ids) * 2)
+            prefix, _ = self.extend(None, row, 0)
             difference = _mean_difference(self._branches(branches, prefix, merge=True), plain)
         except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
             logger.info("%s: no tree masks (%s)", name, str(error).split("\n")[0])
@@ -408,8 +422,8 @@ def lay_out(rows: Sequence[Row], prefix: int = 0) -> Batch:
     for number, row in enumerate(rows):
         ids[number, : len(row.ids)] = row.ids
     owner = np.repeat(np.arange(len(rows)), [len(row.nodes) for row in rows])
-    column = np.array([node for row in rows for node in row.nodes])
-    targets = np.array([target for row in rows for target in row.targets])
+    column = np.array([node for row in rows for node in row.nodes], dtype=np.int64)
+    targets = np.array([target for row in rows for target in row.targets], dtype=np.int64)
     batch = Batch(*map(torch.from_numpy, (ids, owner, column, targets)))
     if all(row.is_chain() and row.start[0] == prefix for row in rows):
         return batch

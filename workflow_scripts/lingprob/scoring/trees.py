@@ -30,7 +30,7 @@ class Row:
 
     `start` and `last` are as in Branch and in the module's docstring. The k-th wanted token
     is `targets[k]`, predicted by node `nodes[k]`; they follow the order of `branches` (numbers
-    that say whose they are), `wanted` many for each.
+    that say whose they are), `wanted` many for each. `paths` has each branch's nodes.
     """
 
     branches: list[int] = field(default_factory=list)
@@ -41,24 +41,25 @@ class Row:
     last: list[int] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
     targets: list[int] = field(default_factory=list)
-    path: list[int] = field(default_factory=list)
+    paths: dict[int, list[int]] = field(default_factory=dict)
 
     def add(self, number: int, branch: Branch, shared: int) -> None:
         """Add a branch whose first `shared` tokens are those of the branch added before."""
         fed = len(branch.ids) - 1
         first = len(self.ids)
         new = range(first, first + fed - shared)
+        path = self.paths[self.branches[-1]] if self.branches else []
         self.branches.append(number)
         self.wanted.append(len(branch.ids) - branch.score_from)
-        self.path = [*self.path[:shared], *new]
+        path = self.paths[number] = [*path[:shared], *new]
         self.ids += branch.ids[shared:fed].tolist()
         self.positions += range(branch.start + shared, branch.start + fed)
         self.start += [branch.start] * len(new)
         self.last += [new.stop - 1] * len(new)
         if new:
-            for node in self.path[:shared]:
+            for node in path[:shared]:
                 self.last[node] = new.stop - 1
-        self.nodes += self.path[branch.score_from - 1 :]
+        self.nodes += path[branch.score_from - 1 :]
         self.targets += branch.ids[branch.score_from :].tolist()
 
     def is_chain(self) -> bool:

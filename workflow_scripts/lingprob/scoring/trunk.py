@@ -5,7 +5,7 @@ The chain's keys and values are kept; what each sequence has beside it hangs on 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,20 +13,11 @@ import numpy as np
 from lingprob.errors import LingprobError
 from lingprob.scoring.engine import Scorer, is_out_of_memory
 from lingprob.scoring.forward import Prefix
-from lingprob.scoring.trees import Branch, shared_length
+from lingprob.scoring.linear import fast_linear
+from lingprob.scoring.trees import Branch, pack, shared_length
 
 # The pieces in which a chain is run: a longer one makes more of the attention in vain.
 TOKENS_PER_PIECE = {"cpu": 256, "cuda": 4096}
-
-
-@dataclass(frozen=True)
-class _Wanted:
-    """Tokens of sequences that the chain predicts: by `position`, token `index` of `owner`."""
-
-    position: np.ndarray
-    target: np.ndarray
-    owner: np.ndarray
-    index: np.ndarray
 
 
 def score_along(
@@ -61,50 +52,96 @@ def score_along(
         chain = chain[:read]
     common = [min(shared_length(chain, ids), len(ids) - 1) for ids in whole]
     logprobs = [np.full(len(ids), np.nan, dtype=scorer.result_dtype) for ids in whole]
-    wanted = _wanted_of_chain(whole, first, common)
-    prefix, values = _run_chain(scorer, context, chain[: max(common, default=0)], wanted)
-    for owner, index, value in zip(wanted.owner, wanted.index, values, strict=True):
-        logprobs[owner][index] = value
-    owners = [k for k, ids in enumerate(whole) if len(ids) - common[k] > 1]
-    branches = [
-        Branch(whole[k][common[k] :], max(first[k] - common[k], 1), common[k]) for k in owners
-    ]
-    for number, values in scorer.run(branches, prefix):
-        logprobs[owners[number]][-len(values) :] = values
+    if context is not None and context.logprobs is not None:
+        for k, ids in enumerate(whole):
+            if len(ids) > 1:
+                logprobs[k][1] = context.logprobs[ids[1]]
+    chain = chain[: max(common, default=0)]
+    with fast_linear(scorer.language_model.device, scorer.language_model.dtype):
+        for k, position, values in _run(scorer, context, chain, _Sequences(whole, first, common)):
+            logprobs[k][position:][: len(values)] = values
     return [values[at:] for values, at in zip(logprobs, first, strict=True)]
 
 
-def _wanted_of_chain(whole: list[np.ndarray], first: list[int], common: list[int]) -> _Wanted:
-    """List the tokens wanted of each sequence that come right after a token of the chain."""
-    columns: list[tuple[int, int, int, int]] = [
-        (index - 1, ids[index], owner, index)
-        for owner, ids in enumerate(whole)
-        for index in range(max(first[owner], 1), common[owner] + 1)
-    ]
-    return _Wanted(*np.array(columns, dtype=np.int64).reshape(-1, 4).T)
+@dataclass(frozen=True)
+class _Sequences:
+    """Sequences, where each one's wanted tokens begin, and how many of its tokens are shared.
+
+    The last token is not run, so it doesn't count as shared.
+    """
+
+    whole: list[np.ndarray]
+    first: list[int]
+    common: list[int]
+
+    def along(self, start: int, end: int, with_branches: bool) -> tuple[list[int], list[Branch]]:
+        """Return what the chain's tokens from `start` to `end` serve: owners, and branches.
+
+        Those are tokens predicted in the piece, and, `with_branches`, all of each sequence
+        that leaves the chain in it.
+        """
+        owners, branches = [], []
+        for k, ids in enumerate(self.whole):
+            last = self.common[k] if self.common[k] <= end else end
+            if with_branches and start < self.common[k] <= end:
+                last = len(ids) - 1
+            if max(self.first[k], start + 1) <= last:
+                owners.append(k)
+                score_from = max(self.first[k] - start, 1)
+                branches.append(Branch(ids[start : last + 1], score_from, start))
+        return owners, branches
+
+    def beside(self, start: int, end: int) -> tuple[list[int], list[Branch]]:
+        """Return what hangs on the chain after more than `start`, up to `end`, of its tokens."""
+        owners, branches = [], []
+        for k, ids in enumerate(self.whole):
+            at = self.common[k]
+            if start < at <= end and at < len(ids) - 1:
+                owners.append(k)
+                branches.append(Branch(ids[at:], max(self.first[k] - at, 1), at))
+        return owners, branches
 
 
-def _run_chain(
-    scorer: Scorer, prefix: Prefix | None, chain: np.ndarray, wanted: _Wanted
-) -> tuple[Prefix | None, np.ndarray]:
-    """Run a chain, of which `prefix` is read already, in pieces; return its values as well."""
-    values = np.full(len(wanted.position), np.nan, dtype=scorer.result_dtype)
-    if prefix is not None and prefix.logprobs is not None:
-        there = wanted.position == prefix.length - 1
-        values[there] = prefix.logprobs[wanted.target[there]]
-    size = TOKENS_PER_PIECE[scorer.language_model.device.type]
+def _run(
+    scorer: Scorer, prefix: Prefix | None, chain: np.ndarray, sequences: _Sequences
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Run a chain, of which `prefix` is read, and all branches; yield owner, position, ln p.
+
+    The chain is run in pieces, each in one pass with the branches that hang on it if they fit
+    the budget; if not, those follow in passes of their own.
+    """
     start = 0 if prefix is None else prefix.length
+    yield from _beside(scorer, prefix, sequences.beside(-1, start))
     while start < len(chain):
-        piece = chain[start : start + min(size, scorer.tokens_per_batch)]
-        there = (wanted.position >= start) & (wanted.position < start + len(piece))
-        places, targets = wanted.position[there] - start, wanted.target[there]
+        size = min(TOKENS_PER_PIECE[scorer.language_model.device.type], scorer.tokens_per_batch)
+        end = min(start + size, len(chain))
+        piece = Branch(np.append(chain[start:end], 0), end - start + 1, start)  # none wanted
+        for together in (True, False):
+            owners, branches = sequences.along(start, end, with_branches=together)
+            (row,) = pack([*branches, piece], end * sum(map(len, sequences.whole)))
+            if len(row.ids) <= scorer.tokens_per_batch:
+                break
         try:
-            prefix, values[there] = scorer.forward.extend(prefix, piece, places, targets)
+            prefix, values = scorer.forward.extend(prefix, row, len(branches))
         except (RuntimeError, MemoryError) as error:
             if not is_out_of_memory(error):
                 raise
-            scorer.shrink(len(piece))
+            scorer.shrink(len(row.ids))
             continue
-        start += len(piece)
-    scorer.check_finite(values)
-    return prefix, values
+        scorer.check_finite(values)
+        parts = np.split(values, np.cumsum(row.wanted)[:-1])
+        for number, part in zip(row.branches, parts, strict=True):
+            if number < len(branches):
+                yield owners[number], start + branches[number].score_from, part
+        if not together:
+            yield from _beside(scorer, prefix, sequences.beside(start, end))
+        start = end
+
+
+def _beside(
+    scorer: Scorer, prefix: Prefix | None, hanging: tuple[list[int], list[Branch]]
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    owners, branches = hanging
+    for number, values in scorer.run(branches, prefix):
+        branch = branches[number]
+        yield owners[number], branch.start + branch.score_from, values

@@ -207,6 +207,12 @@ class TrainingData:
     def __init__(self, described: Mapping[str, Any], validation_examples: int) -> None:
         self.separator, self.vocabulary = described["separator"], described["vocabulary"]
         row_length = described["context_window"] + 1
+        for path in [*described["training"], *described["validation"]]:
+            if not Path(path).is_file():
+                raise LingprobError(
+                    f"{path}: these examples are gone. Delete results/training/corpus.json and run "
+                    "again: they are made anew."
+                )
         self.rows = TokenRows(described["training"], row_length)
         held_out = TokenRows(described["validation"], row_length)
         own = len(held_out) == 0

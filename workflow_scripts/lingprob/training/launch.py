@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from lingprob.download import disk_error
 from lingprob.errors import LingprobError
 from lingprob.files import write_text
 from lingprob.training.corpus import TrainingData, identity_of
@@ -68,9 +69,12 @@ def run(job: Mapping[str, Any]) -> None:
     folder = Path(job["folder"])
     with world_of(job["means"]["device"]) as world, sole_user(folder, world.is_first):
         trainer = Trainer(plan, Means(**job["means"]), data, folder, identity, world)
-        model = trainer.train()
-        if world.is_first:
-            save_model(model, Path(job["corpus"]["tokenizer"]), Path(job["directory"]))
+        try:
+            model = trainer.train()
+            if world.is_first:
+                save_model(model, Path(job["corpus"]["tokenizer"]), Path(job["directory"]))
+        except OSError as error:
+            raise disk_error(error, folder) from error
 
 
 @contextmanager

@@ -97,11 +97,11 @@ def save_model(model: GPTNeoXForCausalLM, tokenizer: Path, directory: Path) -> N
 
     `tokenizer` is a directory that has the tokenizer's files, perhaps among others.
     """
-    directory.mkdir(parents=True, exist_ok=True)
-    for path in tokenizer.glob("*token*.json"):
-        (directory / path.name).write_bytes(path.read_bytes())
     transformers_logging.disable_progress_bar()
     try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for path in tokenizer.glob("*token*.json"):
+            (directory / path.name).write_bytes(path.read_bytes())
         model.save_pretrained(directory)
     except (OSError, SafetensorError) as error:
         raise LingprobError(
