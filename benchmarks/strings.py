@@ -63,7 +63,7 @@ def made_dataset(name: str, quick: bool) -> Dataset:
     scores = pd.DataFrame({"item_id": stimuli["item_id"], "logprob": logprob})
     scores = scores.assign(bos="none", unigrams="u", n_tokens=length, n_words=length)
     scores["unigram_logprob"] = -8.0 * length + rng.standard_normal(len(stimuli))
-    pairs = pair_texts(stimuli).index
+    pairs = pair_texts(stimuli, "blimp").index
     distances = pd.DataFrame(
         {
             "pair_id": pairs,

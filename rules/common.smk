@@ -37,7 +37,7 @@ def models_with(*sources, level=None):
 
 
 def pick(entry, *keys):
-    """The part of a catalog entry that a rule depends on."""
+    """The part of a catalog entry, or of the settings, that a rule depends on."""
     return {key: entry[key] for key in keys if key in entry}
 
 
@@ -93,6 +93,15 @@ def raw_dataset(wildcards):
         folder = entry.get("files_of", wildcards.dataset)
         return {"manifest": f"resources/datasets/{folder}/manifest.tsv"}
     return {"own": entry["path"]} if "path" in entry else {}
+
+
+def stimuli_entry(dataset):
+    """A data set's entry and, of one's own, what the analyses need of its `ratings`."""
+    entry = catalog.dataset(dataset)
+    if entry["parser"] != "table":
+        return entry
+    some = "some" if dataset in settings["string_probability"]["prediction_2"] else "none"
+    return {**entry, "ratings": "every" if dataset in settings["morcela"]["datasets"] else some}
 
 
 def tokenizer_manifest(wildcards):
@@ -342,10 +351,11 @@ def context_lengths(stage):
 
 def sampling_settings(stage):
     """What prefixes are drawn by: where pairs share one, all targets of a suite do."""
+    drawn_by = ["pairs_per_suite", "pairs_per_prefix", "matrix_sentences", "matrix_prefixes"]
+    drawn = {**pick(settings["context"], *drawn_by), "lengths": context_lengths(stage)}
     if stage == "sampled":
-        return settings["context"]
-    shared = {"pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}
-    return {**settings["context"], **shared, "lengths": context_lengths(stage)}
+        return drawn
+    return {**drawn, "pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}
 
 
 def prefix_positions(dataset):

@@ -87,7 +87,7 @@ rule build_stimuli:
         runtime=30,
     params:
         code=code_digest("build_stimuli"),
-        entry=lambda wildcards: catalog.dataset(wildcards.dataset),
+        entry=lambda wildcards: stimuli_entry(wildcards.dataset),
         seed=settings["seed"],
     script:
         "../workflow_scripts/build_stimuli.py"

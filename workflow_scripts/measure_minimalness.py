@@ -10,6 +10,7 @@ with job(snakemake):
     params = snakemake.params
     manifest = read_manifest(snakemake.input.embedding)
     embed = SentenceEmbedder(manifest["directory"], params.context_window, params.device)
-    distances = measure_pairs(read_table(snakemake.input.stimuli, "stimuli"), embed)
+    stimuli = read_table(snakemake.input.stimuli, "stimuli")
+    distances = measure_pairs(stimuli, snakemake.wildcards.dataset, embed)
     metadata = {"embedding": manifest["embedding"], "origin": manifest["origin"]}
     write_table(distances, "minimalness", snakemake.output[0], metadata)

@@ -108,7 +108,7 @@ def scored(models: Path, stimuli: pd.DataFrame, folder: Path) -> pd.DataFrame:
 def test_the_analyses_run_on_both_data_sets(models, samples, tmp_path):
     embed = SentenceEmbedder(models / "embedding", 512)
     options = Options(10, "characters", 0.75, "below", 20, False, 5, 1, "laptop")
-    distances = {name: measure_pairs(table, embed) for name, table in samples.items()}
+    distances = {name: measure_pairs(table, name, embed) for name, table in samples.items()}
     scores = [scored(models, table, tmp_path / name) for name, table in samples.items()]
     datasets = assemble(
         {"zhoblimp": [1, 3], "sling": [1]}, list(samples.values()), scores, distances,

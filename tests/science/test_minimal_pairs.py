@@ -60,7 +60,7 @@ def test_a_pair_of_blimp_is_what_the_file_says(mirror):
 
 def test_syntaxgym_gives_the_paper_s_1018_pairs(mirror):
     stimuli = read_pairs(mirror, "syntaxgym_pairs")
-    pairs = pair_texts(stimuli)
+    pairs = pair_texts(stimuli, "syntaxgym_pairs")
     assert len(pairs) == 1018
     assert (pairs["good"] != pairs["bad"]).all()
     by_suite = stimuli.groupby("paradigm")["pair_id"].nunique()
@@ -86,7 +86,7 @@ def test_li_s_ratings_and_what_each_reading_of_the_filter_keeps(mirror):
     stimuli = read_pairs(mirror, "li_large")
     ratings = stimuli.pivot(index="pair_id", columns="condition", values="rating")
     assert (ratings["good"] - ratings["bad"]).isna().sum() == 104
-    distances = measure_pairs(stimuli, lambda texts: np.ones((len(texts), 1)))
+    distances = measure_pairs(stimuli, "li_large", lambda texts: np.ones((len(texts), 1)))
     kept = count_filters({"li_large": distances}, 0.75, read_published("string_probability"), "")
     assert kept["kept"].tolist() == [1750, 1794, 1635, 1921]
     assert set(kept["kept_published"]) == {1883}
@@ -102,7 +102,6 @@ def test_li_s_means_are_those_of_single_judgments_where_these_are_known(mirror):
     assert len(judged) == 2232
     assert judged["rating"].notna().all()
     assert stimuli.loc[stimuli["phenomenon"] == "Mahowald", "rating"].notna().all()
-    assert ratings.groupby("participant_id")["z"].mean().abs().max() < 1
 
 
 def test_published_scores_cover_the_pairs_they_came_with(mirror):
@@ -115,3 +114,21 @@ def test_published_scores_cover_the_pairs_they_came_with(mirror):
         scores = published_scores(file, model)
         assert set(scores["item_id"]) == set(stimuli["item_id"])
         assert scores["logprob"].lt(0).all()
+
+
+def test_the_same_words_in_another_order_have_the_same_unigram_logprob(mirror):
+    """Up to 17 pairs whose words the n-gram model's tokenizer splits in another way."""
+    stimuli = read_pairs(mirror, "li_adger").set_index("item_id")
+    file = mirror / "published_scores/li_adger_models/li-adger_min_pairs_all_models.csv"
+    scores = published_scores(file, "trigram").set_index("item_id")
+    words = stimuli["text"].str.lower().str.findall(r"\w+|[^\w\s]").map(sorted).str.join(" ")
+    sides = {
+        side: pd.DataFrame({"words": words, "unigrams": scores["unigram_logprob"]})
+        .filter(regex=f"{side}$", axis=0)
+        .rename(index=lambda name: name.rpartition(".")[0])
+        for side in ("good", "bad")
+    }
+    pairs = sides["good"].join(sides["bad"], suffixes=("", "_bad"))
+    same = pairs[pairs["words"] == pairs["words_bad"]]
+    assert len(same) == 443
+    assert ((same["unigrams"] - same["unigrams_bad"]).abs() < 1e-3).sum() == 426

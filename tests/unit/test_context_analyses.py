@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lingprob.context.names import MATCHED
 from lingprob.context.similarity import Overlaps, f1, prefix_overlaps, suite_overlaps, words
 from lingprob.papers.context import (
     accuracy_table,
@@ -23,6 +24,7 @@ from lingprob.papers.context_statistics import (
     regressions,
 )
 from lingprob.papers.context_summary import with_unchanged
+from lingprob.scorecards.context import context_quantities
 
 
 def judgments(rows) -> pd.DataFrame:
@@ -158,6 +160,40 @@ def test_unprefixed_accuracy_is_over_all_items():
     table = unprefixed_accuracy(judgments(ALONE), "demo").set_index("suite")
     assert table["accuracy"].to_dict() == {"a1": 0.5, "b2": 1.0}
     assert table["n"].to_dict() == {"a1": 2, "b2": 1}
+
+
+def test_pairs_without_a_phenomenon_are_a_group_of_their_own():
+    rows = judgments([*ALONE, ("a1", "p", "unrelated", 10, 0), ("b2", "r", "unrelated", 10, 1)])
+    nameless = rows.assign(phenomenon=None)
+    assert unprefixed_accuracy(nameless, "demo")["n"].tolist() == [2, 1]
+    table = accuracy_table(nameless, 10, 0, "demo")
+    by_phenomenon = table[table["level"] == "phenomenon"]
+    assert by_phenomenon[["group", "accuracy"]].to_numpy().tolist() == [["(none)", 0.5]]
+
+
+def test_the_paper_s_means_over_models_are_ours_where_all_of_them_ran():
+    """In a1 the first model rises by 1 at one of two lengths, the second at both."""
+    rows = [("a1", "p", "none", 0, 0)]
+    both = [
+        judgments(
+            [*rows, *(("a1", "p", kind, n, n > least) for kind in MATCHED for n in (5, 10))]
+        ).assign(model=model, dataset="blimp")
+        for model, least in (("one", 5), ("two", 0), ("ours", 10))
+    ]
+    published = {
+        "items": [{"item": "Table 1", "rows": {"one/a1": [], "two/a1": [], "mean/a1": []}}]
+    }
+    matrix = pd.DataFrame({"dataset": [], "relative_improvement": []})
+
+    def found(*chosen):
+        accuracy = accuracy_table(pd.concat(chosen), 10, 0, "demo")
+        return context_quantities({"accuracy": accuracy, "matrix": matrix}, published)
+
+    every = found(*both)
+    assert every[("one/a1", "delta_acceptable")] == (0.5, "")
+    assert every[("mean/a1", "delta_acceptable")] == (0.75, "")
+    assert every[("mean/a1", "sd_unacceptable")] == (0.25, "")
+    assert ("mean/a1", "delta_acceptable") not in found(both[0], both[2])
 
 
 def test_f1_counts_repeated_entries():

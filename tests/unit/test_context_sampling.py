@@ -139,6 +139,14 @@ def test_matrix_prefixes_stand_before_the_targets_of_other_suites(stimuli):
     assert len(rows.loc["a", "pair_ids"]) == 4
 
 
+def test_a_sentence_that_another_suite_has_too_never_stands_in_a_matrix(stimuli):
+    """Sentences of one suite may be an item's of another in its neutral condition."""
+    for pair in range(8):
+        stimuli.loc[stimuli["item_id"] == f"b{pair}bad", "text"] = f"Sentence a {pair} good."
+    prefix = sampler(stimuli, max_tokens=1000).from_suite("a", ["b0", "b1"], 0, None)
+    assert set(prefix.source_ids) == {"a8good", "a9good"}
+
+
 def test_pairs_may_share_a_prefix_that_has_a_sentence_of_neither(stimuli):
     table = contexts(stimuli, pairs_per_prefix=2)
     shared = table[table["kind"] == "matched_acceptable"]

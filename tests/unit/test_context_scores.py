@@ -119,6 +119,7 @@ def test_where_the_window_ends_a_prefix_does(tiny):
     assert counted(tiny, prefixes)["n_tokens"].iloc[0][-1] > 70
     scores = score(tiny, prefixes, [1000])
     after = scores[scores["prefix_id"] == "x"]
+    assert set(after["length"]) == {1000}, "a curve has the lengths asked for and no others"
     assert 0 < after["n_sentences"].iloc[0] < 12
     assert (after["prefix_tokens"] + after["n_tokens"]).max() <= 63
 

@@ -71,6 +71,29 @@ def test_text_in_another_encoding_is_named_by_its_line(tmp_path, parser):
         parse(parser, tmp_path, "old.tsv")
 
 
+@pytest.mark.parametrize(
+    ("parser", "name"),
+    [
+        ("crows_pairs", "crows_pairs_anonymized.csv"),
+        ("hll", "own.csv"),
+        ("li_adger", "own.csv"),
+        ("li_large", "LI_Large_pairs.csv"),
+        ("linguistic_inquiry", "linguistic_inquiry_data.csv"),
+    ],
+)
+def test_a_csv_file_in_another_encoding_is_named(tmp_path, parser, name):
+    (tmp_path / name).write_bytes("sentence\nNaïve\n".encode("latin-1"))
+    with pytest.raises(LingprobError, match=rf"{name}: not a CSV file in UTF-8"):
+        parse(parser, tmp_path, name)
+
+
+def test_a_pair_of_crows_pairs_without_a_bias_type_is_named(tmp_path):
+    rows = ["sent_more,sent_less,stereo_antistereo,bias_type", "A.,B.,stereo,age", "C.,D.,stereo,"]
+    (tmp_path / "crows_pairs_anonymized.csv").write_text("\n".join(rows))
+    with pytest.raises(LingprobError, match="data row 2: no bias type"):
+        parse("crows_pairs", tmp_path, "crows_pairs_anonymized.csv")
+
+
 def test_scamp_reads_windows_line_ends_and_refuses_a_lonely_sentence(tmp_path):
     (tmp_path / "order_implausible.tsv").write_bytes(b"a b .\tb a .\r\nc d .\td c .\r\n")
     table = parse("scamp", tmp_path, "order_implausible.tsv")
@@ -129,6 +152,8 @@ def test_hll_pairs_every_good_with_every_other_sentence_of_a_group(tmp_path):
         (("a", "g", "x", "yes", 3), "column 'grammatical': 'yes'"),
         (("a", "g", "x", 1, 9), "column 'rating': '9'"),
         (("a", "g", " ", 1, 3), "column 'sentence'"),
+        (("a", "", "x", 1, 3), "column 'group'"),
+        (("", "g", "x", 1, 3), "column 'participant'"),
     ],
 )
 def test_hll_names_the_row_at_fault(tmp_path, row, said):
@@ -163,7 +188,7 @@ def test_published_scores_are_in_nats_and_keep_slor(tmp_path):
     assert parse("li_adger", tmp_path, "p.csv")["pair_id"].tolist() == ["pair.0", "pair.0"]
     scores = published_scores(tmp_path / "p.csv", "trigram").set_index("item_id")
     assert list(scores.index) == ["pair.0.good", "pair.0.bad"]
-    assert list(scores["n_tokens"]) == [3, 5]
+    assert list(scores["n_tokens"]) == [4, 6], "words, marks and the end of the sentence"
     slor = (scores["logprob"] - scores["unigram_logprob"]) / scores["n_tokens"]
     np.testing.assert_allclose(slor, np.log(10) * np.array([1.0, 0.5]))
     with pytest.raises(LingprobError, match="trigram"):

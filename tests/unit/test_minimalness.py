@@ -37,7 +37,7 @@ def test_edits_and_cosine_by_hand():
         assert sorted(texts) == sorted(vectors)
         return np.array([vectors[text] for text in texts], dtype=np.float32)
 
-    table = measure_pairs(stimuli(("a b", "a c"), ("we", "a b"), ("we", "we")), embed)
+    table = measure_pairs(stimuli(("a b", "a c"), ("we", "a b"), ("we", "we")), "mine", embed)
     assert list(table["levenshtein_characters"]) == [1, 3, 0]
     assert list(table["levenshtein_words"]) == [1, 2, 0]
     np.testing.assert_allclose(table["cosine_distance"], [0.4, 1.0, 0.0], atol=1e-7)
@@ -45,12 +45,18 @@ def test_edits_and_cosine_by_hand():
 
 def test_a_pair_is_one_of_each():
     table = stimuli(("a", "b"), ("c", "d"))
-    with pytest.raises(LingprobError, match="pair '1': 0 ungrammatical sentences"):
-        pair_texts(table.iloc[:3])
+    with pytest.raises(LingprobError, match="'mine', pair '1': 0 ungrammatical sentences"):
+        pair_texts(table.iloc[:3], "mine")
     with pytest.raises(LingprobError, match="pair '0': 2 grammatical"):
-        pair_texts(table.assign(grammatical=[True, True, True, False]))
+        pair_texts(table.assign(grammatical=[True, True, True, False]), "mine")
     single = pd.DataFrame({"pair_id": [None], "grammatical": [True], "text": ["alone"]})
-    assert pair_texts(pd.concat([table, single])).index.tolist() == ["0", "1"]
+    assert pair_texts(pd.concat([table, single]), "mine").index.tolist() == ["0", "1"]
+
+
+def test_sentences_without_pairs_have_no_distances():
+    alone = stimuli(("a", "b")).assign(pair_id=None)
+    with pytest.raises(LingprobError, match=r"'mine': no pairs.*string_probability\.prediction_1"):
+        measure_pairs(alone, "mine", lambda texts: np.ones((len(texts), 1)))
 
 
 def test_bins_differ_by_one_at_most_and_are_in_order():

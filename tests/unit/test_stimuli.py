@@ -66,6 +66,29 @@ def test_an_own_csv_needs_only_sentence_and_rating(tmp_path):
     assert ratings.empty
 
 
+def test_own_pairs_need_no_ratings_where_nothing_asks_for_them(tmp_path):
+    path = write(
+        tmp_path / "mine.csv", "sentence,pair,grammatical,paradigm\nA b.,p,1,x\nB a.,p,0,x\n"
+    )
+    stimuli, _ = own(path)
+    assert stimuli["rating"].isna().all()
+    assert stimuli["rating_source"].isna().all()
+    assert stimuli["grammatical"].tolist() == [True, False]
+    for wanted in ("every", "some"):
+        with pytest.raises(LingprobError, match="no column 'rating'"):
+            own(path, ratings=wanted)
+
+
+def test_a_missing_rating_is_kept_where_some_suffice(tmp_path):
+    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,\n")
+    assert own(path, ratings="some")[0]["rating"].isna().tolist() == [False, True]
+    with pytest.raises(LingprobError, match="data row 2, column 'rating': no value"):
+        own(path, ratings="every")
+    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,high\n")
+    with pytest.raises(LingprobError, match="data row 2, column 'rating': not a number"):
+        own(path, ratings="some")
+
+
 def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
     path = tmp_path / "mine.parquet"
     pd.DataFrame(
@@ -107,7 +130,7 @@ def test_own_columns_pairs_and_phenomena_are_kept(tmp_path):
 def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
     path = write(tmp_path / "mine.csv", text)
     with pytest.raises(LingprobError, match=said) as error:
-        own(path)
+        own(path, ratings="every")
     assert str(path) in str(error.value)
 
 

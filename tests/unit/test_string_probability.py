@@ -15,6 +15,7 @@ from lingprob.papers.string_counts import count_datasets, count_filters
 from lingprob.papers.string_data import Dataset, Options, assemble, string_scores
 from lingprob.papers.string_metrics import METRICS, learned_weights, paper_metrics
 from lingprob.papers.string_probability import analyse
+from lingprob.papers.string_separation import separation_rows
 from lingprob.regression.linking import fold_numbers
 from lingprob.scorecards.string_probability import compare_string_probability
 from lingprob.tables import POOLED, write_table
@@ -290,6 +291,38 @@ def test_clusters_widen_intervals_where_paradigms_differ(datasets):
         whole = table[table["subset"] == "overall"].iloc[0]
         widths.append(whole["r_high"] - whole["r_low"])
     assert widths[1] > 1.5 * widths[0]
+
+
+def test_pairs_without_a_paradigm_are_clusters_of_their_own(datasets):
+    """So that clusters of pairs of no paradigm are those pairs, with the same intervals."""
+    clustered = Options(**{**vars(OPTIONS), "cluster_by_paradigm": True})
+    dataset = datasets[0]
+    nameless = Dataset(
+        "pairs",
+        frozenset({1}),
+        dataset.stimuli.assign(paradigm=None),
+        dataset.scores,
+        dataset.distances,
+    )
+    one, other = (
+        analyse("m", [nameless], [], None, options)["correlations"]
+        for options in (OPTIONS, clustered)
+    )
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_paradigms_of_one_name_in_two_data_sets_are_two_clusters():
+    scores = pd.concat(
+        [
+            string_scores("m", made(name, {1, 3}, seed=seed), VOCABULARY, OPTIONS)
+            for seed, name in enumerate(("one", "two"))
+        ]
+    )
+    clustered = Options(**{**vars(OPTIONS), "cluster_by_paradigm": True})
+    renamed = scores.assign(paradigm=scores["dataset"] + scores["paradigm"])
+    rows, others = (separation_rows(table, clustered) for table in (scores, renamed))
+    columns = ["accuracy_low", "accuracy_high"]
+    pd.testing.assert_frame_equal(pd.DataFrame(rows)[columns], pd.DataFrame(others)[columns])
 
 
 def test_counts_name_what_is_left_out(datasets):

@@ -224,12 +224,25 @@ def test_a_second_run_has_nothing_to_do(demo):
     assert "Nothing to be done" in snakemake(demo, "-n", "demo").stdout
 
 
-def test_a_changed_setting_reruns_what_it_touches(demo):
-    plan = snakemake(demo, "-n", "--config", 'morcela={"folds": 4}', "--", "demo").stdout
-    jobs = planned_jobs(plan)
-    assert "fit_linking_functions" in jobs
-    assert "plot_linking_functions" in jobs
-    assert not {"score_stimuli", "sample_unigrahams", "correlate_participant_groups"} & set(jobs)
+@pytest.mark.parametrize(
+    ("changed", "reruns", "leaves"),
+    [
+        (
+            'morcela={"folds": 4}',
+            {"fit_linking_functions", "plot_linking_functions"},
+            {"score_stimuli", "sample_unigrahams", "correlate_participant_groups"},
+        ),
+        (
+            'context={"bootstrap": 7}',
+            {"summarise_contexts", "plot_contexts"},
+            {"sample_prefixes", "score_prefixes", "judge_pairs"},
+        ),
+    ],
+)
+def test_a_changed_setting_reruns_what_it_touches(demo, changed, reruns, leaves):
+    jobs = planned_jobs(snakemake(demo, "-n", "--config", changed, "--", "demo").stdout)
+    assert reruns <= set(jobs)
+    assert not leaves & set(jobs)
 
 
 def test_a_changed_batch_size_reruns_nothing(demo):

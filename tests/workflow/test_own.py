@@ -99,8 +99,9 @@ def test_bad_data_stops_before_any_scoring_with_one_message(folder, text, said):
     entry = (
         'datasets={"bad": {"title": "B", "kind": "stimuli", "parser": "table", "path": "bad.csv"}}'
     )
+    fitted = 'morcela={"datasets": ["bad"]}'
     target = "results/scores/tiny/bos/bad.parquet"
-    refused = snakemake(folder, "--configfile", "own.yaml", "--config", entry, "--", target)
+    refused = snakemake(folder, "--configfile", "own.yaml", "--config", entry, fitted, "--", target)
     assert refused.returncode != 0
     assert said in refused.stdout
     assert "bad.csv" in refused.stdout

@@ -136,6 +136,7 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'string_probability={"models": ["gtp2"]}'], "Did you mean 'gpt2'"),
         (["--config", 'string_probability={"prediction_1": ["sling"]}'], "none for 'zh'"),
         (["--config", 'string_probability={"embeddings": {"en": "mpnet"}}'], "'all-mpnet-base-v2'"),
+        (["--config", 'string_probability={"prediction_3": []}'], "prediction_3"),
         (["--config", 'context={"datasets": ["blmp"]}'], "Did you mean 'blimp'"),
         (["--config", 'context={"datasets": ["syntaxgym"]}'], "one of plain pairs is needed"),
         (["--config", 'context={"control": "blimp"}'], "unknown corpus 'blimp'"),

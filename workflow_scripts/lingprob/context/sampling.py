@@ -126,9 +126,8 @@ class PrefixSampler:
     ) -> None:
         self.dataset, self.max_tokens, self.min_tokens = dataset, max_tokens, min_tokens
         self.seed, self.tokenizers = seed, tokenizers
-        usable = stimuli[stimuli["grammatical"].notna()]
-        if len(suites):
-            usable = usable[usable["paradigm"].isin(suites)]
+        shown = stimuli[stimuli["paradigm"].isin(suites)] if len(suites) else stimuli
+        usable = shown[shown["grammatical"].notna()]
         sentences = [
             usable[["text", "item_id", "paradigm", "pair_id", "grammatical"]],
             pd.DataFrame({"text": list(control), "item_id": control_ids(len(control))}),
@@ -137,6 +136,9 @@ class PrefixSampler:
         self.texts, self.ids = table["text"].to_numpy(object), table["item_id"].to_numpy(object)
         self.unrelated = table["paradigm"].isna().to_numpy()
         self.acceptable = (table["grammatical"] == True).to_numpy()  # noqa: E712 (null is neither)
+        places = shown[["paradigm", "text"]].drop_duplicates()
+        repeated = places.loc[places["text"].duplicated(), "text"]
+        self.in_several = table["text"].isin(repeated).to_numpy()
         # Numbers compare faster than names: pools are picked for every prefix anew.
         self.suite_number, self.suite_of = codes(table["paradigm"])
         self.text_number, self.text_of = codes(table["text"])
@@ -169,9 +171,11 @@ class PrefixSampler:
     ) -> Prefix:
         """Draw acceptable sentences of one suite to stand before targets of other suites.
 
-        `sentences` is how many (context, Appendix D: ten); None takes as many as fit.
+        `sentences` is how many (context, Appendix D: ten); None takes as many as fit. Never one
+        that another suite has too, where it would stand before itself.
         """
-        indices = np.flatnonzero((self.suite_number == self.suite_of[suite]) & self.acceptable)
+        pool = (self.suite_number == self.suite_of[suite]) & self.acceptable & ~self.in_several
+        indices = np.flatnonzero(pool)
         rng = generator(self.seed, self.dataset, suite, f"replicate {replicate}")
         chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}", sentences)
         name = f"{FROM_SUITE}/{suite}/{replicate}"

@@ -15,12 +15,6 @@ from lingprob.context.perturbations import TITLES
 from lingprob.figures import style
 from lingprob.figures.labels import Models
 
-# Column of the matrix, title, colour map and its lowest value.
-SUITE_PANELS = (
-    ("accuracy", "Accuracy", "viridis", 0),
-    ("delta", r"$\Delta$ accuracy", "RdBu", -1),
-)
-
 
 def perturbation_scatter(
     points: pd.DataFrame, correlations: pd.DataFrame, models: Models

@@ -194,7 +194,8 @@ def correlation_by_bin(
             ax.fill_between(
                 x, line["r_low"], line["r_high"], color=colours[name], alpha=0.2, linewidth=0
             )
-        ax.axhline(0, color=style.GREY, linewidth=0.8)
+        if prediction == 2:  # of Prediction 1 all are far above 0
+            ax.axhline(0, color=style.GREY, linewidth=0.8)
         ax.set_title(short_title(dataset, titles), fontsize=7)
         highest = bins["name"].astype(int).max()
         ax.set_xticks(sorted({1, (highest + 1) // 2, highest}))

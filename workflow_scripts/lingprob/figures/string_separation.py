@@ -21,6 +21,7 @@ from lingprob.figures.string_panels import (
     panels,
     short_title,
 )
+from lingprob.scorecards.string_probability import HIGHEST_AUC
 
 METRICS = {
     "logprob": ("log p", style.GREY),
@@ -30,7 +31,6 @@ METRICS = {
     "mean_logprob": ("mean log p", style.SKY),
     "learned_weights": ("learned weights", style.BLUE),
 }
-PAPER_HIGHEST_AUC = 0.75
 HISTOGRAM_BINS = 30
 # Beyond these quantiles a few long sentences would squeeze the rest.
 SHOWN = (0.002, 0.998)
@@ -95,7 +95,7 @@ def areas(separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
         titles,
         "auc",
         "Area under ROC curve",
-        lines=(0.5, PAPER_HIGHEST_AUC),
+        lines=(0.5, HIGHEST_AUC),
     )
 
 

@@ -20,10 +20,10 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-def pair_texts(stimuli: pd.DataFrame) -> pd.DataFrame:
+def pair_texts(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Return the texts of each pair, indexed by pair id in the order of the table: good and bad.
 
-    Raises LingprobError that names a pair with a member missing or too many.
+    Raises LingprobError that names the data set and a pair with a member missing or too many.
     """
     paired = stimuli[stimuli["pair_id"].notna()]
     sides = {side: paired[paired["grammatical"].eq(side)] for side in (True, False)}
@@ -35,21 +35,29 @@ def pair_texts(stimuli: pd.DataFrame) -> pd.DataFrame:
             pair, found = count[count != 1].index[0], int(count[count != 1].iloc[0])
             kind = "grammatical" if side else "ungrammatical"
             raise LingprobError(
-                f"pair {pair!r}: {found} {kind} sentences ({int(count.ne(1).sum())} such pairs); a "
-                "pair has one of each. Complete or delete it in the data set."
+                f"data set {dataset!r}, pair {pair!r}: {found} {kind} sentences "
+                f"({int(count.ne(1).sum())} such pairs); a pair has one of each. Complete or "
+                "delete it."
             )
         columns[name] = sides[side].set_index("pair_id")["text"]
     return pd.DataFrame(columns).loc[ids]
 
 
-def measure_pairs(stimuli: pd.DataFrame, embed: Embed) -> pd.DataFrame:
+def measure_pairs(stimuli: pd.DataFrame, dataset: str, embed: Embed) -> pd.DataFrame:
     """Return a `minimalness` table: edit distances and cosine distance of each pair.
 
     Edits are Levenshtein's, of characters and of words between blanks; the cosine distance is one
     less the product of the two sentences' embeddings, which `embed` returns at length one, (n, d).
-    Each distinct sentence is embedded once. (string_probability, §4.2 and §5.1)
+    Each distinct sentence is embedded once. Raises LingprobError for a data set without pairs.
+    (string_probability, §4.2 and §5.1)
     """
-    texts = pair_texts(stimuli)
+    texts = pair_texts(stimuli, dataset)
+    if texts.empty:
+        raise LingprobError(
+            f"data set {dataset!r}: no pairs, and Predictions 1 and 2 are about pairs. Name the "
+            "pairs of its sentences (`pair_id`), or take it out of string_probability.prediction_1 "
+            "and prediction_2."
+        )
     distinct = pd.Index(pd.unique(texts.to_numpy().ravel()))
     embedded = embed(list(distinct)).astype(np.float64)
     good, bad = (embedded[distinct.get_indexer(texts[side])] for side in ("good", "bad"))

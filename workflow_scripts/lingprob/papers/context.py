@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
+from lingprob.regression.bootstrap import mean_intervals
 from lingprob.tables import SCHEMAS
 
 # Kinds of prefixes that figures collapse over match (context, Figures 3 and 16).
@@ -16,6 +17,8 @@ COLLAPSED = {
     "unacceptable": (MATCHED[1], MISMATCHED[1]),
 }
 LEVELS = ("phenomenon", "suite")
+# The group of pairs whose data set names no phenomenon.
+NAMELESS = "(none)"
 TABLE_ROWS = 10
 PAPER_DATASET = "blimp"
 
@@ -56,7 +59,11 @@ def accuracy_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: st
     """
     grown = judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])]
     prefixed = with_baseline(grown)
-    prefixed = prefixed.assign(perturbation=prefixed["perturbation"].fillna(""))
+    filled = prefixed[["perturbation", "phenomenon"]].astype(object)
+    prefixed = prefixed.assign(
+        perturbation=filled["perturbation"].fillna(""),
+        phenomenon=filled["phenomenon"].fillna(NAMELESS),
+    )
     if prefixed.empty:
         return SCHEMAS["context_accuracy"].empty_table().to_pandas()
     shown = carried_on(prefixed.assign(row=np.arange(len(prefixed))))
@@ -64,7 +71,6 @@ def accuracy_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: st
         shown[shown["kind"].isin(kinds)].assign(kind=name) for name, kinds in COLLAPSED.items()
     ]
     everything = pd.concat(parts, ignore_index=True)
-    rng = np.random.default_rng(seed)
     rows = []
     keys = ["model", "dataset", "kind", "perturbation", "length"]
     for level in ("all", *LEVELS):
@@ -72,14 +78,14 @@ def accuracy_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: st
         for values, group in everything.groupby(by, sort=False):
             described = dict(zip(by, values, strict=True))
             name = described.pop(level, "all") if level != "all" else "all"
-            numbers = summary(group, bootstrap, rng)
+            numbers = summary(group, bootstrap, seed)
             rows.append({**described, **numbers, "level": level, "group": name, "scale": scale})
     table = pd.DataFrame(rows)
     table["perturbation"] = table["perturbation"].replace("", None)
     return table[SCHEMAS["context_accuracy"].names]
 
 
-def summary(group: pd.DataFrame, bootstrap: int, rng: np.random.Generator) -> dict[str, float]:
+def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
     """Return means of a group of judgments, with intervals of the means.
 
     `margin` is null where a judgment has none (items of suites).
@@ -93,19 +99,16 @@ def summary(group: pd.DataFrame, bootstrap: int, rng: np.random.Generator) -> di
         "baseline_margin": group["baseline_margin"].to_numpy(float),
     }
     columns["delta"] = columns["accuracy"] - columns["baseline"]
-    sizes = np.bincount(cluster)
-    sums = np.stack([np.bincount(cluster, values) for values in columns.values()], axis=1)
-    weights = rng.multinomial(len(sizes), np.full(len(sizes), 1 / len(sizes)), bootstrap)
-    draws = (weights @ sums) / (weights @ sizes)[:, None]
-    low, high = np.percentile(draws, [2.5, 97.5], axis=0)
+    intervals = mean_intervals(
+        np.column_stack(list(columns.values())), cluster, draws=bootstrap, seed=seed
+    )
     found: dict[str, float] = {
         "n_pairs": group["pair_id"].nunique(),
         "n_suites": group["suite"].nunique(),
         "prefix_tokens": group["prefix_tokens"].mean(),
     }
-    for number, (name, values) in enumerate(columns.items()):
-        found[name] = values.mean()
-        found[f"{name}_low"], found[f"{name}_high"] = low[number], high[number]
+    for (name, values), (low, high) in zip(columns.items(), intervals, strict=True):
+        found |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
     return found
 
 
@@ -189,9 +192,14 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
 
 
 def unprefixed_accuracy(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Return each suite's accuracy without a prefix, over all its items that were judged."""
+    """Return each suite's accuracy without a prefix, over all its items that were judged.
+
+    In CrowS-Pairs, whose phenomena are the two directions, a row a bias type and direction. Null
+    where a data set names no phenomenon.
+    """
     alone = judgments[judgments["kind"] == NO_PREFIX]
-    table = alone.groupby(["model", "dataset", "phenomenon", "suite"], sort=False).agg(
+    by = ["model", "dataset", "phenomenon", "suite"]
+    table = alone.groupby(by, sort=False, dropna=False).agg(
         accuracy=("correct", "mean"), n=("pair_id", "nunique")
     )
     return table.reset_index().assign(scale=scale)

@@ -34,7 +34,7 @@ def count_datasets(
     """
     rows = []
     for name, stimuli in whole.items():
-        texts = pair_texts(stimuli)
+        texts = pair_texts(stimuli, name)
         identical = int((texts["good"] == texts["bad"]).sum())
         paired = stimuli["pair_id"].notna().any()
         unrated = stimuli["rating"].isna()

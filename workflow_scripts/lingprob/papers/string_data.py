@@ -104,7 +104,7 @@ def string_scores(
 
 def chosen_pairs(dataset: Dataset, options: Options) -> pd.Index:
     """Return the ids of the pairs that the analyses use."""
-    texts = pair_texts(dataset.stimuli)
+    texts = pair_texts(dataset.stimuli, dataset.name)
     pairs = texts.index[texts["good"] != texts["bad"]]
     if dataset.distances is None or 2 not in dataset.predictions:
         return pairs
@@ -127,7 +127,9 @@ def units(table: pd.DataFrame, cluster_by_paradigm: bool) -> NDArray[np.int64]:
     Its pair, or its paradigm; a sentence without either is on its own.
     """
     own = table["dataset"].astype(str) + "/" if "dataset" in table else ""
-    unit = table["pair_id"].fillna(table["item_id"])
+    unit = table["pair_id"]
+    if unit.isna().any():
+        unit = unit.fillna(table["item_id"])
     if cluster_by_paradigm:
         unit = table["paradigm"].fillna(unit)
     return pd.factorize(own + unit)[0]
@@ -136,12 +138,12 @@ def units(table: pd.DataFrame, cluster_by_paradigm: bool) -> NDArray[np.int64]:
 def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the pairs of a `string_scores` table of one data set, a pair a row.
 
-    Columns: pair_id, paradigm, phenomenon, cosine_distance and, for good and bad, every metric and
-    the rating as NAME_good and NAME_bad.
+    Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source and, for good
+    and bad, every metric and the rating as NAME_good and NAME_bad.
     """
     paired = scores[scores["pair_id"].notna()]
     about = paired.drop_duplicates("pair_id").set_index("pair_id")
-    pairs = about[["paradigm", "phenomenon", "cosine_distance", "rating_source"]]
+    pairs = about[["dataset", "paradigm", "phenomenon", "cosine_distance", "rating_source"]]
     for side, suffix in ((True, "_good"), (False, "_bad")):
         chosen = paired[paired["grammatical"] == side].set_index("pair_id")
         pairs = pairs.join(chosen[[*METRICS, "rating"]].add_suffix(suffix))

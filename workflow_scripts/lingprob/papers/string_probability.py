@@ -11,7 +11,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.minimalness.distances import equal_bins
-from lingprob.papers.string_data import Dataset, Options, pairs_of, string_scores
+from lingprob.papers.string_data import Dataset, Options, pairs_of, string_scores, units
 from lingprob.papers.string_separation import separation
 from lingprob.regression.bootstrap import correlation, correlation_interval
 from lingprob.tables import SCHEMAS
@@ -103,7 +103,7 @@ def correlations_of(pairs: pd.DataFrame, prediction: int, options: Options) -> l
 def correlation_row(group: pd.DataFrame, clustered: bool, options: Options) -> dict[str, Any]:
     """Return r of columns x and y with its interval, and the cosine distances of the pairs."""
     x, y = (group[column].to_numpy(dtype=float) for column in ("x", "y"))
-    unit = pd.factorize(group["paradigm"])[0] if clustered else np.arange(len(group))
+    unit = units(group, clustered)
     low, high = correlation_interval(x, y, unit, draws=options.bootstrap, seed=options.seed)
     distance = group["cosine_distance"]
     return {

@@ -77,7 +77,8 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
     A value that is not defined (one class, no pairs, a metric that needs unigrams) is NaN.
     """
     positive = group["grammatical"].to_numpy(dtype=bool)
-    unit = units(group, options.cluster_by_paradigm and group["paradigm"].nunique() > 1)
+    clustered = options.cluster_by_paradigm and group["paradigm"].nunique() > 1
+    unit = units(group, clustered)
     known = [name for name in METRICS if group[name].notna().all()]
     resampling: dict[str, int] = {"draws": options.bootstrap, "seed": options.seed}
     areas = area_intervals(group[known].to_numpy(dtype=float), positive, unit, **resampling)
@@ -94,9 +95,7 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
             row["auc_low"], row["auc_high"] = areas[known.index(name)]
         if name in known and len(pairs):
             right = (pairs[f"{name}_good"] > pairs[f"{name}_bad"]).to_numpy(dtype=float)
-            of_pair = np.arange(len(pairs))
-            if options.cluster_by_paradigm and pairs["paradigm"].nunique() > 1:
-                of_pair = pd.factorize(pairs["paradigm"])[0]
+            of_pair = units(pairs, clustered)
             row["accuracy"] = right.mean()
             row["accuracy_low"], row["accuracy_high"] = mean_interval(right, of_pair, **resampling)
         rows.append(row)

@@ -68,12 +68,23 @@ def correlation_interval(
 
 def mean_interval(values: Array, unit: Ints, *, draws: int, seed: int) -> tuple[float, float]:
     """Return the 95% interval of the mean of values (n,) when units are resampled."""
-    by_unit = np.zeros((int(unit.max()) + 1, 2))
+    ((low, high),) = mean_intervals(values[:, None], unit, draws=draws, seed=seed)
+    return float(low), float(high)
+
+
+def mean_intervals(values: Array, unit: Ints, *, draws: int, seed: int) -> Array:
+    """Return the 95% interval, (k, 2), of the mean of each column of values (n, k).
+
+    Units are resampled, the same ones for all columns; NaN for a column with a value missing.
+    """
+    by_unit = np.zeros((int(unit.max()) + 1, 1 + values.shape[1]))
     np.add.at(by_unit, unit, np.column_stack([np.ones(len(values)), values]))
     sums = np.concatenate(
         [counts @ by_unit for counts in resamples(len(by_unit), draws, seed)], axis=0
     )
-    return interval(sums[:, 1] / sums[:, 0])
+    complete = np.isfinite(values).all(axis=0)
+    means = np.where(complete, sums[:, 1:] / sums[:, :1], np.nan)
+    return np.array([interval(column) for column in means.T])
 
 
 def interval(drawn: Array) -> tuple[float, float]:

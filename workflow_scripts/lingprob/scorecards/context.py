@@ -30,7 +30,7 @@ def compare_context(
             *correlation_claims(of(tables["correlations"], model, dataset)),
         ]
     ]
-    return make_scorecard(published, context_quantities(tables), claims, scale)
+    return make_scorecard(published, context_quantities(tables, published), claims, scale)
 
 
 def of(table: pd.DataFrame, model: str, dataset: str) -> pd.DataFrame:
@@ -38,23 +38,40 @@ def of(table: pd.DataFrame, model: str, dataset: str) -> pd.DataFrame:
     return table[(table["model"] == model) & (table["dataset"] == dataset)]
 
 
-def context_quantities(tables: Mapping[str, pd.DataFrame]) -> Quantities:
-    """Return our values of Tables 1 and 2 and of Figure 14, from the paper's data sets alone."""
+def context_quantities(tables: Mapping[str, pd.DataFrame], published: dict[str, Any]) -> Quantities:
+    """Return our values of Tables 1 and 2 and of Figure 14, from the paper's data sets alone.
+
+    Means over models are those over the paper's, where all of them ran.
+    """
     found: Quantities = {}
+    accuracy = tables["accuracy"]
+    theirs = models_of_tables(published)
+    all_ran = theirs <= set(accuracy.loc[accuracy["dataset"] == PAPER_DATASET, "model"])
     for kind in MATCHED:
         side = kind.removeprefix("matched_")
-        table = extreme_suites(tables["accuracy"], PAPER_DATASET, kind).set_index("suite")
+        table = extreme_suites(accuracy, PAPER_DATASET, kind).set_index("suite")
         for column in table.columns:
             model, _, what = column.rpartition("/")
             if model:
                 for suite, value in table[column].items():
                     found[(f"{model}/{suite}", f"{what}_{side}")] = (float(value), "")
+        if all_ran:
+            of_theirs = accuracy[accuracy["model"].isin(theirs)]
+            for row in extreme_suites(of_theirs, PAPER_DATASET, kind).itertuples():
+                found[(f"mean/{row.suite}", f"delta_{side}")] = (float(row.mean_delta), "")
+                found[(f"mean/{row.suite}", f"sd_{side}")] = (float(row.mean_sd), "")
     matrix = tables["matrix"]
     matrix = matrix[(matrix["dataset"] == SYNTAXGYM) & matrix["relative_improvement"].notna()]
     for row in matrix.itertuples():
         key = (f"{row.model}/{row.target_suite}", str(row.prefix_suite))
         found[key] = (float(row.relative_improvement), f"{row.n_pairs} items")
     return found
+
+
+def models_of_tables(published: dict[str, Any]) -> set[str]:
+    """Return the models of Tables 1 and 2, whose rows are MODEL/SUITE or mean/SUITE."""
+    rows = [row for item in published["items"] if "Table" in item["item"] for row in item["rows"]]
+    return {row.partition("/")[0] for row in rows} - {"mean"}
 
 
 def accuracy_claims(accuracy: pd.DataFrame) -> Iterator[Claim]:

@@ -17,6 +17,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.stimuli.checks import NO_RATINGS, two_sentences_a_pair
+from lingprob.stimuli.csv_files import read_csv_utf8
 
 FILE = "crows_pairs_anonymized.csv"
 DIRECTIONS = ("stereo", "antistereo")
@@ -31,7 +32,7 @@ def parse(
     `antistereo/less` or `antistereo/more`. Raises LingprobError for a file of another form.
     """
     path = directory / FILE
-    raw = pd.read_csv(path, dtype="string")
+    raw = read_csv_utf8(path, dtype="string")
     missing = {"sent_more", "sent_less", "stereo_antistereo", "bias_type"} - set(raw.columns)
     if missing:
         raise LingprobError(f"{path}: no columns {sorted(missing)}; it has {list(raw.columns)}.")
@@ -41,6 +42,12 @@ def parse(
         raise LingprobError(
             f"{path}, data row {row + 1}: direction {raw['stereo_antistereo'].iloc[row]!r} is "
             f"neither of {DIRECTIONS}. Correct or delete the row."
+        )
+    nameless = raw["bias_type"].fillna("").str.strip() == ""
+    if nameless.any():
+        row = int(nameless.to_numpy().argmax())
+        raise LingprobError(
+            f"{path}, data row {row + 1}: no bias type. Complete or delete the row."
         )
     pair_id = "crows_" + raw.index.astype(str)
     stimuli = two_sentences_a_pair(

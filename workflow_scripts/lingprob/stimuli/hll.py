@@ -13,8 +13,10 @@ from lingprob.errors import LingprobError
 from lingprob.regression.agreement import standardise_ratings
 from lingprob.stimuli.checks import two_sentences_a_pair
 from lingprob.stimuli.cola import LABELS
+from lingprob.stimuli.csv_files import read_csv_utf8
 
 COLUMNS = ["participant", "group", "sentence", "grammatical", "rating"]
+NEVER_EMPTY = ["participant", "group", "sentence"]
 logger = logging.getLogger(__name__)
 
 
@@ -51,10 +53,7 @@ def parse(
 
 def read_judgments(path: Path) -> pd.DataFrame:
     """Read the file; raise LingprobError that names a missing column or the row at fault."""
-    try:
-        table = pd.read_csv(path, dtype=str, encoding="utf-8-sig")
-    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
-        raise LingprobError(f"{path}: not a CSV file in UTF-8 ({error}). Convert it.") from error
+    table = read_csv_utf8(path, dtype=str)
     missing = [column for column in COLUMNS if column not in table.columns]
     if missing:
         raise LingprobError(f"{path}: no columns {missing}; it must have {COLUMNS}.")
@@ -62,14 +61,15 @@ def read_judgments(path: Path) -> pd.DataFrame:
     at_fault = {
         "grammatical": ~table["grammatical"].isin(LABELS),
         "rating": ~rating.between(1, 7),
-        "sentence": table["sentence"].fillna("").str.strip() == "",
+        **{name: table[name].fillna("").str.strip() == "" for name in NEVER_EMPTY},
     }
     for column, faults in at_fault.items():
         if faults.any():
             row = int(faults.to_numpy().argmax())
             raise LingprobError(
                 f"{path}, row {row + 1}, column {column!r}: {table[column].iloc[row]!r} "
-                f"({int(faults.sum())} such rows); `grammatical` is 0 or 1, `rating` 1 to 7."
+                f"({int(faults.sum())} such rows); `grammatical` is 0 or 1, `rating` 1 to 7, and "
+                "no other column is empty."
             )
     return table[COLUMNS].assign(rating=rating, grammatical=table["grammatical"].map(LABELS))
 

@@ -14,6 +14,7 @@ import pandas as pd
 
 from lingprob.errors import unknown_name
 from lingprob.stimuli.checks import NO_RATINGS, two_sentences_a_pair
+from lingprob.stimuli.csv_files import read_csv_utf8
 
 SIDES = {"good": "gramm", "bad": "ungramm"}
 # By our name: the column's name, and what turns it to nats (the n-gram model's decimal logarithms).
@@ -44,7 +45,7 @@ def parse(
 def read_pairs(path: Path) -> pd.DataFrame:
     """Read the file, a pair a row, indexed by pair id; the two pairs without all scores are left
     out, which is logged."""
-    pairs = pd.read_csv(path)
+    pairs = read_csv_utf8(path)
     pairs.index = "pair." + pairs.index.astype(str)
     whole = pairs[["logProb_gramm", "logProb_ungramm"]].notna().all(axis=1)
     logger.warning("%s: %d pairs lack a score and are left out", path, int((~whole).sum()))
@@ -55,7 +56,8 @@ def published_scores(path: Path, model: str) -> pd.DataFrame:
     """Return one model's scores as `scoring.imported` reads them, a sentence a row.
 
     BERT's are pseudo-log-likelihoods: each token given all others. The length counts words and
-    marks. The n-gram model's SLOR gives its unigram log-probability.
+    marks; the n-gram model's also the end of the sentence, as its SLOR does, which gives its
+    unigram log-probability.
     """
     if model not in SCORES:
         raise unknown_name("published model", model, SCORES)
@@ -64,6 +66,8 @@ def published_scores(path: Path, model: str) -> pd.DataFrame:
     tables = []
     for side, theirs in SIDES.items():
         length = pairs[f"{theirs}_sentence"].str.count(r"\w+|[^\w\s]")
+        if column == "logProb":
+            length = length + 1
         logprob = pairs[f"{column}_{theirs}"]
         table = pd.DataFrame({"item_id": pairs.index + f".{side}", "n_tokens": length})
         table["logprob"] = nats * logprob

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.stimuli.checks import two_sentences_a_pair
+from lingprob.stimuli.csv_files import read_csv_utf8
 from lingprob.stimuli.linguistic_inquiry import judgments
 
 PAIRS = "LI_Large_pairs.csv"
@@ -25,7 +26,7 @@ def parse(
     two studies are the phenomena; an example that sentences are modelled on is a paradigm. Single
     judgments are published for the first study alone, whose means they must give.
     """
-    pairs = pd.read_csv(directory / PAIRS, encoding="utf-8")
+    pairs = read_csv_utf8(directory / PAIRS)
     pair_id = "pair." + pairs["pair_ID"].astype(str)
     columns = {"pair_id": pair_id, "phenomenon": pairs["source"]}
     columns["paradigm"] = pairs["Bad ID"].str.replace(r"\.\d+$", "", regex=True)

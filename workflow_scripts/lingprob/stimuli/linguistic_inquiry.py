@@ -9,6 +9,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.stimuli.checks import two_sentences_a_pair
+from lingprob.stimuli.csv_files import read_csv_utf8
 
 PAIRS = "linguistic_inquiry_data.csv"
 JUDGMENTS = "sprouse2013_LS/LI.ls.results.csv"
@@ -22,7 +23,7 @@ def parse(
     The rating of a sentence is the mean of its z-scored judgments. The two files are joined on
     the item id in lower case, since they differ in the case of some author names.
     """
-    pairs = pd.read_csv(directory / PAIRS)
+    pairs = read_csv_utf8(directory / PAIRS)
     article = pairs["Good ID"].str.extract(r"^(\d+\.\d+\.[^.]+)")[0]
     stimuli = two_sentences_a_pair(
         pd.DataFrame(

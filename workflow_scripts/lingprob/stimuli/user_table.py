@@ -1,4 +1,4 @@
-"""A researcher's own rated sentences, as CSV, TSV or Parquet, by a config entry alone."""
+"""A researcher's own sentences, as CSV, TSV or Parquet, by a config entry alone."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ import pandas as pd
 from lingprob.errors import LingprobError, nearest
 from lingprob.stimuli.checks import NO_RATINGS
 
-COLUMNS = {"sentence": "sentence", "rating": "rating"}
 ONCE = (
     "A row is one sentence: average the judgments of a sentence first, or, if two items share "
     "their words, give each an id in a column `item`."
 )
+COLUMNS = {"sentence": "sentence", "rating": "rating"}
 OPTIONAL = {
     "item": "item",
     "pair": "pair",
@@ -30,14 +30,16 @@ def parse(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the user's table as stimuli; single judgments are not part of such a table.
 
-    The columns are `sentence` and `rating` and, where the file has them, `item`, `pair`,
-    `phenomenon`, `paradigm` and `grammatical`, or what `columns:` in the entry says instead.
+    The columns are `sentence` and, where the file has them, `rating`, `item`, `pair`, `phenomenon`,
+    `paradigm` and `grammatical`, or what `columns:` in the entry says instead. The entry's
+    `ratings` says what the analyses need: `every` rating, `some`, or `none` of them, the default.
     """
+    wanted = entry.get("ratings", "none")
     path = Path(entry["path"])
     frame = read_frame(path)
     named = entry.get("columns", {})
     columns = {key: named.get(key, default) for key, default in {**COLUMNS, **OPTIONAL}.items()}
-    must_exist = set(COLUMNS) | set(named)
+    must_exist = {"sentence", *named} | (set() if wanted == "none" else {"rating"})
     for key, column in columns.items():
         if key in must_exist and column not in frame.columns:
             close = nearest(column, map(str, frame.columns), 1)
@@ -51,6 +53,11 @@ def parse(
         key: frame[columns[key]].astype("string") if columns[key] in frame.columns else None
         for key in OPTIONAL
     }
+    rating = (
+        numeric(path, columns["rating"], frame[columns["rating"]], nullable=wanted != "every")
+        if columns["rating"] in frame.columns
+        else None
+    )
     numbered = pd.Series([str(row + 1) for row in range(len(frame))], dtype="string")
     item_id = numbered if optional["item"] is None else optional["item"]
     _refuse(
@@ -67,8 +74,8 @@ def parse(
             "text": text,
             "context": None,
             "grammatical": as_boolean(path, columns["grammatical"], optional["grammatical"]),
-            "rating": numeric(path, columns["rating"], frame[columns["rating"]]),
-            "rating_source": entry.get("rating_source", "human"),
+            "rating": rating,
+            "rating_source": None if rating is None else entry.get("rating_source", "human"),
             "phenomenon": optional["phenomenon"],
             "paradigm": optional["paradigm"],
             "language": entry.get("language", "en"),
@@ -106,11 +113,15 @@ def read_frame(path: Path, text: Sequence[str] = ()) -> pd.DataFrame:
     return frame
 
 
-def numeric(path: Path, column: str, values: pd.Series) -> pd.Series:
-    """Return a column as float64; raise LingprobError that names the first row that is none."""
+def numeric(path: Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
+    """Return a column as float64; raise LingprobError that names the first row that is none.
+
+    Where it is `nullable`, a missing value is NaN.
+    """
     numbers = pd.to_numeric(values, errors="coerce").astype("Float64").astype("float64")
     missing = values.isna()
-    _refuse(path, column, missing, "no value (missing or NaN)")
+    if not nullable:
+        _refuse(path, column, missing, "no value (missing or NaN)")
     _refuse(path, column, numbers.isna() & ~missing, "not a number", values)
     _refuse(path, column, numbers.abs() == float("inf"), "infinite")
     return numbers
