@@ -102,25 +102,9 @@ def delta_log_likelihoods(
     frame, models = regression_frame(
         times, words, unigrams, surprisals, corrected=corrected, where=where
     )
-    columns = list(dict.fromkeys(name for model in models for name in model.all))
-    with models_named(models):
-        frame = standardised(frame, columns, where)
-        fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
-        if fitted.empty or evaluated.empty:
-            raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
-        if held_out == "restandardised":
-            evaluated = standardised(evaluated, columns, where, like=partition)
-        if entry["unit"] == "subject":
-            parts = [
-                MixedModelData.from_frame(
-                    part, response="rt_ms", predictors=columns, group="subject_id"
-                )
-                for part in (fitted, evaluated)
-            ]
-            slopes = _slopes(entry["method"], models, parts[0], structure)
-            found = _mixed(parts[0], parts[1], models, slopes, held_out)
-        else:
-            found = [_least_squares(fitted, evaluated, model) for model in models]
+    fitted, evaluated, found = _compared(
+        frame, models, entry, where, partition=partition, structure=structure, held_out=held_out
+    )
     common = {
         "dataset": dataset,
         "texts": entry["texts"],
@@ -146,6 +130,38 @@ def delta_log_likelihoods(
         }
         rows.append({**common, **own, **_described(model, comparison)})
     return pd.DataFrame(rows)[SCHEMAS["delta_log_likelihood"].names]
+
+
+def _compared(
+    frame: pd.DataFrame,
+    models: Sequence[Predictors],
+    entry: Mapping[str, Any],
+    where: str,
+    *,
+    partition: str,
+    structure: str,
+    held_out: str,
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Comparison]]:
+    """Return the rows that models are fitted to and evaluated on, and each one's comparison."""
+    columns = list(dict.fromkeys(name for model in models for name in model.all))
+    with models_named(models):
+        frame = standardised(frame, columns, where)
+        fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
+        if fitted.empty or evaluated.empty:
+            raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
+        if held_out == "restandardised":
+            evaluated = standardised(evaluated, columns, where, like=partition)
+        if entry["unit"] != "subject":
+            found = [_least_squares(fitted, evaluated, model) for model in models]
+            return fitted, evaluated, found
+        data, other = (
+            MixedModelData.from_frame(
+                part, response="rt_ms", predictors=columns, group="subject_id"
+            )
+            for part in (fitted, evaluated)
+        )
+        slopes = _slopes(entry["method"], models, data, structure)
+        return fitted, evaluated, _mixed(data, other, models, slopes, held_out)
 
 
 def _described(model: Predictors, comparison: Comparison) -> dict[str, Any]:
