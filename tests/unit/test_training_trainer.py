@@ -122,7 +122,12 @@ def kill_after(described: dict, at: int, processes: int = 1) -> None:
         f"train(json.load(open(sys.argv[1])), {processes})"  # fmt: skip
     process = subprocess.Popen(
         [sys.executable, "-c", script, path],
-        env={**os.environ, "PYTHONPATH": str(SCRIPTS), "OMP_NUM_THREADS": "1"},
+        # As many threads as here: sums of other parts differ in their last bits.
+        env={
+            **os.environ,
+            "PYTHONPATH": str(SCRIPTS),
+            "OMP_NUM_THREADS": str(torch.get_num_threads()),
+        },
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )

@@ -131,7 +131,7 @@ def test_a_file_more_in_a_catalog_corpus_scans_and_fetches_it_alone(demo):
     folder.mkdir(parents=True)
     arguments = ["--configfile", "placed.yaml", "--", "results/overlap/placed.csv"]
     for file in [*files, {"name": "three.txt"}]:
-        (folder / file["name"]).write_text("This printer turns.")
+        (folder / file["name"]).write_text(f"This printer turns {file['name']}.")
     for known, jobs in ((files, 2), ([*files, {"name": "three.txt"}], 1)):
         config = {"datasets": {"placed": {**entry, "files": known}}}
         (demo / "placed.yaml").write_text(yaml.safe_dump(config))
