@@ -167,6 +167,7 @@ def test_the_workflow_goes_from_the_mirror_to_the_figures(mirror, models, tmp_pa
             "pairs_per_dataset": 120,
             "embeddings": {"zh": "own"},
             "bootstrap": 20,
+            "levenshtein_comparison": "at_most",  # the made pairs differ by one character each
         },
     }  # fmt: skip
     (folder / "own.yaml").write_text(yaml.safe_dump(config))
