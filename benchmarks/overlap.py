@@ -7,7 +7,8 @@ All systems get the same corpus, rows of 2,049 tokens: `zipf`, drawn by Zipf's l
 mirror's books, speeches and reviews (LINGPROB_MIRROR), which is lengthened by drawing stretches
 from it where it is too short. The queries are the mirror's reading-time texts, or a draw. Each
 measurement is a process of its own. Times are CPU time, since machines are shared; a ratio is the
-rival's CPU time for building its index divided by ours for scanning (or building).
+rival's CPU time for building its index divided by ours for scanning (or building). A system whose
+memory, as measured at the size before, would not fit is left out, and said so.
 """
 
 from __future__ import annotations
@@ -49,6 +50,7 @@ MARK = 2**16 - 1  # after each row, for systems that know no rows
 VOCABULARY_SIZE = 50_277
 N_QUERY_TOKENS = 165_643  # of the paper's five corpora
 PAPER_TOKENS = 300e9
+MARGIN = 1.5  # of memory, beyond an index's own
 STRETCH = 8  # mean length in tokens of what lengthens the real corpus; longer ones repeat too much
 SCANS = {"scan_5": 5, "scan_12": 12, "scan_all": 1}
 OURS = [*SCANS, "cdawg"]
@@ -81,8 +83,9 @@ def main() -> None:
             if sources is None:
                 print(f"no mirror at {MIRROR}: the real corpus is left out")
                 continue
-            for size in [1e6] if options.quick else options.sizes:
-                rows += compare(name, int(size), *sources, Path(scratch))
+            bytes_per_token: dict[str, float] = {}
+            for size in [1e6] if options.quick else sorted(options.sizes):
+                rows += compare(name, int(size), *sources, Path(scratch), bytes_per_token)
     table = pd.DataFrame(rows, columns=COLUMNS)
     OUTPUT.parent.mkdir(parents=True, exist_ok=True)
     table.to_csv(OUTPUT, index=False)
@@ -111,9 +114,14 @@ def summarise(table: pd.DataFrame) -> None:
 
 
 def compare(
-    name: str, size: int, corpus: np.ndarray, queries: list[np.ndarray], scratch: Path
+    name: str,
+    size: int,
+    corpus: np.ndarray,
+    queries: list[np.ndarray],
+    scratch: Path,
+    bytes_per_token: dict[str, float],
 ) -> Iterator[tuple[Any, ...]]:
-    """Yield a row for every pair of our systems and theirs."""
+    """Yield a row for every pair of our systems and theirs; note what they took for each token."""
     generator = np.random.default_rng(size)
     tokens = lengthen(corpus, size // ROW * ROW, generator)
     tokens.tofile(scratch / "corpus.bin")
@@ -125,6 +133,10 @@ def compare(
         if system in RIVALS and importlib.util.find_spec(system) is None:
             print(f"{RIVALS[system]} is not installed: left out")
             continue
+        needed = MARGIN * size * bytes_per_token.get(system, 0.0)
+        if needed > available_memory():
+            print(f"{name}, {size:.0e} tokens, {system}: needs {needed / 1e9:.0f} GB, left out")
+            continue
         command = [sys.executable, __file__, "--measure", system, str(scratch)]
         environment = os.environ | {"RAYON_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
         run = subprocess.run(command, capture_output=True, text=True, env=environment)
@@ -132,6 +144,7 @@ def compare(
             print(f"{name}, {size} tokens, {system} failed: {run.stderr.strip()[-300:]}")
             continue
         found[system] = json.loads(run.stdout.splitlines()[-1])
+        bytes_per_token[system] = found[system]["bytes_per_token"]
         print(f"{name}, {size:.0e} tokens, {system}: {found[system]['cpu']:.4g} s", flush=True)
     rivals: list[str | None] = [rival for rival in RIVALS if rival in found] or [None]
     for system in [ours for ours in OURS if ours in found]:
@@ -156,6 +169,13 @@ def compare(
             len(tokens) / theirs["cpu"], theirs["peak_mb"], theirs["bytes_per_token"], np.nan,
             np.nan,
         )  # fmt: skip
+
+
+def available_memory() -> int:
+    """Return the bytes that new processes can take."""
+    with open("/proc/meminfo") as lines:
+        fields = dict(line.split(":") for line in lines)
+    return int(fields["MemAvailable"].split()[0]) * 1024
 
 
 def difference(ours: list[list[int]], theirs: list[list[int]] | None) -> float:

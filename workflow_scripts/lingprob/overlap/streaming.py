@@ -25,6 +25,9 @@ from lingprob.overlap.corpora import TokenBlock
 from lingprob.progress import Progress
 
 GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word
+# Places are unsigned: Numba checks signed ones for negative values, which doubles the time.
+ONE = np.uint64(1)
+HASH = np.uint64(MULTIPLIER)
 MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cache
 
 
@@ -130,7 +133,7 @@ def scan(
         if len(codes):
             # Of the ids, since codes do not tell foreign ids of a large vocabulary apart.
             halves = codes if index.is_narrow else np.ascontiguousarray(block.tokens).view("u2")
-            content.update(np.array([len(codes), _checksum(halves)], dtype=np.int64).tobytes())
+            content.update(np.array([len(codes), _checksum(halves)], dtype=np.uint64).tobytes())
         if filtered:
             _scan_filtered(*tables, *bitmaps, codes, block.offsets, min_length)
         else:
@@ -224,33 +227,39 @@ def _check_scan(
 def _word(codes, place):
     """Return four codes as one integer; the compiler makes this one load."""
     return (
-        np.int64(codes[place])
-        | (np.int64(codes[place + 1]) << 16)
-        | (np.int64(codes[place + 2]) << 32)
-        | (np.int64(codes[place + 3]) << 48)
+        np.uint64(codes[place])
+        | (np.uint64(codes[place + ONE]) << np.uint64(16))
+        | (np.uint64(codes[place + np.uint64(2)]) << np.uint64(32))
+        | (np.uint64(codes[place + np.uint64(3)]) << np.uint64(48))
     )
 
 
 @njit(cache=True)
 def _is_set(bitmap, gram, shift):
-    bit = np.uint64(gram * MULTIPLIER) >> np.uint64(shift)
-    return (bitmap[bit >> np.uint64(3)] >> np.uint8(bit & np.uint64(7))) & 1
+    bit = (gram * HASH) >> shift
+    return ((bitmap[bit >> np.uint64(3)] >> (bit & np.uint64(7))) & ONE) != 0
+
+
+@njit(cache=True)
+def _may_hold(bitmap, shift, codes, place):
+    """Return whether the k-gram at `place` may be one of the passages'; never wrongly False."""
+    return _is_set(bitmap, _word(codes, place), shift)
 
 
 @njit(cache=True)
 def _set_bits(bitmap, codes, offsets, size, shift):
     for passage in range(len(offsets) - 1):
         for place in range(offsets[passage], offsets[passage + 1] - size + 1):
-            gram = np.int64(0)
+            gram = np.uint64(0)
             for i in range(size):
-                gram |= np.int64(codes[place + i]) << 16 * i
-            bit = np.uint64(gram * MULTIPLIER) >> np.uint64(shift)
+                gram |= np.uint64(codes[place + i]) << np.uint64(16 * i)
+            bit = (gram * HASH) >> np.uint64(shift)
             bitmap[bit >> np.uint64(3)] |= np.uint8(1) << np.uint8(bit & np.uint64(7))
 
 
 @njit(cache=True)
 def _shift_of(bitmap):
-    return 64 - int(np.log2(len(bitmap) * 8) + 0.5)
+    return np.uint64(64 - int(np.log2(len(bitmap) * 8) + 0.5))
 
 
 def _gram_bitmap(index: StimulusIndex, size: int) -> np.ndarray:
@@ -265,15 +274,15 @@ def _gram_bitmap(index: StimulusIndex, size: int) -> np.ndarray:
 @njit(cache=True)
 def _checksum(codes):
     """Return a 64-bit checksum that depends on the order (after Fletcher)."""
-    total, weighted = np.int64(1), np.int64(0)
-    whole = len(codes) // 4 * 4
-    for place in range(0, whole, 4):
+    total, weighted = ONE, np.uint64(0)
+    whole = np.uint64(len(codes) // 4 * 4)
+    for place in range(np.uint64(0), whole, np.uint64(4)):
         total += _word(codes, place)
         weighted += total
-    for place in range(whole, len(codes)):
-        total += np.int64(codes[place])
+    for place in range(whole, np.uint64(len(codes))):
+        total += np.uint64(codes[place])
         weighted += total
-    return total ^ (weighted * MULTIPLIER)
+    return total ^ (weighted * HASH)
 
 
 @njit(cache=True)
@@ -311,16 +320,16 @@ def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, pairs, triples
     for document in range(len(offsets) - 1):
         state, length = np.int64(0), np.int64(0)
         before = np.int64(0)
-        for place in range(offsets[document], offsets[document + 1]):
+        for place in range(np.uint64(offsets[document]), np.uint64(offsets[document + 1])):
             symbol = np.int64(symbol_of_code[codes[place]])
             if length > 0 and symbol != 0:
-                pair = np.int64(codes[place - 1]) | (np.int64(codes[place]) << 16)
+                pair = np.uint64(codes[place - ONE]) | (np.uint64(codes[place]) << np.uint64(16))
                 if not _is_set(pairs, pair, pair_shift):
                     state, length = np.int64(0), np.int64(0)
-                elif length > 1 and not _is_set(
-                    triples, np.int64(codes[place - 2]) | (pair << 16), triple_shift
-                ):
-                    state, length = np.int64(root_targets[before]), np.int64(1)
+                elif length > 1:
+                    oldest = np.uint64(codes[place - np.uint64(2)])
+                    if not _is_set(triples, oldest | (pair << np.uint64(16)), triple_shift):
+                        state, length = np.int64(root_targets[before]), np.int64(1)
             state, length = _advance(nodes, slots, root_targets, state, length, symbol)
             if length > 0:
                 _count(counts, state, length)
@@ -338,32 +347,32 @@ def _scan_filtered(
     that cannot be, `start` moves on by `step`. Else the automaton reads from `start`, until its
     match is shorter than a k-gram: later matches start where that one starts, or after.
     """
-    step = min_length - GRAM + 1
-    side = min(GRAM, step // 2)
+    step = np.uint64(min_length - GRAM + 1)
+    side = np.uint64(min(GRAM, (min_length - GRAM + 1) // 2))
+    size = np.uint64(GRAM)
     shift = _shift_of(bitmap)
     for document in range(len(offsets) - 1):
-        begin, end = offsets[document], offsets[document + 1]
-        gram = begin + step - 1
-        while gram + GRAM <= end:
-            left, right = gram - side, gram + side
+        begin, end = np.uint64(offsets[document]), np.uint64(offsets[document + 1])
+        gram = begin + step - ONE
+        while gram + size <= end:
             if not (
-                _is_set(bitmap, _word(codes, gram), shift)
+                _may_hold(bitmap, shift, codes, gram)
                 and (
                     side == 0
-                    or (left >= begin and _is_set(bitmap, _word(codes, left), shift))
-                    or (right + GRAM <= end and _is_set(bitmap, _word(codes, right), shift))
+                    or (gram >= begin + side and _may_hold(bitmap, shift, codes, gram - side))
+                    or (gram + side + size <= end and _may_hold(bitmap, shift, codes, gram + side))
                 )
             ):
                 gram += step
                 continue
-            place = gram - step + 1
+            place = gram - step + ONE
             state, length = np.int64(0), np.int64(0)
-            while place < end and (length >= GRAM or place < gram + GRAM):
+            while place < end and (length >= GRAM or place < gram + size):
                 symbol = np.int64(symbol_of_code[codes[place]])
                 state, length = _advance(nodes, slots, root_targets, state, length, symbol)
                 if length >= min_length:
                     _count(counts, state, length)
-                place += 1
+                place += ONE
             if place == end:
                 break
-            gram = place - length + step - 1
+            gram = place - np.uint64(length) + step - ONE
