@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from lingprob.catalog import Catalog, read_published
+from lingprob import corpora, stimuli
+from lingprob.catalog import Catalog, read_published, read_yaml
 from lingprob.config import (
     ROOT,
     catalog_violations,
@@ -16,6 +17,7 @@ from lingprob.config import (
     unigram_sources,
 )
 from lingprob.errors import LingprobError
+from lingprob.reading import texts, times
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
@@ -30,6 +32,22 @@ def test_config_yaml_states_the_schema_s_defaults():
 
 def test_the_catalog_fits_its_schema():
     assert catalog_violations() == []
+
+
+def test_the_schema_lists_every_parser_of_a_kind():
+    """Else a mistyped parser would pass the dry run, or a right one be refused."""
+    listed = {
+        branch["if"]["properties"]["kind"]["const"]: branch["then"]["properties"]["parser"]["enum"]
+        for branch in read_yaml("schema.yaml")["$defs"]["dataset"]["allOf"]
+    }
+    generated = {"demo_control", "demo_sentences", "token_rows"}
+    for kind, parsers in {
+        "stimuli": stimuli.PARSERS,
+        "corpus": corpora.PARSERS.keys() | generated,
+        "reading_texts": texts.PARSERS,
+        "reading_times": times.PARSERS,
+    }.items():
+        assert set(listed[kind]) == set(parsers)
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
@@ -76,6 +94,10 @@ def test_a_key_of_the_user_wins_over_the_scale():
         ({"models": {"mine": {**OWN_MODEL, "unigrams": ["pile_publishd"]}}}, "'pile_published'"),
         ({"models": {"mine": {"title": "M", "family": "m", "source": "hub"}}}, "'repository'"),
         ({"models": {"bad/name": OWN_MODEL}}, "bad/name"),
+        (
+            {"datasets": {"mine": {"title": "M", "kind": "corpus", "parser": "tex"}}},
+            r"datasets\.mine\.parser: 'tex' is not one of .*mean 'text'",
+        ),
         ({"bos_policies": {"p": {"start_token": "nowhere", "first_token": "scored"}}}, "'nowhere'"),
     ],
 )

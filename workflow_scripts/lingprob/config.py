@@ -238,6 +238,10 @@ def worded(error: ValidationError) -> str:
         unknown = [key for key in error.instance if key not in known]
         hints = [f"{key!r} (did you mean {nearest(key, known, 1) or known}?)" for key in unknown]
         return f"unknown key at {where}: {', '.join(hints)}"
+    if error.validator == "enum" and isinstance(error.instance, str):
+        close = nearest(error.instance, map(str, error.validator_value), 1)
+        hint = f" (did you mean {close[0]!r}?)" if close else ""
+        return f"{where}: {error.message}{hint}"
     described = error.schema.get("description")
     return f"{where}: {error.message}" + (f" ({described})" if described else "")
 
