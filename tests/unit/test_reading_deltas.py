@@ -101,6 +101,18 @@ def test_predictors_are_each_words_own(study):
     )
 
 
+def test_times_without_a_predictor_are_left_out_of_all_models_and_told(study, caplog):
+    """A word without a surprisal is also the next word's missing previous one."""
+    place = 7 * 6 + 2
+    surprisals = {name: table.copy() for name, table in study["surprisals"].items()}
+    surprisals["medium"].loc[place, "surprisal"] = np.nan
+    with caplog.at_level("INFO"):
+        frame, _ = frame_of({**study, "surprisals": surprisals}, where="mine")
+    assert len(frame) == 6 * (60 * 4 - 2)
+    assert "mine: 12 of 1440 reading times are left out" in caplog.text
+    assert "surprisal_1 (6), previous_surprisal_1 (6)" in caplog.text
+
+
 def test_standardisation_takes_the_fit_partitions_statistics(study):
     frame, models = frame_of(study)
     columns = [*models[0].all]

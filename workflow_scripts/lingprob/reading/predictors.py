@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -12,6 +13,8 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.reading.times import sentence_numbers
+
+logger = logging.getLogger(__name__)
 
 BASELINE = ("unigram_surprisal", "length", "index")
 PREVIOUS_FIXATED = "previous_fixated"
@@ -109,6 +112,12 @@ def regression_frame(
     predictors = [Predictors(model, now, before, baseline) for model, now, before in models]
     columns = list(dict.fromkeys(name for entry in predictors for name in entry.all))
     whole = frame[columns].notna().all(axis=1)
+    if not whole.all():
+        absent = frame[columns].isna().sum()
+        logger.info(
+            "%s: %d of %d reading times are left out of all models, as they lack %s", where,
+            (~whole).sum(), len(frame), ", ".join(f"{k} ({n})" for k, n in absent.items() if n),
+        )  # fmt: skip
     frame = frame.loc[whole, ["subject_id", "sentence", "partition", "rt_ms", *columns]]
     if frame.empty:
         raise LingprobError(f"{where}: no reading time has all predictors.")
