@@ -11,7 +11,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.regression import split_half, standardise_ratings
 from lingprob.regression.agreement import DEFINITIONS, number_judgments, shuffles
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 
 def crossed(values: np.ndarray) -> pd.DataFrame:

@@ -7,8 +7,8 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.context import paper_tables
+from lingprob.schemas import SCHEMAS
 from lingprob.scorecards.context import compare_context
-from lingprob.tables import SCHEMAS
 
 SUITE = "principle_A_reconstruction"
 KINDS = {

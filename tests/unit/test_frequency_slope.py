@@ -9,10 +9,11 @@ from scipy.stats import linregress
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
+from lingprob.schemas import SCHEMAS
 from lingprob.scoring import frequency_slope as module
 from lingprob.scoring.frequency_slope import Moments, frequency_slope
 from lingprob.scoring.windows import sliding_windows
-from lingprob.tables import SCHEMAS, write_table
+from lingprob.tables import write_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 
 WINDOW, STRIDE = 16, 8

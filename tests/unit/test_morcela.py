@@ -19,10 +19,11 @@ from lingprob.papers.morcela import (
     published_fits,
 )
 from lingprob.report import table_as_html
+from lingprob.schemas import SCHEMAS
 from lingprob.scorecards import NOT_COMPUTED
 from lingprob.scorecards.morcela import compare_morcela
 from lingprob.stimuli.checks import NO_RATINGS
-from lingprob.tables import SCHEMAS, write_table
+from lingprob.tables import write_table
 
 PUBLISHED = read_published("morcela")
 MODELS = Catalog().models

@@ -17,8 +17,9 @@ from lingprob.papers.string_metrics import METRICS, learned_weights, paper_metri
 from lingprob.papers.string_probability import analyse
 from lingprob.papers.string_separation import separation_rows
 from lingprob.regression.linking import fold_numbers
+from lingprob.schemas import POOLED
 from lingprob.scorecards.string_probability import compare_string_probability
-from lingprob.tables import POOLED, write_table
+from lingprob.tables import write_table
 
 VOCABULARY = 1000
 OPTIONS = Options(

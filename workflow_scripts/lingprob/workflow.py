@@ -28,6 +28,7 @@ CARRIERS = {
         "models/package.py",
         "progress.py",
         "report.py",
+        "schemas.py",
         "tables.py",
         "training/preshuffled.py",
         "workflow.py",

@@ -20,7 +20,7 @@ from lingprob.overlap.corpora import TokenBlock, normalise, read_rows, read_text
 from lingprob.overlap.streaming import ShardResult, scan
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
 from lingprob.progress import Progress
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 CHARACTERS_COMPARED = 200_000
 

@@ -14,7 +14,7 @@ from lingprob.errors import LingprobError
 from lingprob.papers.context import at_longest
 from lingprob.regression.mixed_logistic import aggregate, all_interactions, fit_mixed_logistic
 from lingprob.regression.mixed_logistic_items import item_standard_errors
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 RELATED = (*MATCHED, *MISMATCHED)

@@ -19,7 +19,7 @@ from lingprob.papers.context_statistics import (
     regressions,
     suite_points,
 )
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 
 def summarise(

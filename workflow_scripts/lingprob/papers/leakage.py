@@ -25,7 +25,7 @@ from lingprob.overlap.chance import (
     logprob_threshold,
     read_published,
 )
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 # The published tables' names of the corpora that have another one here.
 CATALOG_NAMES = {"naturalstories": "natural_stories", "brown": "brown_spr"}

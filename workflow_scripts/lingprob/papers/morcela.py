@@ -11,7 +11,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.regression.agreement import split_half
 from lingprob.regression.linking import fit_linking_functions
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 Published = dict[str, Any]

@@ -24,7 +24,7 @@ from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.mixed import MixedFit, MixedModelData, fit_mixed_models
 from lingprob.regression.mixed import reduce_random_effects as reduce_structure
 from lingprob.regression.resampling import resampled_sums
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 

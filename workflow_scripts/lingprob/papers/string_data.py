@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lingprob.errors import LingprobError
 from lingprob.minimalness.distances import pair_texts, within_quantile
 from lingprob.papers.string_metrics import METRICS, learned_weights, paper_metrics
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 
 @dataclass(frozen=True)

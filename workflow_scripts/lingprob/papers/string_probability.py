@@ -14,7 +14,7 @@ from lingprob.minimalness.distances import equal_bins
 from lingprob.papers.string_data import Dataset, Options, pairs_of, string_scores, units
 from lingprob.papers.string_separation import separation
 from lingprob.regression.bootstrap import correlation, correlation_interval
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 

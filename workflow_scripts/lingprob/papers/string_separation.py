@@ -16,7 +16,7 @@ from lingprob.regression.bootstrap import (
     mean_interval,
     roc_curve,
 )
-from lingprob.tables import POOLED, SCHEMAS
+from lingprob.schemas import POOLED, SCHEMAS
 
 ROC_POINTS = 201
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.tables import SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 NOT_COMPUTED = "not computed at this scale"
 # Our value and a note, by row and column as the files of `catalog/published` name them.

@@ -11,8 +11,8 @@ import pandas as pd
 
 from lingprob.models.prepared import load_prepared
 from lingprob.progress import Progress
+from lingprob.schemas import SCHEMAS
 from lingprob.scoring.engine import score_sequences
-from lingprob.tables import SCHEMAS
 from lingprob.training.sizes import ALL_TEXTS, SEPARATOR
 
 
