@@ -95,8 +95,8 @@ rule score_prefixes:
         model=alternatives(WITH_WEIGHTS),
     conda:
         "../envs/environment.yaml"
-    # On a CPU two jobs of one thread beat one job of two.
-    threads: 1
+    # On a CPU each thread has a prefix of its own.
+    threads: lambda wildcards: 1 if model_gpus(wildcards.model) else 8
     resources:
         mem_mb=lambda wildcards, attempt: attempt * (4000 + model_memory_mb(wildcards.model)),
         gpu=lambda wildcards: model_gpus(wildcards.model),

@@ -30,6 +30,7 @@ with job(snakemake):
         shard_directory=shards,
         identity=str(provenance),
         tokens_per_batch=resources.tokens_per_batch if lm.device.type == "cuda" else None,
+        workers=snakemake.threads if lm.device.type == "cpu" else 1,
     )
     provenance["start_token"] = params.start_token
     write_table(scores, "context_scores", snakemake.output[0], provenance)

@@ -1,6 +1,7 @@
 """Targets after growing prefixes, against each text read alone from its beginning in float64."""
 
 import logging
+import threading
 
 import numpy as np
 import pandas as pd
@@ -111,6 +112,50 @@ def test_small_budgets_change_nothing(llama, tokens_per_batch):
     options = {"start_token": "bos", "tokens_per_batch": tokens_per_batch}
     small = score_in_context(llama, items, **options)
     pd.testing.assert_frame_equal(whole, small, check_exact=False, atol=1e-5)
+
+
+def test_items_at_once_are_scored_as_one_after_another(llama):
+    """Many short items on more workers than cores, from the model's preparation on."""
+    ends = [place for place, letter in enumerate(PREFIX) if letter == " "]
+    items = [ContextItem(PREFIX[:end], [0, end], ["The cat sat.", "So."]) for end in ends * 4]
+    threads = torch.get_num_threads()
+    together = score_in_context(llama, items, start_token="bos", workers=4, items_per_shard=30)
+    assert torch.get_num_threads() == threads
+    alone = score_in_context(llama, items, start_token="bos")
+    pd.testing.assert_frame_equal(together, alone, check_exact=False, atol=1e-5)
+
+
+def test_an_error_in_a_worker_ends_the_call(llama):
+    """What had not begun by then is never scored."""
+    too_long = ContextItem(PREFIX * 40, [len(PREFIX) * 40], ["The cat."])
+    fed = []
+    handle = llama.model.base_model.register_forward_pre_hook(lambda *_: fed.append(1) and None)
+    try:
+        with pytest.raises(LingprobError, match="too few for"):
+            score_in_context(
+                llama, [too_long, *[ITEM] * 200], start_token="bos", workers=2, items_per_shard=999
+            )
+    finally:
+        handle.remove()
+    assert len(fed) < 100
+
+
+def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch):
+    """Its rotary frequencies are those of the pass before, so passes at once would mix them."""
+    seen = set()
+    plain = type(llama.model.base_model).forward
+
+    def forward(self, *args, **kwargs):
+        seen.add(threading.get_ident())
+        return plain(self, *args, **kwargs)
+
+    monkeypatch.setattr(type(llama.model.base_model), "forward", forward)
+    score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
+    assert threading.get_ident() not in seen
+    seen.clear()
+    monkeypatch.setattr(llama.model, "rope_type", "longrope", raising=False)
+    score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
+    assert seen == {threading.get_ident()}
 
 
 def test_a_target_that_goes_on_as_the_prefix_does_needs_nothing_of_its_own(llama):

@@ -49,6 +49,7 @@ def score_prefixes(
     shard_directory: str | Path | None = None,
     identity: str = "",
     tokens_per_batch: int | None = None,
+    workers: int = 1,
 ) -> pd.DataFrame:
     """Score the members of every pair after its prefixes at each length, and after none.
 
@@ -66,7 +67,7 @@ def score_prefixes(
         regions: what a formula needs of a sentence; empty for plain pairs.
         baselines: whether pairs are scored after no prefix, too.
         dataset: its name, for errors.
-        shard_directory, identity, tokens_per_batch: as in `score_in_context`.
+        shard_directory, identity, tokens_per_batch, workers: as in `score_in_context`.
 
     Returns:
         A `context_scores` table: sums of log-probabilities (nats) over whole sentences (region
@@ -98,6 +99,7 @@ def score_prefixes(
             shard_directory=shard_directory,
             identity=identity,
             tokens_per_batch=tokens_per_batch,
+            workers=workers,
         )
         tables.append(_sums(tokens, some, regions, dataset))
     return pd.concat(tables, ignore_index=True)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from threading import Lock
 
 import numpy as np
 import torch
@@ -69,6 +70,7 @@ class Scorer:
         self.language_model = language_model
         self.tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[language_model.device.type]
         self.forward = Forward(language_model)
+        self.preparing = Lock()  # threads may share a scorer, but preparing alters the model
 
     @property
     def result_dtype(self) -> type[np.floating]:
@@ -125,8 +127,9 @@ class Scorer:
             return None
         long = by_length[-1][: PROBE_TOKENS + 1].copy()
         probes = [long, by_length[0][: max(2, len(long) // 2)].copy()]
-        self.forward.prepare(probes)
-        return None if context_id is None else self.forward.context(context_id, probes)
+        with self.preparing:
+            self.forward.prepare(probes)
+            return None if context_id is None else self.forward.context(context_id, probes)
 
     def run(
         self,
