@@ -98,7 +98,8 @@ rule score_prefixes:
     # On a CPU each thread has a prefix of its own.
     threads: lambda wildcards: 1 if model_gpus(wildcards.model) else 8
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * (4000 + model_memory_mb(wildcards.model)),
+        mem_mb=lambda wildcards, threads, attempt: attempt
+        * (4000 + model_memory_mb(wildcards.model) * (16 + threads) // 16),
         gpu=lambda wildcards: model_gpus(wildcards.model),
         runtime=lambda wildcards: runtime_minutes(
             wildcards.model, prefix_positions(wildcards.dataset)

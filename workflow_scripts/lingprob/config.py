@@ -240,8 +240,8 @@ def worded(error: ValidationError) -> str:
         return f"unknown key at {where}: {', '.join(hints)}"
     if error.validator == "enum" and isinstance(error.instance, str):
         close = nearest(error.instance, map(str, error.validator_value), 1)
-        hint = f" (did you mean {close[0]!r}?)" if close else ""
-        return f"{where}: {error.message}{hint}"
+        if close:
+            return f"{where}: {error.message} (did you mean {close[0]!r}?)"
     described = error.schema.get("description")
     return f"{where}: {error.message}" + (f" ({described})" if described else "")
 
