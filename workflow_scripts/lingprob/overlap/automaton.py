@@ -26,6 +26,7 @@ from lingprob.files import atomic_path
 MANY = -2  # in nodes[:, 2]: the state's edges are in the hash table
 NO_EDGE = -1
 MULTIPLIER = 0x1E3779B97F4A7C15  # odd, for multiplicative hashing of 64-bit keys
+HASH = np.uint64(MULTIPLIER)
 TARGET_BITS = 24
 MAX_TOKENS = 2**22  # states (at most twice as many) must fit in 23 bits
 MAX_NARROW = 2**16
@@ -196,20 +197,23 @@ def _checked(passage: np.ndarray, number: int, vocabulary_size: int) -> np.ndarr
 
 @njit(cache=True)
 def find_target(nodes, slots, state, symbol):
-    """Return the target of a state's edge (not the root's), or -1 without one (compiled)."""
+    """Return the target of a state's edge (not the root's), or -1 without one (compiled).
+
+    State and symbol are uint64: Numba checks signed places for negative values.
+    """
     only = nodes[state, 2]
-    if only == symbol:
+    if only == np.int64(symbol):
         return np.int64(nodes[state, 3])
     if only == MANY:
-        key = (np.int64(state) << 16) | np.int64(symbol)
-        mask = len(slots) - 1
-        place = ((key * MULTIPLIER) >> 24) & mask
-        slot = slots[place]
+        key = (state << np.uint64(16)) | symbol
+        mask = np.uint64(len(slots) - 1)
+        place = ((key * HASH) >> np.uint64(24)) & mask
+        slot = np.uint64(slots[place])
         while slot != 0:
-            if slot >> TARGET_BITS == key:
-                return slot & ((1 << TARGET_BITS) - 1)
-            place = (place + 1) & mask
-            slot = slots[place]
+            if slot >> np.uint64(TARGET_BITS) == key:
+                return np.int64(slot & np.uint64((1 << TARGET_BITS) - 1))
+            place = (place + np.uint64(1)) & mask
+            slot = np.uint64(slots[place])
     return np.int64(-1)
 
 

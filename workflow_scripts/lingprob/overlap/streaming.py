@@ -20,14 +20,13 @@ from numba import njit
 
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path
-from lingprob.overlap.automaton import MULTIPLIER, StimulusIndex, find_target
+from lingprob.overlap.automaton import HASH, StimulusIndex, find_target
 from lingprob.overlap.corpora import TokenBlock
 from lingprob.progress import Progress
 
 GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word
 # Places are unsigned: Numba checks signed ones for negative values, which doubles the time.
 ONE = np.uint64(1)
-HASH = np.uint64(MULTIPLIER)
 MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cache
 
 
@@ -289,14 +288,14 @@ def _checksum(codes):
 def _advance(nodes, slots, root_targets, state, length, symbol):
     """Read a symbol: drop tokens from the front of the match until it can be extended."""
     if symbol == 0:
-        return np.int64(0), np.int64(0)
+        return np.uint64(0), np.int64(0)
     while state != 0:
         target = find_target(nodes, slots, state, symbol)
         if target >= 0:
-            return target, length + 1
-        state = np.int64(nodes[state, 1])
+            return np.uint64(target), length + 1
+        state = np.uint64(nodes[state, 1])
         length = np.int64(nodes[state, 0])
-    return np.int64(root_targets[symbol]), np.int64(1)
+    return np.uint64(root_targets[symbol]), np.int64(1)
 
 
 @njit(cache=True)
@@ -318,18 +317,18 @@ def _scan_all(nodes, slots, root_targets, symbol_of_code, counts, pairs, triples
     """
     pair_shift, triple_shift = _shift_of(pairs), _shift_of(triples)
     for document in range(len(offsets) - 1):
-        state, length = np.int64(0), np.int64(0)
-        before = np.int64(0)
+        state, length = np.uint64(0), np.int64(0)
+        before = np.uint64(0)
         for place in range(np.uint64(offsets[document]), np.uint64(offsets[document + 1])):
-            symbol = np.int64(symbol_of_code[codes[place]])
+            symbol = np.uint64(symbol_of_code[codes[place]])
             if length > 0 and symbol != 0:
                 pair = np.uint64(codes[place - ONE]) | (np.uint64(codes[place]) << np.uint64(16))
                 if not _is_set(pairs, pair, pair_shift):
-                    state, length = np.int64(0), np.int64(0)
+                    state, length = np.uint64(0), np.int64(0)
                 elif length > 1:
                     oldest = np.uint64(codes[place - np.uint64(2)])
                     if not _is_set(triples, oldest | (pair << np.uint64(16)), triple_shift):
-                        state, length = np.int64(root_targets[before]), np.int64(1)
+                        state, length = np.uint64(root_targets[before]), np.int64(1)
             state, length = _advance(nodes, slots, root_targets, state, length, symbol)
             if length > 0:
                 _count(counts, state, length)
@@ -366,9 +365,9 @@ def _scan_filtered(
                 gram += step
                 continue
             place = gram - step + ONE
-            state, length = np.int64(0), np.int64(0)
+            state, length = np.uint64(0), np.int64(0)
             while place < end and (length >= GRAM or place < gram + size):
-                symbol = np.int64(symbol_of_code[codes[place]])
+                symbol = np.uint64(symbol_of_code[codes[place]])
                 state, length = _advance(nodes, slots, root_targets, state, length, symbol)
                 if length >= min_length:
                     _count(counts, state, length)
