@@ -140,7 +140,7 @@ def test_an_error_in_a_worker_ends_the_call(llama):
     assert len(fed) < 100
 
 
-def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch):
+def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch, caplog):
     """Its rotary frequencies are those of the pass before, so passes at once would mix them."""
     seen = set()
     plain = type(llama.model.base_model).forward
@@ -154,8 +154,10 @@ def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch):
     assert threading.get_ident() not in seen
     seen.clear()
     monkeypatch.setattr(llama.model, "rope_type", "longrope", raising=False)
-    score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
+    with caplog.at_level(logging.INFO):
+        score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
     assert seen == {threading.get_ident()}
+    assert "one by one" in caplog.text
 
 
 def test_a_target_that_goes_on_as_the_prefix_does_needs_nothing_of_its_own(llama):
