@@ -40,7 +40,7 @@ from lingprob.overlap import (  # noqa: E402
     read_texts,
     scan,
 )  # fmt: skip
-from lingprob.overlap.corpora import normalise  # noqa: E402
+from lingprob.overlap.token_blocks import normalise  # noqa: E402
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize  # noqa: E402
 
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR") or ROOT.parent / "shared" / "mirror")

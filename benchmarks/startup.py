@@ -26,7 +26,7 @@ COLUMNS = (
 )  # fmt: skip
 STAGES = {
     "python alone": "pass",
-    "plotting job": "import lingprob.workflow, lingprob.tables, lingprob.figures.morcela",
+    "plotting job": "import lingprob.workflow, lingprob.tables, lingprob.papers.morcela.figures",
     "fitting job": "import lingprob.workflow, lingprob.tables, lingprob.regression.linking",
     "scoring job": "import lingprob.workflow, lingprob.tables, lingprob.scoring.shards",
 }

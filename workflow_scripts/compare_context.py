@@ -1,6 +1,6 @@
 """Compare our numbers with those in the context paper."""
 
-from lingprob.scorecards.context import compare_context
+from lingprob.papers.context.scorecard import compare_context
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -1,6 +1,6 @@
 """Compare our numbers with those in MORCELA."""
 
-from lingprob.scorecards.morcela import compare_morcela
+from lingprob.papers.morcela.scorecard import compare_morcela
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -1,6 +1,6 @@
 """Compare our overlaps with what the paper on leakage states of its own."""
 
-from lingprob.scorecards.overlap import compare_overlap
+from lingprob.papers.leakage.overlap.scorecard import compare_overlap
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -1,6 +1,6 @@
 """Compare our reading-time numbers with the published ones."""
 
-from lingprob.scorecards.reading import compare_reading
+from lingprob.papers.leakage.reading.scorecard import compare_reading
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

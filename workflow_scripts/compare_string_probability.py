@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from lingprob.scorecards.string_probability import compare_string_probability
+from lingprob.papers.string_probability.scorecard import compare_string_probability
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -1,6 +1,6 @@
 """Compare our trained models with what the paper on leakage states of its own."""
 
-from lingprob.scorecards.training import compare_training
+from lingprob.papers.leakage.training.scorecard import compare_training
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

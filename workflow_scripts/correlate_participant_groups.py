@@ -1,6 +1,6 @@
 """Correlate two groups of participants under several definitions of the groups."""
 
-from lingprob.papers.morcela import correlate_participant_groups
+from lingprob.papers.morcela.analysis import correlate_participant_groups
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -1,7 +1,7 @@
 """Count each data set as published, as used, and what the filter by edit distance keeps."""
 
 from lingprob.files import write_text
-from lingprob.papers.string_counts import count_datasets, count_filters
+from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.report import table_as_html
 from lingprob.tables import read_table, write_csv
 from lingprob.workflow import job

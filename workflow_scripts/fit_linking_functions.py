@@ -1,6 +1,6 @@
 """Fit every linking function of one model under each of its conventions."""
 
-from lingprob.papers.morcela import fit_model
+from lingprob.papers.morcela.analysis import fit_model
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -1,6 +1,6 @@
 """What each model's surprisal adds to the regression of one data set."""
 
-from lingprob.papers.reading import delta_log_likelihoods, reading_counts
+from lingprob.papers.leakage.reading.analysis import delta_log_likelihoods, reading_counts
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -1,6 +1,6 @@
 """Import a published table of longest overlaps, with the flags of both conventions."""
 
-from lingprob.papers.leakage import published_overlaps
+from lingprob.papers.leakage.overlap.analysis import published_overlaps
 from lingprob.tables import write_table
 from lingprob.workflow import job
 

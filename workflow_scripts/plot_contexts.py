@@ -1,7 +1,7 @@
 """Draw Figures 2 to 17 of the context paper, those whose data sets the scale has."""
 
-from lingprob.figures.context import Shown, draw
 from lingprob.figures.style import save_figure
+from lingprob.papers.context.figures import Shown, draw
 from lingprob.tables import read_table
 from lingprob.workflow import job
 

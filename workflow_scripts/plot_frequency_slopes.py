@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from lingprob.figures.morcela import frequency_slopes
 from lingprob.figures.style import save_figure
-from lingprob.papers.morcela import default_fits
+from lingprob.papers.morcela.analysis import default_fits
+from lingprob.papers.morcela.figures import frequency_slopes
 from lingprob.tables import read_table
 from lingprob.workflow import job
 

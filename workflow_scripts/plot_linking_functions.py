@@ -1,8 +1,8 @@
 """Draw Figures 2, 3, 4 and 6 of MORCELA, and what each convention does."""
 
-from lingprob.figures.morcela import draw_fits
 from lingprob.figures.style import save_figure
-from lingprob.papers.morcela import default_fits, published_fits
+from lingprob.papers.morcela.analysis import default_fits, published_fits
+from lingprob.papers.morcela.figures import draw_fits
 from lingprob.tables import read_table
 from lingprob.workflow import job
 

@@ -1,8 +1,8 @@
 """Draw Figures 1a and 1b: the longest overlap of each passage, its length and frequency."""
 
-from lingprob.figures.leakage import frequency_by_overlap, overlap_by_length
 from lingprob.figures.style import save_figure
-from lingprob.papers.leakage import one_per_passage
+from lingprob.papers.leakage.overlap.analysis import one_per_passage
+from lingprob.papers.leakage.overlap.figures import frequency_by_overlap, overlap_by_length
 from lingprob.tables import read_table
 from lingprob.workflow import job
 

@@ -1,7 +1,7 @@
 """Draw Figure 2 and, where they are reproduced, the published fits over model size."""
 
-from lingprob.figures.reading import figure_2, inverse_scaling
 from lingprob.figures.style import save_figure
+from lingprob.papers.leakage.reading.figures import figure_2, inverse_scaling
 from lingprob.tables import read_table
 from lingprob.workflow import job
 

@@ -2,8 +2,8 @@
 
 import pandas as pd
 
-from lingprob.figures.string_probability import draw_figures, toy_surprisals
 from lingprob.figures.style import save_figure
+from lingprob.papers.string_probability.figures import draw_figures, toy_surprisals
 from lingprob.tables import read_table
 from lingprob.workflow import job
 

@@ -1,7 +1,7 @@
 """Draw the loss of training, and perplexity by model size before and after fine-tuning."""
 
 from lingprob.figures.style import save_figure
-from lingprob.figures.training import loss_curves, perplexity_by_size, read_logs
+from lingprob.papers.leakage.training.figures import loss_curves, perplexity_by_size, read_logs
 from lingprob.tables import read_table
 from lingprob.workflow import job
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.papers.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -2,7 +2,7 @@
 
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap import load_index, load_result
-from lingprob.papers.leakage import leakage_free_chunks
+from lingprob.papers.leakage.overlap.analysis import leakage_free_chunks
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 

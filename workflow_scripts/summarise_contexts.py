@@ -3,7 +3,7 @@
 import pandas as pd
 
 from lingprob.context.prefixes import tokenizer_of
-from lingprob.papers.context_summary import summarise
+from lingprob.papers.context.summary import summarise
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from lingprob.files import write_text
-from lingprob.papers.leakage import summarise_overlaps
+from lingprob.papers.leakage.overlap.analysis import summarise_overlaps
 from lingprob.report import table_as_html
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job

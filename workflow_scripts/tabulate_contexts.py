@@ -1,7 +1,7 @@
 """Write Tables 1 and 2 of the context paper, ours beside the published values."""
 
 from lingprob.files import write_text
-from lingprob.papers.context import paper_tables
+from lingprob.papers.context.analysis import paper_tables
 from lingprob.report import table_as_html
 from lingprob.tables import read_table, write_csv
 from lingprob.workflow import job

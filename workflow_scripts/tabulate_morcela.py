@@ -1,7 +1,7 @@
 """Write Tables 2, 3 and 4 of MORCELA, ours beside the published values."""
 
 from lingprob.files import write_text
-from lingprob.papers.morcela import paper_tables
+from lingprob.papers.morcela.analysis import paper_tables
 from lingprob.report import table_as_html
 from lingprob.tables import read_table, write_csv
 from lingprob.workflow import job

@@ -5,7 +5,7 @@ from pathlib import Path
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap import load_index, load_result, longest_matches
 from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
-from lingprob.papers.leakage import overlap_table, with_chance_level
+from lingprob.papers.leakage.overlap.analysis import overlap_table, with_chance_level
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 

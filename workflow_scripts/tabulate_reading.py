@@ -3,7 +3,7 @@
 import pandas as pd
 
 from lingprob.files import write_text
-from lingprob.papers.reading import all_trends, table_2, table_3
+from lingprob.papers.leakage.reading.analysis import all_trends, table_2, table_3
 from lingprob.report import table_as_html
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job

@@ -17,8 +17,8 @@ from lingprob.catalog import Catalog
 from lingprob.minimalness.distances import measure_pairs
 from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.loading import load_language_model
-from lingprob.papers.string_data import Options, assemble
-from lingprob.papers.string_probability import analyse
+from lingprob.papers.string_probability.analysis import analyse
+from lingprob.papers.string_probability.data import Options, assemble
 from lingprob.scoring.sentences import summarise_sentences
 from lingprob.scoring.shards import score_stimuli
 from lingprob.stimuli import build_stimuli

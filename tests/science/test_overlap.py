@@ -25,7 +25,7 @@ from lingprob.overlap import (
     read_texts,
     scan,
 )
-from lingprob.overlap.corpora import normalise
+from lingprob.overlap.token_blocks import normalise
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
 
 MIRROR = Path(

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_datasets, read_published
-from lingprob.papers.inverse_scaling import published_deltas, read_annotated_means
-from lingprob.papers.reading import delta_log_likelihoods
+from lingprob.papers.leakage.reading.analysis import delta_log_likelihoods
+from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.parsers import PARSERS
 from lingprob.reading.texts import build_words

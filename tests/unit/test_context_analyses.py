@@ -8,7 +8,7 @@ import pytest
 
 from lingprob.context.names import MATCHED
 from lingprob.context.similarity import Overlaps, f1, prefix_overlaps, suite_overlaps, words
-from lingprob.papers.context import (
+from lingprob.papers.context.analysis import (
     accuracy_table,
     at_longest,
     extreme_suites,
@@ -16,15 +16,15 @@ from lingprob.papers.context import (
     responsive_suites,
     unprefixed_accuracy,
 )
-from lingprob.papers.context_statistics import (
+from lingprob.papers.context.scorecard import context_quantities
+from lingprob.papers.context.statistics import (
     baseline_correlations,
     overlap_correlations,
     perturbation_correlations,
     perturbation_points,
     regressions,
 )
-from lingprob.papers.context_summary import with_unchanged
-from lingprob.scorecards.context import context_quantities
+from lingprob.papers.context.summary import with_unchanged
 
 
 def judgments(rows) -> pd.DataFrame:

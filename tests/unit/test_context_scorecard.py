@@ -6,9 +6,9 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.papers.context import paper_tables
+from lingprob.papers.context.analysis import paper_tables
+from lingprob.papers.context.scorecard import compare_context
 from lingprob.schemas import SCHEMAS
-from lingprob.scorecards.context import compare_context
 
 SUITE = "principle_A_reconstruction"
 KINDS = {

@@ -10,14 +10,18 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_published
-from lingprob.figures.leakage import chance_levels, frequency_by_overlap, overlap_by_length
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
-from lingprob.papers import leakage
+from lingprob.papers.leakage.overlap import analysis as leakage
+from lingprob.papers.leakage.overlap.figures import (
+    chance_levels,
+    frequency_by_overlap,
+    overlap_by_length,
+)
+from lingprob.papers.leakage.overlap.scorecard import compare_overlap
 from lingprob.progress import Progress
 from lingprob.reading.texts import passage_texts
-from lingprob.scorecards.overlap import compare_overlap
 from lingprob.tables import read_table, write_table
 
 VOCABULARY = ["[UNK]", *"abcdefgh", "<|endoftext|>"]

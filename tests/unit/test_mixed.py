@@ -8,8 +8,8 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
-from lingprob.regression import mixed
-from lingprob.regression.mixed import (
+from lingprob.regression import linear_mixed
+from lingprob.regression.linear_mixed import (
     MixedFit,
     MixedModelData,
     fit_mixed_models,
@@ -43,7 +43,7 @@ def partitions() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 def test_the_example_of_the_module_runs() -> None:
-    code = [line[4:] for line in str(mixed.__doc__).splitlines() if line.startswith("    ")]
+    code = [line[4:] for line in str(linear_mixed.__doc__).splitlines() if line.startswith("    ")]
     scope = {"fit_partition": broken(), "exploratory_partition": broken()}
     exec("\n".join(code), scope)
     assert np.isfinite(scope["fit"].log_likelihood)

@@ -13,14 +13,14 @@ from scipy.stats import binom
 
 import mixed_data
 from lingprob.errors import LingprobError
-from lingprob.regression.mixed_laplace import cells_in_groups, deviance
-from lingprob.regression.mixed_logistic import (
+from lingprob.regression.logistic_mixed.fit import (
     MixedLogisticFit,
     aggregate,
     all_interactions,
     fit_mixed_logistic,
 )
-from lingprob.regression.mixed_logistic_items import bootstrap_by_item, item_standard_errors
+from lingprob.regression.logistic_mixed.items import bootstrap_by_item, item_standard_errors
+from lingprob.regression.logistic_mixed.laplace import cells_in_groups, deviance
 from mixed_data import LOGISTIC, Numbers, accuracies
 
 FACTS = json.loads(Path(mixed_data.__file__).with_name("mixed_facts.json").read_text())

@@ -9,19 +9,19 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
-from lingprob.figures.morcela import draw_fits, with_derived_r
 from lingprob.figures.style import save_figure
-from lingprob.papers.morcela import (
+from lingprob.papers.morcela.analysis import (
     correlate_participant_groups,
     default_fits,
     fit_model,
     paper_tables,
     published_fits,
 )
+from lingprob.papers.morcela.figures import draw_fits, with_derived_r
+from lingprob.papers.morcela.scorecard import compare_morcela
+from lingprob.referee.numbers import NOT_COMPUTED
 from lingprob.report import table_as_html
 from lingprob.schemas import SCHEMAS
-from lingprob.scorecards import NOT_COMPUTED
-from lingprob.scorecards.morcela import compare_morcela
 from lingprob.stimuli.checks import NO_RATINGS
 from lingprob.tables import write_table
 

@@ -34,8 +34,8 @@ from lingprob.overlap import (
     select_chunks,
     summarise_chunks,
 )
-from lingprob.overlap.corpora import normalise
-from lingprob.papers import leakage
+from lingprob.overlap.token_blocks import normalise
+from lingprob.papers.leakage.overlap import analysis as leakage
 from overlap_reference import arrays, block
 
 ARPA = """\\data\\
@@ -216,7 +216,7 @@ def test_saved_files_come_back_and_broken_ones_are_named(
 def test_rows_of_a_pretokenised_file(
     tmp_path: Path, suffix: str, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lingprob.overlap.corpora.TOKENS_PER_BLOCK", 8)
+    monkeypatch.setattr("lingprob.overlap.token_blocks.TOKENS_PER_BLOCK", 8)
     rows = np.arange(28, dtype=dtype).reshape(7, 4)
     path = tmp_path / f"corpus{suffix}"
     if suffix == ".npy":

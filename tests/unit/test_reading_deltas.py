@@ -13,19 +13,19 @@ from scipy.stats import multivariate_normal, norm
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
-from lingprob.figures.reading import figure_2, inverse_scaling
-from lingprob.papers.inverse_scaling import published_deltas, read_annotated_means
-from lingprob.papers.reading import (
+from lingprob.papers.leakage.reading.analysis import (
     all_trends,
     delta_log_likelihoods,
     reading_counts,
     table_2,
     trend,
 )
+from lingprob.papers.leakage.reading.figures import figure_2, inverse_scaling
+from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.papers.leakage.reading.scorecard import compare_reading
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.resampling import resampled_sums
-from lingprob.scorecards.reading import compare_reading
 from lingprob.tables import read_table, write_table
 
 MODELS: dict[str, Any] = {
@@ -128,7 +128,7 @@ def test_standardisation_takes_the_fit_partitions_statistics(study):
 
 def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
     """The held-out marginal log-likelihood by a multivariate normal a subject, at the same fits."""
-    from lingprob.regression.mixed import MixedModelData, fit_mixed_models
+    from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
 
     frame, models = regression_frame(
         study["times"], study["words"],

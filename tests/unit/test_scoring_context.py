@@ -11,7 +11,7 @@ from transformers import AutoModelForCausalLM
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
-from lingprob.scoring.context import ContextItem, score_in_context
+from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
 from models_for_tests import CONFIGS, SENTENCES, save_tiny_model
 
 PREFIX = "The cat sat on the mat. Who did Mary say that John saw?"

@@ -11,14 +11,14 @@ from sklearn.metrics import roc_auc_score
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
-from lingprob.papers.string_counts import count_datasets, count_filters
-from lingprob.papers.string_data import Dataset, Options, assemble, string_scores
-from lingprob.papers.string_metrics import METRICS, learned_weights, paper_metrics
-from lingprob.papers.string_probability import analyse
-from lingprob.papers.string_separation import separation_rows
+from lingprob.papers.string_probability.analysis import analyse
+from lingprob.papers.string_probability.counts import count_datasets, count_filters
+from lingprob.papers.string_probability.data import Dataset, Options, assemble, string_scores
+from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
+from lingprob.papers.string_probability.scorecard import compare_string_probability
+from lingprob.papers.string_probability.separation import separation_rows
 from lingprob.regression.linking import fold_numbers
 from lingprob.schemas import POOLED
-from lingprob.scorecards.string_probability import compare_string_probability
 from lingprob.tables import write_table
 
 VOCABULARY = 1000

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_published
-from lingprob.figures.training import loss_curves, perplexity_by_size, read_logs
-from lingprob.scorecards.training import compare_training
+from lingprob.papers.leakage.training.figures import loss_curves, perplexity_by_size, read_logs
+from lingprob.papers.leakage.training.scorecard import compare_training
 
 NOTE = "trained on leakage-free text"
 

@@ -13,7 +13,7 @@ from lingprob.context.names import FROM_SUITE, NO_PREFIX
 from lingprob.context.prefixes import cuts
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.context import ContextItem, score_in_context
+from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
 from lingprob.stimuli.suites import Region, Suite, item_id
 

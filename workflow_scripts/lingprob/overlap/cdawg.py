@@ -19,7 +19,7 @@ from lingprob.errors import LingprobError
 from lingprob.overlap import cdawg_build
 from lingprob.overlap.automaton import check_ids
 from lingprob.overlap.cdawg_build import EXTENT, OPEN, ROOT, START, SYMBOL, TARGET
-from lingprob.overlap.corpora import TokenBlock
+from lingprob.overlap.token_blocks import TokenBlock
 
 MAX_TOKENS = 2**30  # positions and edges are numbered in 32 bits
 ARRAYS = ("text", "lengths", "links", "first_edges", "edges", "counts")

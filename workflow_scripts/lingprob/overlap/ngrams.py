@@ -14,7 +14,7 @@ from pathlib import Path
 
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, sha256_of
-from lingprob.overlap.corpora import normalise
+from lingprob.overlap.token_blocks import normalise
 
 logger = logging.getLogger(__name__)
 

@@ -21,7 +21,7 @@ from numba import njit
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path
 from lingprob.overlap.automaton import HASH, StimulusIndex, find_target
-from lingprob.overlap.corpora import TokenBlock
+from lingprob.overlap.token_blocks import TokenBlock
 from lingprob.progress import Progress
 
 GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word

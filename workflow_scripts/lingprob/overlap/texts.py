@@ -16,8 +16,8 @@ import pandas as pd
 from lingprob.corpora import iter_documents
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.automaton import StimulusIndex, build_index
-from lingprob.overlap.corpora import TokenBlock, normalise, read_rows, read_texts
 from lingprob.overlap.streaming import ShardResult, scan
+from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
 from lingprob.progress import Progress
 from lingprob.schemas import SCHEMAS

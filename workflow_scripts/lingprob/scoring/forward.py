@@ -22,8 +22,8 @@ from transformers import DynamicCache
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.float64 import in_float64
+from lingprob.scoring.key_values import Prefix, states_of
 from lingprob.scoring.linear import fast_linear
-from lingprob.scoring.prefixes import Prefix, states_of
 from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)

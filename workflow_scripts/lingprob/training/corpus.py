@@ -19,7 +19,7 @@ from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, sha256_of, write_text
 from lingprob.models.prepared import read_manifest
-from lingprob.overlap.corpora import count_rows
+from lingprob.overlap.token_blocks import count_rows
 from lingprob.overlap.tokenizing import usual_tokenize
 from lingprob.progress import Progress
 from lingprob.training.rows import TokenRows, write_rows

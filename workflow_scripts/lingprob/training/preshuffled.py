@@ -18,7 +18,7 @@ import requests
 
 from lingprob.download import CHUNK, TIMEOUT, Transient, Unavailable, disk_error, patiently
 from lingprob.errors import LingprobError
-from lingprob.overlap.corpora import ROW_LENGTH, count_rows
+from lingprob.overlap.token_blocks import ROW_LENGTH, count_rows
 from lingprob.progress import Progress
 
 ROWS_PER_CHUNK = 1_024_000

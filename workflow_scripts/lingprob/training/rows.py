@@ -18,7 +18,7 @@ import numpy as np
 
 from lingprob.corpora import batches
 from lingprob.files import atomic_path, write_text
-from lingprob.overlap.corpora import count_rows
+from lingprob.overlap.token_blocks import count_rows
 from lingprob.progress import Progress
 
 CHARACTERS_PER_BATCH = 2**20

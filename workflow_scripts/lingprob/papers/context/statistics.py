@@ -1,0 +1,194 @@
+"""Regressions and correlations behind the claims of Sinha et al. (2023)."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from lingprob.context.names import KINDS, MATCHED, MISMATCHED, ORIGINAL, UNRELATED
+from lingprob.errors import LingprobError
+from lingprob.papers.context.analysis import at_longest
+from lingprob.regression.logistic_mixed.fit import aggregate, all_interactions, fit_mixed_logistic
+from lingprob.regression.logistic_mixed.items import item_standard_errors
+from lingprob.schemas import SCHEMAS
+
+logger = logging.getLogger(__name__)
+RELATED = (*MATCHED, *MISMATCHED)
+
+
+def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Fit the mixed logistic regressions of accuracy, per model and data set (context, §3).
+
+    Over related prefixes: log length by match by acceptability with all interactions, factors
+    coded 1 (matched, acceptable) and -1, and a random intercept for the suite; over unrelated
+    ones: log length alone. The length is the one asked for (tokens, natural logarithm), centred on
+    the mean over lengths.
+
+    Returns a `context_regression` table: estimates on the logit scale with the model's standard
+    errors, z and p, and standard errors and p that hold where a pair recurs at all lengths, by a
+    sandwich over pairs. Null where no fit exists, as the log says.
+    """
+    tables = [SCHEMAS["context_regression"].empty_table().to_pandas()]
+    grown = judgments[judgments["kind"].isin(KINDS) & judgments["perturbation"].isna()]
+    for (model, dataset), group in grown.groupby(["model", "dataset"], sort=False):
+        for prefixes, kinds in (("related", RELATED), ("unrelated", (UNRELATED,))):
+            rows = group[group["kind"].isin(kinds)]
+            if rows.empty:
+                continue
+            try:
+                table = regression(rows, related=prefixes == "related")
+            except LingprobError as error:
+                logger.warning("%s, %s, %s prefixes: no regression (%s)",
+                               model, dataset, prefixes, error)  # fmt: skip
+                table = pd.DataFrame({"term": ["none"]})
+            described = {"model": model, "dataset": dataset, "prefixes": prefixes, "n": len(rows)}
+            tables.append(table.assign(scale=scale, **described))
+    names = SCHEMAS["context_regression"].names
+    filled = [table.reindex(columns=names) for table in tables[1:]]
+    return pd.concat(filled or tables, ignore_index=True)
+
+
+def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
+    """Fit one regression to judgments; return a row a term."""
+    terms = design(rows, related)
+    cells = aggregate(rows["correct"], terms, rows["suite"])
+    fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
+    table = fit.table().assign(sd_suite=fit.sd)
+    if rows.groupby("suite")["pair_id"].nunique().min() > 1:
+        by_pair = item_standard_errors(fit, rows["correct"], terms, rows["suite"], rows["pair_id"])
+        table["pair_std_error"] = by_pair.reindex(table["term"]).to_numpy()
+        z = (table["estimate"] / table["pair_std_error"]).abs()
+        table["pair_p"] = 2 * stats.norm.sf(z)
+    return table
+
+
+def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
+    """Return the terms of a regression less its intercept, a row a judgment."""
+    lengths = np.log(rows["length"].to_numpy(dtype=float))
+    columns = {"log_length": lengths - np.log(rows["length"].unique().astype(float)).mean()}
+    if related:
+        columns["matched"] = np.where(rows["kind"].isin(MATCHED), 1.0, -1.0)
+        unacceptable = rows["kind"].str.endswith("unacceptable")
+        columns["acceptable"] = np.where(unacceptable, -1.0, 1.0)
+    return all_interactions(pd.DataFrame(columns, index=rows.index))
+
+
+def baseline_correlations(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Correlate suites' accuracy without a prefix and after the longest (Figures 10 and 11)."""
+    rows = []
+    for kind in MATCHED:
+        points = suite_points(judgments, kind)
+        for (model, dataset), group in points.groupby(["model", "dataset"], sort=False):
+            value, p = _pearson(group["baseline"], group["accuracy"])
+            rows.append(
+                (model, dataset, "metric", "baseline", kind, "pearson", value, p, len(group))
+            )
+    return correlations(rows, scale)
+
+
+def suite_points(judgments: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return each suite's accuracy without a prefix and after its longest of one kind."""
+    longest = at_longest(judgments, kind)
+    grouped = longest.groupby(["model", "dataset", "suite"], sort=False)
+    return grouped.agg(
+        baseline=("baseline_correct", "mean"), accuracy=("correct", "mean")
+    ).reset_index()
+
+
+def overlap_correlations(
+    judgments: pd.DataFrame,
+    prefix_overlaps: dict[str, pd.DataFrame],
+    matrix: pd.DataFrame,
+    overlap: pd.DataFrame,
+    scale: str,
+) -> pd.DataFrame:
+    """Correlate similarity and accuracy, per pair and per two suites (context, Appendix D).
+
+    Per pair: the point-biserial correlation of the mean F1 between the longest acceptable
+    prefix's sentences and the target with the judgment; per two different suites: Spearman's rho
+    of F1 with accuracy after ten sentences, and with its change.
+
+    Args:
+        judgments: `context_judgments` of the data set that the overlaps are of.
+        prefix_overlaps: by measure, what `similarity.prefix_overlaps` returns.
+        matrix: `context_matrix` table.
+        overlap: `context_overlap` table.
+        scale: of the run.
+    """
+    rows = []
+    for measure, overlaps in prefix_overlaps.items():
+        for kind in (MATCHED[0], MISMATCHED[0]):
+            longest = at_longest(judgments, kind)
+            keys = ["prefix_id", "pair_id", "n_sentences"]
+            both = longest.join(overlaps.set_index(keys)["f1"], on=keys, how="inner")
+            for (model, dataset), group in both.groupby(["model", "dataset"], sort=False):
+                value, p = _pearson(group["correct"].astype(float), group["f1"])
+                x = f"{measure} overlap with {kind} prefixes"
+                rows.append(
+                    (model, dataset, "pairs", x, "correct", "point_biserial", value, p, len(group))
+                )
+    keys = ["dataset", "target_suite", "prefix_suite"]
+    for measure, table in overlap.groupby("measure", sort=False):
+        joined = matrix.merge(table.drop(columns="scale"), on=keys)
+        joined = joined[joined["target_suite"] != joined["prefix_suite"]]
+        for (model, dataset), group in joined.groupby(["model", "dataset"], sort=False):
+            for y in ("accuracy", "delta"):
+                value, p = _spearman(group["f1"], group[y])
+                x = f"{measure} overlap of suites"
+                rows.append((model, dataset, "suites", x, y, "spearman", value, p, len(group)))
+    return correlations(rows, scale)
+
+
+def perturbation_correlations(points: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Correlate how similar perturbed prefixes stay with the change in accuracy (Figure 9)."""
+    rows = []
+    for (model, dataset, kind), group in points.groupby(["model", "dataset", "kind"], sort=False):
+        value, p = _spearman(group["similarity"], group["delta"])
+        rows.append(
+            (
+                model,
+                dataset,
+                "perturbations",
+                "similarity",
+                f"delta, {kind}",
+                "spearman",
+                value,
+                p,
+                len(group),
+            )
+        )
+    return correlations(rows, scale)
+
+
+def perturbation_points(accuracy: pd.DataFrame, similarity: pd.Series) -> pd.DataFrame:
+    """Return a row a perturbation and kind: its similarity and mean change over lengths (App. B).
+
+    `accuracy` is a `context_accuracy` table of the perturbed suites, `original` prefixes included;
+    `similarity` the mean F1 by perturbation (1 for `original`).
+    """
+    rows = accuracy[(accuracy["level"] == "all") & accuracy["kind"].isin(MATCHED)]
+    mean = rows.groupby(["model", "dataset", "kind", "perturbation"], sort=False)["delta"].mean()
+    points = mean.reset_index()
+    return points.assign(similarity=points["perturbation"].map({**similarity, ORIGINAL: 1.0}))
+
+
+def correlations(rows: list[tuple[Any, ...]], scale: str) -> pd.DataFrame:
+    """Lay rows out as a `context_correlations` table."""
+    names = SCHEMAS["context_correlations"].names
+    return pd.DataFrame(rows, columns=names[:-1]).assign(scale=scale)
+
+
+def _pearson(x: pd.Series, y: pd.Series) -> tuple[float, float]:
+    if len(x) < 3 or x.nunique() < 2 or y.nunique() < 2:
+        return np.nan, np.nan
+    return tuple(map(float, stats.pearsonr(x, y)))  # type: ignore[return-value]
+
+
+def _spearman(x: pd.Series, y: pd.Series) -> tuple[float, float]:
+    if len(x) < 3 or x.nunique() < 2 or y.nunique() < 2:
+        return np.nan, np.nan
+    return tuple(map(float, stats.spearmanr(x, y)))  # type: ignore[return-value]

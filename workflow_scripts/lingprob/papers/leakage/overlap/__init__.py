@@ -1,0 +1,1 @@
+"""Study 1, overlap of reading-time texts with corpora: analysis, figures, scorecard."""

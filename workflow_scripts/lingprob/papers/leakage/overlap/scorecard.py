@@ -1,0 +1,83 @@
+"""What the paper on leakage states of its data and overlaps, against ours."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from lingprob.referee.numbers import Quantities, claim, make_scorecard
+
+
+def compare_overlap(published: dict[str, Any], overlaps: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Compare what the paper on leakage states of its data and overlaps (§2, §3.1).
+
+    Args:
+        published: the target's part of the catalog (`read_published`).
+        overlaps: an `overlap` table with our overlaps and, where the scale has them, the published.
+        scale: of the run.
+    """
+    claims = overlap_claims(published, overlaps[overlaps["origin"] == "published"], scale)
+    return make_scorecard(published, overlap_quantities(overlaps), claims, scale)
+
+
+def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
+    """Return (our value, note) by (row, column) as `published.yaml` names them."""
+    found: Quantities = {}
+    keys = ["corpus", "article_num"]
+    lengths = {
+        origin: part.drop_duplicates(keys).set_index(keys)["article_len"]
+        for origin, part in overlaps.groupby("origin")
+    }
+    for corpus, passages in lengths["ours"].groupby("corpus"):
+        note = "the parts of the material; chapters are not marked" if corpus == "geco" else ""
+        found[(str(corpus), "passages")] = (float(len(passages)), note)
+    if "published" not in lengths:
+        return found
+    theirs = lengths["published"]
+    same = (lengths["ours"] == theirs.reindex(lengths["ours"].index)).groupby("corpus").sum()
+    for corpus, count in same.items():
+        found[(str(corpus), "same_length")] = (float(count), "")
+    total = float(theirs.sum() + len(theirs) - 1)
+    found[("published/fine_tuning_sequence", "tokens")] = (total, "")
+    published = overlaps[overlaps["origin"] == "published"]
+    for searched, part in published.groupby("searched"):
+        agreeing = (part["below_threshold"] == part["below_threshold_compat"]).sum()
+        note = f"{part['below_threshold_compat'].sum()} flagged as published, "
+        note += f"{part['below_threshold_corrected'].sum()} with both sides in nats"
+        found[(str(searched), "same_flag")] = (float(agreeing), note)
+    return found
+
+
+def overlap_claims(
+    published: dict[str, Any], overlaps: pd.DataFrame, scale: str
+) -> list[dict[str, Any]]:
+    """Check the paper's statements against its own tables of longest overlaps: §2.2 and §3.1."""
+    rows: list[dict[str, Any]] = []
+    for searched, part in overlaps.groupby("searched", sort=False):
+        others = part[part["corpus"] != "provo"]
+        long = part[part["overlap_len"] > 100]
+        claims: dict[tuple[str, str], tuple[float, float, float]] = {
+            ("§2.2", "passages found whole outside Provo = 0"): (
+                (others["overlap_len"] == others["article_len"]).sum(), 0, 0
+            ),
+            ("§2.2", "frequency of overlaps above 100 tokens <= 2"): (
+                long["overlap_freq"].max() if len(long) else 0, 0, 2
+            ),
+        }  # fmt: skip
+        if searched == "the_pile":
+            for convention, which in (
+                ("compat", "as published"),
+                ("corrected", "both sides in nats"),
+            ):
+                flagged = part[part[f"below_threshold_{convention}"].astype(bool)]
+                text = f"shortest improbable overlap > 11 tokens, {which}"
+                claims["§3.1", text] = (flagged["overlap_len"].min(), 12, float("inf"))
+        note = "from the published table"
+        rows += [
+            claim(
+                published, item, searched, text, value, low <= value <= high, scale=scale, note=note
+            )
+            for (item, text), (value, low, high) in claims.items()
+        ]
+    return rows

@@ -1,0 +1,368 @@
+"""Study 2 of the paper on leakage: what surprisal adds to regressions of reading times."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.reading.predictors import (
+    RANDOM_SLOPES,
+    Predictors,
+    models_named,
+    perplexity,
+    regression_frame,
+    standardised,
+)
+from lingprob.reading.times import count_exclusions
+from lingprob.reading.unigrams import unigram_surprisal
+from lingprob.regression.least_squares import fit_least_squares
+from lingprob.regression.linear_mixed import MixedFit, MixedModelData, fit_mixed_models
+from lingprob.regression.linear_mixed import reduce_random_effects as reduce_structure
+from lingprob.regression.resampling import resampled_sums
+from lingprob.schemas import SCHEMAS
+
+logger = logging.getLogger(__name__)
+
+# How the random-effects structure is found: the paper's Table 3, or by its rule from the maximal.
+STRUCTURES = ("paper", "reduced")
+PARTS = ["fit", "exploratory", "held_out"]
+
+
+class Comparison(NamedTuple):
+    """One regression with surprisal beside the one without.
+
+    `gains` (nats) are by row or by subject, `items` what is drawn again for the interval;
+    `ms` and `errors` are of surprisal and the previous word's, by standard deviation.
+    """
+
+    regression: str
+    baseline_formula: str
+    formula: str
+    log_likelihoods: tuple[float, float]
+    gains: np.ndarray
+    items: np.ndarray
+    ms: tuple[float, float]
+    errors: tuple[float, float]
+    converged: bool
+    singular: bool
+
+
+def delta_log_likelihoods(
+    dataset: str,
+    entry: Mapping[str, Any],
+    times: pd.DataFrame,
+    words: pd.DataFrame,
+    counts: Sequence[pd.DataFrame],
+    surprisals: Mapping[str, pd.DataFrame],
+    *,
+    contexts: Mapping[str, str],
+    corrections: Mapping[str, bool | None],
+    corrected: bool = True,
+    partition: str = "exploratory",
+    structure: str = "paper",
+    held_out: str = "marginal",
+    smoothing: float = 1.0,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    scale: str,
+) -> pd.DataFrame:
+    """Return a `delta_log_likelihood` table: a row a model, for one data set.
+
+    Mixed models with random effects by subject are fitted to the fit partition by maximum
+    likelihood, with surprisal (of the word and of the one before) and without; the difference of
+    their log-likelihoods on another partition is ΔLogLik. Means over readers are regressed by
+    ordinary least squares.
+
+    Args:
+        dataset, entry: of the reading times, from the catalog.
+        times, words: its `reading_times` and `words` tables.
+        counts: `word_counts` tables whose sum gives unigram surprisals.
+        surprisals: a `surprisal` table by model.
+        contexts: what each model's surprisals were conditioned on, for the record.
+        corrections: whether each model's surprisals are corrected for trailing blanks, for the
+            record; None where nobody knows.
+        corrected: take the corrected surprisals of a table.
+        partition: that is evaluated.
+        structure: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
+        held_out: `marginal` or `conditional` log-likelihood of the evaluated partition, or
+            `restandardised`: marginal, its predictors standardised by its own means and deviations
+            (as in the public code of the paper's authors).
+        smoothing: of the unigram counts.
+        bootstrap: draws of subjects (of sentences, for means) behind the intervals.
+        seed: of the draws.
+        scale: of the run.
+    """
+    unigrams = unigram_surprisal(words["word"], counts, smoothing)
+    where = f"data set {dataset!r}"
+    frame, models = regression_frame(
+        times, words, unigrams, surprisals, corrected=corrected, where=where
+    )
+    fitted, evaluated, found = _compared(
+        frame, models, entry, where, partition=partition, structure=structure, held_out=held_out
+    )
+    common = {
+        "dataset": dataset,
+        "texts": entry["texts"],
+        "measure": entry["measure"],
+        "rt_source": entry.get("rt_source", "human"),
+        "partition": partition,
+        "n_fit": len(fitted),
+        "n_evaluated": len(evaluated),
+        "n_subjects": fitted["subject_id"].nunique(),
+        "scale": scale,
+    }
+    rows = []
+    for model, comparison in zip(models, found, strict=True):
+        low, high = resampled_sums(comparison.gains, comparison.items, bootstrap, seed)
+        by_word, by_token = perplexity(surprisals[model.model], corrected)
+        own = {
+            "context": contexts[model.model],
+            "corrected": corrections[model.model],
+            "delta_low": low,
+            "delta_high": high,
+            "word_perplexity": by_word,
+            "token_perplexity": by_token,
+        }
+        rows.append({**common, **own, **_described(model, comparison)})
+    return pd.DataFrame(rows)[SCHEMAS["delta_log_likelihood"].names]
+
+
+def _compared(
+    frame: pd.DataFrame,
+    models: Sequence[Predictors],
+    entry: Mapping[str, Any],
+    where: str,
+    *,
+    partition: str,
+    structure: str,
+    held_out: str,
+) -> tuple[pd.DataFrame, pd.DataFrame, list[Comparison]]:
+    """Return the rows that models are fitted to and evaluated on, and each one's comparison."""
+    columns = list(dict.fromkeys(name for model in models for name in model.all))
+    with models_named(models):
+        frame = standardised(frame, columns, where)
+        fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
+        if fitted.empty or evaluated.empty:
+            raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
+        if held_out == "restandardised":
+            evaluated = standardised(evaluated, columns, where, like=partition)
+        if entry["unit"] != "subject":
+            found = [_least_squares(fitted, evaluated, model) for model in models]
+            return fitted, evaluated, found
+        data, other = (
+            MixedModelData.from_frame(
+                part, response="rt_ms", predictors=columns, group="subject_id"
+            )
+            for part in (fitted, evaluated)
+        )
+        slopes = _slopes(entry["method"], models, data, structure)
+        return fitted, evaluated, _mixed(data, other, models, slopes, held_out)
+
+
+def _described(model: Predictors, comparison: Comparison) -> dict[str, Any]:
+    """Return a comparison's part of a row."""
+    without, full = comparison.log_likelihoods
+    return {
+        "model": model.model,
+        "regression": comparison.regression,
+        "baseline_formula": model.named(comparison.baseline_formula),
+        "formula": model.named(comparison.formula),
+        "log_likelihood_baseline": without,
+        "log_likelihood": full,
+        "delta": full - without,
+        "surprisal_ms": comparison.ms[0],
+        "surprisal_std_error": comparison.errors[0],
+        "previous_ms": comparison.ms[1],
+        "previous_std_error": comparison.errors[1],
+        "converged": comparison.converged,
+        "singular": comparison.singular,
+    }
+
+
+def reading_counts(
+    dataset: str, entry: Mapping[str, Any], times: pd.DataFrame, scale: str
+) -> pd.DataFrame:
+    """Return a `reading_counts` table: what becomes of a data set's reading times."""
+    counts = count_exclusions(times)
+    counts = counts.assign(dataset=dataset, rt_source=entry.get("rt_source", "human"), scale=scale)
+    return counts[SCHEMAS["reading_counts"].names]
+
+
+def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
+    """Regress ΔLogLik on the logarithm (base 10) of a column over models.
+
+    Returns slope (nats per tenfold), its standard error, r and the two-sided p; NaN for fewer than
+    three models. Models without a value are left out.
+    """
+    from scipy.stats import linregress
+
+    table = table[table[column].notna()]
+    if table[column].nunique() < 3:
+        return dict.fromkeys(("slope", "std_error", "r", "p"), float("nan"))
+    fit = linregress(np.log10(table[column].to_numpy(float)), table["delta"].to_numpy(float))
+    return {
+        "slope": float(fit.slope),
+        "std_error": float(fit.stderr),
+        "r": float(fit.rvalue),
+        "p": float(fit.pvalue),
+    }
+
+
+def trends(
+    table: pd.DataFrame, parameters: Mapping[str, int | None], by: Sequence[str]
+) -> pd.DataFrame:
+    """Return the regressions of ΔLogLik over models, on size and on perplexity, by group.
+
+    Args:
+        table: with model, delta and word_perplexity.
+        parameters: number of parameters by model, None where unknown.
+        by: the columns that make a group (a data set, a convention).
+
+    `models` counts those that a regression is over.
+    """
+    rows = []
+    table = table.assign(parameters=table["model"].map(parameters).astype(float))
+    for key, part in table.groupby(list(by), sort=False, dropna=False):
+        for column in ("parameters", "word_perplexity"):
+            names = dict(zip(by, key, strict=True))
+            models = int(part[column].notna().sum())
+            rows.append({**names, "on": column, "models": models, **trend(part, column)})
+    return pd.DataFrame(rows)
+
+
+def _slopes(
+    method: str, models: Sequence[Predictors], fitted: MixedModelData, structure: str
+) -> tuple[str, ...]:
+    """Return the random slopes of all regressions of a data set, in the paper's words.
+
+    Those without surprisal have to converge like those with it (leakage, Appendix B).
+    """
+    if structure == "paper":
+        return RANDOM_SLOPES[method]
+    if structure not in STRUCTURES:
+        raise LingprobError(f"reading.random_effects: {structure!r} is none of {STRUCTURES}.")
+    maximal = ("surprisal", "previous_surprisal", *models[0].baseline)
+    formulas = _formulas(models, maximal)
+    roles = {model.surprisal: "surprisal" for model in models}
+    roles |= {model.previous: "previous_surprisal" for model in models}
+    reduction = reduce_structure(fitted, formulas, roles=roles)
+    logger.info("random slopes taken out, and the nats they cost: %s", reduction.removed)
+    return tuple(name for name in maximal if name not in reduction.removed)
+
+
+def _formulas(models: Sequence[Predictors], slopes: Sequence[str]) -> list[str]:
+    """Return the formula without surprisal, which all models share, and each model's own."""
+    own = [_formula(model, slopes, with_surprisal=True) for model in models]
+    return [_formula(models[0], slopes, with_surprisal=False), *own]
+
+
+def _formula(model: Predictors, slopes: Sequence[str], *, with_surprisal: bool) -> str:
+    of_surprisal = {"surprisal": model.surprisal, "previous_surprisal": model.previous}
+    fixed = model.all if with_surprisal else model.baseline
+    random = [of_surprisal.get(name, name) for name in slopes]
+    random = [name for name in random if name in fixed]
+    return f"rt_ms ~ {' + '.join(fixed)} + ({' + '.join(['1', *random])} | subject_id)"
+
+
+def _mixed(
+    fitted: MixedModelData,
+    evaluated: MixedModelData,
+    models: Sequence[Predictors],
+    slopes: Sequence[str],
+    held_out: str,
+) -> list[Comparison]:
+    """Fit the baseline once and each model's regression, all on one pass over the data."""
+    formulas = _formulas(models, slopes)
+    kind: Literal["marginal", "conditional"]
+    kind = "conditional" if held_out == "conditional" else "marginal"
+    without, *fits = fit_mixed_models(fitted, formulas, method="ML")
+    by_subject = [
+        cast(pd.Series, fit.held_out_log_likelihood(evaluated, kind=kind, per="group"))
+        for fit in (without, *fits)
+    ]
+    _warn("baseline", without.formula.text, without)
+    found = []
+    for model, full, values in zip(models, fits, by_subject[1:], strict=True):
+        _warn(model.model, model.named(full.formula.text), full)
+        found.append(
+            Comparison(
+                "mixed model",
+                formulas[0],
+                full.formula.text,
+                (float(by_subject[0].sum()), float(values.sum())),
+                (values - by_subject[0]).to_numpy(),
+                values.index.to_numpy(),
+                (full.fixed_effects[model.surprisal], full.fixed_effects[model.previous]),
+                (full.standard_errors[model.surprisal], full.standard_errors[model.previous]),
+                without.converged and full.converged,
+                without.singular or full.singular,
+            )
+        )
+    return found
+
+
+def _warn(name: str, formula: str, fit: MixedFit) -> None:
+    if not fit.converged or fit.singular:
+        state = "is singular" if fit.converged else "did not converge"
+        logger.warning("%s: %s %s", name, formula, state)
+
+
+def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predictors) -> Comparison:
+    baseline = fit_least_squares(fitted, "rt_ms", model.baseline)
+    full = fit_least_squares(fitted, "rt_ms", model.all)
+    values = [fit.log_likelihoods(evaluated) for fit in (baseline, full)]
+    return Comparison(
+        "least squares",
+        f"rt_ms ~ {' + '.join(model.baseline)}",
+        f"rt_ms ~ {' + '.join(model.all)}",
+        (float(values[0].sum()), float(values[1].sum())),
+        values[1] - values[0],
+        evaluated["sentence"].to_numpy(),
+        (full.coefficients[model.surprisal], full.coefficients[model.previous]),
+        (full.standard_errors[model.surprisal], full.standard_errors[model.previous]),
+        True,
+        False,
+    )
+
+
+def all_trends(
+    deltas: pd.DataFrame, published: pd.DataFrame | None, models: Mapping[str, Any]
+) -> pd.DataFrame:
+    """Return the regressions over models of every data set and of the published fits.
+
+    Columns dataset, rt_source, context, corrected (empty where unknown), convention, on (parameters
+    or word_perplexity), models, slope (nats per tenfold), std_error, r, p, scale; only groups of
+    three models or more, those of unknown size not counted. Models whose surprisals had other
+    contexts, or are corrected for trailing blanks or not, are not mixed.
+    """
+    parameters = {name: model["parameters"] for name, model in models.items()}
+    parts = [deltas.assign(convention="")]
+    if published is not None:
+        both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
+        means = published[both].assign(dataset="natural_stories, published means")
+        parts.append(means.assign(rt_source="human", context="imported", corrected=None))
+    by = ["dataset", "rt_source", "context", "corrected", "convention", "scale"]
+    columns = [*by, "model", "delta", "word_perplexity"]
+    table = pd.concat([part[columns] for part in parts], ignore_index=True)
+    found = trends(table, parameters, by)
+    return found[found["models"] >= 3].reset_index(drop=True)
+
+
+def table_2(counts: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 2 with what is excluded and why: a row a data set, a column a fate."""
+    fates = list(dict.fromkeys(counts["fate"]))
+    order = [fate for fate in fates if fate not in PARTS] + PARTS
+    wide = counts.pivot(index=["dataset", "rt_source"], columns="fate", values="rows")
+    wide = wide.reindex(columns=order).fillna(0).astype(int)
+    return wide.reindex(counts[["dataset", "rt_source"]].drop_duplicates()).reset_index()
+
+
+def table_3(deltas: pd.DataFrame) -> pd.DataFrame:
+    """Return Table 3: the formulas of each data set, with and without surprisal."""
+    columns = ["dataset", "rt_source", "regression", "formula", "baseline_formula"]
+    return deltas[columns].drop_duplicates().reset_index(drop=True)

@@ -1,0 +1,1 @@
+"""Study 2, training and fine-tuning without leakage: figures, scorecard."""

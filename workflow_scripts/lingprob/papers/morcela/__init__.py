@@ -1,0 +1,1 @@
+"""MORCELA (Tjuatja et al. 2025): analysis, figures, scorecard."""

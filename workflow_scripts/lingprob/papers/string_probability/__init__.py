@@ -1,0 +1,1 @@
+"""String probability and grammaticality (Hu et al. 2026): analysis, figures, scorecard."""

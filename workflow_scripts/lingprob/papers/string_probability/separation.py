@@ -1,0 +1,123 @@
+"""Prediction 3: do scores separate grammatical strings from others? (Hu et al. 2026)"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.papers.string_probability.data import Options, pairs_of, units
+from lingprob.papers.string_probability.metrics import METRICS, learned_weights
+from lingprob.regression.bootstrap import (
+    area_intervals,
+    area_under_roc,
+    mean_interval,
+    roc_curve,
+)
+from lingprob.schemas import POOLED, SCHEMAS
+
+ROC_POINTS = 201
+
+
+def separation(
+    model: str, scores: pd.DataFrame, pooled_datasets: Sequence[str], options: Options
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the `string_separation` and `string_roc` tables of one model: Prediction 3.
+
+    `scores` has the data sets for it; those of `pooled_datasets` make a flat set too. The area
+    under the ROC curve tells grammatical from ungrammatical sentences without regard to pairs; the
+    accuracy is the share of pairs whose grammatical sentence scores higher. (string_probability,
+    §6.3)
+    """
+    groups = [(name, "", group) for name, group in scores.groupby("dataset", sort=False)]
+    groups += [
+        (name, phenomenon, group)
+        for (name, phenomenon), group in scores.groupby(["dataset", "phenomenon"], sort=False)
+    ]
+    together = scores[scores["dataset"].isin(pooled_datasets)]
+    if together["dataset"].nunique() > 1:
+        groups.append((POOLED, "", pooled(together, options)))
+    rows: list[dict[str, Any]] = []
+    curves = [pd.DataFrame(columns=["dataset"])]
+    for name, phenomenon, group in groups:
+        rows += [
+            {"dataset": name, "phenomenon": phenomenon, **row}
+            for row in separation_rows(group, options)
+        ]
+        if not phenomenon:
+            curves.append(curves_of(group).assign(dataset=name))
+    tables = {"string_separation": pd.DataFrame(rows), "string_roc": pd.concat(curves)}
+    separated, roc = (
+        table.assign(model=model, scale=options.scale).reindex(columns=SCHEMAS[name].names)
+        for name, table in tables.items()
+    )
+    return separated, roc
+
+
+def pooled(scores: pd.DataFrame, options: Options) -> pd.DataFrame:
+    """Return all data sets in one flat set, with weights learned from all of them."""
+    parts = scores.assign(
+        unigram_logprob=scores["logprob"] - scores["unigram_bayes_factor"],
+    )
+    learned = learned_weights(
+        parts,
+        parts["grammatical"].to_numpy(dtype=bool),
+        units(parts, False),
+        folds=options.folds,
+        seed=options.seed,
+    )
+    return scores.assign(learned_weights=learned)
+
+
+def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
+    """Return a row a metric: area under the ROC curve and accuracy on pairs, with intervals.
+
+    A value that is not defined (one class, no pairs, a metric that needs unigrams) is NaN.
+    """
+    positive = group["grammatical"].to_numpy(dtype=bool)
+    clustered = options.cluster_by_paradigm and group["paradigm"].nunique() > 1
+    unit = units(group, clustered)
+    known = [name for name in METRICS if group[name].notna().all()]
+    resampling: dict[str, int] = {"draws": options.bootstrap, "seed": options.seed}
+    areas = area_intervals(group[known].to_numpy(dtype=float), positive, unit, **resampling)
+    pair_id = group["pair_id"].astype("string")
+    pairs = pairs_of(group.assign(pair_id=group["dataset"] + "/" + pair_id))
+    rows = []
+    for name in METRICS:
+        row: dict[str, Any] = {"metric": name, "n_pairs": len(pairs)}
+        row |= {"n_grammatical": int(positive.sum()), "n_ungrammatical": int((~positive).sum())}
+        row |= dict.fromkeys(("auc", "auc_low", "auc_high"), np.nan)
+        row |= dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high"), np.nan)
+        if name in known:
+            row["auc"] = area_under_roc(group[name].to_numpy(dtype=float), positive)
+            row["auc_low"], row["auc_high"] = areas[known.index(name)]
+        if name in known and len(pairs):
+            right = (pairs[f"{name}_good"] > pairs[f"{name}_bad"]).to_numpy(dtype=float)
+            of_pair = units(pairs, clustered)
+            row["accuracy"] = right.mean()
+            row["accuracy_low"], row["accuracy_high"] = mean_interval(right, of_pair, **resampling)
+        rows.append(row)
+    return rows
+
+
+def curves_of(group: pd.DataFrame) -> pd.DataFrame:
+    """Return each metric's ROC curve at evenly spaced false positive rates."""
+    positive = group["grammatical"].to_numpy(dtype=bool)
+    at = np.linspace(0, 1, ROC_POINTS)
+    curves = []
+    for name in METRICS:
+        if group[name].notna().all() and 0 < positive.sum() < len(positive):
+            false, true = roc_curve(group[name].to_numpy(dtype=float), positive)
+            curves.append(
+                pd.DataFrame(
+                    {
+                        "metric": name,
+                        "false_positive_rate": at,
+                        "true_positive_rate": np.interp(at, false, true),
+                    }
+                )
+            )
+    empty = pd.DataFrame(columns=["metric", "false_positive_rate", "true_positive_rate"])
+    return pd.concat(curves, ignore_index=True) if curves else empty

@@ -1,0 +1,199 @@
+"""Figures 4 to 6 and 8 of Hu et al. (2026): do scores tell grammatical strings from others?"""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lingprob.figures import style
+from lingprob.figures.labels import Models
+from lingprob.papers.string_probability.panels import (
+    GRAMMATICAL,
+    Titles,
+    grammatical_handles,
+    model_colours,
+    model_handles,
+    name_axes,
+    panel_title,
+    panels,
+    short_title,
+)
+from lingprob.papers.string_probability.scorecard import HIGHEST_AUC
+
+METRICS = {
+    "logprob": ("log p", style.GREY),
+    "uniform_bayes_factor": ("BF uniform", style.PURPLE),
+    "unigram_bayes_factor": ("BF unigram", style.GREEN),
+    "slor": ("SLOR", style.ORANGE),
+    "mean_logprob": ("mean log p", style.SKY),
+    "learned_weights": ("learned weights", style.BLUE),
+}
+HISTOGRAM_BINS = 30
+# Beyond these quantiles a few long sentences would squeeze the rest.
+SHOWN = (0.002, 0.998)
+
+
+def distributions(scores: pd.DataFrame, models: Models, titles: Titles, by_dataset: bool) -> Figure:
+    """Figures 4a and 5: densities of each metric for grammatical and ungrammatical strings.
+
+    A row is a model over all the data sets that `scores` has of it, or a model and data set.
+    """
+    columns = ["model", "dataset"] if by_dataset else ["model"]
+    groups = list(scores.groupby(columns, sort=False))
+    figure, axes = plt.subplots(
+        len(groups),
+        len(METRICS),
+        squeeze=False,
+        figsize=(style.PAGE_INCHES + 1.0, 0.8 + 1.15 * len(groups)),
+    )
+    for row, (key, group) in enumerate(groups):
+        for ax, metric in zip(axes[row], METRICS, strict=True):
+            density(ax, group, metric)
+            if row == 0:
+                ax.set_title(METRICS[metric][0], fontsize=7)
+        lines = [models[key[0]]["title"]] if scores["model"].nunique() > 1 or not by_dataset else []
+        lines += [short_title(key[1], titles)] if by_dataset else []
+        axes[row][0].set_ylabel("\n".join(lines), fontsize=6)
+    figure.legend(handles=grammatical_handles(), loc="outside upper center", ncols=2)
+    figure.supylabel("Density", fontsize=8)
+    return figure
+
+
+def density(ax: Axes, group: pd.DataFrame, metric: str) -> None:
+    """Draw the density of a metric for either kind of string; an empty panel where unknown."""
+    ax.set_yticks([])
+    ax.tick_params(axis="x", labelsize=5)
+    values = group[metric].dropna()
+    if values.empty:
+        ax.text(0.5, 0.5, "not defined", transform=ax.transAxes, ha="center", fontsize=6)
+        ax.set_xticks([])
+        return
+    low, high = np.quantile(values, SHOWN)
+    edges = list(np.linspace(low, high, HISTOGRAM_BINS))
+    for flag, (colour, _) in GRAMMATICAL.items():
+        ax.hist(
+            group.loc[group["grammatical"] == flag, metric],
+            bins=edges,
+            density=True,
+            histtype="stepfilled",
+            color=colour,
+            alpha=0.45,
+        )
+
+
+def areas(separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
+    """Figure 4b: area under the ROC curve of each metric, a panel a data set and for all of them.
+
+    Bars are 95% bootstrap intervals; dotted: the highest that the paper found.
+    """
+    return metric_panels(
+        separation[separation["phenomenon"] == ""],
+        models,
+        titles,
+        "auc",
+        "Area under ROC curve",
+        lines=(0.5, HIGHEST_AUC),
+    )
+
+
+def accuracies(separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
+    """Figure 8: share of pairs whose grammatical sentence scores higher; bars as in Figure 4b."""
+    chosen = separation[(separation["phenomenon"] == "") & (separation["n_pairs"] > 0)]
+    return metric_panels(chosen, models, titles, "accuracy", "Accuracy on pairs", lines=(0.5, 0.8))
+
+
+def metric_panels(
+    rows: pd.DataFrame,
+    models: Models,
+    titles: Titles,
+    value: str,
+    label: str,
+    lines: tuple[float, float],
+) -> Figure:
+    """Return a figure with a panel a data set, the metrics along x and a marker a model."""
+    datasets, names = (list(dict.fromkeys(rows[key])) for key in ("dataset", "model"))
+    figure, axes = panels(len(datasets), height=2.0, sharey=True)
+    colours = model_colours(names)
+    shifts = np.linspace(-0.25, 0.25, len(names)) if len(names) > 1 else [0.0]
+    for ax, dataset in zip(axes, datasets, strict=True):
+        for name, shift in zip(names, shifts, strict=True):
+            chosen = rows[(rows["dataset"] == dataset) & (rows["model"] == name)]
+            found = chosen.set_index("metric").reindex(METRICS)
+            whiskers = [found[value] - found[f"{value}_low"], found[f"{value}_high"] - found[value]]
+            ax.errorbar(
+                np.arange(len(METRICS)) + shift,
+                found[value],
+                yerr=np.maximum(whiskers, 0),
+                fmt="o",
+                color=colours[name],
+                markersize=3,
+                linewidth=0.8,
+            )
+        ax.axhline(lines[0], color=style.GREY, linewidth=0.8)
+        ax.axhline(lines[1], color=style.GREY, linewidth=0.8, linestyle=":")
+        ax.set_xticks(range(len(METRICS)), [short for short, _ in METRICS.values()], rotation=60)
+        ax.tick_params(axis="x", labelsize=6)
+        ax.set_title(short_title(dataset, titles), fontsize=7)
+    name_axes(axes, "", label)
+    figure.legend(
+        handles=model_handles(names, models), loc="outside upper center", ncols=3, fontsize=7
+    )
+    return figure
+
+
+def curves(roc: pd.DataFrame, separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
+    """Figure 6: ROC curves, a panel a model and data set, a line a metric with its area."""
+    groups = roc[["model", "dataset"]].drop_duplicates()
+    figure, axes = panels(len(groups), height=1.8)
+    whole = separation[separation["phenomenon"] == ""].set_index(["model", "dataset", "metric"])
+    for ax, row in zip(axes, groups.itertuples(), strict=True):
+        for metric, (short, colour) in METRICS.items():
+            key = (row.model, row.dataset, metric)
+            line = roc[
+                (roc["model"] == row.model)
+                & (roc["dataset"] == row.dataset)
+                & (roc["metric"] == metric)
+            ]
+            if len(line):
+                label = f"{short} {whole.loc[key, 'auc']:.2f}"
+                ax.plot(
+                    line["false_positive_rate"],
+                    line["true_positive_rate"],
+                    color=colour,
+                    linewidth=0.9,
+                    label=label,
+                )
+        ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=0.6)
+        ax.set_title(panel_title(row, models, titles, groups), fontsize=7)
+        ax.legend(fontsize=4.5, loc="lower right", handlelength=1.0, labelspacing=0.2)
+    name_axes(axes, "False positive rate", "True positive rate")
+    return figure
+
+
+def by_phenomenon(separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
+    """Accuracy on pairs and area under the ROC curve of log p, a point a phenomenon."""
+    rows = separation[
+        (separation["phenomenon"] != "")
+        & (separation["metric"] == "logprob")
+        & separation["accuracy"].notna()
+    ]
+    datasets, names = (list(dict.fromkeys(rows[key])) for key in ("dataset", "model"))
+    figure, axes = panels(len(datasets), height=1.8)
+    colours = model_colours(names)
+    for ax, dataset in zip(axes, datasets, strict=True):
+        for name in names:
+            chosen = rows[(rows["dataset"] == dataset) & (rows["model"] == name)]
+            ax.plot(
+                chosen["auc"], chosen["accuracy"], "o", color=colours[name], alpha=0.6, markersize=3
+            )
+        ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=0.6)
+        ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
+        ax.set_title(short_title(dataset, titles), fontsize=7)
+    name_axes(axes, "Area under ROC curve", "Accuracy on pairs")
+    figure.legend(
+        handles=model_handles(names, models), loc="outside upper center", ncols=3, fontsize=7
+    )
+    return figure

@@ -1,0 +1,1 @@
+"""Our numbers and the papers' claims against the published ones."""
