@@ -16,7 +16,8 @@ from lingprob.regression.bootstrap import (
     mean_interval,
     roc_curve,
 )
-from lingprob.schemas import POOLED, SCHEMAS
+from lingprob.schemas import SCHEMAS
+from lingprob.schemas.string_probability import POOLED
 
 ROC_POINTS = 201
 
