@@ -314,7 +314,7 @@ rule select_chunks:
         chunks=OVERLAP_CHUNKS,
         min_length=OVERLAP["min_length"],
         max_overlap=OVERLAP["max_overlap"],
-        sample_size=OVERLAP["chunks_selected"],
+        chunks_selected=OVERLAP["chunks_selected"],
         seed=settings["seed"],
         scale=settings["scale"],
     script:

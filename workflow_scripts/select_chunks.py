@@ -17,7 +17,7 @@ with job(snakemake):
         params.scale,
         min_length=params.min_length,
         max_overlap=params.max_overlap,
-        sample_size=params.sample_size,
+        chunks_selected=params.chunks_selected,
         seed=params.seed,
     )
     write_csv(chunks, snakemake.output.csv)

@@ -282,21 +282,23 @@ def test_chunks(index: StimulusIndex) -> None:
     assert table.passage.tolist() == [2, -1, 2, 2, 0]
     assert table.last_token.tolist() == [1, -1, 2, 1, 4]
     assert table.overlap_text.tolist()[:3] == ["7-8", "", "7-8-9"]
-    chosen = select_chunks(table, min_length=1, seed=1, max_overlap=2, sample_size=2)
+    chosen = select_chunks(table, min_length=1, seed=1, max_overlap=2, chunks_selected=2)
     assert chosen.leakage_free.tolist() == [True, True, False, True, False]
     assert chosen.selected.sum() == 2
     assert (chosen.leakage_free | ~chosen.selected).all()
-    again = select_chunks(table.iloc[::-1], min_length=3, seed=1, max_overlap=2, sample_size=2)
+    again = select_chunks(table.iloc[::-1], min_length=3, seed=1, max_overlap=2, chunks_selected=2)
     pd.testing.assert_frame_equal(again.iloc[::-1], chosen)
     seeds = [
-        tuple(select_chunks(table, min_length=1, seed=seed, max_overlap=2, sample_size=2).selected)
+        tuple(
+            select_chunks(table, min_length=1, seed=seed, max_overlap=2, chunks_selected=2).selected
+        )
         for seed in range(20)
     ]
     assert len(set(seeds)) == 3
     with pytest.raises(LingprobError, match="would go unseen"):
-        select_chunks(table, min_length=4, seed=1, max_overlap=2, sample_size=2)
+        select_chunks(table, min_length=4, seed=1, max_overlap=2, chunks_selected=2)
     with pytest.raises(LingprobError, match="3 of 5 chunks"):
-        select_chunks(table, min_length=1, seed=1, max_overlap=2, sample_size=4)
+        select_chunks(table, min_length=1, seed=1, max_overlap=2, chunks_selected=4)
 
 
 def test_chance_of_at_least_one_occurrence() -> None:

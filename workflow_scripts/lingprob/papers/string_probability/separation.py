@@ -17,9 +17,10 @@ from lingprob.regression.bootstrap import (
     roc_curve,
 )
 from lingprob.schemas import SCHEMAS
-from lingprob.schemas.string_probability import POOLED
 
 ROC_POINTS = 201
+# Stands for a data set's name where several are taken together; no data set may be called so.
+POOLED = "all data sets"
 
 
 def separation(

@@ -150,7 +150,7 @@ def leakage_free_chunks(
     *,
     min_length: int,
     max_overlap: int,
-    sample_size: int,
+    chunks_selected: int,
     seed: int,
 ) -> pd.DataFrame:
     """Return the `overlap_chunks` table: which chunks hold next to nothing of the passages (§3.1).
@@ -160,14 +160,14 @@ def leakage_free_chunks(
         results: of each chunk, by searched corpus and file.
         decode: token ids in, text out.
         scale: of the run.
-        min_length, max_overlap, sample_size, seed: as in `lingprob.overlap.select_chunks`.
+        min_length, max_overlap, chunks_selected, seed: as in `lingprob.overlap.select_chunks`.
     """
     named = {f"{searched}/{name}": result for (searched, name), result in results.items()}
     chunks = select_chunks(
         summarise_chunks(index, named, decode),
         min_length=min_length,
         max_overlap=max_overlap,
-        sample_size=sample_size,
+        chunks_selected=chunks_selected,
         seed=seed,
     )
     of_passage = passages.reindex(chunks["passage"]).reset_index(drop=True)
