@@ -8,7 +8,7 @@ from lingprob.workflow import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    results = [load_result(path) for path in inputs.shards]
+    results = [load_result(path) for path in inputs.files]
     chunks = leakage_free_chunks(
         load_index(inputs.index),
         read_table(inputs.passages, "overlap_passages"),

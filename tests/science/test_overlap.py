@@ -96,7 +96,7 @@ def blocks_of(texts: list[str], tokenize: Tokenize) -> list[TokenBlock]:
 def matches(
     index: StimulusIndex, blocks: list[TokenBlock], min_length: int = 1
 ) -> tuple[np.ndarray, np.ndarray]:
-    result = scan(index, blocks, shard_id="all", tokenizer_hash="neox", min_length=min_length)
+    result = scan(index, blocks, file="all", tokenizer_hash="neox", min_length=min_length)
     return longest_matches(index, result)
 
 

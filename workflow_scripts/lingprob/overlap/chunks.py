@@ -10,7 +10,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.passages import longest_matches
-from lingprob.overlap.streaming import ShardResult
+from lingprob.overlap.streaming import ScanResult
 
 MAX_OVERLAP = 11  # tokens
 CHUNKS_SELECTED = 10
@@ -18,14 +18,14 @@ CHUNKS_SELECTED = 10
 
 def summarise_chunks(
     index: StimulusIndex,
-    results: Mapping[str, ShardResult],
+    results: Mapping[str, ScanResult],
     decode: Callable[[list[int]], str] | None = None,
 ) -> pd.DataFrame:
     """Return each chunk's longest overlap with any passage.
 
     Args:
         index: the passages.
-        results: each chunk's counts, of one shard or of several merged, by the chunk's name.
+        results: each chunk's counts, of one file or of several merged, by the chunk's name.
         decode: token ids in, text out; without it `overlap_text` is empty.
 
     Returns:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.overlap import (
-    ShardResult,
+    ScanResult,
     StimulusIndex,
     overlap_texts,
     passage_overlaps,
@@ -144,7 +144,7 @@ def summarise_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
 def leakage_free_chunks(
     index: StimulusIndex,
     passages: pd.DataFrame,
-    results: Mapping[tuple[str, str], ShardResult],
+    results: Mapping[tuple[str, str], ScanResult],
     decode: Callable[[list[int]], str],
     scale: str,
     *,
