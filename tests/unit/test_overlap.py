@@ -307,7 +307,6 @@ def test_chance_of_at_least_one_occurrence() -> None:
     for n_words in (10.0, 1.77e11):
         threshold = chance.logprob_threshold(n_words)
         assert chance.probability_at_least_once(threshold, n_words) == pytest.approx(0.05)
-        assert chance.words_of_threshold(threshold) == pytest.approx(n_words, rel=1e-4)
     with pytest.raises(LingprobError, match="0 or less"):
         chance.probability_at_least_once(0.1, 5)
     with pytest.raises(LingprobError, match="positive"):

@@ -49,7 +49,6 @@ def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> D
             "pair_id": [f"p{i}" for i in number],
             "condition": np.where(good, "good", "bad"),
             "text": [f"text {i}" for i in range(n)],
-            "context": None,
             "grammatical": good,
             "rating": good + rng.standard_normal(n) + 0.1 * logprob,
             "rating_source": "human",
