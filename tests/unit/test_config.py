@@ -11,7 +11,6 @@ from lingprob.config import (
     ROOT,
     catalog_violations,
     config_schema,
-    defaults,
     read_settings,
     refuse_duplicate_keys,
     unigram_sources,
@@ -22,13 +21,6 @@ from lingprob.references import KINDS, declared_names, names_by_kind
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
-
-
-def test_config_yaml_states_the_schema_s_defaults():
-    """A reader of config.yaml sees what holds when a key is left out."""
-    known = defaults(config_schema())
-    for key, value in SHIPPED.items():
-        assert known[key] == value
 
 
 def test_the_catalog_fits_its_schema():

@@ -9,7 +9,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.stimuli.user_table import numeric, read_frame
 
-REMEDY = "README.md, `Bring scores from elsewhere`, lists the columns."
+REMEDY = "README.md, `Your own model, ratings and scores`, lists the columns."
 
 
 def import_sentence_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
