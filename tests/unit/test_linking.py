@@ -13,7 +13,8 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.regression import LINKING_FUNCTIONS, fit_linking_functions
-from lingprob.regression.linking import fold_numbers, information_criteria, resample_counts
+from lingprob.regression.linking import information_criteria
+from lingprob.regression.resampling import fold_numbers, resample_counts
 from lingprob.schemas import SCHEMAS
 
 QUICK: dict[str, Any] = {"repeats": 2, "bootstrap": 20}

@@ -17,7 +17,7 @@ from lingprob.papers.string_probability.data import Dataset, Options, assemble, 
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
 from lingprob.papers.string_probability.scorecard import compare_string_probability
 from lingprob.papers.string_probability.separation import separation_rows
-from lingprob.regression.linking import fold_numbers
+from lingprob.regression.resampling import fold_numbers
 from lingprob.schemas import POOLED
 from lingprob.tables import write_table
 

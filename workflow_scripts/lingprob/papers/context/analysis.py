@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
-from lingprob.regression.bootstrap import mean_intervals
+from lingprob.regression.resampling import mean_intervals
 from lingprob.schemas import SCHEMAS
 
 # Kinds of prefixes that figures collapse over match (context, Figures 3 and 16).
