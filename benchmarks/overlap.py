@@ -297,7 +297,7 @@ def measure_ours(system: str, folder: Path, queries: list[np.ndarray]) -> dict[s
     least = SCANS[system]
 
     def scanned(passages: Any, blocks: Any) -> Any:
-        return scan(passages, blocks, shard_id="all", min_length=least, **facts)
+        return scan(passages, blocks, file="all", min_length=least, **facts)
 
     first = read_rows(folder / "corpus.bin", row_length=ROW, n_rows=1)
     scanned(build_index([np.arange(9)], vocabulary_size=VOCABULARY_SIZE, **facts), first)

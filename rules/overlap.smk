@@ -45,7 +45,7 @@ rule scan_corpus:
         tokenizer=OVERLAP_TOKENIZER,
         corpus=lambda wildcards: corpus_file(wildcards.corpus, wildcards.file),
     output:
-        "results/overlap/shards/{corpus}/{file}.npz",
+        "results/overlap/files/{corpus}/{file}.npz",
     log:
         "logs/scan_corpus/{corpus}/{file}.log",
     benchmark:
@@ -72,7 +72,7 @@ rule merge_overlap:
     """Add up the counts of a corpus's files."""
     input:
         lambda wildcards: collect(
-            "results/overlap/shards/{corpus}/{file}.npz",
+            "results/overlap/files/{corpus}/{file}.npz",
             corpus=wildcards.corpus,
             file=corpus_file_names(wildcards.corpus),
         ),
@@ -292,7 +292,7 @@ rule select_chunks:
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
         tokenizer=OVERLAP_TOKENIZER,
-        shards=[f"results/overlap/shards/{corpus}/{file}.npz" for corpus, file in OVERLAP_CHUNKS],
+        files=[f"results/overlap/files/{corpus}/{file}.npz" for corpus, file in OVERLAP_CHUNKS],
     output:
         parquet="results/overlap/chunks.parquet",
         csv=report(
@@ -314,7 +314,7 @@ rule select_chunks:
         chunks=OVERLAP_CHUNKS,
         min_length=OVERLAP["min_length"],
         max_overlap=OVERLAP["max_overlap"],
-        sample_size=OVERLAP["chunks_selected"],
+        chunks_selected=OVERLAP["chunks_selected"],
         seed=settings["seed"],
         scale=settings["scale"],
     script:

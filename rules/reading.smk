@@ -214,7 +214,7 @@ rule fit_reading_times:
         options={
             "corrected": READING["corrected"],
             "partition": READING["partition"],
-            "structure": READING["random_effects"],
+            "random_effects": READING["random_effects"],
             "held_out": READING["held_out"],
             "bootstrap": READING["bootstrap"],
             "smoothing": settings["unigrams"]["smoothing"],

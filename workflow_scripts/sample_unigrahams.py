@@ -22,7 +22,7 @@ with job(snakemake):
     with Progress(None, f"sampling from {wildcards.model}", "samples") as progress:
         sums, sums_of_squares, samples = unigrahams_sums(
             lm,
-            [lm.context_id(params.start_token)],
+            [lm.start_id(params.start_token)],
             samples=params.samples,
             length=params.length,
             batch_size=params.batch_size,

@@ -8,7 +8,7 @@ from lingprob.workflow import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    results = [load_result(path) for path in inputs.shards]
+    results = [load_result(path) for path in inputs.files]
     chunks = leakage_free_chunks(
         load_index(inputs.index),
         read_table(inputs.passages, "overlap_passages"),
@@ -17,7 +17,7 @@ with job(snakemake):
         params.scale,
         min_length=params.min_length,
         max_overlap=params.max_overlap,
-        sample_size=params.sample_size,
+        chunks_selected=params.chunks_selected,
         seed=params.seed,
     )
     write_csv(chunks, snakemake.output.csv)

@@ -25,5 +25,5 @@ with job(snakemake):
         n_words = params.n_words or float(Path(inputs.n_words).read_text())
         overlaps = with_chance_level(overlaps, load_kenlm(inputs.ngrams), n_words)
     write_csv(overlaps[PUBLISHED_COLUMNS], snakemake.output.csv)
-    provenance = {"tokens": result.n_tokens, "files": len(result.shards)}
+    provenance = {"tokens": result.n_tokens, "files": len(result.files)}
     write_table(overlaps, "overlap", snakemake.output.parquet, provenance)

@@ -34,7 +34,7 @@ def language_model(smollm2):
 
 def surprisal(lm, before, word):
     """Bits of a word after a text, by one plain forward pass over words that are tokens."""
-    start, context, target = lm.context_id("<|endoftext|>"), *lm.tokenize([before, f" {word}"])
+    start, context, target = lm.start_id("<|endoftext|>"), *lm.tokenize([before, f" {word}"])
     ids = [start, *context.ids.tolist(), *target.ids.tolist()]
     with torch.no_grad():
         logits = lm.model(torch.tensor([ids])).logits[0].double()

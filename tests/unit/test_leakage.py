@@ -113,7 +113,7 @@ def test_chunks_are_listed_with_their_longest_overlap(tokenizer, tmp_path):
         results["mine", name] = result
     chunks = leakage.leakage_free_chunks(
         index, passages, results, tokenizer.decode, "demo",
-        min_length=1, max_overlap=2, sample_size=1, seed=1,
+        min_length=1, max_overlap=2, chunks_selected=1, seed=1,
     )  # fmt: skip
     assert chunks["overlap_tokens"].tolist() == [3, 2, 0]
     assert chunks["overlap_text"].tolist() == ["b c d", "a b", ""]

@@ -235,7 +235,7 @@ def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
         "surprisals": {"small": study["surprisals"]["small"]},
     }
     found = delta_log_likelihoods(
-        "mine", ENTRY, **changed, **OPTIONS, structure="reduced", held_out="conditional"
+        "mine", ENTRY, **changed, **OPTIONS, random_effects="reduced", held_out="conditional"
     )
     length = " + length" if kept else ""
     assert found["formula"].unique().tolist() == [

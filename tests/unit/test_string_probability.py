@@ -16,9 +16,8 @@ from lingprob.papers.string_probability.counts import count_datasets, count_filt
 from lingprob.papers.string_probability.data import Dataset, Options, assemble, string_scores
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
 from lingprob.papers.string_probability.scorecard import compare_string_probability
-from lingprob.papers.string_probability.separation import separation_rows
+from lingprob.papers.string_probability.separation import POOLED, separation_rows
 from lingprob.regression.resampling import fold_numbers
-from lingprob.schemas import POOLED
 from lingprob.tables import write_table
 
 VOCABULARY = 1000
@@ -50,7 +49,6 @@ def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> D
             "pair_id": [f"p{i}" for i in number],
             "condition": np.where(good, "good", "bad"),
             "text": [f"text {i}" for i in range(n)],
-            "context": None,
             "grammatical": good,
             "rating": good + rng.standard_normal(n) + 0.1 * logprob,
             "rating_source": "human",

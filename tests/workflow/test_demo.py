@@ -98,8 +98,8 @@ def test_a_compacted_dawg_gives_the_same_overlaps(demo):
     )
 
 
-def test_a_lost_shard_is_scanned_alone_and_a_new_one_too(demo):
-    """What a killed run leaves: the shards that were finished stay, and so they do for one more."""
+def test_a_lost_scan_is_made_alone_and_a_new_one_too(demo):
+    """What a killed run leaves: the scans that were finished stay, and so they do for one more."""
     texts = {"one": "The gymnasts praised themselves.", "two": "This printer turns."}
     (demo / "mine").mkdir()
     for name, text in texts.items():
@@ -109,15 +109,15 @@ def test_a_lost_shard_is_scanned_alone_and_a_new_one_too(demo):
     arguments = ["--configfile", "mine.yaml", "--", "results/overlap/mine.csv"]
     done = snakemake(demo, *arguments)
     assert done.returncode == 0, done.stdout[-3000:]
-    shards = demo / "results/overlap/shards/mine"
+    scans = demo / "results/overlap/files/mine"
     table = (demo / "results/overlap/mine.csv").read_text()
-    kept = (shards / "one.txt.npz").stat().st_mtime_ns
-    (shards / "two.txt.npz").unlink()
+    kept = (scans / "one.txt.npz").stat().st_mtime_ns
+    (scans / "two.txt.npz").unlink()
     (demo / "results/overlap/counts/mine.npz").unlink()
     (demo / "results/overlap/mine.csv").unlink()
     assert planned_jobs(snakemake(demo, "-n", *arguments).stdout)["scan_corpus"] == 1
     assert snakemake(demo, *arguments).returncode == 0
-    assert (shards / "one.txt.npz").stat().st_mtime_ns == kept
+    assert (scans / "one.txt.npz").stat().st_mtime_ns == kept
     assert (demo / "results/overlap/mine.csv").read_text() == table
     (demo / "mine/three.txt").write_text(texts["one"])
     plan = planned_jobs(snakemake(demo, "-n", *arguments).stdout)

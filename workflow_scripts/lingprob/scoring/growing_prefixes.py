@@ -86,7 +86,7 @@ def score_in_context(
     """Score every target after every cut of its item's prefix, given all that precedes.
 
     The text is `prefix[:cut] + separator + target` (the target alone for a cut of 0), tokenised
-    as a whole, after `start_token` (as in `LanguageModel.context_id`). The target's tokens are
+    as a whole, after `start_token` (as in `LanguageModel.start_id`). The target's tokens are
     those that end after the prefix: one that begins before it does is the target's too. Where a
     cut changes the prefix's own tokens, those are run again from the first that differs.
 
@@ -121,11 +121,11 @@ def score_in_context(
         _check(number, item)
     work = _Work(
         Scorer(language_model, tokens_per_batch),
-        language_model.context_id(start_token),
+        language_model.start_id(start_token),
         separator,
         overflow == "truncate",
     )
-    settings = [identity, work.context_id, separator, overflow, language_model.context_window]
+    settings = [identity, work.start_id, separator, overflow, language_model.context_window]
     settings.append(str(language_model.dtype))
     tables = []
     retokenized: list[bool] = []
@@ -231,7 +231,7 @@ class _Work:
     """Settings of a call; `score` may be called from several threads."""
 
     scorer: Scorer
-    context_id: int | None
+    start_id: int | None
     separator: str
     truncate: bool
     tokenizing: Lock = field(default_factory=Lock)  # tokenizers refuse to be called twice at once
@@ -250,7 +250,7 @@ class _Work:
                 chain,
                 [one.tokens.ids for one in group],
                 [one.first for one in group],
-                self.context_id,
+                self.start_id,
             )
             scored += zip(group, values, strict=True)
         return scored
@@ -283,7 +283,7 @@ class _Work:
     ) -> tuple[list[_Continuation], list[list[_Continuation]]]:
         """Part what fits the context window from the rest, which is truncated, cut by cut."""
         lm = self.scorer.language_model
-        room = lm.context_window - (self.context_id is not None)
+        room = lm.context_window - (self.start_id is not None)
         fitting, truncated = [], []
         for cut_index, cut in enumerate(item.cuts):
             group = [one for one in continuations if one.cut_index == cut_index]

@@ -27,7 +27,7 @@ def score_stimuli(
     language_model: LanguageModel,
     item_ids: Sequence[str],
     texts: Sequence[str],
-    context: str,
+    start_token: str,
     *,
     shard_directory: str | Path,
     identity: str,
@@ -39,20 +39,20 @@ def score_stimuli(
 ) -> pd.DataFrame:
     """Score every text and return a `scores` table (one token a row; logprob in nats).
 
-    `context` is as in `LanguageModel.context_id`; with 'none' a first token is not scored.
+    `start_token` is as in `LanguageModel.start_id`; with 'none' a first token is not scored.
     Each distinct text is scored once, in shards that are kept in `shard_directory` and found
     again by a later call with the same texts, `identity` (what tells this model's weights and
-    revision from any other's), context, window, stride and dtype. Delete them with
+    revision from any other's), start token, window, stride and dtype. Delete them with
     `delete_shards` once the table is safe.
     Raises LingprobError, before any scoring, for a text that has no token to score.
     """
-    context_id = language_model.context_id(context)
+    start_id = language_model.start_id(start_token)
     unique = list(dict.fromkeys(texts))
     tokens = dict(zip(unique, language_model.tokenize(unique), strict=True))
-    _check_scorable(item_ids, texts, tokens, context, dataset)
+    _check_scorable(item_ids, texts, tokens, start_token, dataset)
     scorer = Scorer(language_model, tokens_per_batch)
     window = window or language_model.context_window
-    settings = [identity, context_id, window, stride, str(language_model.dtype)]
+    settings = [identity, start_id, window, stride, str(language_model.dtype)]
     logprobs: dict[str, np.ndarray] = {}
     shards = list(_shards(unique, tokens, sentences_per_shard, shard_directory, settings))
     with Progress(len(unique), f"scoring {dataset}", "sentences") as progress:
@@ -70,7 +70,7 @@ def score_stimuli(
         progress.resume_at(len(logprobs))
         for path, shard in missing:
             ids = [tokens[text].ids for text in shard]
-            values = scorer.score(ids, context_id, window=window, stride=stride, progress=progress)
+            values = scorer.score(ids, start_id, window=window, stride=stride, progress=progress)
             rows = pa.array([row.astype(np.float32) for row in values], pa.list_(pa.float32()))
             write_shard(path, pa.table({"logprob": rows}))
             logprobs.update(zip(shard, values, strict=True))
@@ -86,7 +86,7 @@ def _check_scorable(
     item_ids: Sequence[str],
     texts: Sequence[str],
     tokens: dict[str, Tokens],
-    context: str,
+    start_token: str,
     dataset: str,
 ) -> None:
     if not texts:
@@ -96,10 +96,10 @@ def _check_scorable(
         n_tokens = len(tokens[text].ids)
         if n_tokens == 0 or not text.strip():
             raise LingprobError(f"{where}: the sentence is empty. Fill it in or drop the row.")
-        if n_tokens == 1 and context == "none":
+        if n_tokens == 1 and start_token == "none":
             raise LingprobError(
                 f"{where}: {text!r} is a single token, and with bos 'none' a first token has no "
-                "score. Choose a bos policy with a context token, or drop the row."
+                "score. Choose a bos policy with a start token, or drop the row."
             )
 
 

@@ -72,7 +72,6 @@ def parse(
             "pair_id": optional["pair"],
             "condition": None,
             "text": text,
-            "context": None,
             "grammatical": as_boolean(path, columns["grammatical"], optional["grammatical"]),
             "rating": rating,
             "rating_source": None if rating is None else entry.get("rating_source", "human"),

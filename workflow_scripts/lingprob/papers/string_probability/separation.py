@@ -12,9 +12,11 @@ from lingprob.papers.string_probability.data import Options, pairs_of, units
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights
 from lingprob.regression.resampling import mean_interval
 from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
-from lingprob.schemas import POOLED, SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 ROC_POINTS = 201
+# Stands for a data set's name where several are taken together; no data set may be called so.
+POOLED = "all data sets"
 
 
 def separation(
