@@ -21,7 +21,7 @@ from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.training.sizes import ModelSize
-from lingprob.workflow import code_digest
+from lingprob.digests import code_digest
 
 
 configfile: Path(workflow.basedir) / "config.yaml"

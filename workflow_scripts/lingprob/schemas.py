@@ -8,9 +8,6 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-# Stands for a data set's name where several are taken together; no data set may be called so.
-POOLED = "all data sets"
-
 
 def required(name: str, kind: pa.DataType) -> pa.Field:
     """A column that may hold neither null nor NaN."""

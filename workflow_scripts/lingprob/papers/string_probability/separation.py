@@ -16,9 +16,11 @@ from lingprob.regression.bootstrap import (
     mean_interval,
     roc_curve,
 )
-from lingprob.schemas import POOLED, SCHEMAS
+from lingprob.schemas import SCHEMAS
 
 ROC_POINTS = 201
+# Stands for a data set's name where several are taken together; no data set may be called so.
+POOLED = "all data sets"
 
 
 def separation(
