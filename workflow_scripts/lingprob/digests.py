@@ -69,8 +69,10 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
 
     add("script", rule, behaviour(scripts / f"{rule}.py").encode())
     for part in parts:
-        is_file = isinstance(part, Path)
-        add("part", part.name if is_file else part, part.read_bytes() if is_file else b"")
+        if isinstance(part, Path):
+            add("file", part.name, part.read_bytes())
+        else:
+            add("part", part, b"")
     for module in sorted(import_chains(rule, *parts, scripts=scripts)):
         add("module", module, behaviour(_source(module, scripts)).encode())
     for table in written_tables(scripts / f"{rule}.py"):
@@ -91,7 +93,8 @@ def import_chains(
         if not _source(module, scripts).is_file():
             raise LingprobError(f"rule {rule}: its code has no module {module!r}. Mend the name.")
     chains: dict[str, tuple[str, ...]] = {}
-    pending = [(rule, name) for name in [*imported_modules(scripts / f"{rule}.py"), *modules]]
+    direct = [*imported_modules(scripts / f"{rule}.py", scripts), *modules]
+    pending: list[tuple[str, ...]] = [(rule, name) for name in direct]
     for *before, name in pending:  # grows as modules are found: breadth first
         if name not in chains and not is_carrier(name):
             chains[name] = (*before, name)
