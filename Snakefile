@@ -22,6 +22,7 @@ from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
+from lingprob.models.manifest import model_files
 from lingprob.reading.parsers.names import parser_function
 from lingprob.stimuli.names import parser_module
 from lingprob.training.sizes import ModelSize

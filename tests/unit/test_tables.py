@@ -128,7 +128,7 @@ def test_a_type_that_holds_the_value_is_no_matter(tmp_path):
 def test_a_table_of_other_types_is_not_read_as_if_it_were_ours(tmp_path):
     path = tmp_path / "x.parquet"
     one_score().assign(logprob=[0.1]).to_parquet(path)
-    with pytest.raises(LingprobError, match="would change as float.*delete it and run again"):
+    with pytest.raises(LingprobError, match=r"would change as float.*delete it and run again"):
         read_table(path, "scores")
 
 
