@@ -48,13 +48,3 @@ def load_prepared(
     )
     kept = {key: content[key] for key in KEPT}
     return lm, {**kept, "dtype": str(lm.dtype), "device": lm.device.type}
-
-
-def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
-    """Load a prepared model's tokenizer without its weights; return it and the number of logits."""
-    from transformers import AutoConfig, AutoTokenizer
-
-    directory = read_manifest(manifest)["directory"]
-    config = AutoConfig.from_pretrained(directory, local_files_only=True)
-    tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-    return tokenizer, int(config.get_text_config().vocab_size)
