@@ -18,10 +18,14 @@ from lingprob.config import (
     unigram_sources,
 )
 from lingprob.context.names import figures_of, primary_dataset
+from lingprob.demo import demo_files
+from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
+from lingprob.models.manifest import model_files
+from lingprob.reading.parsers.names import parser_function
+from lingprob.stimuli.names import parser_module
 from lingprob.training.sizes import ModelSize
-from lingprob.workflow import code_digest
 
 
 configfile: Path(workflow.basedir) / "config.yaml"

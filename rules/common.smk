@@ -104,6 +104,17 @@ def stimuli_entry(dataset):
     return {**entry, "ratings": "every" if dataset in settings["morcela"]["datasets"] else some}
 
 
+def code_of_parser(rule, dataset, parser):
+    """The digest of a rule that parses a data set, with that parser and the demo data it reads."""
+    return code_digest(rule, parser, *demo_files(catalog.dataset(dataset)["parser"]))
+
+
+def code_over(rule, *datasets):
+    """The digest of a rule that reads data sets, with those that are the package's own."""
+    parsers = [catalog.dataset(name)["parser"] for name in datasets]
+    return code_digest(rule, *(file for parser in parsers for file in demo_files(parser)))
+
+
 def tokenizer_manifest(wildcards):
     """The model whose tokenizer is meant."""
     provider = catalog.tokenizer_provider(wildcards.tokenizer)

@@ -35,7 +35,7 @@ rule sample_prefixes:
         mem_mb=8000,
         runtime=240,
     params:
-        code=code_digest("sample_prefixes"),
+        code=code_over("sample_prefixes", CONTEXT["control"]),
         tokenizers=list(context_tokenizers()),
         control=CONTEXT["control"],
         control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),

@@ -124,7 +124,7 @@ rule regress_on_frequency:
         runtime=lambda wildcards: runtime_minutes(wildcards.model, 2 * MORCELA["frequency_tokens"]),
         device_map=settings["scoring"]["device_map"],
     params:
-        code=code_digest("regress_on_frequency"),
+        code=code_over("regress_on_frequency", MORCELA["frequency_corpus"]),
         corpus=MORCELA["frequency_corpus"],
         entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
         model_entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),

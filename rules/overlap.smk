@@ -60,7 +60,7 @@ rule scan_corpus:
         mem_mb=BASE_MEMORY_MB,
         runtime=1440,
     params:
-        code=code_digest("scan_corpus"),
+        code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
         path=lambda wildcards: corpus_file_path(wildcards.corpus, wildcards.file),
         min_length=OVERLAP["min_length"],
@@ -127,7 +127,7 @@ rule estimate_ngrams:
         mem_mb=8000,
         runtime=1440,
     params:
-        code=code_digest("estimate_ngrams"),
+        code=lambda wildcards: code_over("estimate_ngrams", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
         order=5,
     script:
@@ -150,7 +150,7 @@ rule count_corpus_words:
         mem_mb=2000,
         runtime=720,
     params:
-        code=code_digest("count_corpus_words"),
+        code=lambda wildcards: code_over("count_corpus_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
         "../workflow_scripts/count_corpus_words.py"
@@ -202,7 +202,7 @@ rule build_cdawg:
         mem_mb=16000,
         runtime=1440,
     params:
-        code=code_digest("build_cdawg"),
+        code=lambda wildcards: code_over("build_cdawg", wildcards.corpus),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.corpus), "parser", "separator", "path", "files"
         ),

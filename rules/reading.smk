@@ -40,7 +40,7 @@ rule build_words:
         mem_mb=2000,
         runtime=30,
     params:
-        code=code_digest("build_words"),
+        code=lambda wildcards: code_over("build_words", wildcards.dataset),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset), "parser", "path", "files", "passages", "words"
         ),
@@ -65,7 +65,11 @@ rule build_reading_times:
         mem_mb=4000,
         runtime=60,
     params:
-        code=code_digest("build_reading_times"),
+        code=lambda wildcards: code_of_parser(
+            "build_reading_times",
+            wildcards.dataset,
+            parser_function(wildcards.dataset, catalog.dataset(wildcards.dataset)["parser"]),
+        ),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset),
             "parser",
@@ -162,7 +166,7 @@ rule count_words:
         mem_mb=4000,
         runtime=720,
     params:
-        code=code_digest("count_words"),
+        code=lambda wildcards: code_over("count_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
         "../workflow_scripts/count_words.py"

@@ -69,6 +69,14 @@ rule fetch_training_chunk:
         "../workflow_scripts/fetch_training_chunk.py"
 
 
+def stimuli_parser(dataset):
+    """The module that parses a data set to stimuli."""
+    try:
+        return parser_module(dataset, catalog.dataset(dataset)["parser"])
+    except LingprobError as error:
+        raise WorkflowError(str(error)) from None
+
+
 rule build_stimuli:
     """Parse a data set to rated sentences and single judgments."""
     input:
@@ -86,7 +94,9 @@ rule build_stimuli:
         mem_mb=2000,
         runtime=30,
     params:
-        code=code_digest("build_stimuli"),
+        code=lambda wildcards: code_of_parser(
+            "build_stimuli", wildcards.dataset, stimuli_parser(wildcards.dataset)
+        ),
         entry=lambda wildcards: stimuli_entry(wildcards.dataset),
         seed=settings["seed"],
     script:

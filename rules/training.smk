@@ -29,7 +29,7 @@ rule prepare_training_corpus:
         mem_mb=2 * BASE_MEMORY_MB,
         runtime=720,
     params:
-        code=code_digest("prepare_training_corpus"),
+        code=code_over("prepare_training_corpus", *OVERLAP["corpora"]),
         chunks=[
             (
                 corpus,

@@ -27,7 +27,7 @@ rule count_tokens:
         mem_mb=BASE_MEMORY_MB,
         runtime=720,
     params:
-        code=code_digest("count_tokens"),
+        code=lambda wildcards: code_over("count_tokens", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
         "../workflow_scripts/count_tokens.py"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from lingprob import corpora, stimuli
+from lingprob import corpora
 from lingprob.catalog import Catalog, read_published, read_yaml
 from lingprob.config import (
     ROOT,
@@ -17,8 +17,10 @@ from lingprob.config import (
     unigram_sources,
 )
 from lingprob.errors import LingprobError
-from lingprob.reading import texts, times
+from lingprob.reading import texts
+from lingprob.reading.parsers import names as times_names
 from lingprob.references import KINDS, declared_names, names_by_kind
+from lingprob.stimuli import names as stimuli_names
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
@@ -43,10 +45,10 @@ def test_the_schema_lists_every_parser_of_a_kind():
     }
     generated = {"demo_control", "demo_sentences", "token_rows"}
     for kind, parsers in {
-        "stimuli": stimuli.PARSERS,
+        "stimuli": stimuli_names.PARSERS,
         "corpus": corpora.PARSERS.keys() | generated,
         "reading_texts": texts.PARSERS,
-        "reading_times": times.PARSERS,
+        "reading_times": times_names.PARSERS,
     }.items():
         assert set(listed[kind]) == set(parsers)
 

@@ -11,7 +11,7 @@ import pytest
 
 from lingprob.catalog import read_published
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap import longest_matches
+from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
 from lingprob.papers.leakage.overlap import analysis as leakage
 from lingprob.papers.leakage.overlap.figures import (

@@ -15,7 +15,7 @@ import yaml
 
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
 from lingprob.context.names import KINDS
-from lingprob.models.prepared import read_manifest
+from lingprob.models.manifest import read_manifest
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.tables import read_metadata, read_table
 
