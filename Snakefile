@@ -4,7 +4,6 @@
 
 import re
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
@@ -15,12 +14,11 @@ from lingprob.config import (
     read_settings,
     refuse_duplicate_keys,
     surprisal_models,
-    unigram_sources,
 )
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
-from lingprob.training.sizes import ModelSize
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, pick
 from lingprob.workflow import code_digest
 
 
