@@ -21,13 +21,6 @@ CONTEXT_TOKENIZERS = {
 }
 
 
-def suite_files(wildcards):
-    """What suites are read from beside their stimulus table: regions and formulas."""
-    if catalog.dataset(wildcards.dataset)["parser"] == "syntaxgym":
-        return plan.dataset_manifest(wildcards.dataset)
-    return []
-
-
 rule sample_prefixes:
     """Draw targets of a data set and the prefixes before them (context, §3, Appendix D)."""
     input:
@@ -94,7 +87,7 @@ rule score_prefixes:
     input:
         model="resources/models/{model}/manifest.json",
         stimuli="results/stimuli/{dataset}.parquet",
-        suites=suite_files,
+        suites=lambda wildcards: plan.suite_files(wildcards.dataset),
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
         n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
     output:
@@ -138,7 +131,7 @@ rule judge_pairs:
     """Say which pairs and items a model judges rightly after which prefixes (context, Eq. 1)."""
     input:
         stimuli="results/stimuli/{dataset}.parquet",
-        suites=suite_files,
+        suites=lambda wildcards: plan.suite_files(wildcards.dataset),
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
         scores="results/context/{stage}/scores/{model}/{dataset}.parquet",
     output:

@@ -20,13 +20,6 @@ if NGRAM_MODEL in catalog.datasets:
     NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.kenlm"
 
 
-def corpus_words(wildcards):
-    """The count of a corpus's words where the chance level is wanted and the catalog has none."""
-    if NGRAM_MODEL is None or "words" in catalog.dataset(wildcards.corpus):
-        return []
-    return f"results/overlap/n_words/{wildcards.corpus}.txt"
-
-
 rule index_passages:
     """Index the passages of all reading-time corpora as token sequences."""
     input:
@@ -171,7 +164,12 @@ rule tabulate_overlap:
     """Write each passage's longest overlaps with a corpus, and how often they occur there."""
     input:
         ngrams=NGRAM_MODEL or [],
-        n_words=corpus_words,
+        # Where the chance level is wanted and the catalog has no count of the corpus's words.
+        n_words=lambda wildcards: (
+            f"results/overlap/n_words/{wildcards.corpus}.txt"
+            if NGRAM_MODEL and "words" not in catalog.dataset(wildcards.corpus)
+            else []
+        ),
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
         counts="results/overlap/counts/{corpus}.npz",

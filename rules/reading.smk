@@ -22,19 +22,6 @@ OWN_ON_PUBLISHED = [
 READING_FIGURES = ["figure_2"] + (["inverse_scaling"] if READING["published"] else [])
 
 
-def imported_manifest(wildcards):
-    """The manifest that brings a model's imported word surprisals, or the user's own file."""
-    entry = catalog.model(wildcards.model)
-    return plan.dataset_manifest(entry["dataset"]) if "dataset" in entry else entry["path"]
-
-
-def imported_path(wildcards):
-    """The file of a model's imported word surprisals."""
-    entry = catalog.model(wildcards.model)
-    folder = f"resources/datasets/{entry['dataset']}/" if "dataset" in entry else ""
-    return folder + entry["path"]
-
-
 rule build_words:
     """Parse the text of a reading-time corpus to a table of words."""
     input:
@@ -133,7 +120,7 @@ rule compute_word_surprisal:
 rule import_word_surprisal:
     """Word surprisals from elsewhere, into the same table."""
     input:
-        scores=imported_manifest,
+        scores=lambda wildcards: plan.imported_surprisals(wildcards.model)[0],
         words="results/words/{texts}.parquet",
     output:
         "results/surprisal/{model}/{texts}.parquet",
@@ -149,7 +136,7 @@ rule import_word_surprisal:
         runtime=30,
     params:
         code=code_digest("import_word_surprisal"),
-        path=imported_path,
+        path=lambda wildcards: plan.imported_surprisals(wildcards.model)[1],
         unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
     script:
         "../workflow_scripts/import_word_surprisal.py"

@@ -180,6 +180,21 @@ def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
     assert len(there.dataset_models("natural_stories_maze")) > 1
 
 
+def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
+    own = {**OWN_SCORES, "level": "word", "texts": ["demo_passages"]}
+    there = plan(models={"other": own})
+    assert there.imported_surprisals("other") == ("s.csv", "s.csv")
+    folder = "resources/datasets/kuribayashi_ppp_ns"
+    manifest, path = there.imported_surprisals("published-gpt2")
+    assert manifest == f"{folder}/manifest.tsv"
+    assert path.startswith(f"{folder}/")
+
+
+def test_suites_alone_are_read_once_more_for_their_regions():
+    assert plan().suite_files("syntaxgym") == "resources/datasets/syntaxgym/manifest.tsv"
+    assert plan().suite_files("blimp") == []
+
+
 def test_what_a_data_set_is_read_from(tmp_path):
     (tmp_path / "a.txt").write_text("a")
     (tmp_path / "b.txt").write_text("b")

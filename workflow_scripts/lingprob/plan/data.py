@@ -182,6 +182,19 @@ class Plan:
         texts = self.catalog.dataset(dataset)["texts"]
         return surprisal_models(self.catalog, self.settings["reading"]["models"], texts)
 
+    def imported_surprisals(self, model: str) -> tuple[str, str]:
+        """Return what brings a model's imported word surprisals, and their file."""
+        entry = self.catalog.model(model)
+        if "dataset" not in entry:
+            return entry["path"], entry["path"]
+        manifest = self.dataset_manifest(entry["dataset"])
+        return manifest, f"resources/datasets/{entry['dataset']}/{entry['path']}"
+
+    def suite_files(self, dataset: str) -> str | list[str]:
+        """Return what suites are read from beside their stimuli: regions and formulas."""
+        has_suites = self.catalog.dataset(dataset)["parser"] == "syntaxgym"
+        return self.dataset_manifest(dataset) if has_suites else []
+
     def context_lengths(self, stage: str) -> list[int]:
         """Return the lengths of prefixes, tokens: of later stages as far as perturbed ones go."""
         context = self.settings["context"]
