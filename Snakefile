@@ -4,7 +4,6 @@
 
 import re
 import sys
-from fnmatch import fnmatch
 from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
@@ -15,7 +14,6 @@ from lingprob.config import (
     read_settings,
     refuse_duplicate_keys,
     surprisal_models,
-    unigram_sources,
 )
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.demo import demo_files
@@ -23,9 +21,9 @@ from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, pick
 from lingprob.reading.parsers.names import parser_function
 from lingprob.stimuli.names import parser_module
-from lingprob.training.sizes import ModelSize
 
 
 configfile: Path(workflow.basedir) / "config.yaml"

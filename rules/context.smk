@@ -14,14 +14,19 @@ if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
     CONTEXT_FIGURES += ["sharing"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations"]
+# Manifests that bring the tokenizers of the models, by tokenizer.
+CONTEXT_TOKENIZERS = {
+    catalog.model(model)["tokenizer"]: plan.model_manifest(model)
+    for model in reversed(CONTEXT["models"])
+}
 
 
 rule sample_prefixes:
     """Draw targets of a data set and the prefixes before them (context, §3, Appendix D)."""
     input:
         stimuli="results/stimuli/{dataset}.parquet",
-        control=corpus_files(CONTEXT["control"]),
-        tokenizers=context_tokenizers().values(),
+        control=plan.corpus_files(CONTEXT["control"]),
+        tokenizers=CONTEXT_TOKENIZERS.values(),
     output:
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
         n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
@@ -36,11 +41,11 @@ rule sample_prefixes:
         runtime=240,
     params:
         code=code_over("sample_prefixes", CONTEXT["control"]),
-        tokenizers=list(context_tokenizers()),
+        tokenizers=list(CONTEXT_TOKENIZERS),
         control=CONTEXT["control"],
         control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites", "pairs_factor"),
-        settings=lambda wildcards: sampling_settings(wildcards.stage),
+        settings=lambda wildcards: plan.sampling_settings(wildcards.stage),
         seed=settings["seed"],
     script:
         "../workflow_scripts/sample_prefixes.py"
@@ -56,7 +61,7 @@ rule perturb_prefixes:
             "results/context/sampled/judgments/{model}/{{dataset}}.parquet",
             model=CONTEXT["models"],
         ),
-        tokenizers=context_tokenizers().values(),
+        tokenizers=CONTEXT_TOKENIZERS.values(),
     output:
         prefixes="results/context/perturbed/prefixes/{dataset}.parquet",
         n_tokens="results/context/perturbed/prefix_tokens/{dataset}.parquet",
@@ -69,7 +74,7 @@ rule perturb_prefixes:
         runtime=60,
     params:
         code=code_digest("perturb_prefixes"),
-        tokenizers=list(context_tokenizers()),
+        tokenizers=list(CONTEXT_TOKENIZERS),
         suites=CONTEXT["perturbed_suites"],
         tokens=CONTEXT["perturbed_tokens"],
         seed=settings["seed"],
@@ -82,7 +87,7 @@ rule score_prefixes:
     input:
         model="resources/models/{model}/manifest.json",
         stimuli="results/stimuli/{dataset}.parquet",
-        suites=suite_files,
+        suites=lambda wildcards: plan.suite_files(wildcards.dataset),
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
         n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
     output:
@@ -96,13 +101,13 @@ rule score_prefixes:
     conda:
         "../envs/environment.yaml"
     # On a CPU each thread has a prefix of its own.
-    threads: lambda wildcards: 1 if model_gpus(wildcards.model) else 8
+    threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
         mem_mb=lambda wildcards, threads, attempt: attempt
-        * (4000 + model_memory_mb(wildcards.model) * (16 + threads) // 16),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
-        runtime=lambda wildcards: runtime_minutes(
-            wildcards.model, prefix_positions(wildcards.dataset)
+        * (4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16),
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
+        runtime=lambda wildcards: costs.minutes(
+            wildcards.model, costs.context_tokens(wildcards.dataset)
         ),
         device_map=settings["scoring"]["device_map"],
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
@@ -112,7 +117,7 @@ rule score_prefixes:
             catalog.model(wildcards.model), "dtype", "context_window", "tokenizer"
         ),
         dataset_entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "parser", "files"),
-        lengths=lambda wildcards: context_lengths(wildcards.stage),
+        lengths=lambda wildcards: plan.context_lengths(wildcards.stage),
         start_token=lambda wildcards: catalog.start_tokens[
             catalog.start_token_of(catalog.model(wildcards.model)["bos_policies"][0])
         ],
@@ -126,7 +131,7 @@ rule judge_pairs:
     """Say which pairs and items a model judges rightly after which prefixes (context, Eq. 1)."""
     input:
         stimuli="results/stimuli/{dataset}.parquet",
-        suites=suite_files,
+        suites=lambda wildcards: plan.suite_files(wildcards.dataset),
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
         scores="results/context/{stage}/scores/{model}/{dataset}.parquet",
     output:
@@ -161,7 +166,7 @@ rule summarise_contexts:
         stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",
         prefixes=f"results/context/sampled/prefixes/{CONTEXT_PRIMARY}.parquet",
         perturbed_prefixes=f"results/context/perturbed/prefixes/{CONTEXT_PRIMARY}.parquet",
-        tokenizer=next(iter(context_tokenizers().values())),
+        tokenizer=next(iter(CONTEXT_TOKENIZERS.values())),
     output:
         parquet=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
         csv=[

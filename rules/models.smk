@@ -26,7 +26,7 @@ rule prepare_model:
     resources:
         # Only a model from a package is loaded, to dequantise it.
         mem_mb=lambda wildcards: (
-            model_memory_mb(wildcards.model)
+            costs.memory_mb(wildcards.model)
             if catalog.model(wildcards.model)["source"] == "package"
             else BASE_MEMORY_MB
         ),

@@ -4,12 +4,7 @@
 # results/morcela/: linking_functions.{parquet,csv}, figures 2 to 6, tables 2 to 4.
 
 MORCELA = settings["morcela"]
-FREQUENCY_MODELS = [
-    name
-    for name in MORCELA["models"]
-    if name in WITH_WEIGHTS
-    and any(fnmatch(name, pattern) for pattern in MORCELA["frequency_models"])
-]
+FREQUENCY_MODELS = plan.frequency_models()
 FIGURES_OF_FITS = ["figure_2", "figure_3", "figure_4", "figure_6", "conventions"]
 
 
@@ -35,9 +30,7 @@ rule fit_linking_functions:
         code=code_digest("fit_linking_functions"),
         datasets=MORCELA["datasets"],
         default_bos=lambda wildcards: catalog.model(wildcards.model)["bos_policies"][0],
-        default_unigrams=lambda wildcards: unigram_sources(
-            catalog, wildcards.model, MORCELA["unigrams"]
-        )[0],
+        default_unigrams=lambda wildcards: plan.unigram_sources(wildcards.model)[0],
         folds=MORCELA["folds"],
         repeats=MORCELA["repeats"],
         bootstrap=MORCELA["bootstrap"],
@@ -101,10 +94,8 @@ rule regress_on_frequency:
     """Regress tokens' log-probability on their unigram log-probability (morcela, §5)."""
     input:
         model="resources/models/{model}/manifest.json",
-        corpus=corpus_files(MORCELA["frequency_corpus"]),
-        unigrams=lambda wildcards: "results/unigrams/{}/{}.parquet".format(
-            catalog.model(wildcards.model)["tokenizer"], model_unigrams(wildcards.model)[0]
-        ),
+        corpus=plan.corpus_files(MORCELA["frequency_corpus"]),
+        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[0],
     output:
         slopes="results/morcela/frequency_slopes/{model}.parquet",
         bins="results/morcela/frequency_bins/{model}.parquet",
@@ -118,17 +109,17 @@ rule regress_on_frequency:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
+        mem_mb=lambda wildcards, attempt: attempt * costs.memory_mb(wildcards.model),
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
         # Overlapping windows feed every token twice.
-        runtime=lambda wildcards: runtime_minutes(wildcards.model, 2 * MORCELA["frequency_tokens"]),
+        runtime=lambda wildcards: costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"]),
         device_map=settings["scoring"]["device_map"],
     params:
         code=code_over("regress_on_frequency", MORCELA["frequency_corpus"]),
         corpus=MORCELA["frequency_corpus"],
         entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
         model_entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
-        unigrams=lambda wildcards: model_unigrams(wildcards.model)[0],
+        unigrams=lambda wildcards: plan.model_unigrams(wildcards.model)[0],
         tokens=MORCELA["frequency_tokens"],
         window=MORCELA["frequency_window"],
         stride=MORCELA["frequency_stride"],

@@ -8,12 +8,16 @@
 # so that a killed run goes on at the next file.
 
 OVERLAP = settings["overlap"]
-OVERLAP_TOKENIZER = tokenizer_files(OVERLAP["tokenizer"])
+OVERLAP_TOKENIZER = plan.tokenizer_files(OVERLAP["tokenizer"])
 PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
-    (corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_file_names(corpus)
+    (corpus, file) for corpus in OVERLAP["corpora"] for file in plan.corpus_file_names(corpus)
 ]
 OVERLAP_FIGURES = ["figure_1a", "figure_1b"]
+# For the chance level: the n-gram model of a corpus, the user's own file, or nothing.
+NGRAM_MODEL = OVERLAP["ngrams"]
+if NGRAM_MODEL in catalog.datasets:
+    NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.kenlm"
 
 
 rule index_passages:
@@ -43,7 +47,7 @@ rule scan_corpus:
     input:
         index="results/overlap/index.npz",
         tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: corpus_file(wildcards.corpus, wildcards.file),
+        corpus=lambda wildcards: plan.corpus_file(wildcards.corpus, wildcards.file),
     output:
         "results/overlap/files/{corpus}/{file}.npz",
     log:
@@ -62,7 +66,7 @@ rule scan_corpus:
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
-        path=lambda wildcards: corpus_file_path(wildcards.corpus, wildcards.file),
+        path=lambda wildcards: plan.corpus_file_path(wildcards.corpus, wildcards.file),
         min_length=OVERLAP["min_length"],
     script:
         "../workflow_scripts/scan_corpus.py"
@@ -74,7 +78,7 @@ rule merge_overlap:
         lambda wildcards: collect(
             "results/overlap/files/{corpus}/{file}.npz",
             corpus=wildcards.corpus,
-            file=corpus_file_names(wildcards.corpus),
+            file=plan.corpus_file_names(wildcards.corpus),
         ),
     output:
         "results/overlap/counts/{corpus}.npz",
@@ -114,7 +118,7 @@ rule estimate_ngrams:
     """Estimate a 5-gram model of white-space words over a corpus."""
     input:
         programs=rules.build_kenlm.output,
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         "results/ngrams/{corpus}.kenlm",
     log:
@@ -137,7 +141,7 @@ rule estimate_ngrams:
 rule count_corpus_words:
     """Count the white-space words of a searched corpus, for the chance level."""
     input:
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         "results/overlap/n_words/{corpus}.txt",
     log:
@@ -159,8 +163,13 @@ rule count_corpus_words:
 rule tabulate_overlap:
     """Write each passage's longest overlaps with a corpus, and how often they occur there."""
     input:
-        ngrams=ngram_model(OVERLAP["ngrams"]),
-        n_words=lambda wildcards: corpus_words_file(wildcards.corpus),
+        ngrams=NGRAM_MODEL or [],
+        # Where the chance level is wanted and the catalog has no count of the corpus's words.
+        n_words=lambda wildcards: (
+            f"results/overlap/n_words/{wildcards.corpus}.txt"
+            if NGRAM_MODEL and "words" not in catalog.dataset(wildcards.corpus)
+            else []
+        ),
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
         counts="results/overlap/counts/{corpus}.npz",
@@ -189,7 +198,7 @@ rule build_cdawg:
     """Build the compacted DAWG of a corpus, for the overlaps of any text without a new pass."""
     input:
         tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         directory("results/cdawg/{corpus}"),
     log:

@@ -7,13 +7,9 @@
 # scale results/reading/: delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
 
 READING = settings["reading"]
-READING_TEXTS = alternatives(
-    name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_texts"
-)
-READING_DATASETS = alternatives(
-    name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_times"
-)
-IMPORTED_WORDS = models_with("scores", level="word")
+READING_TEXTS = alternatives(plan.datasets_of("reading_texts"))
+READING_DATASETS = alternatives(plan.datasets_of("reading_times"))
+IMPORTED_WORDS = plan.models_with("scores", level="word")
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -29,7 +25,7 @@ READING_FIGURES = ["figure_2"] + (["inverse_scaling"] if READING["published"] el
 rule build_words:
     """Parse the text of a reading-time corpus to a table of words."""
     input:
-        unpack(raw_dataset),
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
     output:
         "results/words/{dataset}.parquet",
     log:
@@ -51,7 +47,7 @@ rule build_words:
 rule build_reading_times:
     """Parse reading times, exclude what the paper excludes, and part the rest (Appendix B)."""
     input:
-        unpack(raw_dataset),
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
         words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
     output:
         "results/reading_times/{dataset}.parquet",
@@ -106,15 +102,15 @@ rule compute_word_surprisal:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
+        mem_mb=lambda wildcards, attempt: attempt * costs.memory_mb(wildcards.model),
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
         # The longest text has 75,000 tokens, and windows overlap by half.
-        runtime=lambda wildcards: runtime_minutes(wildcards.model, 200_000),
+        runtime=lambda wildcards: costs.minutes(wildcards.model, 200_000),
         device_map=settings["scoring"]["device_map"],
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("compute_word_surprisal"),
-        start_token=lambda wildcards: generation_start_token(wildcards.model),
+        start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
         entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
@@ -128,7 +124,7 @@ rule compute_word_surprisal:
 rule import_word_surprisal:
     """Word surprisals from elsewhere, into the same table."""
     input:
-        scores=lambda wildcards: imported_surprisal_source(wildcards.model),
+        scores=lambda wildcards: plan.imported_surprisals(wildcards.model)[0],
         words="results/words/{texts}.parquet",
     output:
         "results/surprisal/{model}/{texts}.parquet",
@@ -144,7 +140,7 @@ rule import_word_surprisal:
         runtime=30,
     params:
         code=code_digest("import_word_surprisal"),
-        path=lambda wildcards: imported_surprisal_path(wildcards.model),
+        path=lambda wildcards: plan.imported_surprisals(wildcards.model)[1],
         unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
     script:
         "../workflow_scripts/import_word_surprisal.py"
@@ -153,7 +149,7 @@ rule import_word_surprisal:
 rule count_words:
     """Count the words of a corpus, for unigram surprisal."""
     input:
-        lambda wildcards: corpus_files(wildcards.corpus),
+        lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         "results/word_counts/{corpus}.parquet",
     log:
@@ -180,7 +176,7 @@ rule fit_reading_times:
         counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
         surprisals=lambda wildcards: collect(
             "results/surprisal/{model}/{texts}.parquet",
-            model=dataset_models(wildcards.dataset),
+            model=plan.dataset_models(wildcards.dataset),
             texts=catalog.dataset(wildcards.dataset)["texts"],
         ),
     output:
@@ -202,10 +198,10 @@ rule fit_reading_times:
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
         ),
-        models=lambda wildcards: dataset_models(wildcards.dataset),
+        models=lambda wildcards: plan.dataset_models(wildcards.dataset),
         contexts=lambda wildcards: {
             name: "imported" if name in IMPORTED_WORDS else READING["context"]
-            for name in dataset_models(wildcards.dataset)
+            for name in plan.dataset_models(wildcards.dataset)
         },
         corrections=lambda wildcards: {
             name: (
@@ -213,7 +209,7 @@ rule fit_reading_times:
                 if name in IMPORTED_WORDS
                 else READING["corrected"]
             )
-            for name in dataset_models(wildcards.dataset)
+            for name in plan.dataset_models(wildcards.dataset)
         },
         options={
             "corrected": READING["corrected"],

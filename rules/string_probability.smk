@@ -4,11 +4,7 @@
 # the models of the scale figures 1b to 8, the counts of the data sets and the scorecard.
 
 STRINGS = settings["string_probability"]
-PREDICTIONS = {
-    name: [number for number in (1, 2, 3) if name in STRINGS[f"prediction_{number}"]]
-    for number in (1, 2, 3)
-    for name in STRINGS[f"prediction_{number}"]
-}
+PREDICTIONS = plan.predictions()
 STRING_FIGURES = {
     "figure_1b": "Figure 1b",
     "figure_2a": "Figure 2a",
@@ -55,15 +51,17 @@ rule analyse_strings:
     """Test the three predictions on one model's scores (string_probability, §4 to §6)."""
     input:
         stimuli=lambda wildcards: [
-            f"results/stimuli/{scored_as(name)}.parquet"
-            for name in string_datasets(wildcards.model)
+            f"results/stimuli/{plan.scored_as(name)}.parquet"
+            for name in plan.string_datasets(wildcards.model)
         ],
         scores=lambda wildcards: [
-            f"results/sentence_scores/{wildcards.model}/{scored_as(name)}.parquet"
-            for name in string_datasets(wildcards.model)
+            f"results/sentence_scores/{wildcards.model}/{plan.scored_as(name)}.parquet"
+            for name in plan.string_datasets(wildcards.model)
         ],
-        distances=lambda wildcards: [minimalness(name) for name in paired_datasets(wildcards.model)],
-        unigrams=lambda wildcards: unigram_tables(wildcards.model)[:1],
+        distances=lambda wildcards: [
+            plan.minimalness(name) for name in plan.paired_datasets(wildcards.model)
+        ],
+        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[:1],
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"
@@ -81,10 +79,10 @@ rule analyse_strings:
     params:
         code=code_digest("analyse_strings"),
         predictions=lambda wildcards: {
-            name: PREDICTIONS[name] for name in string_datasets(wildcards.model)
+            name: PREDICTIONS[name] for name in plan.string_datasets(wildcards.model)
         },
         pooled=STRINGS["pooled"],
-        paired=lambda wildcards: paired_datasets(wildcards.model),
+        paired=lambda wildcards: plan.paired_datasets(wildcards.model),
         convention=lambda wildcards: [
             catalog.model(wildcards.model)["bos_policies"][0],
             catalog.model(wildcards.model)["unigrams"][0],
@@ -111,8 +109,8 @@ rule count_strings:
     """Count each data set as published, as used, and what the filter by edit distance keeps."""
     input:
         whole=[f"results/stimuli/{name}.parquet" for name in PREDICTIONS],
-        used=[f"results/stimuli/{scored_as(name)}.parquet" for name in PREDICTIONS],
-        distances=[minimalness(name) for name in STRINGS["prediction_2"]],
+        used=[f"results/stimuli/{plan.scored_as(name)}.parquet" for name in PREDICTIONS],
+        distances=[plan.minimalness(name) for name in STRINGS["prediction_2"]],
     output:
         csv=collect("results/string_probability/{table}.csv", table=STRING_TABLES),
         html=[
