@@ -19,7 +19,9 @@ from lingprob.config import (
 )
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
+from lingprob.papers.rooms import ROOMS, module_name, tables_of
 from lingprob.training.sizes import ModelSize
 from lingprob.workflow import code_digest
 
@@ -52,7 +54,8 @@ include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
 include: "rules/training.smk"
 include: "rules/context.smk"
-include: "rules/report.smk"
+include: "rules/papers.smk"
+include: "rules/unknown_names.smk"
 
 
 rule all:

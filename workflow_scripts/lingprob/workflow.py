@@ -60,13 +60,15 @@ def job(snakemake: Any) -> Iterator[None]:
 
 
 @cache
-def code_digest(rule: str) -> str:
+def code_digest(rule: str, *modules: str) -> str:
     """Return a digest of every package module that a rule's script imports, at any depth.
 
+    `modules` are further ones, by full name, that the script imports by name only when it runs.
     Passed as a rule's `code` parameter: Snakemake sees a script's own edits, not its imports'.
     Modules that cannot change a result (CARRIERS) do not count.
     """
     pending = imported_modules(SCRIPTS / f"{rule}.py")
+    pending += [path for name in modules for path in module_files(name)]
     seen: set[Path] = set()
     while pending:
         path = pending.pop()
@@ -87,10 +89,11 @@ def imported_modules(path: Path) -> list[Path]:
             names += [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom) and node.module:
             names += [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
-    found = []
-    for name in names:
-        stem = SCRIPTS.joinpath(*name.split("."))
-        for candidate in (stem.with_suffix(".py"), stem / "__init__.py"):
-            if name.startswith("lingprob") and candidate.exists():
-                found.append(candidate)
-    return found
+    return [path for name in names for path in module_files(name)]
+
+
+def module_files(name: str) -> list[Path]:
+    """Return the source file of a module of the package; none for another name."""
+    stem = SCRIPTS.joinpath(*name.split("."))
+    candidates = (stem.with_suffix(".py"), stem / "__init__.py")
+    return [path for path in candidates if name.startswith("lingprob") and path.exists()]
