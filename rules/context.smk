@@ -17,7 +17,8 @@ CONTEXT_ROOM = {
     "figures": figures_of(CONTEXT["datasets"]) + ["sharing"] * CONTEXT["compare_sharing"],
     "tables": {name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "points"]},
     "models": CONTEXT["models"],
-    "datasets": CONTEXT["datasets"],
+    # Without what stands in brackets.
+    "titles": {name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
     "options": {
         "primary": CONTEXT_PRIMARY,
         "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],

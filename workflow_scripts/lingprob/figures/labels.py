@@ -58,9 +58,13 @@ def legend_above(figure: Figure, handles: Sequence[Line2D], columns: int = 6) ->
     width = figure.get_window_extent().width
     for count in range(min(columns, len(handles)), 0, -1):
         legend = figure.legend(
-            handles=handles, loc="outside upper center", ncols=count, fontsize=7, columnspacing=1.2
+            handles=handles,
+            loc="outside upper center",
+            ncols=count,
+            fontsize=6.5,
+            columnspacing=1.0,
         )
-        if count == 1 or legend.get_window_extent(canvas.get_renderer()).width < 0.97 * width:
+        if count == 1 or legend.get_window_extent(canvas.get_renderer()).width < 0.99 * width:
             return
         legend.remove()
 

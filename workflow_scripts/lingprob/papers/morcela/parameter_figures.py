@@ -73,7 +73,7 @@ def frequency_slopes(
             within["mean_logprob"],
             yerr=1.96 * within["sd_logprob"] / np.sqrt(within["n_tokens"]),
             color=colour,
-            marker="o",
+            marker=models[fit["model"]]["marker"],
             markersize=2.5,
             linewidth=0.8,
         )

@@ -44,11 +44,7 @@ def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figu
         titles: of the searched and the reading-time corpora, by name.
     """
     labels = ("Passage length\n(tokens)", "Longest overlap (tokens)")
-    figure = _scatter(passages, titles, "article_len", "overlap_len", labels)
-    for ax in figure.axes:
-        if not ax.texts:  # which say that there is no point
-            ax.axline((1, 1), (10, 10), color=palette.ORANGE, linewidth=1.0, zorder=1)
-    return figure
+    return _scatter(passages, titles, "article_len", "overlap_len", labels, whole=True)
 
 
 def frequency_by_overlap(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -67,8 +63,12 @@ def _scatter(
     x: str,
     y: str,
     labels: tuple[str, str],
+    whole: bool = False,
 ) -> Figure:
-    """Draw a row of panels a searched corpus, a column a reading-time corpus."""
+    """Draw a row of panels a searched corpus, a column a reading-time corpus.
+
+    `whole` adds the line on which x and y are equal.
+    """
     rows, columns = passages["searched"].unique(), passages["corpus"].unique()
     figure, axes = grid(
         len(rows), len(columns), width=1.1, height=1.25, margins=(1.0, 1.1),
@@ -78,6 +78,8 @@ def _scatter(
         for ax, corpus in zip(line, columns, strict=True):
             here = (passages["searched"] == searched) & (passages["corpus"] == corpus)
             _draw(ax, passages[here], x, y)
+            if whole and here.any():
+                ax.axline((1, 1), (10, 10), color=palette.ORANGE, linewidth=1.0, zorder=1)
             ax.set(xscale="log", yscale="log")
         line[0].set_ylabel(wrapped_title(searched, titles, 22), fontsize=7, fontweight="bold")
     for ax, corpus in zip(axes[0], columns, strict=True):
@@ -92,7 +94,7 @@ def _scatter(
         for level, (colour, label) in LEVELS.items()
         if level in present
     ]
-    if y == "overlap_len":
+    if whole:
         handles.append(handle("the whole passage", palette.ORANGE))
     legend_above(figure, handles, columns=3)
     figure.supylabel(labels[1], fontsize=8)
