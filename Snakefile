@@ -4,6 +4,7 @@
 
 import re
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
@@ -19,8 +20,10 @@ from lingprob.context.names import figures_of, primary_dataset
 from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
+from lingprob.papers.rooms import ROOMS, module_name, tables_of
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, pick
 from lingprob.reading.parsers.names import parser_function
 from lingprob.stimuli.names import parser_module
@@ -54,7 +57,8 @@ include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
 include: "rules/training.smk"
 include: "rules/context.smk"
-include: "rules/report.smk"
+include: "rules/papers.smk"
+include: "rules/unknown_names.smk"
 
 
 rule all:

@@ -7,17 +7,27 @@
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.
 CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
-CONTEXT_FIGURES = figures_of(CONTEXT["datasets"])
 # Stages beside the first, of the primary data set alone.
 CONTEXT_STAGES = ["perturbed"]
 if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
-    CONTEXT_FIGURES += ["sharing"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations"]
 # Manifests that bring the tokenizers of the models, by tokenizer.
 CONTEXT_TOKENIZERS = {
     catalog.model(model)["tokenizer"]: plan.model_manifest(model)
     for model in reversed(CONTEXT["models"])
+}
+CONTEXT_ROOM = {
+    "category": "Context",
+    "figures": figures_of(CONTEXT["datasets"]) + ["sharing"] * CONTEXT["compare_sharing"],
+    "tables": {name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "points"]},
+    "models": CONTEXT["models"],
+    # Without what stands in brackets.
+    "titles": {name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
+    "options": {
+        "primary": CONTEXT_PRIMARY,
+        "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
+    },
 }
 
 
@@ -207,43 +217,6 @@ rule summarise_contexts:
         "../workflow_scripts/summarise_contexts.py"
 
 
-rule plot_contexts:
-    """Draw Figures 2 to 17, those whose data sets the scale has."""
-    input:
-        tables=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
-        points="results/context/points.parquet",
-    output:
-        pdf=collect("results/context/{figure}.pdf", figure=CONTEXT_FIGURES),
-        png=[
-            report(
-                f"results/context/{figure}.png",
-                caption=f"../report/context_{figure}.rst",
-                category="Context",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in CONTEXT_FIGURES
-        ],
-    log:
-        "logs/plot_contexts.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=30,
-    params:
-        code=code_digest("plot_contexts"),
-        figures=CONTEXT_FIGURES,
-        models=figure_models,
-        # Without what stands in brackets.
-        titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
-        control=catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
-        primary=CONTEXT_PRIMARY,
-        tables=CONTEXT_TABLES,
-    script:
-        "../workflow_scripts/plot_contexts.py"
-
-
 rule tabulate_contexts:
     """Write Tables 1 and 2: the suites whose accuracy rises and falls most."""
     input:
@@ -276,32 +249,14 @@ rule tabulate_contexts:
         "../workflow_scripts/tabulate_contexts.py"
 
 
-rule compare_context:
-    """Compare our numbers with those in the paper, and say which we cannot compute here."""
-    input:
-        tables=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
-    output:
-        "results/context/scorecard.parquet",
-    log:
-        "logs/compare_context.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_context"),
-        tables=CONTEXT_TABLES,
-        published=read_published("context"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_context.py"
-
-
 rule context:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
         rules.summarise_contexts.output,
-        rules.plot_contexts.output,
+        collect(
+            "results/context/{figure}.{suffix}",
+            figure=CONTEXT_ROOM["figures"],
+            suffix=["pdf", "png"],
+        ),
         rules.tabulate_contexts.output,
-        rules.compare_context.output,
+        "results/context/scorecard.parquet",

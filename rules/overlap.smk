@@ -13,11 +13,17 @@ PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
     (corpus, file) for corpus in OVERLAP["corpora"] for file in plan.corpus_file_names(corpus)
 ]
-OVERLAP_FIGURES = ["figure_1a", "figure_1b"]
 # For the chance level: the n-gram model of a corpus, the user's own file, or nothing.
 NGRAM_MODEL = OVERLAP["ngrams"]
 if NGRAM_MODEL in catalog.datasets:
     NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.kenlm"
+OVERLAP_ROOM = {
+    "category": "Leakage",
+    "figures": ["figure_1a", "figure_1b"],
+    "tables": {"overlaps": "results/overlap/overlaps.parquet"},
+    "datasets": OVERLAP["texts"] + OVERLAP["corpora"],
+    "titles": {"the_pile": "The Pile (published)", "owt": "OpenWebText (published)"},
+}
 
 
 rule index_passages:
@@ -330,65 +336,14 @@ rule select_chunks:
         "../workflow_scripts/select_chunks.py"
 
 
-rule plot_overlap:
-    """Draw Figures 1a and 1b, our corpora above the paper's."""
-    input:
-        "results/overlap/overlaps.parquet",
-    output:
-        pdf=collect("results/overlap/{figure}.pdf", figure=OVERLAP_FIGURES),
-        png=[
-            report(
-                f"results/overlap/{figure}.png",
-                caption=f"../report/overlap_{figure}.rst",
-                category="Leakage",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in OVERLAP_FIGURES
-        ],
-    log:
-        "logs/plot_overlap.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_overlap"),
-        titles={
-            **{name: entry["title"] for name, entry in catalog.datasets.items()},
-            "the_pile": "The Pile (published)",
-            "owt": "OpenWebText (published)",
-        },
-    script:
-        "../workflow_scripts/plot_overlap.py"
-
-
-rule compare_overlap:
-    """Compare our overlaps with what the paper states of its own."""
-    input:
-        overlaps="results/overlap/overlaps.parquet",
-    output:
-        "results/overlap/scorecard.parquet",
-    log:
-        "logs/compare_overlap.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_overlap"),
-        published=read_published("overlap"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_overlap.py"
-
-
 rule overlap:
     """Longest overlaps, figures and leakage-free chunks, for the texts and corpora of the scale."""
     input:
         collect("results/overlap/{corpus}.csv", corpus=OVERLAP["corpora"]),
         rules.summarise_overlap.output,
         rules.select_chunks.output,
-        rules.plot_overlap.output,
+        collect(
+            "results/overlap/{figure}.{suffix}",
+            figure=OVERLAP_ROOM["figures"],
+            suffix=["pdf", "png"],
+        ),

@@ -19,7 +19,19 @@ OWN_ON_PUBLISHED = [
     for name in surprisal_models(catalog, READING["models"], "natural_stories")
     if name not in PUBLISHED_MODELS
 ]
-READING_FIGURES = ["figure_2"] + (["inverse_scaling"] if READING["published"] else [])
+READING_ROOM = {
+    "category": "Reading times",
+    "figures": ["figure_2"],
+    "tables": {
+        "deltas": "results/reading/delta_log_likelihood.parquet",
+        "counts": "results/reading/counts.parquet",
+    },
+    "models": [*READING["models"], *PUBLISHED_MODELS],
+    "datasets": READING["datasets"],
+}
+if READING["published"]:
+    READING_ROOM["figures"] += ["inverse_scaling"]
+    READING_ROOM["tables"]["published"] = "results/reading/published_fits.parquet"
 
 
 rule build_words:
@@ -304,65 +316,13 @@ rule tabulate_reading:
         "../workflow_scripts/tabulate_reading.py"
 
 
-rule plot_reading:
-    """Draw Figure 2 and, where they are reproduced, the published fits over model size."""
-    input:
-        deltas="results/reading/delta_log_likelihood.parquet",
-        published="results/reading/published_fits.parquet" if READING["published"] else [],
-    output:
-        pdf=collect("results/reading/{figure}.pdf", figure=READING_FIGURES),
-        png=[
-            report(
-                f"results/reading/{figure}.png",
-                caption=f"../report/reading_{figure}.rst",
-                category="Reading times",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in READING_FIGURES
-        ],
-    log:
-        "logs/plot_reading.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_reading"),
-        models=figure_models,
-        titles={name: entry["title"] for name, entry in catalog.datasets.items()},
-    script:
-        "../workflow_scripts/plot_reading.py"
-
-
-rule compare_reading:
-    """Compare our reading-time numbers with the published ones."""
-    input:
-        deltas="results/reading/delta_log_likelihood.parquet",
-        counts="results/reading/counts.parquet",
-        published="results/reading/published_fits.parquet" if READING["published"] else [],
-    output:
-        "results/reading/scorecard.parquet",
-    log:
-        "logs/compare_reading.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_reading"),
-        numbers=read_published("reading"),
-        models=figure_models,
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_reading.py"
-
-
 rule reading:
     """ΔLogLik, figures and tables for the models and reading times of the scale."""
     input:
         rules.tabulate_reading.output,
-        rules.plot_reading.output,
-        rules.compare_reading.output,
+        collect(
+            "results/reading/{figure}.{suffix}",
+            figure=READING_ROOM["figures"],
+            suffix=["pdf", "png"],
+        ),
+        "results/reading/scorecard.parquet",

@@ -9,7 +9,6 @@
 TRAINING = settings["training"]
 FINE_TUNING = TRAINING["fine_tuning"]
 TRAINED = plan.models_with("trained")
-TRAINING_FIGURES = ["loss", "figure_2_perplexity"]
 TRAINED_ON = {"selected": "trained on leakage-free text", "all": "TRAINED ON LEAKED TEXT TOO"}
 # Beside the corpora: a tokenizer if it is not one of its own, and which chunks, unless it is all.
 TRAINING_INPUT = {}
@@ -23,6 +22,17 @@ TRAINING_KEYS = (
     "warmup betas weight_decay clip"
 ).split()
 TRAINING_PLAN = {"seed": settings["seed"], **pick(TRAINING, *TRAINING_KEYS)}
+TRAINING_ROOM = {
+    "category": "Leakage",
+    "figures": ["loss", "figure_2_perplexity"],
+    "tables": {
+        "perplexity": "results/training/perplexity.parquet",
+        "logs": {size: f"results/training/logs/{size}.jsonl" for size in TRAINING["sizes"]},
+    },
+    "models": TRAINED,
+    "datasets": OVERLAP["texts"],
+    "options": {"note": TRAINED_ON[TRAINING["chunks"]]},
+}
 
 
 rule prepare_training_corpus:
@@ -172,64 +182,13 @@ rule measure_perplexity:
         "../workflow_scripts/measure_perplexity.py"
 
 
-rule plot_training:
-    """Draw loss curves, and perplexity by model size before and after fine-tuning."""
-    input:
-        logs=collect("results/training/logs/{size}.jsonl", size=list(TRAINING["sizes"])),
-        perplexity="results/training/perplexity.parquet",
-    output:
-        pdf=collect("results/training/{figure}.pdf", figure=TRAINING_FIGURES),
-        png=[
-            report(
-                f"results/training/{figure}.png",
-                caption=f"../report/training_{figure}.rst",
-                category="Leakage",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in TRAINING_FIGURES
-        ],
-    log:
-        "logs/plot_training.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_training"),
-        sizes=list(TRAINING["sizes"]),
-        titles={name: catalog.dataset(name)["title"] for name in OVERLAP["texts"]},
-        note=TRAINED_ON[TRAINING["chunks"]],
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/plot_training.py"
-
-
-rule compare_training:
-    """Compare our trained models with what the paper states of its own."""
-    input:
-        "results/training/perplexity.parquet",
-    output:
-        "results/training/scorecard.parquet",
-    log:
-        "logs/compare_training.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_training"),
-        published=read_published("training"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_training.py"
-
-
 rule train:
     """Train models of all sizes, fine-tune them, and show what they learnt."""
     input:
-        rules.plot_training.output,
+        collect(
+            "results/training/{figure}.{suffix}",
+            figure=TRAINING_ROOM["figures"],
+            suffix=["pdf", "png"],
+        ),
         rules.measure_perplexity.output,
-        rules.compare_training.output,
+        "results/training/scorecard.parquet",
