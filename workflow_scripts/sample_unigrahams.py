@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.progress import Progress
 from lingprob.tables import write_table
@@ -31,6 +32,7 @@ with job(snakemake):
             n_shards=int(wildcards.shards),
             progress=progress,
             checkpoint=checkpoint,
+            identity=identity_of(provenance, params.code),
         )
     provenance |= {"estimator": "unigrahams", "total": samples, "length": params.length}
     table = sums_table(sums, sums_of_squares)

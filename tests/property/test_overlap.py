@@ -10,18 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.overlap import (
-    ScanResult,
-    StimulusIndex,
-    TokenBlock,
-    build_cdawg,
-    build_index,
-    cdawg_build,
-    longest_matches,
-    merge,
-    passage_overlaps,
-    scan,
-)
+from lingprob.overlap import cdawg_build
+from lingprob.overlap.automaton import StimulusIndex, build_index
+from lingprob.overlap.cdawg import build_cdawg
+from lingprob.overlap.passages import longest_matches, passage_overlaps
+from lingprob.overlap.streaming import ScanResult, merge, scan
+from lingprob.overlap.token_blocks import TokenBlock
 from overlap_reference import Sequences, arrays, block, random_case, slow_matches
 
 MIN_LENGTHS = (1, 4, 5, 6, 7, 9, 12)

@@ -17,7 +17,7 @@ from lingprob.context.sentences import unrelated_sentences
 from lingprob.context.similarity import dependency_labels
 from lingprob.corpora import iter_documents
 from lingprob.models.loading import load_language_model
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.suites import read_suite
 
 

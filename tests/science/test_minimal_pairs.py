@@ -11,7 +11,7 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.minimalness.distances import measure_pairs, pair_texts
 from lingprob.papers.string_probability.counts import count_filters
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores
 from lingprob.stimuli.li_large import JUDGMENTS
 

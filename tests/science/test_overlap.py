@@ -14,18 +14,12 @@ import pandas as pd
 import pytest
 
 from lingprob.corpora import iter_documents
-from lingprob.overlap import (
-    StimulusIndex,
-    TokenBlock,
-    build_cdawg,
-    build_index,
-    chance,
-    longest_matches,
-    passage_overlaps,
-    read_texts,
-    scan,
-)
-from lingprob.overlap.token_blocks import normalise
+from lingprob.overlap import chance
+from lingprob.overlap.automaton import StimulusIndex, build_index
+from lingprob.overlap.cdawg import build_cdawg
+from lingprob.overlap.passages import longest_matches, passage_overlaps
+from lingprob.overlap.streaming import scan
+from lingprob.overlap.token_blocks import TokenBlock, normalise, read_texts
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
 
 MIRROR = Path(

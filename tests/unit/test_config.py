@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from lingprob import corpora, stimuli
+from lingprob import corpora
 from lingprob.catalog import Catalog, read_published, read_yaml
 from lingprob.config import (
     ROOT,
@@ -13,11 +13,13 @@ from lingprob.config import (
     config_schema,
     read_settings,
     refuse_duplicate_keys,
-    unigram_sources,
 )
 from lingprob.errors import LingprobError
-from lingprob.reading import texts, times
+from lingprob.plan import Plan
+from lingprob.reading import texts
+from lingprob.reading.parsers import names as times_names
 from lingprob.references import KINDS, declared_names, names_by_kind
+from lingprob.stimuli import names as stimuli_names
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
@@ -35,10 +37,10 @@ def test_the_schema_lists_every_parser_of_a_kind():
     }
     generated = {"demo_control", "demo_sentences", "token_rows"}
     for kind, parsers in {
-        "stimuli": stimuli.PARSERS,
+        "stimuli": stimuli_names.PARSERS,
         "corpus": corpora.PARSERS.keys() | generated,
         "reading_texts": texts.PARSERS,
-        "reading_times": times.PARSERS,
+        "reading_times": times_names.PARSERS,
     }.items():
         assert set(listed[kind]) == set(parsers)
 
@@ -48,7 +50,7 @@ def test_a_scale_completes_the_settings(scale):
     settings, catalog = read_settings({**SHIPPED, "scale": scale})
     assert set(settings["morcela"]) == set(config_schema()["properties"]["morcela"]["properties"])
     for model in settings["morcela"]["models"]:
-        assert unigram_sources(catalog, model, settings["morcela"]["unigrams"])
+        assert Plan(settings, catalog).unigram_sources(model)
 
 
 def test_paper_scale_has_the_paper_s_sixteen_models_and_its_conventions():
@@ -200,15 +202,6 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
         refuse_duplicate_keys([path])
     path.write_text("models:\n  a: {x: 1}\n  b: {x: 1}\n")
     refuse_duplicate_keys([path, ROOT / "config.yaml"])
-
-
-def test_patterns_choose_among_the_alternatives_and_spare_the_default():
-    catalog = Catalog()
-    assert unigram_sources(catalog, "pythia-70m", ["nothing*"]) == ["pile_published"]
-    assert unigram_sources(catalog, "smollm2-135m", ["corpus_*"]) == [
-        "unigrahams_smollm2-135m",
-        "corpus_gutenberg",
-    ]
 
 
 def test_unigram_sources_name_their_kind():

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from lingprob.corpora import batches, iter_documents
+from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
-from lingprob.stimuli import minimal_pairs
 
 BOOK = """\ufeffThe Project Gutenberg EBook of Café Stories, by Nobody\r
 \r
@@ -146,7 +146,7 @@ def test_batches_reach_their_size_and_keep_all_items():
 
 def test_demo_sentences_are_the_acceptable_ones():
     documents = list(iter_documents("demo_sentences", []))
-    pairs = pd.read_csv(minimal_pairs.FILE)
+    pairs = pd.read_csv(MINIMAL_PAIRS)
     assert documents == pairs["good"].tolist()
 
 

@@ -12,29 +12,13 @@ import pytest
 
 from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
-from lingprob.overlap import (
-    ScanResult,
-    StimulusIndex,
-    block_of,
-    build_cdawg,
-    build_index,
-    chance,
-    count_rows,
-    load_cdawg,
-    load_index,
-    load_result,
-    longest_matches,
-    merge,
-    ngrams,
-    overlap_texts,
-    passage_overlaps,
-    read_rows,
-    read_texts,
-    scan,
-    select_chunks,
-    summarise_chunks,
-)
-from lingprob.overlap.token_blocks import normalise
+from lingprob.overlap import chance, ngrams
+from lingprob.overlap.automaton import StimulusIndex, build_index, load_index
+from lingprob.overlap.cdawg import build_cdawg, load_cdawg
+from lingprob.overlap.chunks import select_chunks, summarise_chunks
+from lingprob.overlap.passages import longest_matches, overlap_texts, passage_overlaps
+from lingprob.overlap.streaming import ScanResult, load_result, merge, scan
+from lingprob.overlap.token_blocks import block_of, count_rows, normalise, read_rows, read_texts
 from lingprob.papers.leakage.overlap import analysis as leakage
 from overlap_reference import arrays, block
 

@@ -12,7 +12,8 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.scoring.engine import score_sequences
-from lingprob.scoring.shards import delete_shards, score_stimuli
+from lingprob.scoring.shards import delete_shards
+from lingprob.scoring.stimuli import score_stimuli
 from lingprob.tables import read_table, write_table
 from models_for_tests import SENTENCES, save_tiny_model
 

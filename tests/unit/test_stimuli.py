@@ -9,7 +9,7 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 
 TABLE = {"title": "Mine", "kind": "stimuli", "parser": "table"}
 

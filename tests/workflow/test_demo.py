@@ -15,7 +15,7 @@ import yaml
 
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
 from lingprob.context.names import KINDS
-from lingprob.models.prepared import read_manifest
+from lingprob.models.manifest import read_manifest
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.tables import read_metadata, read_table
 
@@ -229,12 +229,12 @@ def test_a_second_run_has_nothing_to_do(demo):
     [
         (
             'morcela={"folds": 4}',
-            {"fit_linking_functions", "plot_linking_functions"},
+            {"fit_linking_functions", "plot_morcela"},
             {"score_stimuli", "sample_unigrahams", "correlate_participant_groups"},
         ),
         (
             'context={"bootstrap": 7}',
-            {"summarise_contexts", "plot_contexts"},
+            {"summarise_contexts", "plot_context"},
             {"sample_prefixes", "score_prefixes", "judge_pairs"},
         ),
     ],
@@ -255,7 +255,7 @@ def test_a_changed_batch_size_reruns_nothing(demo):
     [
         ("regression/linking.py", "fit_linking_functions", "score_stimuli"),
         ("scoring/engine.py", "score_stimuli", "prepare_model"),
-        ("figures/style.py", "plot_linking_functions", "fit_linking_functions"),
+        ("figures/style.py", "plot_morcela", "fit_linking_functions"),
         ("download.py", None, "score_stimuli"),
         ("papers/leakage/overlap/analysis.py", "tabulate_overlap", "scan_corpus"),
         ("papers/string_probability/metrics.py", "analyse_strings", "measure_minimalness"),

@@ -120,13 +120,6 @@ def export_mirror(settings: Settings) -> None:
         os.environ["LINGPROB_MIRROR"] = str(settings["mirror"])
 
 
-def unigram_sources(catalog: Catalog, model: str, patterns: list[str]) -> list[str]:
-    """Return a model's default unigram source and those others that match one of the patterns."""
-    default, *others = catalog.model(model)["unigrams"]
-    matching = [name for name in others if any(fnmatch(name, pattern) for pattern in patterns)]
-    return [default, *matching]
-
-
 def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
     """Raise LingprobError for a key that a YAML file has twice: the first would be lost."""
     for path in paths:

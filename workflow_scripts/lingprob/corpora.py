@@ -14,8 +14,8 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stimuli import minimal_pairs
 
 Item = TypeVar("Item")
 
@@ -27,7 +27,6 @@ BROWN_FILE = re.compile(r"brown/c[a-r]\d\d")
 # Marks that NLTK sets apart from the word before or after them.
 BROWN_CLOSING = re.compile(r" (''|[,.;:?!)])(?= |$)")
 BROWN_OPENING = re.compile(r"(``|\() ")
-CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 
@@ -52,7 +51,7 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     a file, zip member or line that is not what the parser expects.
     """
     if parser == "demo_sentences":
-        return iter(pd.read_csv(minimal_pairs.FILE)["good"])
+        return iter(pd.read_csv(MINIMAL_PAIRS)["good"])
     if parser == "demo_control":
         return iter(CONTROL_SENTENCES.read_text(encoding="utf-8").splitlines())
     if parser not in PARSERS:

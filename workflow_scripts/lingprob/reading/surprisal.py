@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path
+from lingprob.files import atomic_path, require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.reading.passages import digest_of, passages_of
@@ -65,11 +65,12 @@ def word_surprisals(
             of a window is the context of what follows).
         tokens_per_batch: padded tokens a forward pass.
         shard_directory: where finished passages are kept, for a killed job to go on.
-        identity: what tells this model's weights from any other's.
+        identity: what tells these weights and this code from any other, for those passages.
 
     Raises LingprobError that names the passage and word where the tokens do not cover the text,
     and if no token of the vocabulary begins with a blank.
     """
+    require_identity(shard_directory, identity)
     pieces = passages_of(words, context)
     texts = [piece.text for piece in pieces]
     blanks = blank_tokens(lm.tokenizer, lm.vocabulary_size)

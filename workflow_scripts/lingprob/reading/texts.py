@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.reading.alignment import align_words
 from lingprob.reading.parsers.tables import read
-from lingprob.stimuli import minimal_pairs
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
 SENTENCES_PER_PASSAGE = 15  # of the demo
@@ -169,7 +169,7 @@ def _passages(path: Path) -> pd.DataFrame:
 
 def _demo_passages() -> pd.DataFrame:
     """Make passages of the acceptable sentences of the demo's minimal pairs."""
-    sentences = pd.read_csv(minimal_pairs.FILE)["good"]
+    sentences = pd.read_csv(MINIMAL_PAIRS)["good"]
     rows = [
         (f"{number // SENTENCES_PER_PASSAGE + 1:02d}", 0, word, number % SENTENCES_PER_PASSAGE)
         for number, sentence in enumerate(sentences)

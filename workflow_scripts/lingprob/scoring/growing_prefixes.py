@@ -17,6 +17,7 @@ import pyarrow as pa
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.files import require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.scoring.engine import Scorer
@@ -99,7 +100,7 @@ def score_in_context(
             longest of its targets loses its first tokens, the same for all targets of a cut.
         shard_directory: where finished items are kept, so that a later call with the same items
             and settings goes on after them; nowhere if None.
-        identity: what tells this model's weights from any other's, for those shards.
+        identity: what tells these weights and this code from any other, for those shards.
         items_per_shard: how many items are lost at most.
         tokens_per_batch: token budget; the engine's own if None.
         workers: on a CPU, how many items are scored at once, with a thread of torch each if more
@@ -117,6 +118,7 @@ def score_in_context(
     """
     if overflow not in ("error", "truncate"):
         raise LingprobError(f"overflow: {overflow!r} is neither 'error' nor 'truncate'.")
+    require_identity(shard_directory, identity)
     for number, item in enumerate(items):
         _check(number, item)
     work = _Work(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
@@ -46,10 +47,11 @@ def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     for column in ("token_index", "token_id"):
         frame[column] = numeric(path, column, frame[column])
     known = frame["logprob"].notna()
-    frame.loc[known, "logprob"] = numeric(path, "logprob", frame.loc[known, "logprob"])
+    given = numeric(path, "logprob", frame.loc[known, "logprob"])
+    frame["logprob"] = given.reindex(frame.index).astype(np.float32)
     for column in ("char_start", "char_end"):
-        if column not in frame.columns:
-            frame[column] = -1
+        is_given = column in frame.columns
+        frame[column] = numeric(path, column, frame[column]) if is_given else -1
     order = {item_id: place for place, item_id in enumerate(stimuli["item_id"])}
     frame = frame.assign(scored=known.to_numpy(), place=frame["item_id"].map(order))
     frame = frame.dropna(subset=["place"]).sort_values(["place", "token_index"], kind="stable")

@@ -10,8 +10,8 @@ import pandas as pd
 from scipy import stats
 
 from lingprob.context.names import KINDS, MATCHED, MISMATCHED, ORIGINAL, UNRELATED
+from lingprob.context.responses import at_longest
 from lingprob.errors import LingprobError
-from lingprob.papers.context.analysis import at_longest
 from lingprob.regression.logistic_mixed.fit import aggregate, all_interactions, fit_mixed_logistic
 from lingprob.regression.logistic_mixed.items import item_standard_errors
 from lingprob.schemas import SCHEMAS

@@ -13,7 +13,7 @@ from lingprob.errors import LingprobError
 from lingprob.minimalness.distances import equal_bins
 from lingprob.papers.string_probability.data import Dataset, Options, pairs_of, string_scores, units
 from lingprob.papers.string_probability.separation import separation
-from lingprob.regression.bootstrap import correlation, correlation_interval
+from lingprob.regression.resampling import correlation, correlation_interval
 from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)

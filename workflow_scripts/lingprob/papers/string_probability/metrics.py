@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.regression.linking import fold_numbers
+from lingprob.regression.resampling import fold_numbers
 
 logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]

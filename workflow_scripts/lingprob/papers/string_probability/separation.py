@@ -10,12 +10,8 @@ import pandas as pd
 
 from lingprob.papers.string_probability.data import Options, pairs_of, units
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights
-from lingprob.regression.bootstrap import (
-    area_intervals,
-    area_under_roc,
-    mean_interval,
-    roc_curve,
-)
+from lingprob.regression.resampling import mean_interval
+from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
 from lingprob.schemas import SCHEMAS
 
 ROC_POINTS = 201

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.overlap import (
-    ScanResult,
-    StimulusIndex,
-    overlap_texts,
-    passage_overlaps,
-    select_chunks,
-    summarise_chunks,
-)
+from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.chance import (
     CONVENTIONS,
     PUBLISHED_THRESHOLDS,
@@ -25,6 +18,9 @@ from lingprob.overlap.chance import (
     logprob_threshold,
     read_published,
 )
+from lingprob.overlap.chunks import select_chunks, summarise_chunks
+from lingprob.overlap.passages import overlap_texts, passage_overlaps
+from lingprob.overlap.streaming import ScanResult
 from lingprob.schemas import SCHEMAS
 
 # The published tables' names of the corpora that have another one here.

@@ -8,15 +8,13 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics import roc_curve as their_roc_curve
 
-from lingprob.regression.bootstrap import (
-    area_intervals,
-    area_under_roc,
+from lingprob.regression.resampling import (
     correlation,
     correlation_interval,
     mean_interval,
     resamples,
-    roc_curve,
 )
+from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
 
 
 @pytest.fixture(params=["distinct", "tied"])

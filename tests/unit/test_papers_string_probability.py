@@ -11,13 +11,14 @@ from sklearn.metrics import roc_auc_score
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
+from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.papers.string_probability.data import Dataset, Options, assemble, string_scores
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
-from lingprob.papers.string_probability.scorecard import compare_string_probability
+from lingprob.papers.string_probability.scorecard import compare
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
-from lingprob.regression.linking import fold_numbers
+from lingprob.regression.resampling import fold_numbers
 from lingprob.tables import write_table
 
 VOCABULARY = 1000
@@ -347,9 +348,7 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     counts = count_datasets({"blimp": datasets[0].stimuli}, {"blimp": datasets[0].stimuli},
                             {"blimp": "BLiMP"}, published, "demo")  # fmt: skip
     filters = count_filters({"li_large": datasets[1].distances}, 0.75, published, "demo")
-    card = compare_string_probability(
-        published, results["correlations"], results["separation"], counts, filters, "demo"
-    )
+    card = compare({**results, "datasets": counts, "filters": filters}, published, Run("demo"))
     rows = card.set_index(["row", "column"])
     assert rows.loc[("blimp/counted", "value"), "ours"] == 119
     assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"

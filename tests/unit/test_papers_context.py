@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 
 from lingprob.context.names import MATCHED
+from lingprob.context.responses import at_longest, responsive_suites
 from lingprob.context.similarity import Overlaps, f1, prefix_overlaps, suite_overlaps, words
 from lingprob.papers.context.analysis import (
     accuracy_table,
-    at_longest,
     extreme_suites,
     matrix_table,
-    responsive_suites,
     unprefixed_accuracy,
 )
 from lingprob.papers.context.scorecard import context_quantities
