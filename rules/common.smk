@@ -311,20 +311,19 @@ def dataset_models(dataset):
     return surprisal_models(catalog, settings["reading"]["models"], texts)
 
 
-def imported_surprisal_source(model):
+def imported_surprisal_source(wildcards):
     """The manifest that brings a model's imported word surprisals, or the user's own file."""
-    entry = catalog.model(model)
+    entry = catalog.model(wildcards.model)
     if "dataset" in entry:
         return f"resources/datasets/{entry['dataset']}/manifest.tsv"
-    return entry["path"]
+    return surprisal_file(entry, wildcards.texts)
 
 
-def imported_surprisal_path(model):
-    """The file of a model's imported word surprisals."""
-    entry = catalog.model(model)
-    if "dataset" in entry:
-        return f"resources/datasets/{entry['dataset']}/{entry['path']}"
-    return entry["path"]
+def imported_surprisal_path(wildcards):
+    """The file of a model's imported word surprisals of a text."""
+    entry = catalog.model(wildcards.model)
+    path = surprisal_file(entry, wildcards.texts)
+    return f"resources/datasets/{entry['dataset']}/{path}" if "dataset" in entry else path
 
 
 def context_tokenizers():

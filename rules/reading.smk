@@ -124,7 +124,7 @@ rule compute_word_surprisal:
 rule import_word_surprisal:
     """Word surprisals from elsewhere, into the same table."""
     input:
-        scores=lambda wildcards: imported_surprisal_source(wildcards.model),
+        scores=imported_surprisal_source,
         words="results/words/{texts}.parquet",
     output:
         "results/surprisal/{model}/{texts}.parquet",
@@ -140,8 +140,9 @@ rule import_word_surprisal:
         runtime=30,
     params:
         code=code_digest("import_word_surprisal"),
-        path=lambda wildcards: imported_surprisal_path(wildcards.model),
+        path=imported_surprisal_path,
         unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
+        texts=lambda wildcards: texts_in_file(catalog.model(wildcards.model), wildcards.texts),
     script:
         "../workflow_scripts/import_word_surprisal.py"
 
@@ -200,7 +201,11 @@ rule fit_reading_times:
         ),
         models=lambda wildcards: dataset_models(wildcards.dataset),
         contexts=lambda wildcards: {
-            name: "imported" if name in IMPORTED_WORDS else READING["context"]
+            name: (
+                catalog.model(name).get("context", "imported")
+                if name in IMPORTED_WORDS
+                else READING["context"]
+            )
             for name in dataset_models(wildcards.dataset)
         },
         corrections=lambda wildcards: {

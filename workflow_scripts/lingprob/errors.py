@@ -58,4 +58,4 @@ def refuse_rows(
 
 
 def _plain(value: Any) -> Any:
-    return value.item() if hasattr(value, "item") else value  # 3, not np.int64(3)
+    return value.item() if getattr(value, "shape", None) == () else value  # 3, not np.int64(3)
