@@ -9,7 +9,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
-from lingprob.catalog import read_published
+from lingprob.catalog import read_published, surprisal_file, texts_in_file
 from lingprob.config import (
     export_mirror,
     read_settings,

@@ -136,7 +136,7 @@ rule compute_word_surprisal:
 rule import_word_surprisal:
     """Word surprisals from elsewhere, into the same table."""
     input:
-        scores=lambda wildcards: plan.imported_surprisals(wildcards.model)[0],
+        scores=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[0],
         words="results/words/{texts}.parquet",
     output:
         "results/surprisal/{model}/{texts}.parquet",
@@ -152,8 +152,9 @@ rule import_word_surprisal:
         runtime=30,
     params:
         code=code_digest("import_word_surprisal"),
-        path=lambda wildcards: plan.imported_surprisals(wildcards.model)[1],
+        path=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[1],
         unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
+        texts=lambda wildcards: texts_in_file(catalog.model(wildcards.model), wildcards.texts),
     script:
         "../workflow_scripts/import_word_surprisal.py"
 
@@ -212,7 +213,11 @@ rule fit_reading_times:
         ),
         models=lambda wildcards: plan.dataset_models(wildcards.dataset),
         contexts=lambda wildcards: {
-            name: "imported" if name in IMPORTED_WORDS else READING["context"]
+            name: (
+                catalog.model(name).get("context", "imported")
+                if name in IMPORTED_WORDS
+                else READING["context"]
+            )
             for name in plan.dataset_models(wildcards.dataset)
         },
         corrections=lambda wildcards: {

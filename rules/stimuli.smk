@@ -93,6 +93,12 @@ rule build_stimuli:
     resources:
         mem_mb=2000,
         runtime=30,
+        # Five a fold; no parameter, since it changes no result.
+        sentences_needed=lambda wildcards: (
+            5 * settings["morcela"]["folds"]
+            if wildcards.dataset in settings["morcela"]["datasets"]
+            else 1
+        ),
     params:
         code=lambda wildcards: code_of_parser(
             "build_stimuli", wildcards.dataset, stimuli_parser(wildcards.dataset)

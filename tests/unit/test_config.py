@@ -6,7 +6,13 @@ import pytest
 import yaml
 
 from lingprob import corpora
-from lingprob.catalog import Catalog, read_published, read_yaml
+from lingprob.catalog import (
+    Catalog,
+    read_published,
+    read_yaml,
+    surprisal_file,
+    texts_in_file,
+)
 from lingprob.config import (
     ROOT,
     catalog_violations,
@@ -227,3 +233,40 @@ def test_published_numbers_fit_the_paper_s_own_formulas():
             assert abs(fit + k * math.log(1450) - bic) < 0.25
             checked += 1
     assert checked == 64
+
+
+def theirs(**entry: object) -> dict:
+    """A config with a model of imported word surprisals."""
+    model = {"title": "T", "family": "t", "source": "scores", "level": "word"}
+    return {"models": {"theirs": {**model, **entry}}}
+
+
+def test_imported_surprisals_have_a_file_for_each_text():
+    paths = {"provo": "p.csv", "brown_spr": "b.csv", "geco": "p.csv"}
+    _, catalog = read_settings(theirs(paths=paths, context="sentence"))
+    entry = catalog.model("theirs")
+    assert entry["texts"] == ["provo", "brown_spr", "geco"]
+    assert surprisal_file(entry, "brown_spr") == "b.csv"
+    assert texts_in_file(entry, "provo") == ["provo", "geco"]
+    _, catalog = read_settings(theirs(path="p.csv", texts=["provo", "geco"]))
+    assert texts_in_file(catalog.model("theirs"), "geco") == ["provo", "geco"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"path": "p.csv"}, "'texts' is a required property"),
+        ({"texts": ["provo"]}, "'path' is a required property"),
+        ({"paths": {"provo": "p.csv"}, "level": "token"}, "'word' was expected"),
+        ({"paths": {"provo": "p.csv"}, "texts": ["geco"]}, "paths: no file for 'geco'"),
+        ({"paths": {"privo": "p.csv"}}, "unknown data set 'privo'. Did you mean 'provo'"),
+        ({"paths": {"blimp": "p.csv"}}, "unknown reading text 'blimp'"),
+        ({"paths": {"provo": "p{1}.csv"}}, r"'p\{1\}.csv' is no path .* braces"),
+        ({"path": "{texts}.csv", "texts": ["provo"]}, "models.theirs.path: .* braces"),
+        ({"path": "", "texts": ["provo"]}, "models.theirs.path: .* not be empty"),
+        ({"path": "p.csv", "texts": ["provo"], "context": "word"}, "'word' is not one of"),
+    ],
+)
+def test_wrong_entries_of_imported_surprisals_are_named(entry, said):
+    with pytest.raises(LingprobError, match=said):
+        read_settings(theirs(**entry))

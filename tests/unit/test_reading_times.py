@@ -359,7 +359,7 @@ def test_sentences_are_numbered_through_all_passages():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("s1,1,0,fast,One\n", r"times.csv, row 2, column 'rt_ms': 'fast' is not a number"),
+        ("s1,1,0,fast,One\n", r"times.csv, data row 1, column 'rt_ms': 'fast' is not a number"),
         ("s1,1,0,inf,One\n", r"subject 's1', passage '1', word 0 is infinite"),
         ("s1,1,0,300,One\ns1,1,0,310,One\n", r"'s1' has two reading times for word 0"),
         ("s1,1,99,300,One\n", r"word 99 of passage '1' \('One'\), which the text does not have"),

@@ -184,6 +184,11 @@ def worded(error: ValidationError) -> str:
         close = nearest(error.instance, map(str, error.validator_value), 1)
         if close:
             return f"{where}: {error.message} (did you mean {close[0]!r}?)"
+    if error.validator == "pattern" and "{}" in str(error.validator_value):
+        return (
+            f"{where}: {error.instance!r} is no path to be used here: braces stand for wildcards "
+            "in a workflow, and it must not be empty. Rename the file or folder."
+        )
     described = error.schema.get("description")
     return f"{where}: {error.message}" + (f" ({described})" if described else "")
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import lingprob
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, refuse_rows, unknown_name
 from lingprob.files import atomic_path
 from lingprob.schemas import SCHEMAS
 
@@ -124,9 +124,9 @@ def _check_values(array: pa.Array, field: pa.Field, where: str) -> None:
         values = array.to_numpy(zero_copy_only=False)
         valid = array.is_valid().to_numpy(zero_copy_only=False)
         at_fault |= valid & ~np.isfinite(values)
-    if at_fault.any():
-        row = int(at_fault.argmax())
-        raise LingprobError(
-            f"{where}, column {field.name!r}, row {row}: the value is {array[row]}, which is not "
-            f"allowed there ({int(at_fault.sum())} such rows)."
-        )
+    refuse_rows(
+        at_fault,
+        "{where}, column {name!r}, row {place}: the value is {value}, which is not allowed there "
+        "({count} such rows).",
+        where=where, name=field.name, value=array[int(at_fault.argmax())] if len(array) else None,
+    )  # fmt: skip

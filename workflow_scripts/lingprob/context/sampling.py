@@ -25,7 +25,7 @@ from lingprob.context.names import (
 )
 from lingprob.context.prefixes import Prefix, Tokenize, prefix_table
 from lingprob.context.sentences import joined
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
 
@@ -47,13 +47,13 @@ def sample_targets(
     a suite with a single pair (nothing matched could precede it), or pairs without two members.
     """
     where = f"data set {dataset!r}"
-    nameless = stimuli["paradigm"].isna()
-    if nameless.any():
-        raise LingprobError(
-            f"{where}, item {stimuli.loc[nameless, 'item_id'].iloc[0]!r}: no paradigm, and "
-            "prefixes match a paradigm or not. Name one, or leave the data set out of "
-            "context.datasets."
-        )
+    refuse_rows(
+        stimuli["paradigm"].isna(),
+        "{where}, item {item_id!r}: no paradigm, and prefixes match a paradigm or not. Name one, "
+        "or leave the data set out of context.datasets.",
+        stimuli,
+        where=where,
+    )
     known = list(dict.fromkeys(stimuli["paradigm"]))
     if unknown := [suite for suite in suites if suite not in known]:
         raise LingprobError(f"{where} has no suite {unknown[0]!r}; it has {known}.")
@@ -85,12 +85,13 @@ def sample_targets(
 def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
     """Raise LingprobError for a pair that is not of an acceptable and an unacceptable sentence."""
     acceptable = stimuli.groupby("pair_id", sort=False)["grammatical"].agg(list)
-    wrong = acceptable.map(lambda members: sorted(map(str, members)) != ["False", "True"])
-    if wrong.any():
-        raise LingprobError(
-            f"{where}, pair {wrong.idxmax()!r}: one acceptable and one unacceptable sentence are "
-            f"needed, and `grammatical` is {acceptable[wrong.idxmax()]}. Correct or delete it."
-        )
+    refuse_rows(
+        acceptable.map(lambda members: sorted(map(str, members)) != ["False", "True"]),
+        "{where}, pair {pair_id!r}: one acceptable and one unacceptable sentence are needed, and "
+        "`grammatical` is {grammatical}. Correct or delete it.",
+        acceptable.reset_index(),
+        where=where,
+    )
 
 
 def control_ids(count: int) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
 
-from lingprob.catalog import Catalog, Entry
+from lingprob.catalog import Catalog, Entry, surprisal_file
 from lingprob.config import surprisal_models
 from lingprob.files import dataset_paths
 
@@ -182,13 +182,14 @@ class Plan:
         texts = self.catalog.dataset(dataset)["texts"]
         return surprisal_models(self.catalog, self.settings["reading"]["models"], texts)
 
-    def imported_surprisals(self, model: str) -> tuple[str, str]:
-        """Return what brings a model's imported word surprisals, and their file."""
+    def imported_surprisals(self, model: str, texts: str) -> tuple[str, str]:
+        """Return what brings a model's imported word surprisals of a text, and their file."""
         entry = self.catalog.model(model)
+        path = str(surprisal_file(entry, texts))
         if "dataset" not in entry:
-            return entry["path"], entry["path"]
+            return path, path
         manifest = self.dataset_manifest(entry["dataset"])
-        return manifest, f"resources/datasets/{entry['dataset']}/{entry['path']}"
+        return manifest, f"resources/datasets/{entry['dataset']}/{path}"
 
     def suite_files(self, dataset: str) -> str | list[str]:
         """Return what suites are read from beside their stimuli: regions and formulas."""

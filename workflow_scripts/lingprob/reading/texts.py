@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, refuse_rows, unknown_name
 from lingprob.reading.alignment import align_words
 from lingprob.reading.parsers.tables import read
 
@@ -88,12 +88,13 @@ def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
     number = (table["item"] + "/" + table["zone"]).map(
         dict(zip(keys, marks["sentence_num"].astype(int) - 1, strict=True))
     )
-    if number.isna().any():
-        row = table.loc[number.isna()].iloc[0]
-        raise LingprobError(
-            f"{sentences}: no sentence for story {row['item']}, word {row['zone']} "
-            f"({row['word']!r}). Is the file another version?"
-        )
+    refuse_rows(
+        number.isna(),
+        "{path}: no sentence for story {item}, word {zone} ({word!r}). Is the file another "
+        "version?",
+        table,
+        path=sentences,
+    )
     return pd.DataFrame(
         {"passage_id": table["item"], "word": table["word"], "sentence_index": number.astype(int)}
     )

@@ -14,7 +14,7 @@ from lingprob.stimuli.names import parser_module
 
 
 def build_stimuli(
-    dataset: str, entry: dict[str, Any], directory: Path, seed: int
+    dataset: str, entry: dict[str, Any], directory: Path, seed: int, sentences_needed: int = 1
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Parse a data set with the parser that its catalog entry names, and check the result.
 
@@ -23,6 +23,7 @@ def build_stimuli(
         entry: its entry.
         directory: folder of the downloaded files.
         seed: seed of simulated ratings; of no effect elsewhere.
+        sentences_needed: for what will be fitted to the ratings.
 
     Returns:
         The `stimuli` table and the `ratings` table (no rows where single judgments are unknown).
@@ -33,6 +34,12 @@ def build_stimuli(
     parse = import_module(parser_module(dataset, entry["parser"])).parse
     stimuli, ratings = parse(dataset, entry, directory, seed)
     check_stimuli(stimuli, dataset)
+    if len(stimuli) < sentences_needed:
+        raise LingprobError(
+            f"data set {dataset!r} ({entry.get('path', directory)}): {len(stimuli)} sentences are "
+            f"too few for the folds of its cross-validation, which need {sentences_needed}. Give "
+            "more, or lower morcela.folds."
+        )
     for key, found in (("items", len(stimuli)), ("pairs", stimuli["pair_id"].nunique())):
         if key in entry and entry[key] != found:
             raise LingprobError(
