@@ -18,6 +18,7 @@ from lingprob.config import (
     unigram_sources,
 )
 from lingprob.context.names import figures_of, primary_dataset
+from lingprob.context.suites import pairs_per_suite
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.training.sizes import ModelSize

@@ -351,7 +351,7 @@ def context_lengths(stage):
 
 def sampling_settings(stage):
     """What prefixes are drawn by: where pairs share one, all targets of a suite do."""
-    drawn_by = ["pairs_per_suite", "pairs_per_prefix", "matrix_sentences", "matrix_prefixes"]
+    drawn_by = ["pairs_per_prefix", "matrix_sentences", "matrix_prefixes"]
     drawn = {**pick(settings["context"], *drawn_by), "lengths": context_lengths(stage)}
     if stage == "sampled":
         return drawn
@@ -363,7 +363,7 @@ def prefix_positions(dataset):
     two or four targets of 15 tokens at each length, as much again for matrices."""
     context, entry = settings["context"], catalog.dataset(dataset)
     suites = len(entry.get("suites", entry.get("files", [])))
-    pairs = max(suites, 70) * context["pairs_per_suite"] * entry.get("pairs_factor", 1)
+    pairs = max(suites, 70) * (pairs_per_suite(context, dataset, entry) or 1000)
     return 2 * 5 * pairs * (max(context["lengths"]) + 60 * len(context["lengths"]))
 
 
