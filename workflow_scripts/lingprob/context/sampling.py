@@ -299,7 +299,7 @@ def sample_contexts(
 def _growing(
     sampler: PrefixSampler, targets: pd.DataFrame, pairs_per_prefix: int
 ) -> Iterator[Prefix]:
-    kinds = KINDS
+    kinds: tuple[str, ...] = KINDS
     if len(sampler.words_of) == 1:
         logger.warning("%s has one suite, so no prefix can be mismatched", sampler.dataset)
         kinds = (*MATCHED, UNRELATED)
