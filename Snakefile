@@ -17,6 +17,7 @@ from lingprob.config import (
     surprisal_models,
 )
 from lingprob.context.names import figures_of, primary_dataset
+from lingprob.context.suites import pairs_per_suite
 from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.errors import LingprobError

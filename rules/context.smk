@@ -54,7 +54,10 @@ rule sample_prefixes:
         tokenizers=list(CONTEXT_TOKENIZERS),
         control=CONTEXT["control"],
         control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites", "pairs_factor"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites"),
+        pairs_per_suite=lambda wildcards: pairs_per_suite(
+            CONTEXT, wildcards.dataset, catalog.dataset(wildcards.dataset)
+        ),
         settings=lambda wildcards: plan.sampling_settings(wildcards.stage),
         seed=settings["seed"],
     script:

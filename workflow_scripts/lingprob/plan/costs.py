@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lingprob.catalog import Catalog
+from lingprob.context.suites import pairs_per_suite
 from lingprob.training.sizes import ModelSize, model_name
 
 BASE_MEMORY_MB = 2000  # Python with torch
@@ -50,7 +51,7 @@ class Costs:
         every pair, two or four targets of 15 tokens at each length, as much again for matrices."""
         context, entry = self.settings["context"], self.catalog.dataset(dataset)
         suites = len(entry.get("suites") or entry.get("files", []))
-        pairs = max(suites, 70) * context["pairs_per_suite"] * entry.get("pairs_factor", 1)
+        pairs = max(suites, 70) * (pairs_per_suite(context, dataset, entry) or 1000)
         return int(2 * 5 * pairs * (max(context["lengths"]) + 60 * len(context["lengths"])))
 
     def embedding_gpus(self) -> int:
