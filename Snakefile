@@ -18,8 +18,9 @@ from lingprob.config import (
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
-from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, pick
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, pick
 from lingprob.workflow import code_digest
+from snakemake.logging import logger
 
 
 configfile: Path(workflow.basedir) / "config.yaml"
@@ -36,6 +37,8 @@ try:
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)
+settings, left_out = leave_out(settings, catalog)
+announce(left_out, logger.warning)
 
 
 include: "rules/common.smk"
@@ -64,6 +67,7 @@ rule all:
         rules.reading.input,
         rules.context.input,
         rules.combine_scorecards.output,
+        rules.list_left_out.output,
 
 
 rule demo:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import re
 from typing import Any
 
 import pytest
 
 from lingprob.config import ROOT, read_settings
-from lingprob.plan import Costs, Plan, pick
+from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, pick
 
 OWN_SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token", "path": "s.csv"}
 OWN_DATA = {"title": "O", "kind": "stimuli", "parser": "table", "path": "own.csv"}
@@ -212,6 +213,90 @@ def test_what_a_data_set_is_read_from(tmp_path):
     assert there.corpus_file("demo_sentences", "package") == []
     assert there.tokenizer_files("gpt2") == "resources/models/gpt2/manifest.json"
     assert there.tokenizer_manifest("opt") == "resources/models/opt-125m/manifest.json"
+
+
+HAND_PLACED = ["brown_spr", "brown_spr_times", "dundee", "dundee_first_pass", "hll", "pile_test"]
+
+
+@pytest.fixture
+def nothing_placed(tmp_path, monkeypatch):
+    """An empty working directory without a mirror, a token or a decision taken before."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("LINGPROB_MIRROR", "LINGPROB_LEFT_OUT", "HF_ENDPOINT", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    return tmp_path
+
+
+def without_what_is_missing(**config: Any) -> tuple[Plan, dict[str, LeftOut]]:
+    settings, catalog = read_settings({"scale": "paper", **config})
+    settings, left_out = leave_out(settings, catalog)
+    return Plan(settings, catalog), {item.name: item for item in left_out}
+
+
+def test_what_nobody_can_fetch_is_left_out_of_every_list(nothing_placed):
+    there, left_out = without_what_is_missing()
+    assert sorted(left_out) == [*HAND_PLACED[:5], "llama-3-70b", "pile_test"]
+    settings = there.settings
+    assert settings["string_probability"]["prediction_2"] == ["li_large"]
+    assert settings["string_probability"]["models"] == [
+        "gpt2",
+        "gpt2-chinese",
+        "llama-3-8b-chinese",
+    ]
+    assert settings["overlap"]["texts"] == ["geco", "provo", "natural_stories"]
+    assert "dundee_first_pass" not in settings["reading"]["datasets"]
+    assert there.frequency_models() == []
+    assert left_out["hll"].named_in == ("string_probability.prediction_2",)
+    assert "resources/datasets/hll/hll_judgments.csv" in left_out["hll"].remedy
+    assert "HF_TOKEN" in left_out["llama-3-70b"].remedy
+    assert read_settings({"scale": "paper"})[0]["morcela"]["frequency_models"] == ["pythia-*"]
+
+
+def test_what_is_placed_or_in_the_mirror_stays(nothing_placed, monkeypatch):
+    placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
+    placed.parent.mkdir(parents=True)
+    placed.touch()  # there, if wrong: its download says so
+    mirror = nothing_placed / "mirror" / "dundee"
+    mirror.mkdir(parents=True)
+    (mirror / "dundee.txt").touch()
+    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror.parent))
+    monkeypatch.setenv("HF_TOKEN", "token")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "token")
+    _, left_out = without_what_is_missing()
+    assert {"hll", "dundee", "llama-3-70b"}.isdisjoint(left_out)
+    assert "dundee_first_pass" in left_out  # thirty files, none of them there
+
+
+def test_reading_times_go_with_their_texts(nothing_placed):
+    folder = nothing_placed / "resources" / "datasets" / "brown_spr_times"
+    folder.mkdir(parents=True)
+    (folder / "brown_spr.csv").touch()
+    _, left_out = without_what_is_missing()
+    assert "brown_words_mean_rt.derived.tsv" in left_out["brown_spr_times"].remedy
+
+
+def test_a_list_that_would_be_empty_and_a_wish_to_stop_keep_their_names(nothing_placed):
+    there, left_out = without_what_is_missing(string_probability={"prediction_3": ["hll"]})
+    assert there.settings["string_probability"]["prediction_3"] == ["hll"]
+    assert left_out["hll"].named_in == ("string_probability.prediction_2",)
+    there, left_out = without_what_is_missing(missing="stop")
+    assert left_out == {}
+    assert there.settings == read_settings({"scale": "paper", "missing": "stop"})[0]
+
+
+def test_jobs_inherit_what_was_left_out_at_the_start(nothing_placed, monkeypatch):
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    _, left_out = without_what_is_missing()
+    said: list[str] = []
+    announce(list(left_out.values()), said.append)
+    assert len(said) == len(left_out)
+    placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
+    placed.parent.mkdir(parents=True)
+    placed.touch()
+    assert without_what_is_missing()[1] == left_out
+    announce(list(left_out.values()), said.append)
+    assert len(said) == len(left_out)
 
 
 def test_pick_leaves_out_what_is_not_there():
