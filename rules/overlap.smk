@@ -62,7 +62,9 @@ rule scan_corpus:
     threads: 1
     resources:
         mem_mb=BASE_MEMORY_MB,
-        runtime=1440,
+        runtime=lambda wildcards: costs.at_most(
+            costs.scanning_minutes(wildcards.corpus, wildcards.file)
+        ),
     params:
         code=code_digest("scan_corpus"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
@@ -129,7 +131,7 @@ rule estimate_ngrams:
         "../envs/environment.yaml"
     resources:
         mem_mb=8000,
-        runtime=1440,
+        runtime=costs.at_most(1440),
     params:
         code=code_digest("estimate_ngrams"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
@@ -152,7 +154,7 @@ rule count_corpus_words:
         "../envs/environment.yaml"
     resources:
         mem_mb=2000,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
         code=code_digest("count_corpus_words"),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
@@ -209,7 +211,7 @@ rule build_cdawg:
         "../envs/environment.yaml"
     resources:
         mem_mb=16000,
-        runtime=1440,
+        runtime=costs.at_most(1440),
     params:
         code=code_digest("build_cdawg"),
         entry=lambda wildcards: pick(
