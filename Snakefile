@@ -17,6 +17,7 @@ from lingprob.config import (
     surprisal_models,
 )
 from lingprob.context.names import figures_of, primary_dataset
+from lingprob.context.suites import pairs_per_suite
 from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
@@ -24,9 +25,10 @@ from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
 from lingprob.papers.rooms import ROOMS, module_name, tables_of
-from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, pick
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, pick
 from lingprob.reading.parsers.names import parser_function
 from lingprob.stimuli.names import parser_module
+from snakemake.logging import logger
 
 
 configfile: Path(workflow.basedir) / "config.yaml"
@@ -43,6 +45,8 @@ try:
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)
+settings, left_out = leave_out(settings, catalog)
+announce(left_out, logger.warning)
 
 
 include: "rules/common.smk"
@@ -72,6 +76,7 @@ rule all:
         rules.reading.input,
         rules.context.input,
         rules.combine_scorecards.output,
+        rules.list_left_out.output,
 
 
 rule demo:

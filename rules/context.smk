@@ -47,14 +47,17 @@ rule sample_prefixes:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
-        runtime=240,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
+        runtime=costs.at_most(240),
     params:
         code=code_over("sample_prefixes", CONTEXT["control"]),
         tokenizers=list(CONTEXT_TOKENIZERS),
         control=CONTEXT["control"],
         control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites", "pairs_factor"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites"),
+        pairs_per_suite=lambda wildcards: pairs_per_suite(
+            CONTEXT, wildcards.dataset, catalog.dataset(wildcards.dataset)
+        ),
         settings=lambda wildcards: plan.sampling_settings(wildcards.stage),
         seed=settings["seed"],
     script:
@@ -80,7 +83,7 @@ rule perturb_prefixes:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
         runtime=60,
     params:
         code=code_digest("perturb_prefixes"),
@@ -113,13 +116,14 @@ rule score_prefixes:
     # On a CPU each thread has a prefix of its own.
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
-        mem_mb=lambda wildcards, threads, attempt: attempt
-        * (4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16),
-        gpu=lambda wildcards: costs.gpus(wildcards.model),
-        runtime=lambda wildcards: costs.minutes(
-            wildcards.model, costs.context_tokens(wildcards.dataset)
+        mem_mb=lambda wildcards, threads, attempt: costs.grown(
+            4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
         ),
-        device_map=settings["scoring"]["device_map"],
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
+        runtime=lambda wildcards: costs.at_most(
+            costs.minutes(wildcards.model, costs.context_tokens(wildcards.dataset))
+        ),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("score_prefixes"),
@@ -151,7 +155,7 @@ rule judge_pairs:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
         runtime=60,
     params:
         code=code_digest("judge_pairs"),
@@ -204,8 +208,8 @@ rule summarise_contexts:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=16000,
-        runtime=240,
+        mem_mb=lambda wildcards, attempt: costs.grown(16000, attempt),
+        runtime=costs.at_most(240),
     params:
         code=code_digest("summarise_contexts"),
         primary=CONTEXT_PRIMARY,

@@ -125,11 +125,13 @@ rule regress_on_frequency:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * costs.memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
         gpu=lambda wildcards: costs.gpus(wildcards.model),
         # Overlapping windows feed every token twice.
-        runtime=lambda wildcards: costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"]),
-        device_map=settings["scoring"]["device_map"],
+        runtime=lambda wildcards: costs.at_most(
+            costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"])
+        ),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
     params:
         code=code_over("regress_on_frequency", MORCELA["frequency_corpus"]),
         corpus=MORCELA["frequency_corpus"],

@@ -68,7 +68,9 @@ rule scan_corpus:
     threads: 1
     resources:
         mem_mb=BASE_MEMORY_MB,
-        runtime=1440,
+        runtime=lambda wildcards: costs.at_most(
+            costs.scanning_minutes(wildcards.corpus, wildcards.file)
+        ),
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
@@ -135,7 +137,7 @@ rule estimate_ngrams:
         "../envs/environment.yaml"
     resources:
         mem_mb=8000,
-        runtime=1440,
+        runtime=costs.at_most(1440),
     params:
         code=lambda wildcards: code_over("estimate_ngrams", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
@@ -158,7 +160,7 @@ rule count_corpus_words:
         "../envs/environment.yaml"
     resources:
         mem_mb=2000,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
         code=lambda wildcards: code_over("count_corpus_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
@@ -215,7 +217,7 @@ rule build_cdawg:
         "../envs/environment.yaml"
     resources:
         mem_mb=16000,
-        runtime=1440,
+        runtime=costs.at_most(1440),
     params:
         code=lambda wildcards: code_over("build_cdawg", wildcards.corpus),
         entry=lambda wildcards: pick(

@@ -2,7 +2,8 @@
 # REQUIRES of each paper's rules a description of its room: the files of the tables that
 # `lingprob.papers` declares by name (by model, data set or size where their rows do not say which),
 # its figures, and which models and data sets they show.
-# PROVIDES results/{paper}/: the figures, scorecard.parquet; and results/scorecard.{parquet,csv,html}.
+# PROVIDES results/{paper}/: the figures, scorecard.parquet; and results/scorecard.{parquet,csv,html};
+# results/left_out.csv: data sets and models that no number is about, for they were not there.
 
 PAPERS = {
     "morcela": MORCELA_ROOM,
@@ -141,3 +142,26 @@ rule combine_scorecards:
         code=code_digest("combine_scorecards"),
     script:
         "../workflow_scripts/combine_scorecards.py"
+
+
+rule list_left_out:
+    """List the data sets and models that are not there and were left out, and how to get them."""
+    output:
+        report(
+            "results/left_out.csv",
+            caption="../report/left_out.rst",
+            category="Scorecard",
+            labels={"what": "What was left out"},
+        ),
+    log:
+        "logs/list_left_out.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("list_left_out"),
+        left_out=[(item.name, ", ".join(item.named_in), item.remedy) for item in left_out],
+    script:
+        "../workflow_scripts/list_left_out.py"

@@ -114,11 +114,11 @@ rule compute_word_surprisal:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * costs.memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
         gpu=lambda wildcards: costs.gpus(wildcards.model),
         # The longest text has 75,000 tokens, and windows overlap by half.
-        runtime=lambda wildcards: costs.minutes(wildcards.model, 200_000),
-        device_map=settings["scoring"]["device_map"],
+        runtime=lambda wildcards: costs.at_most(costs.minutes(wildcards.model, 200_000)),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("compute_word_surprisal"),
@@ -173,7 +173,7 @@ rule count_words:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
         code=lambda wildcards: code_over("count_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),

@@ -48,7 +48,7 @@ rule prepare_training_corpus:
         "../envs/environment.yaml"
     resources:
         mem_mb=2 * BASE_MEMORY_MB,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
         code=code_over("prepare_training_corpus", *OVERLAP["corpora"]),
         chunks=[
@@ -85,7 +85,7 @@ rule train_model:
     resources:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
-        runtime=lambda wildcards: costs.training_minutes(wildcards.size),
+        runtime=lambda wildcards: costs.at_most(costs.training_minutes(wildcards.size)),
         processes=TRAINING["processes"],
         micro_batch_size=TRAINING["micro_batch_size"],
         parallel=TRAINING["parallel"],
@@ -125,7 +125,7 @@ rule fine_tune_model:
     resources:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=min(1, costs.training_gpus()),
-        runtime=240,
+        runtime=costs.at_most(240),
         micro_batch_size=TRAINING["micro_batch_size"],
     params:
         code=code_digest("fine_tune_model"),
@@ -161,7 +161,7 @@ rule measure_perplexity:
     resources:
         mem_mb=2 * BASE_MEMORY_MB,
         gpu=min(1, costs.training_gpus()),
-        runtime=240,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("measure_perplexity"),
         texts=OVERLAP["texts"],
