@@ -203,3 +203,15 @@ def test_a_rule_s_module_test_and_tables_are_found_in_the_list_of_rules():
         written = written_tables(script)
         assert set(tables) <= set(written), name
         assert bool(tables) == bool(written), name
+
+
+def test_where_things_are_names_every_room_and_no_other():
+    shown = README.partition("## Where things are")[2].partition("\n## ")[0]
+    package = ROOT / "workflow_scripts" / "lingprob"
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
+    lines = re.findall(r"^  (\S.{22})", shown, re.M)
+    named = {name for line in lines for name in re.findall(r"(\w+)/", line)}
+    assert named - {"PAPER"} == rooms
+    outside = re.findall(r"^(\w\S*)(?:, (\w\S*))?  ", shown, re.M)
+    for name in filter(None, (name for pair in outside for name in pair)):
+        assert (ROOT / name).exists(), name
