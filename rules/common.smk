@@ -86,6 +86,16 @@ def figure_models(wildcards):
     }
 
 
+def titles_of(datasets):
+    """Titles of the data sets that a figure shows."""
+    return {name: catalog.dataset(name)["title"] for name in datasets}
+
+
+def model_parameters(wildcards):
+    """Size of every model that a regression may be over."""
+    return {name: pick(entry, "parameters") for name, entry in catalog.models.items()}
+
+
 def raw_dataset(wildcards):
     """What a parser reads: downloaded files, the user's own file, or nothing (package data)."""
     entry = catalog.dataset(wildcards.dataset)

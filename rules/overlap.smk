@@ -347,7 +347,7 @@ rule plot_overlap:
     params:
         code=code_digest("plot_overlap"),
         titles={
-            **{name: entry["title"] for name, entry in catalog.datasets.items()},
+            **titles_of(OVERLAP["corpora"] + OVERLAP["texts"]),
             "the_pile": "The Pile (published)",
             "owt": "OpenWebText (published)",
         },

@@ -303,7 +303,7 @@ rule tabulate_reading:
         runtime=30,
     params:
         code=code_digest("tabulate_reading"),
-        models=figure_models,
+        models=model_parameters,
     script:
         "../workflow_scripts/tabulate_reading.py"
 
@@ -335,7 +335,7 @@ rule plot_reading:
     params:
         code=code_digest("plot_reading"),
         models=figure_models,
-        titles={name: entry["title"] for name, entry in catalog.datasets.items()},
+        titles=titles_of(READING["datasets"]),
     script:
         "../workflow_scripts/plot_reading.py"
 
@@ -358,7 +358,7 @@ rule compare_reading:
     params:
         code=code_digest("compare_reading"),
         numbers=read_published("reading"),
-        models=figure_models,
+        models=model_parameters,
         scale=settings["scale"],
     script:
         "../workflow_scripts/compare_reading.py"
