@@ -11,7 +11,8 @@ import pandas as pd
 import pytest
 
 import mixed_data
-from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
+from lingprob.regression.linear_mixed.moments import MixedModelData
 from mixed_data import REAL, SIMULATED
 
 FACTS = json.loads(Path(mixed_data.__file__).with_name("mixed_facts.json").read_text())
