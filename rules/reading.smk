@@ -316,7 +316,7 @@ rule tabulate_reading:
         runtime=30,
     params:
         code=code_digest("tabulate_reading"),
-        models=figure_models,
+        models=model_parameters,
     script:
         "../workflow_scripts/tabulate_reading.py"
 

@@ -122,6 +122,8 @@ def test_a_type_that_holds_the_value_is_no_matter(tmp_path):
     write_table(one_score().assign(logprob=[-0.5], token_index=[1.0]), "scores", path)
     back = read_table(path, "scores")
     assert back[["token_index", "logprob"]].to_numpy().tolist() == [[1, -0.5]]
+    write_table(one_score().assign(logprob=[np.nan]), "scores", path)
+    assert read_table(path, "scores")["logprob"].isna().all()
     assert back.dtypes[["token_index", "logprob"]].tolist() == [np.int32, np.float32]
 
 

@@ -107,7 +107,9 @@ def _as_type(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array 
     """
     if pa.types.is_dictionary(values.type):
         values = values.cast(values.type.value_type)
-    if values.type in (kind, pa.null()):
+    if values.null_count == len(values):
+        return pa.nulls(len(values), kind)
+    if values.type in (kind, pa.list_(pa.null())):
         return values.cast(kind)
     is_text = [pa.types.is_string(a) or pa.types.is_large_string(a) for a in (values.type, kind)]
     cast = values.cast(kind)
