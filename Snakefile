@@ -19,9 +19,8 @@ from lingprob.config import (
 )
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.errors import LingprobError
-from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
-from lingprob.papers.rooms import ROOMS, module_name, tables_of
+from lingprob.papers.description import Room
 from lingprob.training.sizes import ModelSize
 from lingprob.workflow import code_digest
 
@@ -55,7 +54,7 @@ include: "rules/string_probability.smk"
 include: "rules/training.smk"
 include: "rules/context.smk"
 include: "rules/papers.smk"
-include: "rules/unknown_names.smk"
+include: "rules/report.smk"
 
 
 rule all:

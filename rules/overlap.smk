@@ -13,13 +13,17 @@ PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
     (corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_file_names(corpus)
 ]
-OVERLAP_ROOM = {
-    "category": "Leakage",
-    "figures": ["figure_1a", "figure_1b"],
-    "tables": {"overlaps": "results/overlap/overlaps.parquet"},
-    "datasets": OVERLAP["texts"] + OVERLAP["corpora"],
-    "titles": {"the_pile": "The Pile (published)", "owt": "OpenWebText (published)"},
-}
+OVERLAP_ROOM = Room(
+    "overlap",
+    category="Leakage",
+    figures=["figure_1a", "figure_1b"],
+    files={"overlaps": "results/overlap/overlaps.parquet"},
+    titles={
+        **{name: catalog.dataset(name)["title"] for name in OVERLAP["texts"] + OVERLAP["corpora"]},
+        "the_pile": "The Pile (published)",
+        "owt": "OpenWebText (published)",
+    },
+)
 
 
 rule index_passages:
@@ -335,6 +339,6 @@ rule overlap:
         rules.select_chunks.output,
         collect(
             "results/overlap/{figure}.{suffix}",
-            figure=OVERLAP_ROOM["figures"],
+            figure=OVERLAP_ROOM.figures,
             suffix=["pdf", "png"],
         ),
