@@ -12,13 +12,14 @@ TOY_MODELS = [
     for name in STRINGS["models"]
     if name in WITH_WEIGHTS and catalog.model(name)["language"] == "en"
 ]
-STRINGS_ROOM = {
-    "category": "String probability",
-    "figures": [
+STRINGS_ROOM = Room(
+    "string_probability",
+    category="String probability",
+    figures=[
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
         *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena"),
     ],
-    "tables": {
+    files={
         **{
             name: collect(
                 f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
@@ -27,15 +28,14 @@ STRINGS_ROOM = {
         },
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
+        "toy_scores": {
+            model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
+        },
     },
-    "models": STRINGS["models"],
-    "datasets": PREDICTIONS,
-    "options": {"pooled": STRINGS["pooled"]},
-}
-if TOY_MODELS:
-    STRINGS_ROOM["tables"]["toy_scores"] = {
-        model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
-    }
+    models=STRINGS["models"],
+    titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
+    options={"pooled": STRINGS["pooled"]},
+)
 
 
 rule extract_published_scores:
@@ -159,7 +159,7 @@ rule string_probability:
         rules.count_strings.output,
         collect(
             "results/string_probability/{figure}.{suffix}",
-            figure=STRINGS_ROOM["figures"],
+            figure=STRINGS_ROOM.figures,
             suffix=["pdf", "png"],
         ),
         "results/string_probability/scorecard.parquet",
