@@ -18,6 +18,7 @@ from lingprob.config import (
 )
 from lingprob.errors import LingprobError
 from lingprob.reading import texts, times
+from lingprob.references import KINDS, declared_names, names_by_kind
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
@@ -104,6 +105,71 @@ def test_a_key_of_the_user_wins_over_the_scale():
 def test_a_mistake_is_refused_with_its_place_and_the_remedy(config, said):
     with pytest.raises(LingprobError, match=said):
         read_settings(config)
+
+
+def declared_keys(scale):
+    """Place, schema and names of every key of a scale's settings that stands for other things."""
+    settings, _ = read_settings({"scale": scale})
+    return {where: part for where, *part in declared_names(settings, config_schema())}
+
+
+@pytest.mark.parametrize("where", declared_keys("laptop"))
+def test_an_unknown_name_and_one_of_a_wrong_kind_are_refused_at_every_key(where):
+    section, key = where.split(".")
+    part = config_schema()["properties"][section]["properties"][key]
+    kinds = names_by_kind(Catalog())
+    allowed = {name for kind in part["x-names"] for name in kinds[kind]}
+    wrong = next(name for name in ("blimp", "gutenberg") if name not in allowed)
+    for name, said in (("no-such-thing", "unknown"), (wrong, f"{where}: '{wrong}' is a .*, not a")):
+        shape = part.get("type")
+        value = {"array": [name], "object": {"en": name}}.get(shape, name)
+        with pytest.raises(LingprobError, match=said) as refused:
+            read_settings({"scale": "laptop", section: {key: value}})
+        assert where in str(refused.value)
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
+def test_every_key_whose_presets_are_names_of_the_catalog_is_declared(scale):
+    catalog = Catalog()
+    everything = {*catalog.models, *catalog.datasets, *catalog.embeddings}
+    declared = declared_keys(scale)
+    for section, keys in read_yaml("scales.yaml")[scale].items():
+        for key, value in keys.items():
+            names = value.values() if isinstance(value, dict) else value
+            names = [value] if isinstance(value, str) else names
+            if isinstance(names, list) and everything.intersection(map(str, names)):
+                assert f"{section}.{key}" in declared
+
+
+def test_every_kind_has_a_word_and_every_declared_kind_exists():
+    kinds = read_yaml("schema.yaml")["$defs"]["dataset"]["properties"]["kind"]["enum"]
+    assert set(kinds) <= set(KINDS)
+    for part, _ in declared_keys("paper").values():
+        assert set(part["x-names"]) <= set(KINDS)
+
+
+def test_what_a_name_is_instead_is_said():
+    scores = {**OWN_MODEL, "source": "scores", "level": "sentence"}
+    for config, said in (
+        ({"morcela": {"datasets": ["gutenberg"]}}, "morcela.datasets: 'gutenberg' is a corpus"),
+        ({"context": {"models": ["mine"]}}, "'mine' is a model of imported scores, without"),
+        ({"overlap": {"ngrams": "blimp"}}, "'blimp' is a data set of stimuli, not a corpus or"),
+        ({"overlap": {"ngrams": "gutenburg"}}, "'gutenberg'"),
+        ({"training": {"tokenizer": "owm"}}, "'own'"),
+    ):
+        with pytest.raises(LingprobError, match=said):
+            read_settings({"models": {"mine": scores}, **config})
+
+
+def test_names_that_need_no_entry_pass():
+    given = {
+        "overlap": {"ngrams": "models/mine.arpa"},
+        "reading": {"models": ["smollm2-*"]},
+        "training": {"tokenizer": "gpt-neox-20b"},
+        "morcela": {"unigrams": ["corpus_gutenberg", "nothing*"], "frequency_models": []},
+    }
+    settings, _ = read_settings(given)
+    assert settings["overlap"]["ngrams"] == "models/mine.arpa"
 
 
 def test_numbers_that_the_command_line_gives_as_text_are_numbers():

@@ -18,7 +18,7 @@ from lingprob.papers.string_probability.metrics import METRICS, learned_weights,
 from lingprob.papers.string_probability.scorecard import compare_string_probability
 from lingprob.papers.string_probability.separation import separation_rows
 from lingprob.regression.resampling import fold_numbers
-from lingprob.schemas import POOLED
+from lingprob.schemas.string_probability import POOLED
 from lingprob.tables import write_table
 
 VOCABULARY = 1000

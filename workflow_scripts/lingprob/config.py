@@ -16,6 +16,7 @@ from referencing import Registry, Resource
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.references import check_names
 from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -52,86 +53,55 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
         settings["start_tokens"],
         settings["embeddings"],
     )
-    for key, lookup in (("models", catalog.model), ("datasets", catalog.dataset)):
-        for name in settings["morcela"][key]:
-            lookup(name)
-    catalog.dataset(settings["morcela"]["frequency_corpus"])
-    check_overlap(settings["overlap"], catalog)
-    check_strings(settings["string_probability"], catalog)
-    check_training(settings, catalog)
-    check_reading(settings["reading"], catalog)
-    check_context(settings["context"], catalog)
+    check_names(settings, schema, catalog)
+    catalog.check_references()
+    check_languages(settings["string_probability"], catalog)
+    check_trained_models(settings["training"], catalog)
+    check_surprisals(settings["reading"], catalog)
+    if primary_dataset(settings["context"]["datasets"]) is None:
+        raise LingprobError(
+            "context.datasets: one of plain pairs is needed, such as blimp; it has "
+            f"{settings['context']['datasets']}."
+        )
     return settings, catalog
 
 
-def check_strings(strings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a name in `string_probability` that is none of what it should be."""
-    for name in strings["models"]:
-        catalog.model(name)
-    for name in strings["embeddings"].values():
-        catalog.embedding(name)
-    known = [name for name, entry in catalog.datasets.items() if entry["kind"] == "stimuli"]
-    for key in ("prediction_1", "prediction_2", "prediction_3", "pooled", "sampled"):
+def check_languages(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for pairs in a language that no embedding model is named for."""
+    for key in ("prediction_1", "prediction_2", "prediction_3", "pooled"):
         for name in strings[key]:
-            if name not in known:
-                where = f"(string_probability.{key})"
-                raise unknown_name("data set of stimuli", name, known, where)
             language = catalog.dataset(name).get("language", "en")
-            if language not in strings["embeddings"] and key != "sampled":
+            if language not in strings["embeddings"]:
                 raise LingprobError(
                     f"string_probability.embeddings: none for {language!r}, the language of the "
                     f"data set {name!r} of string_probability.{key}. Add one."
                 )
 
 
-def check_overlap(overlap: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a name in `overlap` that is none of what it should be."""
-    for key, kind in (("texts", "reading_texts"), ("corpora", "corpus")):
-        for name in overlap[key]:
-            if catalog.dataset(name)["kind"] != kind:
-                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
-                raise unknown_name(kind, name, known, f"(overlap.{key})")
-    tokenizer = overlap["tokenizer"]
-    if catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
-        catalog.model(tokenizer)
-
-
-def check_training(settings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a tokenizer or a trained model that nothing in `training` makes."""
-    training = settings["training"]
-    tokenizer = training["tokenizer"]
-    if tokenizer != "own" and catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
-        catalog.model(tokenizer)
+def check_trained_models(training: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a model of source `trained` that nothing in `training` makes."""
+    made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
     for name, entry in catalog.models.items():
-        made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
 
 
-def check_reading(reading: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a name in `reading` that is none of what it should be."""
-    for key, kind in (("datasets", "reading_times"), ("unigram_corpora", "corpus")):
-        for name in reading[key]:
-            if catalog.dataset(name)["kind"] != kind:
-                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
-                raise unknown_name(kind, name, known, f"(reading.{key})")
+def check_surprisals(reading: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for read texts that no model of `reading` has surprisals of."""
     for name in reading["datasets"]:
-        if not surprisal_models(catalog, reading["models"], catalog.dataset(name)["texts"]):
+        texts = catalog.dataset(name)["texts"]
+        if not surprisal_models(catalog, reading["models"], texts):
             raise LingprobError(
-                f"reading.models: none of {reading['models']} has surprisals of "
-                f"{catalog.dataset(name)['texts']!r}, which reading.datasets asks for ({name})."
+                f"reading.models: none of {reading['models']} has surprisals of {texts!r}, which "
+                f"reading.datasets asks for ({name})."
             )
 
 
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
     """Return the models that match one of the patterns and have, or can make, surprisals of a text.
 
-    A name without a wildcard must exist. Imported word surprisals cover the texts that their entry
-    names, other imported scores none.
+    Imported word surprisals cover the texts that their entry names, other imported scores none.
     """
-    for pattern in patterns:
-        if not set(pattern) & set("*?["):
-            catalog.model(pattern)
     found = [name for pattern in patterns for name in catalog.models if fnmatch(name, pattern)]
     return [
         name
@@ -139,27 +109,6 @@ def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[
         if catalog.models[name]["source"] != "scores"
         or texts in catalog.models[name].get("texts", [])
     ]
-
-
-def check_context(context: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a name in `context` that is none of what it should be."""
-    for name in context["models"]:
-        if catalog.model(name)["source"] == "scores":
-            raise LingprobError(
-                f"context.models: {name!r} has scores but no weights, and prefixes are scored with "
-                "weights. Leave it out."
-            )
-    for key, kind in (("datasets", "stimuli"), ("control", "corpus")):
-        names = context[key] if key == "datasets" else [context[key]]
-        for name in names:
-            if catalog.dataset(name)["kind"] != kind:
-                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
-                raise unknown_name(kind, name, known, f"(context.{key})")
-    if primary_dataset(context["datasets"]) is None:
-        raise LingprobError(
-            "context.datasets: one of plain pairs is needed, such as blimp; it has "
-            f"{context['datasets']}."
-        )
 
 
 def export_mirror(settings: Settings) -> None:

@@ -28,12 +28,11 @@ CARRIERS = {
         "models/package.py",
         "progress.py",
         "report.py",
-        "schemas.py",
         "tables.py",
         "training/preshuffled.py",
         "workflow.py",
     )
-}
+} | set((SCRIPTS / "lingprob" / "schemas").glob("*.py"))
 logger = logging.getLogger("lingprob")
 
 

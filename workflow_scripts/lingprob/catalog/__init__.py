@@ -55,7 +55,6 @@ class Catalog:
 
     `models`, `datasets`, `embeddings`, `start_tokens` and `bos_policies` map a name to its complete
     entry.
-    Names in an entry that nothing answers to raise LingprobError with the nearest names.
     """
 
     def __init__(
@@ -89,9 +88,9 @@ class Catalog:
             **read_yaml("embeddings.yaml"),
             **(embeddings or {}),
         }
-        self._check_references()
 
-    def _check_references(self) -> None:
+    def check_references(self) -> None:
+        """Raise LingprobError for a name in an entry that nothing answers to."""
         for name, policy in self.bos_policies.items():
             if policy["start_token"] not in self.start_tokens:
                 raise unknown_name(

@@ -12,7 +12,8 @@ from lingprob.papers.string_probability.data import Options, pairs_of, units
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights
 from lingprob.regression.resampling import mean_interval
 from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
-from lingprob.schemas import POOLED, SCHEMAS
+from lingprob.schemas import SCHEMAS
+from lingprob.schemas.string_probability import POOLED
 
 ROC_POINTS = 201
 

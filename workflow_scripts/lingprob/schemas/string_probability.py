@@ -1,0 +1,60 @@
+"""Distances within pairs, and what metrics of string probability predict."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lingprob.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
+
+# Stands for a data set's name where several are taken together; no data set may be called so.
+POOLED = "all data sets"
+
+SCHEMAS = {
+    # One pair a row: Levenshtein distances in characters and in words, and one less the cosine of
+    # the sentences' embeddings.
+    "minimalness": pa.schema(
+        required(TEXT, "pair_id")
+        + required(INT32, "levenshtein_characters", "levenshtein_words")
+        + required(FLOAT64, "cosine_distance")
+    ),
+    # One sentence under one model a row; the metrics from `logprob` on (nats, or nats a token).
+    "string_scores": pa.schema(
+        required(TEXT, "model", "dataset", "item_id")
+        + optional(TEXT, "pair_id", "phenomenon", "paradigm")
+        + required(TRUTH, "grammatical")
+        + required(INT32, "n_tokens")
+        + optional(FLOAT64, "rating")
+        + optional(TEXT, "rating_source")
+        + optional(FLOAT64, "cosine_distance")
+        + required(FLOAT64, "logprob")
+        + optional(FLOAT64, "uniform_bayes_factor", "unigram_bayes_factor", "slor")
+        + required(FLOAT64, "mean_logprob")
+        + optional(FLOAT64, "learned_weights")
+        + required(TEXT, "scale")
+    ),
+    # One correlation over a data set's pairs, or over a bin or paradigm (`name`) of them, a row;
+    # null where a variable does not vary.
+    "string_correlations": pa.schema(
+        required(TEXT, "model", "dataset")
+        + required(INT32, "prediction")
+        + required(TEXT, "subset", "name")
+        + required(INT32, "n")
+        + optional(FLOAT64, *estimated("r"), "cosine_mean", "cosine_low", "cosine_high")
+        + required(TRUTH, "simulated")
+        + required(TEXT, "scale")
+    ),
+    # One metric on a data set, on a phenomenon of it, or on all data sets (POOLED), a row; null
+    # where it is not defined.
+    "string_separation": pa.schema(
+        required(TEXT, "model", "dataset", "phenomenon", "metric")
+        + required(INT32, "n_grammatical", "n_ungrammatical", "n_pairs")
+        + optional(FLOAT64, *estimated("auc"), *estimated("accuracy"))
+        + required(TEXT, "scale")
+    ),
+    # One point of a ROC curve a row.
+    "string_roc": pa.schema(
+        required(TEXT, "model", "dataset", "metric")
+        + required(FLOAT64, "false_positive_rate", "true_positive_rate")
+        + required(TEXT, "scale")
+    ),
+}
