@@ -180,10 +180,29 @@ def compares_conventions(dataset):
     return dataset in settings["morcela"]["datasets"]
 
 
+def string_bos(model):
+    """The BOS policy under which string_probability reads a model's scores."""
+    return catalog.bos_policy(model, settings["string_probability"]["bos"])
+
+
 def bos_policies(model, dataset):
-    """BOS policies under which a model scores a data set; the default one comes first."""
-    policies = catalog.model(model)["bos_policies"]
-    return policies if compares_conventions(dataset) else policies[:1]
+    """BOS policies under which a model scores a data set; the default one comes first.
+
+    All of them where conventions are compared; else string_probability's, and those that the same
+    scores give."""
+    policies, strings = catalog.model(model)["bos_policies"], settings["string_probability"]
+    if compares_conventions(dataset):
+        return policies
+    if model not in strings["models"]:
+        return policies[:1]
+    chosen = string_bos(model)
+    compared = dataset in map(scored_as, strings["conventions"])
+    return [chosen] + [
+        bos
+        for bos in policies
+        if bos != chosen
+        and (compared or catalog.start_token_of(bos) == catalog.start_token_of(chosen))
+    ]
 
 
 def start_tokens(model, dataset):

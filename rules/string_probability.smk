@@ -58,6 +58,9 @@ rule analyse_strings:
             f"results/stimuli/{scored_as(name)}.parquet"
             for name in string_datasets(wildcards.model)
         ],
+        whole=lambda wildcards: [
+            f"results/stimuli/{name}.parquet" for name in string_datasets(wildcards.model)
+        ],
         scores=lambda wildcards: [
             f"results/sentence_scores/{wildcards.model}/{scored_as(name)}.parquet"
             for name in string_datasets(wildcards.model)
@@ -86,7 +89,7 @@ rule analyse_strings:
         pooled=STRINGS["pooled"],
         paired=lambda wildcards: paired_datasets(wildcards.model),
         convention=lambda wildcards: [
-            catalog.model(wildcards.model)["bos_policies"][0],
+            string_bos(wildcards.model),
             catalog.model(wildcards.model)["unigrams"][0],
         ],
         options={
@@ -96,6 +99,7 @@ rule analyse_strings:
                 "levenshtein_unit",
                 "levenshtein_quantile",
                 "levenshtein_comparison",
+                "levenshtein_population",
                 "bootstrap",
                 "cluster_by_paradigm",
                 "folds",
@@ -137,7 +141,10 @@ rule count_strings:
         datasets=list(PREDICTIONS),
         filtered=STRINGS["prediction_2"],
         titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
-        quantile=STRINGS["levenshtein_quantile"],
+        filter={
+            key: STRINGS[f"levenshtein_{key}"]
+            for key in ("unit", "quantile", "comparison", "population")
+        },
         published=read_published("string_probability"),
         scale=settings["scale"],
     script:

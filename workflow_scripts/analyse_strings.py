@@ -19,6 +19,7 @@ with job(snakemake):
             )
         ),
         convention=tuple(params.convention),
+        whole=[read_table(path, "stimuli") for path in snakemake.input.whole],
     )
     vocabulary = [len(read_table(path, "unigrams")) for path in snakemake.input.unigrams]
     results = analyse(

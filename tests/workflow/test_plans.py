@@ -55,7 +55,7 @@ def test_a_trained_model_is_scored_as_any_other(checkout):
     assert (jobs["train_model"], jobs["fine_tune_model"], jobs["score_stimuli"]) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 8), ("paper", 20)])
+@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 10), ("paper", 22)])
 def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "string_probability")
     assert plan.returncode == 0, plan.stdout[-2000:]

@@ -18,6 +18,7 @@ SCHEMAS = {
         + required(FLOAT64, "cosine_distance")
     ),
     # One sentence under one model a row; the metrics from `logprob` on (nats, or nats a token).
+    # `weight`: how many sentences of the data set it stands for where a sample was scored.
     "string_scores": pa.schema(
         required(TEXT, "model", "dataset", "item_id")
         + optional(TEXT, "pair_id", "phenomenon", "paradigm")
@@ -30,6 +31,7 @@ SCHEMAS = {
         + optional(FLOAT64, "uniform_bayes_factor", "unigram_bayes_factor", "slor")
         + required(FLOAT64, "mean_logprob")
         + optional(FLOAT64, "learned_weights")
+        + required(FLOAT64, "weight")
         + required(TEXT, "scale")
     ),
     # One correlation over a data set's pairs, or over a bin or paradigm (`name`) of them, a row;
