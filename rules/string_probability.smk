@@ -70,7 +70,15 @@ rule analyse_strings:
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"
-            for name in ("scores", "correlations", "separation", "roc")
+            for name in (
+                "scores",
+                "correlations",
+                "confounds",
+                "separation",
+                "pools",
+                "roc",
+                "conventions",
+            )
         },
     log:
         "logs/analyse_strings/{model}.log",

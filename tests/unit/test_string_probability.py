@@ -14,6 +14,7 @@ from sklearn.metrics import roc_auc_score
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.papers.string_probability.analysis import analyse
+from lingprob.papers.string_probability.conventions import compare_conventions
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.papers.string_probability.data import Dataset, Options, assemble, string_scores
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
@@ -301,6 +302,39 @@ def test_a_filter_that_keeps_nothing_says_what_to_change(datasets):
         string_scores("m", same, VOCABULARY, OPTIONS)
     at_most = Options(**{**vars(OPTIONS), "levenshtein_comparison": "at_most"})
     assert string_scores("m", same, VOCABULARY, at_most)["pair_id"].nunique() == 119
+
+
+def test_the_conventions_table_shows_what_the_first_token_decides(datasets):
+    """A policy without the first token ties the pairs that differ there, and is right on none."""
+    dataset = datasets[0]
+    texts = [
+        f"{'AB'[row % 2] if row // 2 % 3 == 0 else 'A'} text {row // 2} {row % 2}"
+        for row in range(240)
+    ]
+    stimuli = dataset.stimuli.assign(text=texts)
+    good = dataset.stimuli["grammatical"]
+    first_differs = np.arange(240) // 2 % 3 == 0
+    full = dataset.scores.assign(bos="bos", logprob=np.where(good, -10.0, -11.0))
+    cut = full.assign(bos="none", logprob=np.where(good | first_differs, -9.0, -9.5))
+    both = pd.concat([full, cut])
+    (one,) = assemble(
+        {"pairs": [1]}, [stimuli], [both], {"pairs": dataset.distances}, convention=("bos", "u")
+    )
+    table = compare_conventions("m", [one], [both], convention=("bos", "u"), options=OPTIONS)
+    rows = table.set_index("bos")
+    assert rows["used"].to_dict() == {"bos": True, "none": False}
+    assert (rows["n_pairs"] == 120).all() and (rows["n_first_differs"] == 40).all()
+    assert rows["accuracy"].to_dict() == {"bos": 1.0, "none": pytest.approx(80 / 120)}
+    assert rows["first_differs"].to_dict() == {"bos": 1.0, "none": 0.0}
+    # 40 of the 120 ungrammatical sentences tie with every grammatical one.
+    assert rows["auc"].to_dict() == {"bos": 1.0, "none": pytest.approx(80 / 120 + 0.5 * 40 / 120)}
+    assert rows.loc["none", "accuracy_low"] < 2 / 3 < rows.loc["none", "accuracy_high"]
+
+
+def test_a_convention_that_was_not_scored_is_named(datasets):
+    with pytest.raises(LingprobError, match=r"'pairs'.*BOS policy 'bos'.*\['none'\]"):
+        assemble({"pairs": [1]}, [datasets[0].stimuli], [datasets[0].scores], {},
+                 convention=("bos", "u"))  # fmt: skip
 
 
 def test_one_convention_is_used(datasets):

@@ -49,6 +49,16 @@ def area_intervals(
     return np.array([interval(np.concatenate(areas)) for areas in drawn])
 
 
+def drawn_areas(
+    scores: Array, positive: NDArray[np.bool_], unit: Ints, counts: Array, weight: Array
+) -> Array:
+    """Return the area in each of some resamples, (draws,).
+
+    `counts`, (units, draws) float64, says how often each unit occurs; `unit` and `weight` are (n,).
+    """
+    return _areas(counts, unit, weight, positive, *_sorted(scores, positive))
+
+
 def roc_curve(
     scores: Array, positive: NDArray[np.bool_], weight: Array | None = None
 ) -> tuple[Array, Array]:

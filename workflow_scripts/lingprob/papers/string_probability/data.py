@@ -172,6 +172,20 @@ def units(table: pd.DataFrame, cluster_by_paradigm: bool) -> NDArray[np.int64]:
     return pd.factorize(own + unit)[0]
 
 
+def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
+    """Return pairs with what a prediction correlates, x and y; those without an x are left out.
+
+    1: log-probabilities of the grammatical and of the ungrammatical sentence. 2: differences of
+    the ratings and of the log-probabilities. (string_probability, §4.4 and §5.2)
+    """
+    good, bad = pairs["logprob_good"], pairs["logprob_bad"]
+    if prediction == 1:
+        pairs = pairs.assign(x=good, y=bad)
+    else:
+        pairs = pairs.assign(x=pairs["rating_good"] - pairs["rating_bad"], y=good - bad)
+    return pairs[pairs["x"].notna()].reset_index(drop=True)
+
+
 def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the pairs of a `string_scores` table of one data set, a pair a row.
 
