@@ -323,7 +323,8 @@ def test_the_conventions_table_shows_what_the_first_token_decides(datasets):
     table = compare_conventions("m", [one], [both], convention=("bos", "u"), options=OPTIONS)
     rows = table.set_index("bos")
     assert rows["used"].to_dict() == {"bos": True, "none": False}
-    assert (rows["n_pairs"] == 120).all() and (rows["n_first_differs"] == 40).all()
+    assert (rows["n_pairs"] == 120).all()
+    assert (rows["n_first_differs"] == 40).all()
     assert rows["accuracy"].to_dict() == {"bos": 1.0, "none": pytest.approx(80 / 120)}
     assert rows["first_differs"].to_dict() == {"bos": 1.0, "none": 0.0}
     # 40 of the 120 ungrammatical sentences tie with every grammatical one.
