@@ -22,6 +22,13 @@ STRING_FIGURES = {
     "figure_8": "Figure 8",
     "phenomena": "Accuracy and separation by phenomenon",
 }
+STRING_CSV = ["correlations", "confounds", "separation", "pools", "conventions"]
+STRING_PAGES = {
+    "confounds": "How correlations change over bins",
+    "pools": "What pairing gains",
+    "conventions": "What another BOS policy would change",
+    "paradigms": "Accuracy by paradigm",
+}
 STRING_TABLES = {"datasets": "Counts of the data sets", "filters": "The filter by edit distance"}
 # Figure 1b wants models that can score strings of their language.
 TOY_MODELS = [
@@ -159,6 +166,45 @@ rule count_strings:
         "../workflow_scripts/count_strings.py"
 
 
+rule tabulate_strings:
+    """Write what the analyses found for all models as CSV, and the short tables as pages."""
+    input:
+        **{
+            name: collect(
+                f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
+            )
+            for name in ("scores", *STRING_CSV)
+        },
+        published=[f"resources/datasets/{name}/manifest.tsv" for name in STRINGS["published"]],
+    output:
+        csv=collect("results/string_probability/{table}.csv", table=[*STRING_CSV, "paradigms"]),
+        html=[
+            report(
+                f"results/string_probability/{table}.html",
+                caption=f"../report/string_{table}.rst",
+                category="String probability",
+                subcategory="Tables",
+                labels={"what": title},
+            )
+            for table, title in STRING_PAGES.items()
+        ],
+    log:
+        "logs/tabulate_strings.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=code_digest("tabulate_strings"),
+        tables=["scores", *STRING_CSV],
+        pages=STRING_PAGES,
+        models=figure_models,
+        parsers=[catalog.dataset(name)["parser"] for name in STRINGS["published"]],
+    script:
+        "../workflow_scripts/tabulate_strings.py"
+
+
 rule plot_string_probability:
     """Draw the paper's figures, for all models of the scale."""
     input:
@@ -233,5 +279,6 @@ rule string_probability:
     """The paper's figures, counts and scorecard, for the models and data of the scale."""
     input:
         rules.count_strings.output,
+        rules.tabulate_strings.output,
         rules.plot_string_probability.output,
         rules.compare_string_probability.output,

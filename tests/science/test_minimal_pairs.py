@@ -12,6 +12,7 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.config import read_settings
 from lingprob.minimalness.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
+from lingprob.papers.string_probability.paradigms import read_accuracies
 from lingprob.stimuli import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores
 from lingprob.stimuli.li_large import JUDGMENTS
@@ -146,3 +147,21 @@ def test_the_same_words_in_another_order_have_the_same_unigram_logprob(mirror):
     same = pairs[pairs["words"] == pairs["words_bad"]]
     assert len(same) == 443
     assert ((same["unigrams"] - same["unigrams_bad"]).abs() < 1e-3).sum() == 426
+
+
+def test_published_accuracies_are_those_of_the_papers(mirror):
+    """Means over BLiMP's 67 paradigms and SyntaxGym's 34 suites as the papers state them."""
+    folder = mirror / "published_scores"
+    if not folder.exists():
+        pytest.skip("the mirror has no published scores")
+    blimp = read_accuracies("blimp_accuracies", folder / "blimp_paper")
+    assert blimp.groupby("system")["paradigm"].nunique().eq(67).all()
+    means = blimp.groupby("system")["accuracy"].mean().round(3).to_dict()
+    people = means.pop("people")
+    assert means == {"5-gram": 0.612, "LSTM": 0.698, "Transformer-XL": 0.696, "GPT-2 large": 0.83}
+    assert people == pytest.approx(0.886, abs=0.015)
+    suites = read_accuracies("syntaxgym_accuracies", folder / "syntaxgym_paper")
+    means = suites.groupby("system")["accuracy"].mean().round(3)
+    assert means["GPT-2"] == 0.781
+    assert means["JRNN"] == 0.587
+    assert suites["paradigm"].nunique() == 34
