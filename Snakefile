@@ -9,19 +9,25 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
-from lingprob.catalog import read_published
+from lingprob.catalog import read_published, surprisal_file, texts_in_file
 from lingprob.config import (
     export_mirror,
     read_settings,
     refuse_duplicate_keys,
     surprisal_models,
-    unigram_sources,
 )
 from lingprob.context.names import figures_of, primary_dataset
+from lingprob.context.suites import pairs_per_suite
+from lingprob.demo import demo_files
+from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
-from lingprob.training.sizes import ModelSize
-from lingprob.workflow import code_digest
+from lingprob.models.manifest import model_files
+from lingprob.papers.rooms import ROOMS, module_name, tables_of
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, pick
+from lingprob.reading.parsers.names import parser_function
+from lingprob.stimuli.names import parser_module
 
 
 configfile: Path(workflow.basedir) / "config.yaml"
@@ -52,7 +58,8 @@ include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
 include: "rules/training.smk"
 include: "rules/context.smk"
-include: "rules/report.smk"
+include: "rules/papers.smk"
+include: "rules/unknown_names.smk"
 
 
 rule all:

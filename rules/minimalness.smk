@@ -50,7 +50,7 @@ rule measure_minimalness:
     threads: 1
     resources:
         mem_mb=4000,
-        gpu=embedding_gpus(),
+        gpu=costs.embedding_gpus(),
         runtime=240,
     params:
         code=code_digest("measure_minimalness"),

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.shards import delete_shards
@@ -24,7 +25,7 @@ with job(snakemake):
         stride=max(1, int(params.window_stride * window)),
         tokens_per_batch=resources.tokens_per_batch,
         shard_directory=shards,
-        identity=str(provenance),
+        identity=identity_of(provenance, params.code),
     )
     provenance |= {"start_token": params.start_token, "context": params.context, "window": window}
     write_table(surprisals, "surprisal", snakemake.output[0], provenance)

@@ -3,8 +3,10 @@
 from pathlib import Path
 
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap import load_index, load_result, longest_matches
+from lingprob.overlap.automaton import load_index
 from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
+from lingprob.overlap.passages import longest_matches
+from lingprob.overlap.streaming import load_result
 from lingprob.papers.leakage.overlap.analysis import overlap_table, with_chance_level
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
@@ -25,5 +27,5 @@ with job(snakemake):
         n_words = params.n_words or float(Path(inputs.n_words).read_text())
         overlaps = with_chance_level(overlaps, load_kenlm(inputs.ngrams), n_words)
     write_csv(overlaps[PUBLISHED_COLUMNS], snakemake.output.csv)
-    provenance = {"tokens": result.n_tokens, "files": len(result.shards)}
+    provenance = {"tokens": result.n_tokens, "files": len(result.files)}
     write_table(overlaps, "overlap", snakemake.output.parquet, provenance)

@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from lingprob.models.prepare import write_manifest
+from lingprob.models.manifest import write_manifest
 from lingprob.training.launch import train
 from lingprob.workflow import job
 
@@ -19,6 +19,7 @@ with job(snakemake):
             "corpus": corpus,
             "validation_examples": params.validation_examples,
             "plan": params.plan,
+            "code": params.code,
             "means": {"device": params.device, **{key: resources.get(key) for key in MEANS}},
             "folder": str(folder),
             "directory": str(directory),

@@ -20,8 +20,8 @@ from lingprob.models.loading import load_language_model
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.data import Options, assemble
 from lingprob.scoring.sentences import summarise_sentences
-from lingprob.scoring.shards import score_stimuli
-from lingprob.stimuli import build_stimuli
+from lingprob.scoring.stimuli import score_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.sample import sample_pairs
 from lingprob.tables import read_table
 

@@ -13,7 +13,7 @@ from lingprob.config import read_settings
 from lingprob.minimalness.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.papers.string_probability.paradigms import read_accuracies
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores
 from lingprob.stimuli.li_large import JUDGMENTS
 

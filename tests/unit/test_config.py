@@ -5,8 +5,14 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from lingprob import corpora, stimuli
-from lingprob.catalog import Catalog, read_published, read_yaml
+from lingprob import corpora
+from lingprob.catalog import (
+    Catalog,
+    read_published,
+    read_yaml,
+    surprisal_file,
+    texts_in_file,
+)
 from lingprob.config import (
     ROOT,
     catalog_violations,
@@ -14,11 +20,13 @@ from lingprob.config import (
     defaults,
     read_settings,
     refuse_duplicate_keys,
-    unigram_sources,
 )
 from lingprob.errors import LingprobError
-from lingprob.reading import texts, times
+from lingprob.plan import Plan
+from lingprob.reading import texts
+from lingprob.reading.parsers import names as times_names
 from lingprob.references import KINDS, declared_names, names_by_kind
+from lingprob.stimuli import names as stimuli_names
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
@@ -43,10 +51,10 @@ def test_the_schema_lists_every_parser_of_a_kind():
     }
     generated = {"demo_control", "demo_sentences", "token_rows"}
     for kind, parsers in {
-        "stimuli": stimuli.PARSERS,
+        "stimuli": stimuli_names.PARSERS,
         "corpus": corpora.PARSERS.keys() | generated,
         "reading_texts": texts.PARSERS,
-        "reading_times": times.PARSERS,
+        "reading_times": times_names.PARSERS,
     }.items():
         assert set(listed[kind]) == set(parsers)
 
@@ -56,7 +64,7 @@ def test_a_scale_completes_the_settings(scale):
     settings, catalog = read_settings({**SHIPPED, "scale": scale})
     assert set(settings["morcela"]) == set(config_schema()["properties"]["morcela"]["properties"])
     for model in settings["morcela"]["models"]:
-        assert unigram_sources(catalog, model, settings["morcela"]["unigrams"])
+        assert Plan(settings, catalog).unigram_sources(model)
 
 
 def test_paper_scale_has_the_paper_s_sixteen_models_and_its_conventions():
@@ -210,15 +218,6 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
     refuse_duplicate_keys([path, ROOT / "config.yaml"])
 
 
-def test_patterns_choose_among_the_alternatives_and_spare_the_default():
-    catalog = Catalog()
-    assert unigram_sources(catalog, "pythia-70m", ["nothing*"]) == ["pile_published"]
-    assert unigram_sources(catalog, "smollm2-135m", ["corpus_*"]) == [
-        "unigrahams_smollm2-135m",
-        "corpus_gutenberg",
-    ]
-
-
 def test_unigram_sources_name_their_kind():
     catalog = Catalog()
     assert catalog.unigram_source("unigrahams_opt-30b") == ("unigrahams", "opt-30b")
@@ -281,3 +280,40 @@ def test_a_model_without_such_a_bos_policy_is_named(bos, message):
     config = {"models": {"mine": own}, "string_probability": {"models": ["mine"], "bos": bos}}
     with pytest.raises(LingprobError, match=message):
         read_settings(config)
+
+
+def theirs(**entry: object) -> dict:
+    """A config with a model of imported word surprisals."""
+    model = {"title": "T", "family": "t", "source": "scores", "level": "word"}
+    return {"models": {"theirs": {**model, **entry}}}
+
+
+def test_imported_surprisals_have_a_file_for_each_text():
+    paths = {"provo": "p.csv", "brown_spr": "b.csv", "geco": "p.csv"}
+    _, catalog = read_settings(theirs(paths=paths, context="sentence"))
+    entry = catalog.model("theirs")
+    assert entry["texts"] == ["provo", "brown_spr", "geco"]
+    assert surprisal_file(entry, "brown_spr") == "b.csv"
+    assert texts_in_file(entry, "provo") == ["provo", "geco"]
+    _, catalog = read_settings(theirs(path="p.csv", texts=["provo", "geco"]))
+    assert texts_in_file(catalog.model("theirs"), "geco") == ["provo", "geco"]
+
+
+@pytest.mark.parametrize(
+    ("entry", "said"),
+    [
+        ({"path": "p.csv"}, "'texts' is a required property"),
+        ({"texts": ["provo"]}, "'path' is a required property"),
+        ({"paths": {"provo": "p.csv"}, "level": "token"}, "'word' was expected"),
+        ({"paths": {"provo": "p.csv"}, "texts": ["geco"]}, "paths: no file for 'geco'"),
+        ({"paths": {"privo": "p.csv"}}, "unknown data set 'privo'. Did you mean 'provo'"),
+        ({"paths": {"blimp": "p.csv"}}, "unknown reading text 'blimp'"),
+        ({"paths": {"provo": "p{1}.csv"}}, r"'p\{1\}.csv' is no path .* braces"),
+        ({"path": "{texts}.csv", "texts": ["provo"]}, "models.theirs.path: .* braces"),
+        ({"path": "", "texts": ["provo"]}, "models.theirs.path: .* not be empty"),
+        ({"path": "p.csv", "texts": ["provo"], "context": "word"}, "'word' is not one of"),
+    ],
+)
+def test_wrong_entries_of_imported_surprisals_are_named(entry, said):
+    with pytest.raises(LingprobError, match=said):
+        read_settings(theirs(**entry))

@@ -38,7 +38,7 @@ def slow(directory, text, begin, start_token):
     language_model = load_language_model(directory)
     model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
     (tokens,) = language_model.tokenize([text])
-    start = [] if start_token == "none" else [language_model.context_id(start_token)]
+    start = [] if start_token == "none" else [language_model.start_id(start_token)]
     fed = [*start, *tokens.ids.tolist()]
     with torch.no_grad():
         logprobs = torch.log_softmax(model(torch.tensor([fed])).logits[0].double(), dim=-1)

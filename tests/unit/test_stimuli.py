@@ -10,7 +10,8 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.stimuli import build_stimuli, minimal_pairs
+from lingprob.stimuli import minimal_pairs
+from lingprob.stimuli.build import build_stimuli
 
 TABLE = {"title": "Mine", "kind": "stimuli", "parser": "table"}
 
@@ -172,3 +173,60 @@ def test_an_unexpected_number_of_items_is_refused(tmp_path):
 def test_an_unknown_parser_lists_the_known_ones(tmp_path):
     with pytest.raises(LingprobError, match="'table'"):
         build_stimuli("mine", {**TABLE, "parser": "tabel"}, tmp_path, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sentence;rating\nA.;1\n", r"parted by ';' it seems, and those of \.csv are by ','"),
+        ("sentence;rating\nA, b.;1\n", r"parted by ';' it seems, and those of \.csv are by ','"),
+        ("sentence\trating\nA.\t1\n", r"parted by '\\t' it seems"),
+        ("sentence,rating\nA, b.,1\n", r"Expected 2 fields in line 2.* in quotation marks"),
+        ('sentence,rating\n"A b.,1\n', r"EOF inside string.*quotation mark that opens must close"),
+        ("item,sentence,rating\na,A.,1\n,B.,2\n", r"data row 2, column 'item': no id.*numbered"),
+        ("sentence,rating\nA.,3\nB.,3\n", r"column 'rating': every rating is 3, so nothing"),
+        ("sentence,rating,rating\nA.,3,4\n", r"two columns are named 'rating'"),
+        ("sentence,rating\nA.,\nB.,\n", r"data row 1, column 'rating': no value"),
+    ],
+)
+def test_files_of_another_form_name_the_remedy(tmp_path, text, said):
+    path = write(tmp_path / "mine.csv", text)
+    with pytest.raises(LingprobError, match=said) as error:
+        own(path, ratings="every")
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"\xe9t\xe9", b"\xed\xa0\x80", "A.".encode("utf-16")])
+def test_another_encoding_and_a_lone_surrogate_are_said_to_be_no_utf_8(tmp_path, content):
+    path = tmp_path / "mine.csv"
+    path.write_bytes(b"sentence,rating\n" + content + b",1\n")
+    with pytest.raises(LingprobError, match=r"mine.csv is not text in UTF-8") as error:
+        own(path)
+    assert "etch" not in str(error.value)
+
+
+def test_ids_and_sentences_are_text_as_it_stands(tmp_path):
+    path = write(tmp_path / "mine.csv", "item,sentence,rating\n01,NA,1\n1,null,2\n")
+    stimuli, _ = own(path)
+    assert stimuli["item_id"].tolist() == ["01", "1"]
+    assert stimuli["text"].tolist() == ["NA", "null"]
+
+
+def test_damaged_or_odd_parquet_is_one_clear_message(tmp_path):
+    path = tmp_path / "mine.parquet"
+    path.write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(LingprobError, match=r"mine.parquet: cannot be read as a table"):
+        own(path)
+    pd.DataFrame({"sentence": [["A", "b"], ["C"]], "rating": [1.0, 2.0]}).to_parquet(path)
+    with pytest.raises(LingprobError, match=r"data row 1, column 'sentence': not text"):
+        own(path)
+    frame = pd.DataFrame({"item": ["x", "y"], "sentence": ["A", "B"], "rating": [1.0, 2.0]})
+    frame.set_index("item").to_parquet(path)
+    assert own(path)[0]["item_id"].tolist() == ["x", "y"]
+
+
+def test_too_few_sentences_for_the_folds_are_refused_at_once(tmp_path):
+    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,2\n")
+    build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=2)
+    with pytest.raises(LingprobError, match=r"mine\.csv\): 2 sentences are too few .* need 3"):
+        build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=3)

@@ -112,7 +112,7 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     assert jobs["fit_linking_functions"] == jobs["prepare_model"] == 1
-    assert "plot_linking_functions" not in jobs
+    assert "plot_morcela" not in jobs
     assert "smollm2-135m" not in plan.stdout
 
 

@@ -127,13 +127,6 @@ def export_mirror(settings: Settings) -> None:
         os.environ["LINGPROB_MIRROR"] = str(settings["mirror"])
 
 
-def unigram_sources(catalog: Catalog, model: str, patterns: list[str]) -> list[str]:
-    """Return a model's default unigram source and those others that match one of the patterns."""
-    default, *others = catalog.model(model)["unigrams"]
-    matching = [name for name in others if any(fnmatch(name, pattern) for pattern in patterns)]
-    return [default, *matching]
-
-
 def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
     """Raise LingprobError for a key that a YAML file has twice: the first would be lost."""
     for path in paths:
@@ -198,6 +191,11 @@ def worded(error: ValidationError) -> str:
         close = nearest(error.instance, map(str, error.validator_value), 1)
         if close:
             return f"{where}: {error.message} (did you mean {close[0]!r}?)"
+    if error.validator == "pattern" and "{}" in str(error.validator_value):
+        return (
+            f"{where}: {error.instance!r} is no path to be used here: braces stand for wildcards "
+            "in a workflow, and it must not be empty. Rename the file or folder."
+        )
     described = error.schema.get("description")
     return f"{where}: {error.message}" + (f" ({described})" if described else "")
 

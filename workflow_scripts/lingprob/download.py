@@ -73,8 +73,8 @@ def fetch_file(
     file: RemoteFile,
     directory: Path,
     *,
-    mirror: str | None,
     dataset: str,
+    mirror: str | None = None,
     instructions: str | None = None,
 ) -> Path:
     """Put one file into `directory` and return its path.
@@ -93,8 +93,8 @@ def fetch_files(
     files: Iterable[RemoteFile],
     directory: Path,
     *,
-    mirror: str | None,
     dataset: str,
+    mirror: str | None = None,
     instructions: str | None = None,
 ) -> list[dict[str, str | int]]:
     """Put files into `directory` as `fetch_file` does, and return a manifest row for each.

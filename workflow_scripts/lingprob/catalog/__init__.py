@@ -109,6 +109,14 @@ class Catalog:
                 self.unigram_source(source)
             for dataset in model.get("datasets", []):
                 self.dataset(dataset)
+            for texts in model.get("texts", []):
+                if self.dataset(texts)["kind"] != "reading_texts":
+                    known = [n for n, e in self.datasets.items() if e["kind"] == "reading_texts"]
+                    raise unknown_name("reading text", texts, known, f"(models.{name}.texts)")
+                if surprisal_file(model, texts) is None:
+                    raise LingprobError(
+                        f"models.{name}.paths: no file for {texts!r}, one of its texts. Name one."
+                    )
 
     def model(self, name: str) -> Entry:
         """Return a model's entry."""
@@ -217,6 +225,17 @@ def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
     return completed
 
 
+def surprisal_file(entry: Entry, texts: str) -> str | None:
+    """Return the file that has a model's imported word surprisals of a text."""
+    return entry.get("paths", {}).get(texts, entry.get("path"))
+
+
+def texts_in_file(entry: Entry, texts: str) -> list[str]:
+    """Return the texts whose imported word surprisals are in the same file as those of `texts`."""
+    path = surprisal_file(entry, texts)
+    return [name for name in entry["texts"] if surprisal_file(entry, name) == path]
+
+
 def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry:
     """Lay a model's entry over its family's defaults and over those of an unknown family.
 
@@ -234,5 +253,7 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
     }
     if entry["source"] == "scores":
         fallback |= {"bos_policies": ["imported"], "unigrams": ["imported"]}
+        if "paths" in entry:
+            fallback["texts"] = list(entry["paths"])
         return {**fallback, **entry}
     return {**fallback, **families.get(entry["family"], {}), **entry}

@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.files import sha256_of
-from lingprob.models.prepared import load_tokenizer, read_manifest
+from lingprob.models.manifest import read_manifest
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,3 +40,13 @@ def open_tokenizer(manifest: str | Path) -> Tokenizer:
     path = Path(manifest).parent / name
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(path))
     return Tokenizer(tokenizer, len(tokenizer), sha256_of(path))
+
+
+def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
+    """Load a prepared model's tokenizer without its weights; return it and the number of logits."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    directory = read_manifest(manifest)["directory"]
+    config = AutoConfig.from_pretrained(directory, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    return tokenizer, int(config.get_text_config().vocab_size)

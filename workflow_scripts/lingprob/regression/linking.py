@@ -4,7 +4,7 @@ With p a sentence's logprob, u its unigram_logprob (both nats) and l its n_token
 function is an ordinary least-squares (OLS) regression of the rating on a few terms. MORCELA,
 rating ~ a p/l + b u/l + c 1/l + d, has beta = -b/a and gamma = c/a.
 
-    from lingprob.regression import fit_linking_functions
+    from lingprob.regression.linking import fit_linking_functions
     fits = fit_linking_functions(table.logprob, table.unigram_logprob, table.n_tokens, table.rating)
     print(fits[["linking_function", "r_cv", "beta", "gamma"]])
 

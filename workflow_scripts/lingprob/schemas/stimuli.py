@@ -13,7 +13,6 @@ SCHEMAS = {
         required(TEXT, "item_id")
         + optional(TEXT, "pair_id", "condition")
         + required(TEXT, "text")
-        + optional(TEXT, "context")
         + optional(TRUTH, "grammatical")
         + optional(FLOAT64, "rating")
         + optional(TEXT, "rating_source", "phenomenon", "paradigm")

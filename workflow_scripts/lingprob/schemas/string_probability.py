@@ -6,9 +6,6 @@ import pyarrow as pa
 
 from lingprob.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
 
-# Stands for a data set's name where several are taken together; no data set may be called so.
-POOLED = "all data sets"
-
 SCHEMAS = {
     # One pair a row: Levenshtein distances in characters and in words, and one less the cosine of
     # the sentences' embeddings.

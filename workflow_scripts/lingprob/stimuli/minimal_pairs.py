@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.demo import MINIMAL_PAIRS
 from lingprob.stimuli.checks import two_sentences_a_pair
 
-FILE = Path(__file__).parent / "data" / "minimal_pairs.csv"
 PARTICIPANTS = 24
 # The model of the ratings (string_probability, §2.2 and Prediction 2). A message of N words has
 # log P(m) = -6 N + 8 Normal(0, 1) nats; an error of a kind has probability e, by how often speakers
@@ -41,7 +41,7 @@ def parse(
     dataset: str, entry: dict[str, Any], directory: Path, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the pairs with ratings that nobody gave: every row says `simulated`."""
-    pairs = pd.read_csv(FILE)
+    pairs = pd.read_csv(MINIMAL_PAIRS)
     stimuli = two_sentences_a_pair(
         pd.DataFrame(
             {

@@ -69,7 +69,7 @@ class Trainer:
         plan, means: what is trained, and how.
         data: the examples.
         folder: of the checkpoint and the log, which a later run goes on from.
-        identity: of plan and data.
+        identity: of plan, data and code; only a checkpoint of the same one is gone on from.
         world: the processes.
 
     Raises LingprobError if the batch is larger than the data or no multiple of the processes.

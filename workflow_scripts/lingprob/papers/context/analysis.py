@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
+from lingprob.context.responses import at_longest, with_baseline
 from lingprob.regression.resampling import mean_intervals
 from lingprob.schemas import SCHEMAS
 
@@ -21,14 +22,6 @@ LEVELS = ("phenomenon", "suite")
 NAMELESS = "(none)"
 TABLE_ROWS = 10
 PAPER_DATASET = "blimp"
-
-
-def with_baseline(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Return judgments under prefixes, each with its pair's judgment and margin without one."""
-    keys = ["model", "dataset", "pair_id"]
-    alone = judgments[judgments["kind"] == NO_PREFIX].drop_duplicates(keys)
-    baseline = alone.set_index(keys)[["correct", "margin"]].add_prefix("baseline_")
-    return judgments[judgments["kind"] != NO_PREFIX].join(baseline, on=keys)
 
 
 def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
@@ -110,33 +103,6 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
     for (name, values), (low, high) in zip(columns.items(), intervals, strict=True):
         found |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}
     return found
-
-
-def at_longest(judgments: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return each pair's judgment after the longest prefix of one kind, with its baseline."""
-    prefixed = with_baseline(judgments)
-    rows = prefixed[(prefixed["kind"] == kind) & prefixed["perturbation"].isna()]
-    return rows.sort_values("length", kind="stable").drop_duplicates(
-        ["model", "dataset", "pair_id"], keep="last"
-    )
-
-
-def responsive_suites(judgments: pd.DataFrame, count: int) -> list[str]:
-    """Return the suites that respond most to matched prefixes (context, §5 and footnote 8).
-
-    By the mean over models, acceptable and unacceptable prefixes of the size of the change in
-    accuracy at the greatest length; ties by name.
-    """
-    changes = []
-    for kind in MATCHED:
-        rows = at_longest(judgments, kind)
-        by_suite = rows.groupby(["model", "suite"])[["correct", "baseline_correct"]].mean()
-        changes.append((by_suite["correct"] - by_suite["baseline_correct"]).abs())
-    mean = pd.concat(changes).groupby("suite").mean()
-    ordered = mean.reset_index(name="change").sort_values(
-        ["change", "suite"], ascending=[False, True]
-    )
-    return ordered["suite"].head(count).tolist()
 
 
 def matrix_table(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:

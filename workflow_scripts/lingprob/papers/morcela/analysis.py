@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import refuse_rows
 from lingprob.regression.agreement import split_half
 from lingprob.regression.linking import fit_linking_functions
 from lingprob.schemas import SCHEMAS
@@ -38,12 +38,13 @@ def fit_model(
     tables = []
     for dataset, items, scores in zip(datasets, stimuli, sentence_scores, strict=True):
         rated = scores.merge(items[["item_id", "pair_id", "rating"]], on="item_id", how="left")
-        if rated["rating"].isna().any():
-            item = rated.loc[rated["rating"].isna(), "item_id"].iloc[0]
-            raise LingprobError(
-                f"data set {dataset!r}, item {item!r}: no rating, and linking functions are fitted "
-                "to ratings. Rate or drop it, or take the data set out of morcela.datasets."
-            )
+        refuse_rows(
+            rated["rating"].isna(),
+            "data set {dataset!r}, item {item_id!r}: no rating, and linking functions are fitted "
+            "to ratings. Rate or drop it, or take the data set out of morcela.datasets.",
+            rated,
+            dataset=dataset,
+        )
         for (bos, unigrams), group in rated.groupby(["bos", "unigrams"], sort=False):
             logger.info("%s, %s: BOS policy %s, unigrams %s", model, dataset, bos, unigrams)
             fits = fit_linking_functions(

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.minimalness.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
 from lingprob.schemas import SCHEMAS
@@ -113,12 +113,13 @@ def string_scores(
     differ by too many edits (string_probability, §5.1).
     """
     stimuli = dataset.stimuli
-    if stimuli["grammatical"].isna().any():
-        item = stimuli.loc[stimuli["grammatical"].isna(), "item_id"].iloc[0]
-        raise LingprobError(
-            f"data set {dataset.name!r}, item {item!r}: not said to be grammatical or not. Give "
-            "the column `grammatical`, or take the data set out of string_probability."
-        )
+    refuse_rows(
+        stimuli["grammatical"].isna(),
+        "data set {name!r}, item {item_id!r}: not said to be grammatical or not. Give the column "
+        "`grammatical`, or take the data set out of string_probability.",
+        stimuli,
+        name=dataset.name,
+    )
     columns = ["item_id", "pair_id", "grammatical", "phenomenon", "paradigm", "rating"]
     table = stimuli[[*columns, "rating_source"]]
     table = table[table["pair_id"].isna() | table["pair_id"].isin(chosen_pairs(dataset, options))]

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from lingprob.papers.string_probability.data import Options, pairs_of, units
+from lingprob.papers.string_probability.separation import POOLED
 from lingprob.regression.resampling import interval, resamples
 from lingprob.regression.roc import drawn_areas
 from lingprob.schemas import SCHEMAS
-from lingprob.schemas.string_probability import POOLED
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

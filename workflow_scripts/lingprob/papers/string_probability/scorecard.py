@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 Rows = list[dict[str, Any]]
@@ -13,23 +14,18 @@ HIGHEST_AUC = 0.75
 ACCURACY = (0.7, 0.9)
 
 
-def compare_string_probability(
-    published: dict[str, Any],
-    correlations: pd.DataFrame,
-    separation: pd.DataFrame,
-    counts: pd.DataFrame,
-    filters: pd.DataFrame,
-    scale: str,
-) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare the counts of Table 1a and what the text says of each prediction.
 
-    Returns a `scorecard` table. Claims are checked for each model of ours.
+    Returns a `scorecard` table. Claims are checked for each model of ours. Tables: `correlations`,
+    `separation`, and as `counts` makes them `datasets` and `filters`.
     """
     claims = [
-        *correlation_claims(published, correlations, scale),
-        *separation_claims(published, separation, scale),
+        *correlation_claims(published, tables["correlations"], run.scale),
+        *separation_claims(published, tables["separation"], run.scale),
     ]
-    return make_scorecard(published, counted(counts, filters), claims, scale)
+    ours = counted(tables["datasets"], tables["filters"])
+    return make_scorecard(published, ours, claims, run.scale)
 
 
 def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:

@@ -13,9 +13,10 @@ from lingprob.papers.string_probability.metrics import METRICS, learned_weights
 from lingprob.regression.resampling import mean_interval
 from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
 from lingprob.schemas import SCHEMAS
-from lingprob.schemas.string_probability import POOLED
 
 ROC_POINTS = 201
+# Stands for a data set's name where several are taken together; no data set may be called so.
+POOLED = "all data sets"
 
 
 def separation(

@@ -6,19 +6,18 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 
-def compare_overlap(published: dict[str, Any], overlaps: pd.DataFrame, scale: str) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare what the paper on leakage states of its data and overlaps (§2, §3.1).
 
-    Args:
-        published: the target's part of the catalog (`read_published`).
-        overlaps: an `overlap` table with our overlaps and, where the scale has them, the published.
-        scale: of the run.
+    `overlaps` are ours and, where the scale has them, the published ones. Returns a `scorecard`.
     """
-    claims = overlap_claims(published, overlaps[overlaps["origin"] == "published"], scale)
-    return make_scorecard(published, overlap_quantities(overlaps), claims, scale)
+    overlaps = tables["overlaps"]
+    claims = overlap_claims(published, overlaps[overlaps["origin"] == "published"], run.scale)
+    return make_scorecard(published, overlap_quantities(overlaps), claims, run.scale)
 
 
 def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:

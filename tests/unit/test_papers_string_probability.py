@@ -13,15 +13,15 @@ from sklearn.metrics import roc_auc_score
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
+from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.conventions import compare_conventions
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.papers.string_probability.data import Dataset, Options, assemble, string_scores
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
-from lingprob.papers.string_probability.scorecard import compare_string_probability
-from lingprob.papers.string_probability.separation import separation_rows
+from lingprob.papers.string_probability.scorecard import compare
+from lingprob.papers.string_probability.separation import POOLED, separation_rows
 from lingprob.regression.resampling import fold_numbers
-from lingprob.schemas.string_probability import POOLED
 from lingprob.tables import write_table
 
 VOCABULARY = 1000
@@ -56,7 +56,6 @@ def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> D
             "pair_id": [f"p{i}" for i in number],
             "condition": np.where(good, "good", "bad"),
             "text": [f"text {i}" for i in range(n)],
-            "context": None,
             "grammatical": good,
             "rating": good + rng.standard_normal(n) + 0.1 * logprob,
             "rating_source": "human",
@@ -444,9 +443,7 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     filters = count_filters(
         {"li_large": rated.stimuli}, {"li_large": rated.distances}, READING, published, "demo"
     )
-    card = compare_string_probability(
-        published, results["correlations"], results["separation"], counts, filters, "demo"
-    )
+    card = compare({**results, "datasets": counts, "filters": filters}, published, Run("demo"))
     rows = card.set_index(["row", "column"])
     assert rows.loc[("blimp/counted", "value"), "ours"] == 119
     assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"

@@ -9,7 +9,9 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
-from lingprob.figures.style import save_figure
+from lingprob.figures.palette import describe_models
+from lingprob.figures.style import save_figures
+from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import (
     correlate_participant_groups,
     default_fits,
@@ -17,8 +19,8 @@ from lingprob.papers.morcela.analysis import (
     paper_tables,
     published_fits,
 )
-from lingprob.papers.morcela.figures import draw_fits, with_derived_r
-from lingprob.papers.morcela.scorecard import compare_morcela
+from lingprob.papers.morcela.figures import draw, with_derived_r
+from lingprob.papers.morcela.scorecard import compare
 from lingprob.referee.numbers import NOT_COMPUTED
 from lingprob.report import table_as_html
 from lingprob.schemas import SCHEMAS
@@ -27,6 +29,7 @@ from lingprob.tables import write_table
 
 PUBLISHED = read_published("morcela")
 MODELS = Catalog().models
+RUN = Run("demo", describe_models(MODELS), published=PUBLISHED)
 SENTENCES = 120
 
 
@@ -72,8 +75,11 @@ def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFram
     )
 
 
-def no_agreement() -> pd.DataFrame:
-    return SCHEMAS["intergroup_correlation"].empty_table().to_pandas()
+def tables(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
+    """What figures and scorecard take, with no single judgments."""
+    halves = SCHEMAS["intergroup_correlation"].empty_table().to_pandas()
+    given = {"linking_functions": fits, "intergroup_correlation": halves}
+    return given if stimuli is None else {**given, "stimuli": stimuli}
 
 
 def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
@@ -114,29 +120,27 @@ def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
     table = fits()
     theirs = published_fits(PUBLISHED, table)
     assert len(theirs) == 64
-    tables = paper_tables(table, PUBLISHED, MODELS)
-    row = tables[2].set_index("model").loc["pythia-70m"]
+    shown = paper_tables(table, PUBLISHED, MODELS)
+    row = shown[2].set_index("model").loc["pythia-70m"]
     assert row["r_cv_published"] == 0.457
     own = table[table["default_convention"] & (table["linking_function"] == "morcela")]
     assert row["beta"] == own["beta"].item()
-    pythia = tables[4][tables[4]["model"] == "pythia-70m"]
+    pythia = shown[4][shown[4]["model"] == "pythia-70m"]
     assert pythia["bic"].is_monotonic_increasing
-    assert set(tables[3]["model"].str.split("-").str[0]) == {"opt"}
+    assert set(shown[3]["model"].str.split("-").str[0]) == {"opt"}
     assert published_fits(PUBLISHED, table.assign(dataset="other")).empty
 
 
 def test_a_model_of_neither_family_stands_in_table_3():
-    tables = paper_tables(fits("smollm2-135m"), PUBLISHED, MODELS)
-    assert "smollm2-135m" in set(tables[3]["model"])
-    assert "smollm2-135m" not in set(tables[4]["model"])
+    shown = paper_tables(fits("smollm2-135m"), PUBLISHED, MODELS)
+    assert "smollm2-135m" in set(shown[3]["model"])
+    assert "smollm2-135m" not in set(shown[4]["model"])
 
 
 def test_the_scorecard_compares_counts_and_says_what_it_lacks(tmp_path):
     table = fits()
-    stimuli = pd.DataFrame({"item_id": range(1450)})
-    card = compare_morcela(
-        PUBLISHED, table, no_agreement(), {"linguistic_inquiry": stimuli}, "demo"
-    )
+    stimuli = pd.DataFrame({"item_id": range(1450), "dataset": "linguistic_inquiry"})
+    card = compare(tables(table, stimuli), PUBLISHED, RUN)
     write_table(card, "scorecard", tmp_path / "scorecard.parquet")
     by_key = card.set_index(["item", "row", "column"])
     assert by_key.loc[("§3.3", "linguistic_inquiry/sentences", "value"), "verdict"] == "agrees"
@@ -151,7 +155,8 @@ def test_the_scorecard_compares_counts_and_says_what_it_lacks(tmp_path):
 
 def test_numbers_on_simulated_ratings_never_meet_published_ones():
     table = fits(rating_source="simulated").assign(dataset="demo_minimal_pairs")
-    card = compare_morcela(PUBLISHED, table, no_agreement(), {}, "demo")
+    stimuli = pd.DataFrame({"item_id": range(9), "dataset": "demo_minimal_pairs"})
+    card = compare(tables(table, stimuli), PUBLISHED, RUN)
     numbers = card.dropna(subset=["published"])
     assert set(numbers["verdict"]) == {NOT_COMPUTED}
     assert card.loc[card["published"].isna(), "note"].eq("simulated ratings").all()
@@ -166,14 +171,10 @@ def test_r_from_a_published_sse():
 @pytest.mark.parametrize(("source", "said"), [("human", "scale: demo"), ("simulated", "SIMULATED")])
 def test_figures_say_scale_and_simulation(tmp_path, source, said):
     open_before = plt.get_fignums()
-    table = fits(rating_source=source)
-    figures = draw_fits(
-        table, default_fits(table), published_fits(PUBLISHED, table), no_agreement(), MODELS
-    )
-    for name, figure in figures.items():
-        assert said in figure._supxlabel.get_text()
-        save_figure(figure, tmp_path / f"{name}.pdf", tmp_path / f"{name}.png")
-        assert (tmp_path / f"{name}.png").stat().st_size > 5_000
+    figures = draw(tables(fits(rating_source=source)), RUN)
+    assert all(said in figure._supxlabel.get_text() for figure in figures.values())
+    save_figures(figures, [tmp_path / f"{name}.png" for name in figures])
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in figures)
     assert plt.get_fignums() == open_before
 
 

@@ -11,15 +11,12 @@ import pytest
 
 from lingprob.catalog import read_published
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap import longest_matches
+from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
+from lingprob.papers.contract import Run
 from lingprob.papers.leakage.overlap import analysis as leakage
-from lingprob.papers.leakage.overlap.figures import (
-    chance_levels,
-    frequency_by_overlap,
-    overlap_by_length,
-)
-from lingprob.papers.leakage.overlap.scorecard import compare_overlap
+from lingprob.papers.leakage.overlap.figures import chance_levels, draw
+from lingprob.papers.leakage.overlap.scorecard import compare
 from lingprob.progress import Progress
 from lingprob.reading.texts import passage_texts
 from lingprob.tables import read_table, write_table
@@ -113,7 +110,7 @@ def test_chunks_are_listed_with_their_longest_overlap(tokenizer, tmp_path):
         results["mine", name] = result
     chunks = leakage.leakage_free_chunks(
         index, passages, results, tokenizer.decode, "demo",
-        min_length=1, max_overlap=2, sample_size=1, seed=1,
+        min_length=1, max_overlap=2, chunks_selected=1, seed=1,
     )  # fmt: skip
     assert chunks["overlap_tokens"].tolist() == [3, 2, 0]
     assert chunks["overlap_text"].tolist() == ["b c d", "a b", ""]
@@ -152,15 +149,12 @@ def test_the_summary_counts_passages_not_places(published):
 def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
     (tmp_path / "corpus.txt").write_text("g b c d\n")
     ours = overlaps(tokenizer, tmp_path / "corpus.txt", "lines")
-    passages = leakage.one_per_passage(pd.concat([ours, published], ignore_index=True))
-    titles = {"the_pile": "The Pile"}
-    for figure, count in (
-        (overlap_by_length(passages, titles), 6),
-        (frequency_by_overlap(passages, titles), 4),
-    ):
+    tables = {"overlaps": pd.concat([ours, published], ignore_index=True)}
+    figures = draw(tables, Run("demo", titles={"the_pile": "The Pile"}))
+    for name, count in (("figure_1a", 6), ("figure_1b", 4)):
         points = sum(
             len(line.get_xdata())
-            for ax in figure.axes for line in ax.lines if line.get_marker() == "+"
+            for ax in figures[name].axes for line in ax.lines if line.get_marker() == "+"
         )  # fmt: skip
         assert points == count
 
@@ -168,7 +162,7 @@ def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
 def test_the_scorecard_compares_lengths_flags_and_claims(published):
     ours = published.assign(origin="ours", searched="books")
     table = pd.concat([ours, published], ignore_index=True)
-    scorecard = compare_overlap(read_published("overlap"), table, "laptop")
+    scorecard = compare({"overlaps": table}, read_published("overlap"), Run("laptop"))
     rows = scorecard.set_index(["row", "column"])
     assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
@@ -180,6 +174,6 @@ def test_the_scorecard_compares_lengths_flags_and_claims(published):
 
 def test_the_scorecard_without_published_overlaps(published):
     ours = published.assign(origin="ours", searched="books")
-    scorecard = compare_overlap(read_published("overlap"), ours, "demo")
+    scorecard = compare({"overlaps": ours}, read_published("overlap"), Run("demo"))
     computed = scorecard[scorecard["verdict"] != "not computed at this scale"]
     assert set(computed["column"]) == {"passages"}

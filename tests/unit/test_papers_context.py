@@ -7,13 +7,12 @@ import pandas as pd
 import pytest
 
 from lingprob.context.names import MATCHED
+from lingprob.context.responses import at_longest, responsive_suites
 from lingprob.context.similarity import Overlaps, f1, prefix_overlaps, suite_overlaps, words
 from lingprob.papers.context.analysis import (
     accuracy_table,
-    at_longest,
     extreme_suites,
     matrix_table,
-    responsive_suites,
     unprefixed_accuracy,
 )
 from lingprob.papers.context.scorecard import context_quantities
@@ -119,9 +118,10 @@ def test_the_longest_prefix_of_each_pair_counts():
     assert longest["baseline_correct"].to_dict() == {"p": True, "q": False}
 
 
-def test_responsive_suites_change_most_in_either_direction():
+def test_responsive_suites_change_most_after_acceptable_prefixes_in_either_direction():
     rows = [(suite, suite, "none", 0, 1) for suite in "abc"]
-    for kind, right in (("matched_acceptable", "abc"), ("matched_unacceptable", "ac")):
+    # Only b changes after acceptable prefixes; a and c change after unacceptable ones alone.
+    for kind, right in (("matched_acceptable", "ac"), ("matched_unacceptable", "b")):
         rows += [(suite, suite, kind, 9, suite in right) for suite in "abc"]
     assert responsive_suites(judgments(rows), 2) == ["b", "a"]
 
@@ -318,6 +318,37 @@ def test_changed_prefixes_stand_beside_the_same_pairs_own():
     assert set(overall["length"]) == {10}
     assert set(overall["n_pairs"]) == {1}
     assert set(table["kind"]) == {"matched_acceptable", "acceptable"}
+
+
+def test_a_regression_takes_the_tokens_of_the_prefix_not_those_asked_for():
+    """Prefixes that end early: doubling the lengths asked for changes nothing."""
+    generator = np.random.default_rng(1)
+    rows = [
+        (suite, f"{suite}{pair}", "unrelated", length, generator.random() < 0.4 + 0.05 * length)
+        for suite in "abcd"
+        for pair in range(8)
+        for length in (1, 2, 4, 8)
+    ]
+    table = judgments(rows)
+    exhausted = table.assign(length=np.where(table["length"] == 8, 1000, table["length"]))
+    for column in ("estimate", "std_error", "pair_std_error"):
+        expected = regressions(table, "demo")[column]
+        assert regressions(exhausted, "demo")[column].tolist() == expected.tolist()
+
+
+def test_where_no_judgment_changes_there_is_no_standard_error_by_pairs():
+    """Its sandwich is rounding noise, which made an estimate of 5e-15 significant."""
+    rows = [
+        (suite, f"{suite}{pair}", "unrelated", length, pair % 2)
+        for suite in "abcd"
+        for pair in range(6)
+        for length in (10, 100, 1000)
+    ]
+    fit = regressions(judgments(rows), "demo").set_index("term").loc["log_length"]
+    assert abs(fit["estimate"]) < 1e-9
+    assert fit["p"] > 0.9
+    assert np.isnan(fit["pair_std_error"])
+    assert np.isnan(fit["pair_p"])
 
 
 def test_regressions_find_what_was_put_in():

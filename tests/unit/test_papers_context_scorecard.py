@@ -7,7 +7,8 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.context.analysis import paper_tables
-from lingprob.papers.context.scorecard import compare_context
+from lingprob.papers.context.scorecard import compare
+from lingprob.papers.contract import Run
 from lingprob.schemas import SCHEMAS
 
 SUITE = "principle_A_reconstruction"
@@ -74,7 +75,7 @@ def test_published_tables_are_whole_and_name_known_models_and_suites():
 
 
 def test_numbers_and_claims_are_compared(tables):
-    card = compare_context(read_published("context"), tables, "paper")
+    card = compare(tables, read_published("context"), Run("paper"))
     by = card.set_index(["item", "row", "column"])
     found = by.loc[("Table 1", f"gpt2/{SUITE}", "delta_acceptable")]
     assert (found["published"], found["ours"], found["verdict"]) == (0.528, 0.5, "agrees")

@@ -13,6 +13,8 @@ from scipy.stats import multivariate_normal, norm
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
+from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.analysis import (
     all_trends,
     delta_log_likelihoods,
@@ -20,9 +22,9 @@ from lingprob.papers.leakage.reading.analysis import (
     table_2,
     trend,
 )
-from lingprob.papers.leakage.reading.figures import figure_2, inverse_scaling
+from lingprob.papers.leakage.reading.figures import draw, inverse_scaling
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
-from lingprob.papers.leakage.reading.scorecard import compare_reading
+from lingprob.papers.leakage.reading.scorecard import compare
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.resampling import resampled_sums
@@ -235,7 +237,7 @@ def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
         "surprisals": {"small": study["surprisals"]["small"]},
     }
     found = delta_log_likelihoods(
-        "mine", ENTRY, **changed, **OPTIONS, structure="reduced", held_out="conditional"
+        "mine", ENTRY, **changed, **OPTIONS, random_effects="reduced", held_out="conditional"
     )
     length = " + length" if kept else ""
     assert found["formula"].unique().tolist() == [
@@ -356,15 +358,13 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, deltas, tmp_path):
     ]  # fmt: skip
     trends = all_trends(labelled, None, MODELS)
     assert trends.set_index("on").loc["parameters", "slope"] < 0
-    card = compare_reading(
-        read_published("reading"), labelled, counts, None,
-        {name: model["parameters"] for name, model in MODELS.items()}, "test",
-    )  # fmt: skip
+    run = Run("test", describe_models(MODELS), {"mine": "Mine"})
+    card = compare({"deltas": labelled, "counts": counts}, read_published("reading"), run)
     write_table(card, "scorecard", tmp_path / "s.parquet")
     claims = card[card["row"].str.contains("mine")]
     assert claims["verdict"].tolist() == ["agrees"] * 4
     assert claims["note"].iloc[0] == "simulated reading times"
-    figure = figure_2(labelled, MODELS, {"mine": "Mine"})
+    figure = draw({"deltas": labelled}, run)["figure_2"]
     assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
 
 
@@ -381,13 +381,13 @@ def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, d
     found = all_trends(table, None, models).set_index("on")
     assert found.loc["parameters", ["models", "slope"]].tolist() == [3, pytest.approx(-10)]
     assert found.loc["word_perplexity", "models"] == 4
-    figure = figure_2(table, models, {"mine": "Mine"})
+    run = Run("test", describe_models(models), {"mine": "Mine"})
+    figure = draw({"deltas": table}, run)["figure_2"]
     drawn = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
     assert drawn[0].get_xdata().tolist() == [1e7, 1e8, 1e9]
     assert "of unknown size: mystery" in [text.get_text() for text in figure.legends[0].texts]
     counts = reading_counts("mine", ENTRY, study["times"], "test")
-    sizes = {name: entry["parameters"] for name, entry in models.items()}
-    card = compare_reading(read_published("reading"), table, counts, None, sizes, "test")
+    card = compare({"deltas": table, "counts": counts}, read_published("reading"), run)
     (note,) = card.loc[card["column"].str.startswith("slope"), "note"]
     assert note.startswith("3 models, r = -1.00, p = ")
     assert note.endswith("; 1 of unknown size left out")
@@ -406,8 +406,8 @@ def test_trends_mix_no_corrected_surprisals_with_others(study, deltas, tmp_path)
     assert sizes["corrected"].tolist()[:2] == [True, False]
     assert pd.isna(sizes["corrected"].tolist()[2])
     counts = reading_counts("mine", ENTRY, study["times"], "test")
-    parameters = {name: entry["parameters"] for name, entry in models.items()}
-    card = compare_reading(read_published("reading"), read, counts, None, parameters, "test")
+    run = Run("test", describe_models(models))
+    card = compare({"deltas": read, "counts": counts}, read_published("reading"), run)
     assert card.loc[card["column"].str.startswith("slope"), "row"].tolist() == [
         "mine, imported context, corrected", "mine, imported context, uncorrected",
         "mine, imported context",
@@ -463,5 +463,7 @@ def test_published_fits_on_a_small_text(tmp_path):
     # The label of a word has the time of the next: realigned, the word's own surprisal tells most.
     assert by_row.loc[("one", "realigned"), "delta"] > 100
     assert by_row.loc[("one", "numeric_order"), "delta"] < 10
-    figure = inverse_scaling(fits, {"one": MODELS["small"], "two": MODELS["large"]})
+    figure = inverse_scaling(
+        fits, describe_models({"one": MODELS["small"], "two": MODELS["large"]})
+    )
     assert len(figure.axes) == 8

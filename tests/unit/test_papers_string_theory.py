@@ -19,7 +19,7 @@ from lingprob.papers.string_probability.theory import (
     string_table,
     toy_language,
 )
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 
 STRINGS = [f"{a} {b} {c}." for a, b, c in product(["The", "A"], ["moon", "moons"],
                                                   ["emerge", "emerges"])]  # fmt: skip

@@ -1,0 +1,10 @@
+"""What runs and what it costs, decided before any job exists, from the settings and the catalog.
+
+`Plan` says which data set meets which model under which conventions, and from which files;
+`Costs` says what memory, minutes and GPUs a job asks for. The rules ask both and decide nothing.
+"""
+
+from lingprob.plan.costs import BASE_MEMORY_MB, Costs
+from lingprob.plan.data import Plan, pick
+
+__all__ = ["BASE_MEMORY_MB", "Costs", "Plan", "pick"]
