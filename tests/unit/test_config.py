@@ -17,7 +17,6 @@ from lingprob.config import (
     ROOT,
     catalog_violations,
     config_schema,
-    defaults,
     read_settings,
     refuse_duplicate_keys,
 )
@@ -30,13 +29,6 @@ from lingprob.stimuli import names as stimuli_names
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
-
-
-def test_config_yaml_states_the_schema_s_defaults():
-    """A reader of config.yaml sees what holds when a key is left out."""
-    known = defaults(config_schema())
-    for key, value in SHIPPED.items():
-        assert known[key] == value
 
 
 def test_the_catalog_fits_its_schema():

@@ -131,5 +131,5 @@ def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path):
 
 
 def test_a_directory_without_a_model_is_named(tmp_path):
-    with pytest.raises(LingprobError, match="not an embedding model"):
+    with pytest.raises(LingprobError, match="no embedding model there"):
         SentenceEmbedder(tmp_path, 64)

@@ -12,13 +12,13 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_published
+from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.rooms import ROOMS, part_of, tables_of
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table
-from lingprob.workflow import SCRIPTS
 
 MODEL = {"title": "M", "family": "opt", "family_title": "OPT", "parameters": 10**8}
 

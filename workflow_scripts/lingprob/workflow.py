@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,6 +25,8 @@ def job(snakemake: Any) -> Iterator[None]:
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
     logging.basicConfig(level=logging.INFO, handlers=[handler], force=True)
     logging.captureWarnings(True)
+    with open(os.devnull, "rb") as nothing:
+        os.dup2(nothing.fileno(), 0)  # nothing that a job calls may ask, and be answered by, anyone
     try:
         yield
     except LingprobError as error:

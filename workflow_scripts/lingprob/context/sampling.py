@@ -26,7 +26,7 @@ from lingprob.context.names import (
 from lingprob.context.prefixes import Prefix, Tokenize, prefix_table
 from lingprob.context.sentences import joined
 from lingprob.context.suites import with_suites
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
 

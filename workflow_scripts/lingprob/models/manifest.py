@@ -8,21 +8,16 @@ from pathlib import Path
 
 from lingprob.errors import LingprobError
 from lingprob.files import identity_of, sha256_of, write_text
-
-TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model")
+from lingprob.models.safe_files import TOKENIZER_FILES, check_folder
 
 
 def write_manifest(name: str, source: str, origin: str, directory: Path, manifest: Path) -> None:
     """Write the manifest (JSON) of the model whose files lie in `directory`.
 
     All files are read once for their digest, about a minute for 100 GB.
-    Raises LingprobError if there is no model in it.
+    Raises LingprobError as `check_folder`.
     """
-    if not (directory / "config.json").is_file():
-        raise LingprobError(
-            f"models.{name}: {directory} holds no config.json. The directory must be one that "
-            "transformers can load: config.json, weights and tokenizer files."
-        )
+    check_folder(directory)
     content = {
         "model": name,
         "source": source,

@@ -15,7 +15,8 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
     from and digests of them. Files lie beside the manifest, except those of a `local` model, which
     stay where the user has them.
 
-    Raises LingprobError if the model cannot be had; what was fetched so far is kept and used.
+    Raises LingprobError if the model cannot be had (what was fetched so far is kept and used) or
+    could not be loaded: weights, config.json and tokenizer must be there and fit each other.
     """
     directory = manifest.parent
     source = entry["source"]
@@ -42,4 +43,8 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
     else:
         directory = Path(entry["path"])
         origin = str(directory)
+    if source != "package":
+        from lingprob.models.loading import check_language_model
+
+        check_language_model(directory)
     write_manifest(name, source, origin, directory, manifest)

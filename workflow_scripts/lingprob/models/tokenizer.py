@@ -10,6 +10,7 @@ import pandas as pd
 
 from lingprob.files import sha256_of
 from lingprob.models.manifest import read_manifest
+from lingprob.models.safe_files import ONLY_DATA, unloadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,9 @@ def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
     from transformers import AutoConfig, AutoTokenizer
 
     directory = read_manifest(manifest)["directory"]
-    config = AutoConfig.from_pretrained(directory, local_files_only=True)
-    tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+    try:
+        config = AutoConfig.from_pretrained(directory, **ONLY_DATA)
+        tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+    except Exception as error:  # whatever transformers makes of a stranger's files
+        raise unloadable(Path(directory), error) from error
     return tokenizer, int(config.get_text_config().vocab_size)

@@ -17,13 +17,13 @@ from lingprob.papers.string_probability.data import (
     Options,
     pairs_of,
     string_scores,
+    table_of,
     units,
     variables,
 )
 from lingprob.papers.string_probability.pools import pools
 from lingprob.papers.string_probability.separation import separation
 from lingprob.regression.resampling import correlation, correlation_interval
-from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 
@@ -74,9 +74,7 @@ def correlations(
                 {"dataset": dataset.name, "prediction": prediction, **row}
                 for row in correlations_of(pairs, prediction, options)
             ]
-    names = SCHEMAS["string_correlations"].names
-    table = pd.DataFrame(rows).assign(model=model, scale=options.scale) if rows else None
-    return pd.DataFrame(columns=names) if table is None else table[names]
+    return table_of(rows, "string_correlations", model=model, scale=options.scale)
 
 
 def correlations_of(pairs: pd.DataFrame, prediction: int, options: Options) -> list[dict[str, Any]]:

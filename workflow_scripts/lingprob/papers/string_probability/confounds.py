@@ -15,9 +15,15 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.minimalness.distances import equal_bins
-from lingprob.papers.string_probability.data import Dataset, Options, pairs_of, units, variables
+from lingprob.papers.string_probability.data import (
+    Dataset,
+    Options,
+    pairs_of,
+    table_of,
+    units,
+    variables,
+)
 from lingprob.regression.resampling import interval, resamples
-from lingprob.schemas import SCHEMAS
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -49,8 +55,7 @@ def confounds(
                 about = {"dataset": dataset.name, "prediction": prediction}
                 about["simulated"] = bool(simulated)
                 rows += [{**about, **row} for row in confounds_of(pairs, options)]
-    table = pd.DataFrame(rows).assign(model=model, scale=options.scale)
-    return table.reindex(columns=SCHEMAS["string_confounds"].names)
+    return table_of(rows, "string_confounds", model=model, scale=options.scale)
 
 
 def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:

@@ -16,11 +16,11 @@ from lingprob.papers.string_probability.data import (
     of_convention,
     pairs_of,
     string_scores,
+    table_of,
     units,
 )
 from lingprob.regression.resampling import mean_interval
 from lingprob.regression.roc import area_intervals, area_under_roc
-from lingprob.schemas import SCHEMAS
 
 
 def compare_conventions(
@@ -53,9 +53,7 @@ def compare_conventions(
             row = {"dataset": dataset.name, "bos": bos, "used": bos == convention[0]}
             table = string_scores(model, replace(dataset, scores=chosen), None, options)
             rows.append({**row, **accuracy_and_area(table, differs, options)})
-    names = SCHEMAS["string_conventions"].names
-    table = pd.DataFrame(rows).assign(model=model, scale=options.scale)
-    return table.reindex(columns=names)
+    return table_of(rows, "string_conventions", model=model, scale=options.scale)
 
 
 def first_words_differ(dataset: Dataset) -> pd.Series:

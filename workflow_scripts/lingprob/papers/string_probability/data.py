@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -171,6 +172,14 @@ def units(table: pd.DataFrame, cluster_by_paradigm: bool) -> NDArray[np.int64]:
     if cluster_by_paradigm:
         unit = table["paradigm"].fillna(unit)
     return pd.factorize(own + unit)[0]
+
+
+def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> pd.DataFrame:
+    """Return the table `name` of rows, with the columns that are the same in all; maybe empty."""
+    names = SCHEMAS[name].names
+    if not rows:
+        return pd.DataFrame(columns=names)
+    return pd.DataFrame(rows).assign(**constants).reindex(columns=names)
 
 
 def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:

@@ -15,11 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
-from lingprob.papers.string_probability.data import Options, pairs_of, units
+from lingprob.papers.string_probability.data import Options, pairs_of, table_of, units
 from lingprob.papers.string_probability.separation import POOLED
 from lingprob.regression.resampling import interval, resamples
 from lingprob.regression.roc import drawn_areas
-from lingprob.schemas import SCHEMAS
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -43,8 +42,7 @@ def pools(
             levels = levels_of(name, subset)
             about = {"dataset": name, "subset": subset, "name": group}
             rows += [{**about, **row} for row in pool_rows(pairs, levels, options)]
-    table = pd.DataFrame(rows).assign(model=model, scale=options.scale)
-    return table.reindex(columns=SCHEMAS["string_pools"].names)
+    return table_of(rows, "string_pools", model=model, scale=options.scale)
 
 
 def levels_of(dataset: str, subset: str) -> Sequence[str]:

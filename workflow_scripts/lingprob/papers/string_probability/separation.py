@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.string_probability.data import Options, pairs_of, units
+from lingprob.papers.string_probability.data import Options, pairs_of, table_of, units
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights
 from lingprob.regression.resampling import mean_interval
 from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
@@ -47,12 +47,12 @@ def separation(
         ]
         if not phenomenon:
             curves.append(curves_of(group).assign(dataset=name))
-    tables = {"string_separation": pd.DataFrame(rows), "string_roc": pd.concat(curves)}
-    separated, roc = (
-        table.assign(model=model, scale=options.scale).reindex(columns=SCHEMAS[name].names)
-        for name, table in tables.items()
+    about = {"model": model, "scale": options.scale}
+    roc = pd.concat(curves, ignore_index=True).assign(**about)
+    return (
+        table_of(rows, "string_separation", **about),
+        roc.reindex(columns=SCHEMAS["string_roc"].names).astype({"metric": object}),
     )
-    return separated, roc
 
 
 def pooled(scores: pd.DataFrame, options: Options) -> pd.DataFrame:

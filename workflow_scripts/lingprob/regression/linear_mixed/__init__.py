@@ -22,13 +22,16 @@ gain. (leakage, section 3.1, appendix B)
 
 from __future__ import annotations
 
+from lingprob.regression.linear_mixed.crossed_data import CrossedData
 from lingprob.regression.linear_mixed.fit import fit_mixed_models
 from lingprob.regression.linear_mixed.formula import MixedFormula, parse_formula
 from lingprob.regression.linear_mixed.moments import MixedModelData
 from lingprob.regression.linear_mixed.reduce import Reduction, reduce_random_effects
-from lingprob.regression.linear_mixed.result import MixedFit
+from lingprob.regression.linear_mixed.result import CrossedFit, MixedFit
 
 __all__ = [
+    "CrossedData",
+    "CrossedFit",
     "MixedFit",
     "MixedFormula",
     "MixedModelData",
