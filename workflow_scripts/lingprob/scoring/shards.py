@@ -58,8 +58,8 @@ def score_stimuli(
     with Progress(len(unique), f"scoring {dataset}", "sentences") as progress:
         missing = []
         for path, shard in shards:
-            if path.exists():
-                column = read_shard(path).column("logprob")
+            if (kept := read_shard(path)) is not None:
+                column = kept.column("logprob")
                 values = [row.values.to_numpy(zero_copy_only=False) for row in column]
                 logprobs.update(zip(shard, values, strict=True))
             else:
@@ -127,15 +127,18 @@ def shard_path(directory: str | Path, described: object) -> Path:
 def write_shard(path: Path, table: pa.Table) -> None:
     """Keep a shard, whole or not at all."""
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
-def read_shard(path: Path) -> pa.Table:
-    """Return a shard. Raises LingprobError if its file is damaged."""
+def read_shard(path: Path) -> pa.Table | None:
+    """Return a shard, or None where there is none or (the log says so) a damaged one."""
     try:
-        return pq.read_table(path)
-    except pa.ArrowInvalid as error:
-        raise LingprobError(f"{path}: a damaged shard ({error}). Delete it, run again.") from error
+        return pq.read_table(path, page_checksum_verification=True)
+    except FileNotFoundError:
+        return None
+    except (pa.ArrowException, OSError) as error:
+        logger.warning("%s: a damaged shard (%s), made again", path, error)
+        return None
 
 
 def _scores_table(
