@@ -55,6 +55,10 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     for key, lookup in (("models", catalog.model), ("datasets", catalog.dataset)):
         for name in settings["morcela"][key]:
             lookup(name)
+    for name in settings["morcela"]["datasets"]:
+        if catalog.dataset(name)["kind"] != "stimuli":
+            known = [n for n, entry in catalog.datasets.items() if entry["kind"] == "stimuli"]
+            raise unknown_name("data set of stimuli", name, known, "(morcela.datasets)")
     catalog.dataset(settings["morcela"]["frequency_corpus"])
     check_overlap(settings["overlap"], catalog)
     check_strings(settings["string_probability"], catalog)
