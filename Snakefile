@@ -21,10 +21,9 @@ from lingprob.context.suites import pairs_per_suite
 from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
-from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
-from lingprob.papers.rooms import ROOMS, module_name, tables_of
+from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, pick
 from lingprob.reading.parsers.names import parser_function
 from lingprob.stimuli.names import parser_module
@@ -62,7 +61,7 @@ include: "rules/string_probability.smk"
 include: "rules/training.smk"
 include: "rules/context.smk"
 include: "rules/papers.smk"
-include: "rules/unknown_names.smk"
+include: "rules/report.smk"
 
 
 rule all:

@@ -17,13 +17,17 @@ OVERLAP_CHUNKS = [
 NGRAM_MODEL = OVERLAP["ngrams"]
 if NGRAM_MODEL in catalog.datasets:
     NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.kenlm"
-OVERLAP_ROOM = {
-    "category": "Leakage",
-    "figures": ["figure_1a", "figure_1b"],
-    "tables": {"overlaps": "results/overlap/overlaps.parquet"},
-    "datasets": OVERLAP["texts"] + OVERLAP["corpora"],
-    "titles": {"the_pile": "The Pile (published)", "owt": "OpenWebText (published)"},
-}
+OVERLAP_ROOM = Room(
+    "overlap",
+    category="Leakage",
+    figures=["figure_1a", "figure_1b"],
+    files={"overlaps": "results/overlap/overlaps.parquet"},
+    titles={
+        **{name: catalog.dataset(name)["title"] for name in OVERLAP["texts"] + OVERLAP["corpora"]},
+        "the_pile": "The Pile (published)",
+        "owt": "OpenWebText (published)",
+    },
+)
 
 
 rule index_passages:
@@ -346,6 +350,6 @@ rule overlap:
         rules.select_chunks.output,
         collect(
             "results/overlap/{figure}.{suffix}",
-            figure=OVERLAP_ROOM["figures"],
+            figure=OVERLAP_ROOM.figures,
             suffix=["pdf", "png"],
         ),

@@ -19,19 +19,18 @@ OWN_ON_PUBLISHED = [
     for name in surprisal_models(catalog, READING["models"], "natural_stories")
     if name not in PUBLISHED_MODELS
 ]
-READING_ROOM = {
-    "category": "Reading times",
-    "figures": ["figure_2"],
-    "tables": {
+READING_ROOM = Room(
+    "reading",
+    category="Reading times",
+    figures=["figure_2"] + ["inverse_scaling"] * READING["published"],
+    files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "counts": "results/reading/counts.parquet",
+        "published": ["results/reading/published_fits.parquet"] * READING["published"],
     },
-    "models": [*READING["models"], *PUBLISHED_MODELS],
-    "datasets": READING["datasets"],
-}
-if READING["published"]:
-    READING_ROOM["figures"] += ["inverse_scaling"]
-    READING_ROOM["tables"]["published"] = "results/reading/published_fits.parquet"
+    models=[*READING["models"], *PUBLISHED_MODELS],
+    titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
+)
 
 
 rule build_words:
@@ -316,7 +315,7 @@ rule tabulate_reading:
         runtime=30,
     params:
         code=code_digest("tabulate_reading"),
-        models=model_parameters,
+        models={name: pick(entry, "parameters") for name, entry in catalog.models.items()},
     script:
         "../workflow_scripts/tabulate_reading.py"
 
@@ -327,7 +326,7 @@ rule reading:
         rules.tabulate_reading.output,
         collect(
             "results/reading/{figure}.{suffix}",
-            figure=READING_ROOM["figures"],
+            figure=READING_ROOM.figures,
             suffix=["pdf", "png"],
         ),
         "results/reading/scorecard.parquet",

@@ -5,6 +5,13 @@
 
 STRINGS = settings["string_probability"]
 PREDICTIONS = plan.predictions()
+STRING_CSV = ["correlations", "confounds", "separation", "pools", "conventions"]
+STRING_PAGES = {
+    "confounds": "How correlations change over bins",
+    "pools": "What pairing gains",
+    "conventions": "What another BOS policy would change",
+    "paradigms": "Accuracy by paradigm",
+}
 STRING_TABLES = {"datasets": "Counts of the data sets", "filters": "The filter by edit distance"}
 # Figure 1b wants models that can score strings of their language.
 TOY_MODELS = [
@@ -12,13 +19,14 @@ TOY_MODELS = [
     for name in STRINGS["models"]
     if name in WITH_WEIGHTS and catalog.model(name)["language"] == "en"
 ]
-STRINGS_ROOM = {
-    "category": "String probability",
-    "figures": [
+STRINGS_ROOM = Room(
+    "string_probability",
+    category="String probability",
+    figures=[
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
         *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena"),
     ],
-    "tables": {
+    files={
         **{
             name: collect(
                 f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
@@ -27,15 +35,14 @@ STRINGS_ROOM = {
         },
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
+        "toy_scores": {
+            model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
+        },
     },
-    "models": STRINGS["models"],
-    "datasets": PREDICTIONS,
-    "options": {"pooled": STRINGS["pooled"]},
-}
-if TOY_MODELS:
-    STRINGS_ROOM["tables"]["toy_scores"] = {
-        model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
-    }
+    models=STRINGS["models"],
+    titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
+    options={"pooled": STRINGS["pooled"]},
+)
 
 
 rule extract_published_scores:
@@ -65,6 +72,9 @@ rule analyse_strings:
             f"results/stimuli/{plan.scored_as(name)}.parquet"
             for name in plan.string_datasets(wildcards.model)
         ],
+        whole=lambda wildcards: [
+            f"results/stimuli/{name}.parquet" for name in plan.string_datasets(wildcards.model)
+        ],
         scores=lambda wildcards: [
             f"results/sentence_scores/{wildcards.model}/{plan.scored_as(name)}.parquet"
             for name in plan.string_datasets(wildcards.model)
@@ -76,7 +86,15 @@ rule analyse_strings:
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"
-            for name in ("scores", "correlations", "separation", "roc")
+            for name in (
+                "scores",
+                "correlations",
+                "confounds",
+                "separation",
+                "pools",
+                "roc",
+                "conventions",
+            )
         },
     log:
         "logs/analyse_strings/{model}.log",
@@ -95,7 +113,7 @@ rule analyse_strings:
         pooled=STRINGS["pooled"],
         paired=lambda wildcards: plan.paired_datasets(wildcards.model),
         convention=lambda wildcards: [
-            catalog.model(wildcards.model)["bos_policies"][0],
+            plan.string_bos(wildcards.model),
             catalog.model(wildcards.model)["unigrams"][0],
         ],
         options={
@@ -105,6 +123,7 @@ rule analyse_strings:
                 "levenshtein_unit",
                 "levenshtein_quantile",
                 "levenshtein_comparison",
+                "levenshtein_population",
                 "bootstrap",
                 "cluster_by_paradigm",
                 "folds",
@@ -146,20 +165,66 @@ rule count_strings:
         datasets=list(PREDICTIONS),
         filtered=STRINGS["prediction_2"],
         titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
-        quantile=STRINGS["levenshtein_quantile"],
+        filter={
+            key: STRINGS[f"levenshtein_{key}"]
+            for key in ("unit", "quantile", "comparison", "population")
+        },
         published=read_published("string_probability"),
         scale=settings["scale"],
     script:
         "../workflow_scripts/count_strings.py"
 
 
+rule tabulate_strings:
+    """Write what the analyses found for all models as CSV, and the short tables as pages."""
+    input:
+        **{
+            name: collect(
+                f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
+            )
+            for name in ("scores", *STRING_CSV)
+        },
+        published=[f"resources/datasets/{name}/manifest.tsv" for name in STRINGS["published"]],
+    output:
+        csv=collect("results/string_probability/{table}.csv", table=[*STRING_CSV, "paradigms"]),
+        html=[
+            report(
+                f"results/string_probability/{table}.html",
+                caption=f"../report/string_probability_{table}.rst",
+                category="String probability",
+                subcategory="Tables",
+                labels={"what": title},
+            )
+            for table, title in STRING_PAGES.items()
+        ],
+    log:
+        "logs/tabulate_strings.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=code_digest("tabulate_strings"),
+        tables=["scores", *STRING_CSV],
+        pages=STRING_PAGES,
+        models={
+            name: pick(entry, "title", "family", "family_title", "parameters")
+            for name, entry in catalog.models.items()
+        },
+        parsers=[catalog.dataset(name)["parser"] for name in STRINGS["published"]],
+    script:
+        "../workflow_scripts/tabulate_strings.py"
+
+
 rule string_probability:
     """The paper's figures, counts and scorecard, for the models and data of the scale."""
     input:
         rules.count_strings.output,
+        rules.tabulate_strings.output,
         collect(
             "results/string_probability/{figure}.{suffix}",
-            figure=STRINGS_ROOM["figures"],
+            figure=STRINGS_ROOM.figures,
             suffix=["pdf", "png"],
         ),
         "results/string_probability/scorecard.parquet",

@@ -22,17 +22,18 @@ TRAINING_KEYS = (
     "warmup betas weight_decay clip"
 ).split()
 TRAINING_PLAN = {"seed": settings["seed"], **pick(TRAINING, *TRAINING_KEYS)}
-TRAINING_ROOM = {
-    "category": "Leakage",
-    "figures": ["loss", "figure_2_perplexity"],
-    "tables": {
+TRAINING_ROOM = Room(
+    "training",
+    category="Leakage",
+    figures=["loss", "figure_2_perplexity"],
+    files={
         "perplexity": "results/training/perplexity.parquet",
         "logs": {size: f"results/training/logs/{size}.jsonl" for size in TRAINING["sizes"]},
     },
-    "models": TRAINED,
-    "datasets": OVERLAP["texts"],
-    "options": {"note": TRAINED_ON[TRAINING["chunks"]]},
-}
+    models=TRAINED,
+    titles={name: catalog.dataset(name)["title"] for name in OVERLAP["texts"]},
+    options={"note": TRAINED_ON[TRAINING["chunks"]]},
+)
 
 
 rule prepare_training_corpus:
@@ -187,7 +188,7 @@ rule train:
     input:
         collect(
             "results/training/{figure}.{suffix}",
-            figure=TRAINING_ROOM["figures"],
+            figure=TRAINING_ROOM.figures,
             suffix=["pdf", "png"],
         ),
         rules.measure_perplexity.output,

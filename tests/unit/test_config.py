@@ -235,6 +235,45 @@ def test_published_numbers_fit_the_paper_s_own_formulas():
     assert checked == 64
 
 
+@pytest.mark.parametrize(
+    ("bos", "policies"),
+    [
+        ("scored", {"smollm2-135m": "endoftext", "pythia-70m": "bos", "gpt2-chinese": "cls"}),
+        (
+            "excluded",
+            {"smollm2-135m": "endoftext_first_excluded", "pythia-70m": "none", "gpt2-chinese":
+             "cls_first_excluded"},
+        ),
+    ],
+)  # fmt: skip
+def test_string_probability_finds_each_family_s_bos_policy(bos, policies):
+    """The paper sums over all tokens, so that a start token precedes each sentence."""
+    config = {"string_probability": {"models": [*policies, "trigram"], "bos": bos}}
+    _, catalog = read_settings(config)
+    assert {name: catalog.bos_policy(name, bos) for name in policies} == policies
+    assert catalog.bos_policy("trigram", bos) == "imported"
+
+
+def test_by_default_all_tokens_are_scored_at_every_scale():
+    for scale in ("demo", "laptop", "paper"):
+        settings, catalog = read_settings({"scale": scale})
+        strings = settings["string_probability"]
+        for model in strings["models"]:
+            policy = catalog.bos_policies[catalog.bos_policy(model, strings["bos"])]
+            assert policy["first_token"] == "scored"
+
+
+@pytest.mark.parametrize(
+    ("bos", "message"),
+    [("scored", r"models.mine.bos_policies: \['none'\].*'scored'"), ("boss", r"'boss'.*'bos'")],
+)
+def test_a_model_without_such_a_bos_policy_is_named(bos, message):
+    own = {**OWN_MODEL, "bos_policies": ["none"]}
+    config = {"models": {"mine": own}, "string_probability": {"models": ["mine"], "bos": bos}}
+    with pytest.raises(LingprobError, match=message):
+        read_settings(config)
+
+
 def theirs(**entry: object) -> dict:
     """A config with a model of imported word surprisals."""
     model = {"title": "T", "family": "t", "source": "scores", "level": "word"}
@@ -270,3 +309,14 @@ def test_imported_surprisals_have_a_file_for_each_text():
 def test_wrong_entries_of_imported_surprisals_are_named(entry, said):
     with pytest.raises(LingprobError, match=said):
         read_settings(theirs(**entry))
+
+
+@pytest.mark.parametrize("name", ["gutenberg", "provo", "geco_total"])
+def test_a_data_set_of_the_wrong_kind_is_refused_in_morcela(name):
+    with pytest.raises(LingprobError) as error:
+        read_settings({"morcela": {"datasets": [name]}})
+    message = str(error.value)
+    assert f"{name!r}" in message
+    assert "stimuli" in message
+    assert "morcela.datasets" in message
+    assert message.count(repr(name)) == 1

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -11,10 +14,13 @@ from sklearn.metrics import roc_auc_score
 
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.analysis import analyse
+from lingprob.papers.string_probability.conventions import compare_conventions
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.papers.string_probability.data import Dataset, Options, assemble, string_scores
+from lingprob.papers.string_probability.figures import draw, toy_surprisals
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
 from lingprob.papers.string_probability.scorecard import compare
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
@@ -27,12 +33,15 @@ OPTIONS = Options(
     levenshtein_unit="characters",
     levenshtein_quantile=0.75,
     levenshtein_comparison="below",
+    levenshtein_population="all",
     bootstrap=30,
     cluster_by_paradigm=False,
     folds=5,
     seed=1,
     scale="demo",
 )
+READING = OPTIONS.filter
+PUBLISHED = read_published("string_probability")
 
 
 def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> Dataset:
@@ -179,6 +188,33 @@ def test_prediction_3_is_scikit_learn_s_area_of_each_metric(results):
     assert (single["n_pairs"] == 0).all()
 
 
+def test_a_sample_counts_as_much_as_the_whole_in_the_flat_set(datasets):
+    """As if each sampled pair stood there three times: 40 pairs of a data set of 120."""
+    small, other = datasets[0], datasets[1]
+    few = small.stimuli.iloc[20:100]  # 40 pairs of different sentences
+    about = ([few, other.stimuli], [small.scores, other.scores])
+    sampled, rest = assemble(
+        {"pairs": [3], "rated": [3]}, *about, {}, convention=("none", "u"),
+        whole=[small.stimuli, other.stimuli],
+    )  # fmt: skip
+    assert sampled.weight == pytest.approx(119 / 40)
+    tables = analyse("m", [sampled, rest], ["pairs", "rated"], VOCABULARY, OPTIONS)
+    scores = tables["scores"]
+    separated = tables["separation"].set_index(["dataset", "phenomenon", "metric"])
+    flat = separated.loc[POOLED, "", "slor"]
+    weights = scores["weight"]
+    area = roc_auc_score(scores["grammatical"], scores["slor"], sample_weight=weights)
+    assert flat["auc"] == pytest.approx(area)
+    assert flat["auc_low"] < area < flat["auc_high"]
+    assert area != pytest.approx(roc_auc_score(scores["grammatical"], scores["slor"]), abs=1e-4)
+    shares = {name: separated.loc[name, "", "slor"] for name in ("pairs", "rated")}
+    correct = 119 * shares["pairs"]["accuracy"] + 119 * shares["rated"]["accuracy"]
+    assert flat["accuracy"] == pytest.approx(correct / 238)
+    curve = tables["roc"].query("dataset == @POOLED and metric == 'slor'")
+    under = np.trapezoid(curve["true_positive_rate"], curve["false_positive_rate"])
+    assert under == pytest.approx(area, abs=0.01)
+
+
 def test_accuracy_is_the_share_of_pairs_by_a_loop(datasets, results):
     pairs = wide(datasets[0])
     table = results["separation"]
@@ -270,6 +306,40 @@ def test_a_filter_that_keeps_nothing_says_what_to_change(datasets):
     assert string_scores("m", same, VOCABULARY, at_most)["pair_id"].nunique() == 119
 
 
+def test_the_conventions_table_shows_what_the_first_token_decides(datasets):
+    """A policy without the first token ties the pairs that differ there, and is right on none."""
+    dataset = datasets[0]
+    texts = [
+        f"{'AB'[row % 2] if row // 2 % 3 == 0 else 'A'} text {row // 2} {row % 2}"
+        for row in range(240)
+    ]
+    stimuli = dataset.stimuli.assign(text=texts)
+    good = dataset.stimuli["grammatical"]
+    first_differs = np.arange(240) // 2 % 3 == 0
+    full = dataset.scores.assign(bos="bos", logprob=np.where(good, -10.0, -11.0))
+    cut = full.assign(bos="none", logprob=np.where(good | first_differs, -9.0, -9.5))
+    both = pd.concat([full, cut])
+    (one,) = assemble(
+        {"pairs": [1]}, [stimuli], [both], {"pairs": dataset.distances}, convention=("bos", "u")
+    )
+    table = compare_conventions("m", [one], [both], convention=("bos", "u"), options=OPTIONS)
+    rows = table.set_index("bos")
+    assert rows["used"].to_dict() == {"bos": True, "none": False}
+    assert (rows["n_pairs"] == 120).all()
+    assert (rows["n_first_differs"] == 40).all()
+    assert rows["accuracy"].to_dict() == {"bos": 1.0, "none": pytest.approx(80 / 120)}
+    assert rows["first_differs"].to_dict() == {"bos": 1.0, "none": 0.0}
+    # 40 of the 120 ungrammatical sentences tie with every grammatical one.
+    assert rows["auc"].to_dict() == {"bos": 1.0, "none": pytest.approx(80 / 120 + 0.5 * 40 / 120)}
+    assert rows.loc["none", "accuracy_low"] < 2 / 3 < rows.loc["none", "accuracy_high"]
+
+
+def test_a_convention_that_was_not_scored_is_named(datasets):
+    with pytest.raises(LingprobError, match=r"'pairs'.*BOS policy 'bos'.*\['none'\]"):
+        assemble({"pairs": [1]}, [datasets[0].stimuli], [datasets[0].scores], {},
+                 convention=("bos", "u"))  # fmt: skip
+
+
 def test_one_convention_is_used(datasets):
     scores = pd.concat([datasets[0].scores, datasets[0].scores.assign(bos="bos", logprob=0.0)])
     (dataset,) = assemble(
@@ -329,25 +399,53 @@ def test_counts_name_what_is_left_out(datasets):
     dataset = datasets[1]
     whole = {"li_large": dataset.stimuli}
     used = {"li_large": dataset.stimuli.iloc[:20]}
-    published = read_published("string_probability")
-    row = count_datasets(whole, used, {"li_large": "LI"}, published, "demo").iloc[0]
+    published = PUBLISHED
+    row = count_datasets(whole, used, {"li_large": "LI"}, {}, READING, published, "demo").iloc[0]
     assert row["identical_pairs"] == 1
     assert row["duplicated_sentences"] == 1
     assert row["missing_ratings"] == 1
-    assert (row["pairs"], row["counted"], row["used_pairs"]) == (120, 119, 10)
-    kept = count_filters({"li_large": dataset.distances}, 0.75, published, "demo")
-    assert len(kept) == 4
+    # One of the ten pairs has identical sentences and is not used.
+    assert (row["pairs"], row["counted"], row["used_pairs"]) == (120, 119, 9)
+    kept = count_filters(
+        {"li_large": dataset.stimuli}, {"li_large": dataset.distances}, READING, published, "demo"
+    )
+    assert len(kept) == 8
     assert set(kept["kept_published"]) == {1883}
-    by_reading = kept.set_index(["unit", "comparison"])["kept"]
-    edits = dataset.distances["levenshtein_words"]
-    assert by_reading["words", "at_most"] == (edits <= np.quantile(edits, 0.75)).sum()
+    by_reading = kept.set_index(["unit", "comparison", "population"])["kept"]
+    near = dataset.distances["levenshtein_words"]
+    near = near <= np.quantile(near, 0.75)
+    assert by_reading["words", "at_most", "all"] == (near & (near.index != 7)).sum()
+    assert kept.loc[kept["used"], ["unit", "comparison", "population"]].to_numpy().tolist() == [
+        ["characters", "below", "all"]
+    ]
+
+
+def test_counts_filters_and_analysis_agree(datasets, results):
+    """Whatever the reading: one function decides, and all three tables show its answer."""
+    rated = datasets[1]
+    for population in ("rated", "all"):
+        for comparison in ("below", "at_most"):
+            options = replace(
+                OPTIONS, levenshtein_comparison=comparison, levenshtein_population=population
+            )
+            analysed = string_scores("m", rated, VOCABULARY, options)["pair_id"].nunique()
+            tables = {"li_large": rated.stimuli}
+            about = ({"li_large": rated.distances}, options.filter, PUBLISHED, "demo")
+            filters = count_filters(tables, *about)
+            counted = count_datasets(tables, tables, {"li_large": "LI"}, *about).iloc[0]
+            (kept,) = filters.loc[filters["used"], "kept"]
+            assert analysed == kept == counted["counted"] == counted["used_pairs"]
+            assert counted["counted_published"] == 1883
 
 
 def test_the_scorecard_checks_counts_and_claims(datasets, results):
-    published = read_published("string_probability")
+    published = PUBLISHED
     counts = count_datasets({"blimp": datasets[0].stimuli}, {"blimp": datasets[0].stimuli},
-                            {"blimp": "BLiMP"}, published, "demo")  # fmt: skip
-    filters = count_filters({"li_large": datasets[1].distances}, 0.75, published, "demo")
+                            {"blimp": "BLiMP"}, {}, READING, published, "demo")  # fmt: skip
+    rated = datasets[1]
+    filters = count_filters(
+        {"li_large": rated.stimuli}, {"li_large": rated.distances}, READING, published, "demo"
+    )
     card = compare({**results, "datasets": counts, "filters": filters}, published, Run("demo"))
     rows = card.set_index(["row", "column"])
     assert rows.loc[("blimp/counted", "value"), "ours"] == 119
@@ -359,3 +457,43 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
         .query("dataset == 'pairs' and phenomenon == '' and metric != 'learned_weights'")["auc"]
         .max()
     )
+
+
+def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
+    models = {"m": 10**8, "n": 10**9}
+    catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
+                      "parameters": size} for name, size in models.items()}  # fmt: skip
+    shown = {
+        name: pd.concat([table, table.assign(model="n")], ignore_index=True)
+        for name, table in results.items()
+    }
+    run = Run("demo", describe_models(catalog), options={"pooled": ["pairs"]})
+    figures = draw({**shown, **toy_tables()}, run)
+    looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
+    legend = figures["figure_2b"].legends[0]
+    assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
+    drawn = {line.get_color() for line in figures["figure_2b"].axes[0].lines}
+    assert set(looks) <= drawn
+    said = {name: figure._supxlabel.get_text() for name, figure in figures.items()}
+    simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
+    assert simulated == ({"figure_3a", "figure_3b"} if shown["correlations"]["simulated"].any()
+                         else set())  # fmt: skip
+    plt.close("all")
+
+
+def toy_tables() -> dict[str, pd.DataFrame]:
+    """Two toy strings under two conventions of one model."""
+    stimuli = pd.DataFrame(
+        {"item_id": ["a", "b"], "text": ["ok", "ko"], "grammatical": [True, False]}
+    )
+    scores = pd.DataFrame({"item_id": ["a", "b"] * 2, "bos": ["bos"] * 2 + ["none"] * 2,
+                           "unigrams": "u", "logprob": np.log(2) * np.array([-3, -5, -7, -9.0]),
+                           "model": "m"})  # fmt: skip
+    return {"toy_stimuli": stimuli, "toy_scores": scores}
+
+
+def test_toy_strings_have_the_surprisal_of_the_first_convention_in_bits():
+    toy = toy_surprisals(toy_tables())
+    assert toy["surprisal"].tolist() == pytest.approx([3, 5])
+    assert toy["model"].tolist() == ["m", "m"]
+    assert toy_surprisals({}).empty

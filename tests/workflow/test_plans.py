@@ -56,7 +56,7 @@ def test_a_trained_model_is_scored_as_any_other(checkout):
     assert (jobs["train_model"], jobs["fine_tune_model"], jobs["score_stimuli"]) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 8), ("paper", 20)])
+@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 10), ("paper", 22)])
 def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]
     plan = snakemake(checkout, *arguments, "--", "string_probability")

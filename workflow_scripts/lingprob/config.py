@@ -56,6 +56,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check_names(settings, schema, catalog)
     catalog.check_references()
     check_languages(settings["string_probability"], catalog)
+    check_conventions(settings["string_probability"], catalog)
     check_trained_models(settings["training"], catalog)
     check_surprisals(settings["reading"], catalog)
     if primary_dataset(settings["context"]["datasets"]) is None:
@@ -76,6 +77,12 @@ def check_languages(strings: Settings, catalog: Catalog) -> None:
                     f"string_probability.embeddings: none for {language!r}, the language of the "
                     f"data set {name!r} of string_probability.{key}. Add one."
                 )
+
+
+def check_conventions(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a model that has no BOS policy as string_probability wants it."""
+    for name in strings["models"]:
+        catalog.bos_policy(name, strings["bos"])
 
 
 def check_trained_models(training: Settings, catalog: Catalog) -> None:

@@ -23,6 +23,7 @@ KINDS = {
     "unigrams": "table of unigrams",
     "surprisals": "data set of surprisals",
     "overlaps": "table of overlaps",
+    "accuracies": "table of accuracies",
     "scores": "model of imported scores, without weights",
     "weights": "model with weights",
     "model": "model",

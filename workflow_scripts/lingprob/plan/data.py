@@ -85,9 +85,28 @@ class Plan:
         return self.model_manifest(self.catalog.tokenizer_provider(tokenizer))
 
     def bos_policies(self, model: str, dataset: str) -> list[str]:
-        """Return the BOS policies under which a model scores a data set, the default one first."""
+        """Return the BOS policies under which a model scores a data set, the default one first.
+
+        All of them where conventions are compared; else string_probability's, and those that the
+        same scores give.
+        """
         policies: list[str] = self.catalog.model(model)["bos_policies"]
-        return policies if self._compares_conventions(dataset) else policies[:1]
+        strings = self.settings["string_probability"]
+        if self._compares_conventions(dataset):
+            return policies
+        if model not in strings["models"]:
+            return policies[:1]
+        chosen, start_token = self.string_bos(model), self.catalog.start_token_of
+        compared = dataset in map(self.scored_as, strings["conventions"])
+        return [chosen] + [
+            bos
+            for bos in policies
+            if bos != chosen and (compared or start_token(bos) == start_token(chosen))
+        ]
+
+    def string_bos(self, model: str) -> str:
+        """Return the BOS policy under which string_probability reads a model's scores."""
+        return self.catalog.bos_policy(model, self.settings["string_probability"]["bos"])
 
     def start_tokens(self, model: str, dataset: str) -> list[str]:
         """Return the start tokens that these BOS policies need, each scored once."""

@@ -100,19 +100,25 @@ def correlation_interval(
     return interval(np.concatenate(drawn))
 
 
-def mean_interval(values: Array, unit: Ints, *, draws: int, seed: int) -> tuple[float, float]:
-    """Return the 95% interval of the mean of values (n,) when units are resampled."""
-    ((low, high),) = mean_intervals(values[:, None], unit, draws=draws, seed=seed)
+def mean_interval(
+    values: Array, unit: Ints, *, draws: int, seed: int, weight: Array | None = None
+) -> tuple[float, float]:
+    """Return the 95% interval of the mean of values (n,), weighted or not; units are resampled."""
+    ((low, high),) = mean_intervals(values[:, None], unit, draws=draws, seed=seed, weight=weight)
     return float(low), float(high)
 
 
-def mean_intervals(values: Array, unit: Ints, *, draws: int, seed: int) -> Array:
+def mean_intervals(
+    values: Array, unit: Ints, *, draws: int, seed: int, weight: Array | None = None
+) -> Array:
     """Return the 95% interval, (k, 2), of the mean of each column of values (n, k).
 
-    Units are resampled, the same ones for all columns; NaN for a column with a value missing.
+    Units are resampled, the same ones for all columns; NaN for a column with a value missing. Rows
+    count as `weight`, (n,), says.
     """
     by_unit = np.zeros((int(unit.max()) + 1, 1 + values.shape[1]))
-    np.add.at(by_unit, unit, np.column_stack([np.ones(len(values)), values]))
+    weights = np.ones(len(values)) if weight is None else weight
+    np.add.at(by_unit, unit, np.column_stack([weights, weights[:, None] * values]))
     sums = np.concatenate(
         [counts @ by_unit for counts in resamples(len(by_unit), draws, seed)], axis=0
     )

@@ -30,17 +30,21 @@ def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
 
 def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:
     """Return (our count, note) by (row, column) as the published numbers name them."""
+    rated = set(filters["dataset"])
     found: Quantities = {
         (f"{row.dataset}/counted", "value"): (
             float(row.counted),
             f"{row.identical_pairs} pairs of identical sentences left out",
         )
         for row in counts.itertuples()
+        if row.dataset not in rated
     }
     for row in filters.itertuples():
         key = (f"{row.dataset}/kept", "value")
-        if row.unit == "characters" and row.comparison == "below":
-            found[key] = (float(row.kept), "edits of characters, below the quantile")
+        if row.used:
+            at = row.comparison.replace("_", " ")
+            reading = f"edits of {row.unit}, {at} the quantile of {row.population} pairs"
+            found[key] = (float(row.kept), reading)
     return found
 
 
