@@ -123,6 +123,18 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("scale", pa.string()),
         ]
     ),
+    # One bin of one shard's tokens a row: what shards are merged by to the next two.
+    "frequency_moments": pa.schema(
+        [
+            required("bin_low", pa.float64()),
+            required("bin_high", pa.float64()),
+            required("n_tokens", pa.int64()),
+        ]
+        + [
+            required(name, pa.float64())
+            for name in ("mean_unigram_logprob", "mean_logprob", "sxx", "sxy", "syy")
+        ]
+    ),
     # One model's regression of token log-probability on unigram log-probability a row.
     "frequency_slopes": pa.schema(
         [
