@@ -86,6 +86,11 @@ def figure_models(wildcards):
     }
 
 
+def local_files(entry):
+    """The files of a model that the user has on disk: others in their place are another model."""
+    return model_files(Path(entry["path"])) if entry["source"] == "local" else []
+
+
 def titles_of(datasets):
     """Titles of the data sets that a figure shows."""
     return {name: catalog.dataset(name)["title"] for name in datasets}

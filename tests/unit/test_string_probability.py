@@ -16,9 +16,8 @@ from lingprob.papers.string_probability.counts import count_datasets, count_filt
 from lingprob.papers.string_probability.data import Dataset, Options, assemble, string_scores
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
 from lingprob.papers.string_probability.scorecard import compare_string_probability
-from lingprob.papers.string_probability.separation import separation_rows
+from lingprob.papers.string_probability.separation import POOLED, separation_rows
 from lingprob.regression.linking import fold_numbers
-from lingprob.schemas import POOLED
 from lingprob.tables import write_table
 
 VOCABULARY = 1000
