@@ -8,8 +8,8 @@ subjects (--quick: 30,000 rows, 40 subjects). Data are in memory, as each system
 time includes the pass over the rows. lme4 runs lmer with its bobyqa at default tolerances. The
 second task is a model with crossed factors: uncorrelated intercepts and slopes of subjects, and
 intercepts of items. The third is ours alone: 100 fits (20 models on data of five corpora's sizes,
-in Parquet), loading and held-out log-likelihoods included. Each system runs in a process of its own on one
-thread; ratios compare CPU time, since machines are shared. Agreement is how far our
+in Parquet), loading and held-out log-likelihoods included. Each system runs in a process of its own
+on one thread; ratios compare CPU time, since machines are shared. Agreement is how far our
 log-likelihood lies below the best of the rivals' (0: never).
 """
 
