@@ -37,8 +37,8 @@ def read(
         raise LingprobError(f"{path}: save it as CSV, or install openpyxl ({error}).") from error
     except UnicodeDecodeError as error:
         raise LingprobError(
-            f"{path}: not text in {encoding.removesuffix('-sig')} ({error}). Save a file of your "
-            "own in UTF-8; fetch another again."
+            f"{path}: not text in {encoding.removesuffix('-sig')} ({error}). Save a file of "
+            "your own in UTF-8; fetch another again."
         ) from error
     except (ValueError, KeyError, OSError, BadZipFile) as error:
         raise LingprobError(f"{path}: cannot be read ({error}). Fetch the file again.") from error
