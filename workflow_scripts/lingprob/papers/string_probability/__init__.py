@@ -7,8 +7,11 @@ TABLES = {
     "correlations": Table("string_correlations"),
     "separation": Table("string_separation"),
     "roc": Table("string_roc", compared=False),
-    "toy_stimuli": Table("stimuli", compared=False),
-    "toy_scores": Table("sentence_scores", part="model", compared=False),
+    "confounds": Table("string_confounds"),
+    "pools": Table("string_pools"),
+    "paradigms": Table(None, compared=False),
+    "toy_stimuli": Table("stimuli"),
+    "toy_scores": Table("sentence_scores", part="model"),
     "datasets": Table(None, drawn=False),
     "filters": Table(None, drawn=False),
 }
