@@ -36,8 +36,8 @@ from lingprob.papers.string_probability.separation_figures import (
 from lingprob.papers.string_probability.theory import toy_surprisals
 
 POINTS_SHOWN = 2000
-# Of a footer, to an inch.
-LETTERS, LETTERS_BOLD = 17, 11
+# Of a footer.
+LETTERS_AN_INCH = 17
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
@@ -79,8 +79,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     sources = ["simulated"] if second["simulated"].any() else []
     for name, figure in figures.items():
         rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
-        letters = int(figure.get_figwidth() * (LETTERS_BOLD if rated else LETTERS))
-        said = [] if name == "figure_7" else notes(scores, run)
+        # Simulated ratings are said alone, in large type; the theory has no model.
+        said = [] if rated or name == "figure_7" else notes(scores, run)
+        letters = int(figure.get_figwidth() * LETTERS_AN_INCH)
         note = "\n".join(fill(text, letters) for text in said)
         label_provenance(figure, [run.scale], sources if rated else [], note=note)
     return figures
