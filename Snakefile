@@ -21,13 +21,13 @@ from lingprob.context.suites import pairs_per_suite
 from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
-from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
-from lingprob.papers.rooms import ROOMS, module_name, tables_of
-from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, pick
+from lingprob.papers.description import Room
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, pick
 from lingprob.reading.parsers.names import parser_function
 from lingprob.stimuli.names import parser_module
+from snakemake.logging import logger
 
 
 configfile: Path(workflow.basedir) / "config.yaml"
@@ -44,6 +44,8 @@ try:
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)
+settings, left_out = leave_out(settings, catalog)
+announce(left_out, logger.warning)
 
 
 include: "rules/common.smk"
@@ -59,7 +61,7 @@ include: "rules/string_probability.smk"
 include: "rules/training.smk"
 include: "rules/context.smk"
 include: "rules/papers.smk"
-include: "rules/unknown_names.smk"
+include: "rules/report.smk"
 
 
 rule all:
@@ -73,6 +75,7 @@ rule all:
         rules.reading.input,
         rules.context.input,
         rules.combine_scorecards.output,
+        rules.list_left_out.output,
 
 
 rule demo:

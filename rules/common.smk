@@ -44,14 +44,6 @@ def code_over(rule, *datasets):
     return code_digest(rule, *(file for parser in parsers for file in demo_files(parser)))
 
 
-def figure_models(wildcards):
-    """Name, title, family and size of every model that a figure or table may show."""
-    return {
-        name: pick(entry, "title", "family", "family_title", "parameters", "fine_tuning_steps")
-        for name, entry in catalog.models.items()
-    }
-
-
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(plan.datasets_of("corpus"))
 IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]

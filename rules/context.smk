@@ -17,18 +17,21 @@ CONTEXT_TOKENIZERS = {
     catalog.model(model)["tokenizer"]: plan.model_manifest(model)
     for model in reversed(CONTEXT["models"])
 }
-CONTEXT_ROOM = {
-    "category": "Context",
-    "figures": figures_of(CONTEXT["datasets"]) + ["sharing"] * CONTEXT["compare_sharing"],
-    "tables": {name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "points"]},
-    "models": CONTEXT["models"],
+CONTEXT_ROOM = Room(
+    "context",
+    category="Context",
+    figures=figures_of(CONTEXT["datasets"]) + ["sharing"] * CONTEXT["compare_sharing"],
+    files={name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "points"]},
+    pages=["table_1", "table_2"],
+    published_for=["tabulate"],
+    models=CONTEXT["models"],
     # Without what stands in brackets.
-    "titles": {name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
-    "options": {
+    titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
+    options={
         "primary": CONTEXT_PRIMARY,
         "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
     },
-}
+)
 
 
 rule sample_prefixes:
@@ -47,8 +50,8 @@ rule sample_prefixes:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
-        runtime=240,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
+        runtime=costs.at_most(240),
     params:
         code=code_over("sample_prefixes", CONTEXT["control"]),
         tokenizers=list(CONTEXT_TOKENIZERS),
@@ -83,7 +86,7 @@ rule perturb_prefixes:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
         runtime=60,
     params:
         code=code_digest("perturb_prefixes"),
@@ -116,13 +119,14 @@ rule score_prefixes:
     # On a CPU each thread has a prefix of its own.
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
-        mem_mb=lambda wildcards, threads, attempt: attempt
-        * (4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16),
-        gpu=lambda wildcards: costs.gpus(wildcards.model),
-        runtime=lambda wildcards: costs.minutes(
-            wildcards.model, costs.context_tokens(wildcards.dataset)
+        mem_mb=lambda wildcards, threads, attempt: costs.grown(
+            4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
         ),
-        device_map=settings["scoring"]["device_map"],
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
+        runtime=lambda wildcards: costs.at_most(
+            costs.minutes(wildcards.model, costs.context_tokens(wildcards.dataset))
+        ),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("score_prefixes"),
@@ -154,7 +158,7 @@ rule judge_pairs:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
         runtime=60,
     params:
         code=code_digest("judge_pairs"),
@@ -207,8 +211,8 @@ rule summarise_contexts:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=16000,
-        runtime=240,
+        mem_mb=lambda wildcards, attempt: costs.grown(16000, attempt),
+        runtime=costs.at_most(240),
     params:
         code=code_digest("summarise_contexts"),
         primary=CONTEXT_PRIMARY,
@@ -220,46 +224,14 @@ rule summarise_contexts:
         "../workflow_scripts/summarise_contexts.py"
 
 
-rule tabulate_contexts:
-    """Write Tables 1 and 2: the suites whose accuracy rises and falls most."""
-    input:
-        accuracy="results/context/accuracy.parquet",
-    output:
-        csv=collect("results/context/table_{number}.csv", number=[1, 2]),
-        html=[
-            report(
-                f"results/context/table_{number}.html",
-                caption=f"../report/context_table_{number}.rst",
-                category="Context",
-                subcategory="Tables",
-                labels={"what": f"Table {number}"},
-            )
-            for number in [1, 2]
-        ],
-    log:
-        "logs/tabulate_contexts.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("tabulate_contexts"),
-        primary=CONTEXT_PRIMARY,
-        models=figure_models,
-        published=read_published("context"),
-    script:
-        "../workflow_scripts/tabulate_contexts.py"
-
-
 rule context:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
         rules.summarise_contexts.output,
         collect(
             "results/context/{figure}.{suffix}",
-            figure=CONTEXT_ROOM["figures"],
+            figure=CONTEXT_ROOM.figures,
             suffix=["pdf", "png"],
         ),
-        rules.tabulate_contexts.output,
+        collect("results/context/{page}.{suffix}", page=CONTEXT_ROOM.pages, suffix=["csv", "html"]),
         "results/context/scorecard.parquet",

@@ -16,7 +16,9 @@ rule prepare_embedding:
         "../envs/environment.yaml"
     resources:
         mem_mb=2000,
-        runtime=240,
+        disk_mb=2000,
+        download=1,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("prepare_embedding"),
         entry=lambda wildcards: pick(
@@ -51,7 +53,7 @@ rule measure_minimalness:
     resources:
         mem_mb=4000,
         gpu=costs.embedding_gpus(),
-        runtime=240,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("measure_minimalness"),
         device=settings["scoring"]["device"],

@@ -30,7 +30,9 @@ rule prepare_model:
             if catalog.model(wildcards.model)["source"] == "package"
             else BASE_MEMORY_MB
         ),
-        runtime=720,
+        disk_mb=lambda wildcards: costs.model_download_mb(wildcards.model),
+        download=1,
+        runtime=costs.at_most(720),
     params:
         code=code_digest("prepare_model"),
         entry=lambda wildcards: pick(

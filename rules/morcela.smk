@@ -5,23 +5,26 @@
 
 MORCELA = settings["morcela"]
 FREQUENCY_MODELS = plan.frequency_models()
-MORCELA_ROOM = {
-    "category": "MORCELA",
-    "figures": ["figure_2", "figure_3", "figure_4", "figure_6", "conventions"],
-    "tables": {
+MORCELA_ROOM = Room(
+    "morcela",
+    category="MORCELA",
+    figures=["figure_2", "figure_3", "figure_4", "figure_6", "conventions"]
+    + ["figure_5"] * bool(FREQUENCY_MODELS),
+    files={
         "linking_functions": "results/morcela/linking_functions.parquet",
         "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
         "stimuli": {name: f"results/stimuli/{name}.parquet" for name in MORCELA["datasets"]},
+        **{
+            name: collect(
+                f"results/morcela/frequency_{name}/{{model}}.parquet", model=FREQUENCY_MODELS
+            )
+            for name in ("slopes", "bins")
+        },
     },
-    "models": MORCELA["models"],
-    "published": True,
-}
-if FREQUENCY_MODELS:
-    MORCELA_ROOM["figures"] += ["figure_5"]
-    MORCELA_ROOM["tables"] |= {
-        name: collect(f"results/morcela/frequency_{name}/{{model}}.parquet", model=FREQUENCY_MODELS)
-        for name in ("slopes", "bins")
-    }
+    models=MORCELA["models"],
+    pages=["table_2", "table_3", "table_4"],
+    published_for=["plot", "tabulate"],
+)
 
 
 rule fit_linking_functions:
@@ -125,11 +128,13 @@ rule regress_on_frequency:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * costs.memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
         gpu=lambda wildcards: costs.gpus(wildcards.model),
         # Overlapping windows feed every token twice.
-        runtime=lambda wildcards: costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"]),
-        device_map=settings["scoring"]["device_map"],
+        runtime=lambda wildcards: costs.at_most(
+            costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"])
+        ),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
     params:
         code=code_over("regress_on_frequency", MORCELA["frequency_corpus"]),
         corpus=MORCELA["frequency_corpus"],
@@ -146,37 +151,6 @@ rule regress_on_frequency:
         "../workflow_scripts/regress_on_frequency.py"
 
 
-rule tabulate_morcela:
-    """Write Tables 2, 3 and 4 with the published values beside ours."""
-    input:
-        linking_functions="results/morcela/linking_functions.parquet",
-    output:
-        csv=collect("results/morcela/table_{number}.csv", number=[2, 3, 4]),
-        html=[
-            report(
-                f"results/morcela/table_{number}.html",
-                caption=f"../report/morcela_table_{number}.rst",
-                category="MORCELA",
-                subcategory="Tables",
-                labels={"what": f"Table {number}"},
-            )
-            for number in [2, 3, 4]
-        ],
-    log:
-        "logs/tabulate_morcela.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("tabulate_morcela"),
-        models=figure_models,
-        published=read_published("morcela"),
-    script:
-        "../workflow_scripts/tabulate_morcela.py"
-
-
 rule morcela:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
@@ -184,7 +158,7 @@ rule morcela:
         rules.correlate_participant_groups.output,
         collect(
             "results/morcela/{figure}.{suffix}",
-            figure=MORCELA_ROOM["figures"],
+            figure=MORCELA_ROOM.figures,
             suffix=["pdf", "png"],
         ),
-        rules.tabulate_morcela.output,
+        collect("results/morcela/{page}.{suffix}", page=MORCELA_ROOM.pages, suffix=["csv", "html"]),

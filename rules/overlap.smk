@@ -17,13 +17,17 @@ OVERLAP_CHUNKS = [
 NGRAM_MODEL = OVERLAP["ngrams"]
 if NGRAM_MODEL in catalog.datasets:
     NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.kenlm"
-OVERLAP_ROOM = {
-    "category": "Leakage",
-    "figures": ["figure_1a", "figure_1b"],
-    "tables": {"overlaps": "results/overlap/overlaps.parquet"},
-    "datasets": OVERLAP["texts"] + OVERLAP["corpora"],
-    "titles": {"the_pile": "The Pile (published)", "owt": "OpenWebText (published)"},
-}
+OVERLAP_ROOM = Room(
+    "overlap",
+    category="Leakage",
+    figures=["figure_1a", "figure_1b"],
+    files={"overlaps": "results/overlap/overlaps.parquet"},
+    titles={
+        **{name: catalog.dataset(name)["title"] for name in OVERLAP["texts"] + OVERLAP["corpora"]},
+        "the_pile": "The Pile (published)",
+        "owt": "OpenWebText (published)",
+    },
+)
 
 
 rule index_passages:
@@ -68,7 +72,9 @@ rule scan_corpus:
     threads: 1
     resources:
         mem_mb=BASE_MEMORY_MB,
-        runtime=1440,
+        runtime=lambda wildcards: costs.at_most(
+            costs.scanning_minutes(wildcards.corpus, wildcards.file)
+        ),
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
@@ -135,7 +141,7 @@ rule estimate_ngrams:
         "../envs/environment.yaml"
     resources:
         mem_mb=8000,
-        runtime=1440,
+        runtime=costs.at_most(1440),
     params:
         code=lambda wildcards: code_over("estimate_ngrams", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
@@ -158,7 +164,7 @@ rule count_corpus_words:
         "../envs/environment.yaml"
     resources:
         mem_mb=2000,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
         code=lambda wildcards: code_over("count_corpus_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
@@ -215,7 +221,7 @@ rule build_cdawg:
         "../envs/environment.yaml"
     resources:
         mem_mb=16000,
-        runtime=1440,
+        runtime=costs.at_most(1440),
     params:
         code=lambda wildcards: code_over("build_cdawg", wildcards.corpus),
         entry=lambda wildcards: pick(
@@ -344,6 +350,6 @@ rule overlap:
         rules.select_chunks.output,
         collect(
             "results/overlap/{figure}.{suffix}",
-            figure=OVERLAP_ROOM["figures"],
+            figure=OVERLAP_ROOM.figures,
             suffix=["pdf", "png"],
         ),

@@ -19,19 +19,18 @@ OWN_ON_PUBLISHED = [
     for name in surprisal_models(catalog, READING["models"], "natural_stories")
     if name not in PUBLISHED_MODELS
 ]
-READING_ROOM = {
-    "category": "Reading times",
-    "figures": ["figure_2"],
-    "tables": {
+READING_ROOM = Room(
+    "reading",
+    category="Reading times",
+    figures=["figure_2"] + ["inverse_scaling"] * READING["published"],
+    files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "counts": "results/reading/counts.parquet",
+        "published": ["results/reading/published_fits.parquet"] * READING["published"],
     },
-    "models": [*READING["models"], *PUBLISHED_MODELS],
-    "datasets": READING["datasets"],
-}
-if READING["published"]:
-    READING_ROOM["figures"] += ["inverse_scaling"]
-    READING_ROOM["tables"]["published"] = "results/reading/published_fits.parquet"
+    models=[*READING["models"], *PUBLISHED_MODELS],
+    titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
+)
 
 
 rule build_words:
@@ -114,11 +113,11 @@ rule compute_word_surprisal:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * costs.memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
         gpu=lambda wildcards: costs.gpus(wildcards.model),
         # The longest text has 75,000 tokens, and windows overlap by half.
-        runtime=lambda wildcards: costs.minutes(wildcards.model, 200_000),
-        device_map=settings["scoring"]["device_map"],
+        runtime=lambda wildcards: costs.at_most(costs.minutes(wildcards.model, 200_000)),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("compute_word_surprisal"),
@@ -173,7 +172,7 @@ rule count_words:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
         code=lambda wildcards: code_over("count_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
@@ -316,7 +315,7 @@ rule tabulate_reading:
         runtime=30,
     params:
         code=code_digest("tabulate_reading"),
-        models=figure_models,
+        models={name: pick(entry, "parameters") for name, entry in catalog.models.items()},
     script:
         "../workflow_scripts/tabulate_reading.py"
 
@@ -327,7 +326,7 @@ rule reading:
         rules.tabulate_reading.output,
         collect(
             "results/reading/{figure}.{suffix}",
-            figure=READING_ROOM["figures"],
+            figure=READING_ROOM.figures,
             suffix=["pdf", "png"],
         ),
         "results/reading/scorecard.parquet",

@@ -27,10 +27,10 @@ rule score_stimuli:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * costs.memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
         gpu=lambda wildcards: costs.gpus(wildcards.model),
-        runtime=lambda wildcards: costs.minutes(wildcards.model, EXPECTED_TOKENS),
-        device_map=settings["scoring"]["device_map"],
+        runtime=lambda wildcards: costs.at_most(costs.minutes(wildcards.model, EXPECTED_TOKENS)),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
         sentences_per_shard=settings["scoring"]["sentences_per_shard"],
     params:

@@ -16,7 +16,9 @@ rule download_dataset:
         "../envs/environment.yaml"
     resources:
         mem_mb=1000,
-        runtime=240,
+        disk_mb=lambda wildcards: costs.download_mb(wildcards.dataset),
+        download=1,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("download_dataset"),
         entry=lambda wildcards: pick(
@@ -39,7 +41,9 @@ rule download_corpus_file:
         "../envs/environment.yaml"
     resources:
         mem_mb=1000,
-        runtime=240,
+        disk_mb=lambda wildcards: costs.download_mb(wildcards.corpus, wildcards.file),
+        download=1,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("download_corpus_file"),
         file=lambda wildcards: plan.corpus_file_entry(wildcards.corpus, wildcards.file),
@@ -61,7 +65,11 @@ rule fetch_training_chunk:
         "../envs/environment.yaml"
     resources:
         mem_mb=1000,
-        runtime=720,
+        disk_mb=lambda wildcards: costs.download_mb(
+            wildcards.corpus, f"chunk-{wildcards.number}.npy"
+        ),
+        download=1,
+        runtime=costs.at_most(720),
     params:
         code=code_digest("fetch_training_chunk"),
         shards=lambda wildcards: catalog.dataset(wildcards.corpus)["shards"],

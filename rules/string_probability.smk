@@ -19,14 +19,15 @@ TOY_MODELS = [
     for name in STRINGS["models"]
     if name in WITH_WEIGHTS and catalog.model(name)["language"] == "en"
 ]
-STRINGS_ROOM = {
-    "category": "String probability",
-    "figures": [
+STRINGS_ROOM = Room(
+    "string_probability",
+    category="String probability",
+    figures=[
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
         *("figure_4b", "figure_5", "figure_6", "figure_7", "figure_8", "phenomena", "paradigms"),
         *("paradigm_correlations", "distances", "deconfounded", "pools"),
     ],
-    "tables": {
+    files={
         **{
             name: collect(
                 f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
@@ -36,16 +37,17 @@ STRINGS_ROOM = {
         "paradigms": "results/string_probability/paradigms.csv",
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
+        "toy_scores": {
+            model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
+        },
     },
-    "models": STRINGS["models"],
-    "datasets": PREDICTIONS,
-    "titles": {"all data sets": "All, each weighted by its size"},
-    "options": {"pooled": STRINGS["pooled"], "absent": plan.absent_from_strings()},
-}
-if TOY_MODELS:
-    STRINGS_ROOM["tables"]["toy_scores"] = {
-        model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
-    }
+    models=STRINGS["models"],
+    titles={
+        **{name: catalog.dataset(name)["title"] for name in PREDICTIONS},
+        "all data sets": "All, each weighted by its size",
+    },
+    options={"pooled": STRINGS["pooled"], "absent": plan.absent_from_strings()},
+)
 
 
 rule extract_published_scores:
@@ -211,7 +213,10 @@ rule tabulate_strings:
         code=code_digest("tabulate_strings"),
         tables=["scores", *STRING_CSV],
         pages=STRING_PAGES,
-        models=figure_models,
+        models={
+            name: pick(entry, "title", "family", "family_title", "parameters")
+            for name, entry in catalog.models.items()
+        },
         parsers=[catalog.dataset(name)["parser"] for name in STRINGS["published"]],
     script:
         "../workflow_scripts/tabulate_strings.py"
@@ -224,7 +229,7 @@ rule string_probability:
         rules.tabulate_strings.output,
         collect(
             "results/string_probability/{figure}.{suffix}",
-            figure=STRINGS_ROOM["figures"],
+            figure=STRINGS_ROOM.figures,
             suffix=["pdf", "png"],
         ),
         "results/string_probability/scorecard.parquet",

@@ -22,17 +22,18 @@ TRAINING_KEYS = (
     "warmup betas weight_decay clip"
 ).split()
 TRAINING_PLAN = {"seed": settings["seed"], **pick(TRAINING, *TRAINING_KEYS)}
-TRAINING_ROOM = {
-    "category": "Leakage",
-    "figures": ["loss", "figure_2_perplexity"],
-    "tables": {
+TRAINING_ROOM = Room(
+    "training",
+    category="Leakage",
+    figures=["loss", "figure_2_perplexity"],
+    files={
         "perplexity": "results/training/perplexity.parquet",
         "logs": {size: f"results/training/logs/{size}.jsonl" for size in TRAINING["sizes"]},
     },
-    "models": TRAINED,
-    "datasets": OVERLAP["texts"],
-    "options": {"note": TRAINED_ON[TRAINING["chunks"]]},
-}
+    models=TRAINED,
+    titles={name: catalog.dataset(name)["title"] for name in OVERLAP["texts"]},
+    options={"note": TRAINED_ON[TRAINING["chunks"]]},
+)
 
 
 rule prepare_training_corpus:
@@ -48,7 +49,7 @@ rule prepare_training_corpus:
         "../envs/environment.yaml"
     resources:
         mem_mb=2 * BASE_MEMORY_MB,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
         code=code_over("prepare_training_corpus", *OVERLAP["corpora"]),
         chunks=[
@@ -85,7 +86,7 @@ rule train_model:
     resources:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
-        runtime=lambda wildcards: costs.training_minutes(wildcards.size),
+        runtime=lambda wildcards: costs.at_most(costs.training_minutes(wildcards.size)),
         processes=TRAINING["processes"],
         micro_batch_size=TRAINING["micro_batch_size"],
         parallel=TRAINING["parallel"],
@@ -125,7 +126,7 @@ rule fine_tune_model:
     resources:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=min(1, costs.training_gpus()),
-        runtime=240,
+        runtime=costs.at_most(240),
         micro_batch_size=TRAINING["micro_batch_size"],
     params:
         code=code_digest("fine_tune_model"),
@@ -161,7 +162,7 @@ rule measure_perplexity:
     resources:
         mem_mb=2 * BASE_MEMORY_MB,
         gpu=min(1, costs.training_gpus()),
-        runtime=240,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("measure_perplexity"),
         texts=OVERLAP["texts"],
@@ -187,7 +188,7 @@ rule train:
     input:
         collect(
             "results/training/{figure}.{suffix}",
-            figure=TRAINING_ROOM["figures"],
+            figure=TRAINING_ROOM.figures,
             suffix=["pdf", "png"],
         ),
         rules.measure_perplexity.output,

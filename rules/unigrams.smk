@@ -21,7 +21,7 @@ rule count_tokens:
         "../envs/environment.yaml"
     resources:
         mem_mb=BASE_MEMORY_MB,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
         code=lambda wildcards: code_over("count_tokens", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
@@ -42,15 +42,17 @@ rule sample_unigrahams:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * costs.memory_mb(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
         gpu=lambda wildcards: costs.gpus(wildcards.model),
-        runtime=lambda wildcards: costs.minutes(
-            wildcards.model,
-            settings["unigrahams"]["samples"]
-            * settings["unigrahams"]["length"]
-            / int(wildcards.shards),
+        runtime=lambda wildcards: costs.at_most(
+            costs.minutes(
+                wildcards.model,
+                settings["unigrahams"]["samples"]
+                * settings["unigrahams"]["length"]
+                / int(wildcards.shards),
+            )
         ),
-        device_map=settings["scoring"]["device_map"],
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
     params:
         code=code_digest("sample_unigrahams"),
         samples=settings["unigrahams"]["samples"],

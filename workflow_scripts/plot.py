@@ -2,11 +2,11 @@
 
 from lingprob.figures.style import save_figures
 from lingprob.papers.contract import Run, read_tables
-from lingprob.papers.rooms import part_of
+from lingprob.papers.rooms import module_of
 from lingprob.workflow import job
 
 with job(snakemake):
     params = snakemake.params
     tables = read_tables(params.paper, dict(snakemake.input.items()), params.parts)
-    figures = part_of(params.paper, "figures").draw(tables, Run(**params.run))
+    figures = module_of(params.paper, "figures").draw(tables, Run(**params.run))
     save_figures(figures, snakemake.output)

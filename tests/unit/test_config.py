@@ -309,3 +309,14 @@ def test_imported_surprisals_have_a_file_for_each_text():
 def test_wrong_entries_of_imported_surprisals_are_named(entry, said):
     with pytest.raises(LingprobError, match=said):
         read_settings(theirs(**entry))
+
+
+@pytest.mark.parametrize("name", ["gutenberg", "provo", "geco_total"])
+def test_a_data_set_of_the_wrong_kind_is_refused_in_morcela(name):
+    with pytest.raises(LingprobError) as error:
+        read_settings({"morcela": {"datasets": [name]}})
+    message = str(error.value)
+    assert f"{name!r}" in message
+    assert "stimuli" in message
+    assert "morcela.datasets" in message
+    assert message.count(repr(name)) == 1

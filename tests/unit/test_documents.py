@@ -14,6 +14,7 @@ import yaml
 from lingprob.catalog import read_yaml
 from lingprob.config import ROOT, config_schema, read_settings
 from lingprob.config_file import config_text
+from lingprob.digests import written_tables
 
 SCHEMA = config_schema()
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -39,7 +40,7 @@ ENTRY_KEYS = {
 def test_config_yaml_is_what_the_schema_says():
     """After a change there: `cd workflow_scripts && python -m lingprob.config_file`."""
     written = (ROOT / "config.yaml").read_text(encoding="utf-8")
-    assert written == config_text(SCHEMA, read_yaml("scales.yaml")["paper"])
+    assert written == config_text(SCHEMA, read_yaml("scales.yaml"))
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
@@ -129,7 +130,8 @@ def test_every_key_of_the_configuration_that_a_message_names_exists():
     found = set()
     for path, text in messages():
         for key in named.findall(text):
-            if Path(key).suffix not in (".csv", ".html", ".json", ".parquet", ".pdf", ".png"):
+            is_file = Path(key).suffix in (".csv", ".html", ".json", ".parquet", ".pdf", ".png")
+            if not is_file and key != text:  # a name alone is a module's
                 found.add(key)
                 assert key in KEYS, f"{path}: {text}"
         for section, key in in_entry.findall(text):
@@ -171,3 +173,45 @@ def test_results_readme_lists_every_folder_that_a_rule_writes_and_no_other():
     assert len(written) > 25
     assert [folder for folder in written if not any(alike(folder, one) for one in listed)] == []
     assert [folder for folder in listed if not any(alike(folder, one) for one in written)] == []
+
+
+def imports_of(path: Path) -> set[str]:
+    """Modules that a Python file imports, and what it takes out of them."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_a_rule_s_module_test_and_tables_are_found_in_the_list_of_rules():
+    text = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    rows = [
+        re.findall(r"`([^`]+)`", row)
+        for row in text.partition("| script |")[2].splitlines()
+        if row.startswith("| `")
+    ]
+    scripts = sorted((ROOT / "workflow_scripts").glob("*.py"))
+    assert [row[0] for row in rows] == [path.stem for path in scripts]
+    for (name, module, test, *tables), script in zip(rows, scripts, strict=True):
+        module_path = ROOT.joinpath("workflow_scripts", "lingprob", *module.split("."))
+        assert module_path.is_dir() or module_path.with_suffix(".py").is_file(), name
+        # Rules alone, not the script, need `plan`.
+        assert module == "plan" or f"lingprob.{module}" in imports_of(script), name
+        tested = ROOT / "tests" / test
+        assert f"lingprob.{module}" in imports_of(tested) or name in tested.read_text(), name
+        written = written_tables(script)
+        assert set(tables) <= set(written), name
+        assert bool(tables) == bool(written), name
+
+
+def test_where_things_are_names_every_room_and_no_other():
+    shown = README.partition("## Where things are")[2].partition("\n## ")[0]
+    package = ROOT / "workflow_scripts" / "lingprob"
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
+    lines = re.findall(r"^  (\S.{22})", shown, re.M)
+    named = {name for line in lines for name in re.findall(r"(\w+)/", line)}
+    assert named - {"PAPER"} == rooms
+    outside = re.findall(r"^(\w\S*)(?:, (\w\S*))?  ", shown, re.M)
+    for name in filter(None, (name for pair in outside for name in pair)):
+        assert (ROOT / name).exists(), name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from itertools import pairwise
 
 import numpy as np
@@ -20,6 +21,7 @@ from lingprob.minimalness.distances import (
     pair_texts,
 )
 from lingprob.minimalness.embeddings import SentenceEmbedder
+from lingprob.models.embedding import extract_folder
 from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 
 
@@ -133,3 +135,19 @@ def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path):
 def test_a_directory_without_a_model_is_named(tmp_path):
     with pytest.raises(LingprobError, match="no embedding model there"):
         SentenceEmbedder(tmp_path, 64)
+
+
+def test_of_an_archive_the_model_s_own_folder_is_taken_and_nothing_below_it(tmp_path):
+    archive, target = tmp_path / "model.zip", tmp_path / "model"
+    target.mkdir()
+    with zipfile.ZipFile(archive, "w") as opened:
+        for name in ("m/config.json", "m/vocab.txt", "m/run.py", "m/deep/config.json", "x.json"):
+            opened.writestr(name, name)
+    extract_folder(archive, "m", target)
+    assert {path.name: path.read_text() for path in target.iterdir()} == {
+        "config.json": "m/config.json",
+        "vocab.txt": "m/vocab.txt",
+    }
+    archive.write_bytes(archive.read_bytes()[:-30])
+    with pytest.raises(LingprobError, match=r"model\.zip: not a whole zip file"):
+        extract_folder(archive, "m", target)

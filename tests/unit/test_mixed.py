@@ -11,14 +11,11 @@ from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
 from lingprob.regression import linear_mixed
-from lingprob.regression.linear_mixed import (
-    MixedFit,
-    MixedModelData,
-    fit_mixed_models,
-    parse_formula,
-    reduce_random_effects,
-)
-from lingprob.regression.linear_mixed.formula import RandomTerm
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
+from lingprob.regression.linear_mixed.formula import RandomTerm, parse_formula
+from lingprob.regression.linear_mixed.moments import MixedModelData
+from lingprob.regression.linear_mixed.reduce import reduce_random_effects
+from lingprob.regression.linear_mixed.result import MixedFit
 from mixed_data import EYE_TRACKING, SELF_PACED, simulated
 
 BALANCED = pd.DataFrame(

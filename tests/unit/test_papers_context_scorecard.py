@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.papers.context.analysis import paper_tables
+from lingprob.papers.context.pages import tabulate
 from lingprob.papers.context.scorecard import compare
 from lingprob.papers.contract import Run
 from lingprob.schemas import SCHEMAS
@@ -88,13 +90,14 @@ def test_numbers_and_claims_are_compared(tables):
 
 
 def test_the_paper_s_suites_stand_below_ours_with_its_means(tables):
-    models = {"gpt2": {"title": "GPT-2"}}
-    shown = paper_tables(tables["accuracy"], "blimp", read_published("context"), models)
-    assert shown[1]["suite"].tolist() == [SUITE]
-    assert shown[1]["GPT-2: delta"].tolist() == [0.5]
-    assert shown[1]["published mean_delta"].tolist() == [0.603]
-    assert shown[2]["published mean_delta"].isna().all()
-    elsewhere = paper_tables(
-        tables["accuracy"].assign(dataset="mine"), "mine", read_published("context"), models
-    )
-    assert "published mean_delta" not in elsewhere[1]
+    published, models = read_published("context"), {"gpt2": {"title": "GPT-2"}}
+    run = Run("paper", models, published=published, options={"primary": "blimp"})
+    shown = tabulate(tables, run)
+    assert list(shown) == ["table_1", "table_2"]
+    assert shown["table_1"]["suite"].tolist() == [SUITE]
+    assert shown["table_1"]["GPT-2: delta"].tolist() == [0.5]
+    assert shown["table_1"]["published mean_delta"].tolist() == [0.603]
+    assert shown["table_2"]["published mean_delta"].isna().all()
+    mine = {"accuracy": tables["accuracy"].assign(dataset="mine")}
+    elsewhere = tabulate(mine, replace(run, options={"primary": "mine"}))
+    assert "published mean_delta" not in elsewhere["table_1"]

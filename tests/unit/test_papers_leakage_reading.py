@@ -130,7 +130,8 @@ def test_standardisation_takes_the_fit_partitions_statistics(study):
 
 def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
     """The held-out marginal log-likelihood by a multivariate normal a subject, at the same fits."""
-    from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
+    from lingprob.regression.linear_mixed.fit import fit_mixed_models
+    from lingprob.regression.linear_mixed.moments import MixedModelData
 
     frame, models = regression_frame(
         study["times"], study["words"],

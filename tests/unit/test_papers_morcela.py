@@ -16,10 +16,10 @@ from lingprob.papers.morcela.analysis import (
     correlate_participant_groups,
     default_fits,
     fit_model,
-    paper_tables,
     published_fits,
 )
 from lingprob.papers.morcela.figures import draw, with_derived_r
+from lingprob.papers.morcela.pages import tabulate
 from lingprob.papers.morcela.scorecard import compare
 from lingprob.referee.numbers import NOT_COMPUTED
 from lingprob.report import table_as_html
@@ -120,21 +120,21 @@ def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
     table = fits()
     theirs = published_fits(PUBLISHED, table)
     assert len(theirs) == 64
-    shown = paper_tables(table, PUBLISHED, MODELS)
-    row = shown[2].set_index("model").loc["pythia-70m"]
+    shown = tabulate(tables(table), RUN)
+    row = shown["table_2"].set_index("model").loc["pythia-70m"]
     assert row["r_cv_published"] == 0.457
     own = table[table["default_convention"] & (table["linking_function"] == "morcela")]
     assert row["beta"] == own["beta"].item()
-    pythia = shown[4][shown[4]["model"] == "pythia-70m"]
+    pythia = shown["table_4"].loc[lambda rows: rows["model"] == "pythia-70m"]
     assert pythia["bic"].is_monotonic_increasing
-    assert set(shown[3]["model"].str.split("-").str[0]) == {"opt"}
+    assert set(shown["table_3"]["model"].str.split("-").str[0]) == {"opt"}
     assert published_fits(PUBLISHED, table.assign(dataset="other")).empty
 
 
 def test_a_model_of_neither_family_stands_in_table_3():
-    shown = paper_tables(fits("smollm2-135m"), PUBLISHED, MODELS)
-    assert "smollm2-135m" in set(shown[3]["model"])
-    assert "smollm2-135m" not in set(shown[4]["model"])
+    shown = tabulate(tables(fits("smollm2-135m")), RUN)
+    assert "smollm2-135m" in set(shown["table_3"]["model"])
+    assert "smollm2-135m" not in set(shown["table_4"]["model"])
 
 
 def test_the_scorecard_compares_counts_and_says_what_it_lacks(tmp_path):

@@ -16,7 +16,9 @@ from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run, read_tables
-from lingprob.papers.rooms import ROOMS, part_of, tables_of
+from lingprob.papers.description import PLAIN, Room
+from lingprob.papers.rooms import PACKAGES, USES, module_of
+from lingprob.report import write_pages
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table
 
@@ -27,15 +29,18 @@ class Files(dict):
     """Named input files, as Snakemake gives them to a script."""
 
 
-@pytest.mark.parametrize("paper", ROOMS)
+@pytest.mark.parametrize("paper", PACKAGES)
 def test_every_room_has_one_contract(paper):
-    draw, compare = part_of(paper, "figures").draw, part_of(paper, "scorecard").compare
+    draw, compare = module_of(paper, "figures").draw, module_of(paper, "scorecard").compare
     assert list(inspect.signature(draw).parameters) == ["tables", "run"]
     assert list(inspect.signature(compare).parameters) == ["tables", "published", "run"]
-    tables = tables_of(paper)
-    assert {table.schema for table in tables.values()} <= {*SCHEMAS, None}
-    assert any(table.drawn for table in tables.values())
-    assert any(table.compared for table in tables.values())
+    tables = module_of(paper, "inputs").TABLES.values()
+    assert {table.schema for table in tables} <= {*SCHEMAS, None}
+    uses = {use for table in tables for use in table.uses}
+    assert {"plot", "compare"} <= uses <= set(USES)
+    if "tabulate" in uses:
+        tabulate = module_of(paper, "pages").tabulate
+        assert list(inspect.signature(tabulate).parameters) == ["tables", "run"]
     assert read_published(paper)["paper"]
 
 
@@ -117,6 +122,61 @@ def test_files_of_one_table_are_put_together_and_say_what_they_are_of(tmp_path):
 def test_a_table_that_a_room_does_not_have_is_named():
     with pytest.raises(LingprobError, match=r"unknown table of reading 'delta'.*deltas"):
         read_tables("reading", {"delta": "x.parquet"})
+
+
+CATALOG = {name: {**MODEL, "title": name} for name in ("opt-small", "opt-large", "other")}
+
+
+def room(**more: Any) -> Room:
+    files = {
+        "linking_functions": "fits.parquet",
+        "slopes": ["a.parquet", "b.parquet"],
+        "bins": [],
+        "stimuli": {"one": "1.parquet", "two": "2.parquet"},
+    }
+    return Room("morcela", "MORCELA", **{"files": files, "figures": ["figure_2"], **more})
+
+
+def test_a_use_gets_its_own_tables_and_no_others():
+    fits = {"linking_functions": "fits.parquet"}
+    assert room().input("plot") == {**fits, "slopes": ["a.parquet", "b.parquet"]}
+    assert room().input("compare") == {**fits, "stimuli": ["1.parquet", "2.parquet"]}
+    assert room().input("tabulate") == fits
+    assert room().parts("compare") == {"stimuli": ["one", "two"]}
+    assert room().parts("plot") == {}
+    assert room().code("compare") == [f"lingprob.papers.morcela.{name}"
+                                      for name in ("inputs", "scorecard")]  # fmt: skip
+
+
+def test_a_file_of_an_undeclared_table_is_named():
+    with pytest.raises(LingprobError, match=r"unknown table of morcela 'slope'.*slopes"):
+        room(files={"slope": "x.parquet"}).input("plot")
+
+
+def test_a_run_describes_the_models_shown_and_their_looks_for_figures_alone():
+    published = {"items": [{"rows": {"opt-large/slor": [1.0]}}]}
+    shown = room(models=["opt-small"], published_for=["plot"])
+    plot = shown.run("plot", CATALOG, published, "demo")
+    assert list(plot["models"]) == ["opt-small", "opt-large"]
+    assert plot["published"] == published
+    compare = shown.run("compare", CATALOG, published, "demo")
+    assert {name: set(entry) for name, entry in compare["models"].items()} == {
+        "opt-small": set(PLAIN)
+    }
+    assert compare["published"] == {}
+    everything = room(models=["opt-*"]).run("plot", CATALOG, {}, "demo")
+    assert list(everything["models"]) == ["opt-small", "opt-large"]
+    assert Run(**everything).scale == "demo"
+
+
+def test_tables_are_written_under_their_own_names_whatever_the_order(tmp_path):
+    tables = {name: pd.DataFrame({"a": [number]}) for number, name in enumerate(("one", "two"))}
+    names = ["one.csv", "two.csv", "one.html", "two.html"]
+    write_pages(tables, {"one": "First", "two": "Second"}, [tmp_path / n for n in names[::-1]])
+    assert [(tmp_path / name).read_text() for name in names[:2]] == ["a\n0\n", "a\n1\n"]
+    assert "<h1>Second</h1>" in (tmp_path / "two.html").read_text()
+    with pytest.raises(LingprobError, match="three"):
+        write_pages(tables, {}, [tmp_path / "three.csv"])
 
 
 def test_a_run_cannot_be_changed():

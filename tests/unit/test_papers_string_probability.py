@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
@@ -14,6 +15,7 @@ from sklearn.metrics import roc_auc_score
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.conventions import compare_conventions
@@ -25,10 +27,12 @@ from lingprob.papers.string_probability.data import (
     pairs_of,
     string_scores,
 )
+from lingprob.papers.string_probability.figures import draw
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
 from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
 from lingprob.papers.string_probability.scorecard import compare
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
+from lingprob.papers.string_probability.theory import toy_surprisals
 from lingprob.regression.resampling import fold_numbers
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_table
@@ -526,3 +530,45 @@ def test_accuracies_by_paradigm_stand_beside_published_ones(results):
         assert row.r == pytest.approx(r)
     with pytest.raises(LingprobError, match="'csv' reads no accuracies"):
         read_accuracies("csv", Path("."))
+
+
+def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
+    models = {"m": 10**8, "n": 10**9}
+    catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
+                      "parameters": size} for name, size in models.items()}  # fmt: skip
+    shown = {
+        name: pd.concat([table, table.assign(model="n")], ignore_index=True)
+        for name, table in results.items()
+    }
+    run = Run("demo", describe_models(catalog), options={"pooled": ["pairs"]})
+    paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [], run.models)
+    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+    figures = draw({**shown, "paradigms": paradigms, "toy_stimuli": toy}, run)
+    looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
+    legend = figures["figure_2b"].legends[0]
+    assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
+    drawn = {line.get_color() for line in figures["figure_2b"].axes[0].lines}
+    assert set(looks) <= drawn
+    said = {name: figure._supxlabel.get_text() for name, figure in figures.items()}
+    simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
+    rated = {"figure_3a", "figure_3b", "deconfounded"}
+    assert simulated == (rated if shown["correlations"]["simulated"].any() else set())
+    plt.close("all")
+
+
+def toy_tables() -> dict[str, pd.DataFrame]:
+    """Two toy strings under two conventions of one model."""
+    stimuli = pd.DataFrame(
+        {"item_id": ["a", "b"], "text": ["ok", "ko"], "grammatical": [True, False]}
+    )
+    scores = pd.DataFrame({"item_id": ["a", "b"] * 2, "bos": ["bos"] * 2 + ["none"] * 2,
+                           "unigrams": "u", "logprob": np.log(2) * np.array([-3, -5, -7, -9.0]),
+                           "model": "m"})  # fmt: skip
+    return {"toy_stimuli": stimuli, "toy_scores": scores}
+
+
+def test_toy_strings_have_the_surprisal_of_the_first_convention_in_bits():
+    toy = toy_surprisals(toy_tables())
+    assert toy["surprisal"].tolist() == pytest.approx([3, 5])
+    assert toy["model"].tolist() == ["m", "m"]
+    assert toy_surprisals({}).empty

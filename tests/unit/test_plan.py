@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lingprob.config import ROOT, read_settings
-from lingprob.plan import Costs, Plan, pick
+from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, pick
 
 OWN_SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token", "path": "s.csv"}
 OWN_DATA = {"title": "O", "kind": "stimuli", "parser": "table", "path": "own.csv"}
@@ -40,14 +42,14 @@ def test_memory_gpus_and_minutes_follow_from_a_model_s_parameters(model, memory_
     asked = costs()
     assert asked.memory_mb(model) == memory_mb
     assert asked.gpus(model) == gpus
-    assert asked.minutes(model, 2_000_000) == minutes
+    assert int(asked.minutes(model, 2_000_000)) == minutes
 
 
 def test_a_small_model_does_without_a_gpu_except_on_a_cluster_and_takes_its_time():
     asked = costs("laptop")
     assert (asked.gpus("smollm2-135m"), asked.gpus("pythia-410m")) == (0, 1)
     # 6 FLOP x 134,515,008 parameters x 2e6 tokens at 20 GFLOP/s: 80,709 s.
-    assert asked.minutes("smollm2-135m", 2_000_000) == 60 + 1345
+    assert int(asked.minutes("smollm2-135m", 2_000_000)) == 60 + 1345
     assert costs("laptop", scoring={"device": "cuda"}).gpus("smollm2-135m") == 1
     assert costs("paper", scoring={"device": "cpu"}).gpus("llama-3-70b") == 0
     assert (asked.embedding_gpus(), costs().embedding_gpus()) == (0, 1)
@@ -64,10 +66,70 @@ def test_a_training_asks_for_its_processes():
     asked = costs()
     assert asked.training_gpus() == 4
     assert asked.training_memory_mb("small") == 4 * (4000 + 900)
-    assert asked.training_minutes("small") == 60 + 321
+    assert int(asked.training_minutes("small")) == 60 + 321
     alone = costs(training={"device": "cpu", "processes": 1})
     assert alone.training_gpus() == 0
     assert alone.training_memory_mb("small") == 4900
+
+
+def test_a_model_that_needs_several_gpus_is_laid_over_them():
+    asked = costs()
+    assert asked.device_map("opt-30b") == "single"
+    assert asked.device_map("llama-3-70b") == "auto"
+    # 2.5 bytes a parameter: 32.1 and 75 GB.
+    small_gpus = costs(machine={"gpu_memory_mb": 24_000})
+    assert [small_gpus.gpus(name) for name in ("opt-13b", "opt-30b")] == [2, 4]
+    assert small_gpus.device_map("opt-13b") == "auto"
+    assert costs(scoring={"device": "cpu"}).device_map("llama-3-70b") == "single"
+
+
+def test_no_job_asks_for_more_time_than_the_limit():
+    asked = costs(machine={"max_runtime": 600})
+    assert [asked.at_most(minutes) for minutes in (59.9, 600, 7000)] == [59, 600, 600]
+
+
+def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
+    """Ten prefixes of 1,000 tokens and targets of 60 at ten lengths for each pair: 16,000 tokens;
+    67,000 pairs of BLiMP, 842 of SyntaxGym, 1,508 of CrowS-Pairs."""
+    asked = costs()
+    tokens = [asked.context_tokens(name) for name in ("blimp", "syntaxgym", "crows_pairs")]
+    assert tokens == [67_000 * 16_000, 842 * 16_000, 1508 * 16_000]
+    few = costs(context={"pairs_per_suite": 2})
+    assert few.context_tokens("syntaxgym") == 2 * 23 * 16_000
+    assert few.context_tokens("blimp") == 2 * 70 * 16_000
+
+
+def test_a_scan_takes_the_time_of_its_bytes():
+    """A chunk has 1,024,000 rows of 2,049 tokens of two bytes: 4,196 MB at 20 MB/s, three times;
+    a file of unknown size 1,000 MB of text at 2 MB/s."""
+    asked = costs()
+    assert int(asked.scanning_minutes("pile_pythia", "chunk-000.npy")) == 30 + 10
+    unstated = asked.scanning_minutes("openwebtext", "train-00000-of-00080.parquet")
+    assert int(unstated) == 30 + 25
+    assert asked.scanning_minutes("abc_news", "abc.zip") < 31
+    own = {"title": "C", "kind": "corpus", "parser": "text", "path": "corpus"}
+    assert int(costs(datasets={"own": own}).scanning_minutes("own", "a.txt")) == 30 + 25
+
+
+def test_downloads_ask_for_the_disk_that_their_files_take():
+    asked = costs()
+    assert asked.download_mb("pile_pythia", "chunk-000.npy") == 100 + 4196
+    assert asked.download_mb("abc_news", "abc.zip") == 101
+    assert asked.download_mb("crows_pairs") == 100
+    blimp = sum(file["bytes"] for file in asked.catalog.dataset("blimp")["files"])
+    assert asked.download_mb("blimp") == 100 + blimp // 1_000_000
+    assert asked.model_download_mb("opt-30b") == 1000 + 119_898
+    assert asked.model_download_mb("smollm2-135m") == 1000 + 2 * 538
+
+
+def test_memory_grows_with_the_first_attempts_alone():
+    assert [costs().grown(8000, attempt) for attempt in (1, 2, 3, 4, 5)] == [
+        8000,
+        16_000,
+        24_000,
+        24_000,
+        24_000,
+    ]
 
 
 def test_only_morcela_s_data_sets_are_scored_under_every_convention():
@@ -214,6 +276,90 @@ def test_what_a_data_set_is_read_from(tmp_path):
     assert there.tokenizer_manifest("opt") == "resources/models/opt-125m/manifest.json"
 
 
+HAND_PLACED = ["brown_spr", "brown_spr_times", "dundee", "dundee_first_pass", "hll", "pile_test"]
+
+
+@pytest.fixture
+def nothing_placed(tmp_path, monkeypatch):
+    """An empty working directory without a mirror, a token or a decision taken before."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("LINGPROB_MIRROR", "LINGPROB_LEFT_OUT", "HF_ENDPOINT", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    return tmp_path
+
+
+def without_what_is_missing(**config: Any) -> tuple[Plan, dict[str, LeftOut]]:
+    settings, catalog = read_settings({"scale": "paper", **config})
+    settings, left_out = leave_out(settings, catalog)
+    return Plan(settings, catalog), {item.name: item for item in left_out}
+
+
+def test_what_nobody_can_fetch_is_left_out_of_every_list(nothing_placed):
+    there, left_out = without_what_is_missing()
+    assert sorted(left_out) == [*HAND_PLACED[:5], "llama-3-70b", "pile_test"]
+    settings = there.settings
+    assert settings["string_probability"]["prediction_2"] == ["li_large"]
+    assert settings["string_probability"]["models"] == [
+        "gpt2",
+        "gpt2-chinese",
+        "llama-3-8b-chinese",
+    ]
+    assert settings["overlap"]["texts"] == ["geco", "provo", "natural_stories"]
+    assert "dundee_first_pass" not in settings["reading"]["datasets"]
+    assert there.frequency_models() == []
+    assert left_out["hll"].named_in == ("string_probability.prediction_2",)
+    assert "resources/datasets/hll/hll_judgments.csv" in left_out["hll"].remedy
+    assert "HF_TOKEN" in left_out["llama-3-70b"].remedy
+    assert read_settings({"scale": "paper"})[0]["morcela"]["frequency_models"] == ["pythia-*"]
+
+
+def test_what_is_placed_or_in_the_mirror_stays(nothing_placed, monkeypatch):
+    placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
+    placed.parent.mkdir(parents=True)
+    placed.touch()  # there, if wrong: its download says so
+    mirror = nothing_placed / "mirror" / "dundee"
+    mirror.mkdir(parents=True)
+    (mirror / "dundee.txt").touch()
+    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror.parent))
+    monkeypatch.setenv("HF_TOKEN", "token")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "token")
+    _, left_out = without_what_is_missing()
+    assert {"hll", "dundee", "llama-3-70b"}.isdisjoint(left_out)
+    assert "dundee_first_pass" in left_out  # thirty files, none of them there
+
+
+def test_reading_times_go_with_their_texts(nothing_placed):
+    folder = nothing_placed / "resources" / "datasets" / "brown_spr_times"
+    folder.mkdir(parents=True)
+    (folder / "brown_spr.csv").touch()
+    _, left_out = without_what_is_missing()
+    assert "brown_words_mean_rt.derived.tsv" in left_out["brown_spr_times"].remedy
+
+
+def test_a_list_that_would_be_empty_and_a_wish_to_stop_keep_their_names(nothing_placed):
+    there, left_out = without_what_is_missing(string_probability={"prediction_3": ["hll"]})
+    assert there.settings["string_probability"]["prediction_3"] == ["hll"]
+    assert left_out["hll"].named_in == ("string_probability.prediction_2",)
+    there, left_out = without_what_is_missing(missing="stop")
+    assert left_out == {}
+    assert there.settings == read_settings({"scale": "paper", "missing": "stop"})[0]
+
+
+def test_jobs_inherit_what_was_left_out_at_the_start(nothing_placed, monkeypatch):
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    _, left_out = without_what_is_missing()
+    said: list[str] = []
+    announce(list(left_out.values()), said.append)
+    assert len(said) == len(left_out)
+    placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
+    placed.parent.mkdir(parents=True)
+    placed.touch()
+    assert without_what_is_missing()[1] == left_out
+    announce(list(left_out.values()), said.append)
+    assert len(said) == len(left_out)
+
+
 def test_pick_leaves_out_what_is_not_there():
     assert pick({"a": 1, "b": 2}, "b", "c") == {"b": 2}
 
@@ -231,6 +377,25 @@ def test_no_rules_file_uses_a_name_of_one_that_is_included_later():
             # Neither a part of a path nor a keyword of a call.
             used = re.search(rf"(?<![\w./'\"-]){re.escape(name)}(?![\w/'\"-]|=[^=])", text)
             assert not used, f"{included[place]} uses {name}, which is defined later"
+
+
+def test_every_rule_that_downloads_is_limited_and_known_to_nodes_without_network():
+    blocks = "".join(map(Path.read_text, (ROOT / "rules").glob("*.smk")))
+    limited = set(re.findall(r"^rule (\w+):(?:(?!^rule)[\s\S])*?^ +download=1,", blocks, re.M))
+    scripts = (ROOT / "workflow_scripts").glob("*.py")
+    downloading = {
+        path.stem
+        for path in scripts
+        if re.search(r"\bfetch_(files|chunk)|\bprepare_(model|embedding)\b", path.read_text())
+    }
+    assert limited == downloading
+    profiles = {
+        name: (ROOT / "profiles" / name / "profile.yaml").read_text()
+        for name in ("default", "slurm")
+    }
+    hint = profiles["slurm"].split("--until")[1].split("--")[0]
+    assert set(re.findall(r"\w+", hint)) == limited
+    assert all(re.search(r"^  - download=\d+", text, re.M) for text in profiles.values())
 
 
 def test_common_smk_is_left_with_what_only_snakemake_can_say():

@@ -245,6 +245,7 @@ def test_no_item_at_all(llama):
 
 def test_finished_shards_are_found_again(llama, tmp_path):
     options = {"start_token": "bos", "shard_directory": tmp_path, "items_per_shard": 2}
+    options["identity"] = "these weights"
     items = [OTHER, ITEM, OTHER]
     whole = score_in_context(llama, items, **options)
     assert whole["item_index"].unique().tolist() == [0, 1, 2]

@@ -23,7 +23,8 @@ def test_every_scale_has_a_plan(checkout, scale):
 
 @pytest.mark.parametrize(("scale", "files"), [("demo", 1), ("laptop", 19), ("paper", 223)])
 def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, files):
-    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "overlap")
+    arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]
+    plan = snakemake(checkout, *arguments, "--", "overlap")
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     texts = read_yaml("scales.yaml")[scale]["overlap"]["texts"]
@@ -57,7 +58,8 @@ def test_a_trained_model_is_scored_as_any_other(checkout):
 
 @pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 10), ("paper", 22)])
 def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
-    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "string_probability")
+    arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]
+    plan = snakemake(checkout, *arguments, "--", "string_probability")
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     models = read_yaml("scales.yaml")[scale]["string_probability"]["models"]
@@ -87,6 +89,19 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     assert jobs["score_prefixes"] == jobs["judge_pairs"] == models * (datasets + 1 + shared)
     drawn = set(re.findall(r"results/context/figure_\d+\.png", plan.stdout))
     assert len(drawn) == figures
+
+
+def test_what_is_not_there_and_cannot_be_fetched_is_left_out_and_all_else_is_planned(checkout):
+    plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "all")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    for name in ("brown_spr", "dundee", "hll", "pile_test", "llama-3-70b"):
+        assert len(re.findall(rf"^Left out: {name} .*\(", plan.stdout, re.M)) == 1
+        assert f"={name}\n" not in plan.stdout
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["analyse_strings"], jobs["count_strings"]) == (3, 1)
+    assert (jobs["train_model"], jobs["fit_reading_times"]) == (3, 3)
+    assert "regress_on_frequency" not in jobs
+    assert jobs["fit_linking_functions"] == 16
 
 
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):

@@ -23,33 +23,36 @@ a # without a blank has a value by scale; the one shown is the paper's, or an ex
 """
 
 
-def config_text(schema: dict[str, Any], example: dict[str, Any]) -> str:
+def config_text(schema: dict[str, Any], scales: dict[str, dict[str, Any]]) -> str:
     """Return config.yaml: every key with its default and description, section by section.
 
     Args:
-        schema: of the configuration.
-        example: a scale's presets, which show values of the keys that have no default, unless the
-            schema has `examples` for them.
+        schema: of the configuration; `examples` show a value of a key that has no default.
+        scales: presets of each scale. A key that has some is shown but not set, or it would win;
+            the paper's value is its example where the schema has none.
     """
     lines = [f"# {line}" for line in HEAD.splitlines()]
     for key, part in schema["properties"].items():
         lines.append("")
         if "properties" in part:
-            lines += section(key, part, example.get(key, {}), "")
+            lines += section(key, part, [preset.get(key, {}) for preset in scales.values()], "")
         else:
             lines += [*commented(part["description"], ""), f"{key}: {flow(part['default'])}"]
     return "\n".join(lines) + "\n"
 
 
-def section(name: str, schema: dict[str, Any], example: dict[str, Any], indent: str) -> list[str]:
-    """Return the lines of a section, sections within it included."""
+def section(
+    name: str, schema: dict[str, Any], presets: list[dict[str, Any]], indent: str
+) -> list[str]:
+    """Return the lines of a section, sections within it included; the last preset: the paper's."""
     lines, below = [f"{indent}{name}:"], indent + "  "
     for key, part in schema["properties"].items():
         if "properties" in part:
-            lines += section(key, part, example.get(key, {}), below)
+            lines += section(key, part, [preset.get(key, {}) for preset in presets], below)
             continue
-        by_scale = "default" not in part
-        value = part.get("examples", [example.get(key)])[0] if by_scale else part["default"]
+        by_scale = "default" not in part or any(key in preset for preset in presets)
+        example = part.get("examples", [presets[-1].get(key)])[0]
+        value = part.get("default", example)
         setting = f"{below}{'#' if by_scale else ''}{key}: {flow(value)}"
         said = "; ".join(remarks(part, value))
         if len(setting) + len(said) + 3 <= WIDTH:
@@ -79,5 +82,5 @@ def flow(value: Any) -> str:
 
 
 if __name__ == "__main__":
-    written = config_text(config_schema(), read_yaml("scales.yaml")["paper"])
+    written = config_text(config_schema(), read_yaml("scales.yaml"))
     (ROOT / "config.yaml").write_text(written, encoding="utf-8")

@@ -54,6 +54,8 @@ def wrapped(
     panels = list(axes.flat)
     for ax in panels[count:]:
         ax.remove()
+    for ax in panels[max(count - columns, 0) : count]:  # with `sharex`, too, where none is below
+        ax.tick_params(labelbottom=True)
     return figure, panels[:count]
 
 

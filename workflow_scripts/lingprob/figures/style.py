@@ -33,6 +33,8 @@ plt.rcParams.update(
         "lines.linewidth": 1.2,
         "lines.markersize": 4.5,
         "figure.constrained_layout.use": True,
+        # All figures of a paper are open until they are saved.
+        "figure.max_open_warning": 0,
         "pdf.fonttype": 42,
         "savefig.dpi": 200,
     }

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import unknown_name
-from lingprob.papers.rooms import Table, tables_of
+from lingprob.papers.rooms import Table, module_of
 from lingprob.tables import read_table
 
 Tables = Mapping[str, pd.DataFrame]
@@ -23,7 +23,8 @@ class Run:
 
     Args:
         scale: of the run.
-        models: title, size and look of each model shown (`palette.describe_models`).
+        models: title, family and size of each model shown and, for figures, its look
+            (`palette.describe_models`).
         titles: of data sets, by name.
         published: the paper's numbers, for figures that show them beside ours.
         options: what one paper alone needs, by name; its `figures.py` says what that is.
@@ -50,7 +51,7 @@ def read_tables(
 
     Raises LingprobError if the room has no table of a name, or a file is not such a table.
     """
-    declared, found = tables_of(paper), {}
+    declared, found = module_of(paper, "inputs").TABLES, {}
     for name, given in files.items():
         if name not in declared:
             raise unknown_name(f"table of {paper}", name, declared)

@@ -1,8 +1,8 @@
-"""Where each paper's room is, and what its rules need to know of it.
+"""Papers' rooms: where each is, and what it declares.
 
-A room is a package with `figures.draw(tables, run) -> {name: Figure}` and
-`scorecard.compare(tables, published, run) -> scorecard table`, of tables that its own `TABLES`
-names. Nothing here, nor in a room's `__init__`, imports what only a job needs.
+A room is a package with `inputs.TABLES`, `figures.draw(tables, run) -> {name: Figure}` and
+`scorecard.compare(tables, published, run) -> scorecard table`; one with tables of the paper's own
+has `pages.tabulate(tables, run) -> {name: table}` too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 # The parts of Oh, Zhu & Schuler (2025) are targets of their own.
-ROOMS = {
+PACKAGES = {
     "morcela": "lingprob.papers.morcela",
     "overlap": "lingprob.papers.leakage.overlap",
     "training": "lingprob.papers.leakage.training",
@@ -20,10 +20,12 @@ ROOMS = {
     "string_probability": "lingprob.papers.string_probability",
     "context": "lingprob.papers.context",
 }
+# What a room's tables are for, and the module that takes them.
+USES = {"plot": "figures", "compare": "scorecard", "tabulate": "pages"}
 
 
 class Table(NamedTuple):
-    """What a table of a room is read as, and who takes it.
+    """What a table of a room is read as, and what it is for.
 
     `schema` is None for CSV and JSON lines, which are read as they are. Where rows do not say
     which model, data set or size they are of, `part` is the column that gets the name of each
@@ -31,22 +33,10 @@ class Table(NamedTuple):
     """
 
     schema: str | None
+    uses: tuple[str, ...] = ("plot", "compare")
     part: str = ""
-    drawn: bool = True
-    compared: bool = True
 
 
-def module_name(paper: str, part: str) -> str:
-    """Return the full name of a room's `figures` or `scorecard`."""
-    return f"{ROOMS[paper]}.{part}"
-
-
-def tables_of(paper: str) -> dict[str, Table]:
-    """Return the tables that a room declares, by name."""
-    tables: dict[str, Table] = import_module(ROOMS[paper]).TABLES
-    return tables
-
-
-def part_of(paper: str, part: str) -> ModuleType:
-    """Import a room's `figures` or `scorecard`."""
-    return import_module(module_name(paper, part))
+def module_of(paper: str, name: str) -> ModuleType:
+    """Import a module of a paper's room."""
+    return import_module(f"{PACKAGES[paper]}.{name}")

@@ -138,11 +138,12 @@ def score_in_context(
         for first in range(0, len(items), items_per_shard):
             some = items[first : first + items_per_shard]
             described = [[item.prefix, [*item.cuts], [*item.targets]] for item in some]
-            path = None
+            path = kept = None
             if shard_directory is not None:
                 path = shard_path(shard_directory, [settings, described])
-            if path is not None and path.exists():
-                table = read_shard(path).to_pandas()
+                kept = read_shard(path)
+            if kept is not None:
+                table = kept.to_pandas()
                 progress.resume_at(progress.done + len(some))
             else:
                 table = _table(mapping(work.score, some), progress, retokenized)

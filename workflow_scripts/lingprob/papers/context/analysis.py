@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
@@ -20,7 +18,6 @@ COLLAPSED = {
 LEVELS = ("phenomenon", "suite")
 # The group of pairs whose data set names no phenomenon.
 NAMELESS = "(none)"
-TABLE_ROWS = 10
 PAPER_DATASET = "blimp"
 
 
@@ -169,33 +166,3 @@ def unprefixed_accuracy(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
         accuracy=("correct", "mean"), n=("pair_id", "nunique")
     )
     return table.reset_index().assign(scale=scale)
-
-
-def paper_tables(
-    accuracy: pd.DataFrame, dataset: str, published: dict[str, Any], models: dict[str, Any]
-) -> dict[int, pd.DataFrame]:
-    """Return Tables 1 and 2: our ten suites, then the paper's that are not among them.
-
-    The paper's means over its models stand beside ours where the data set is the paper's.
-    """
-    tables = {}
-    for number, kind in enumerate(MATCHED, start=1):
-        ranked = extreme_suites(accuracy, dataset, kind)
-        rows = next(
-            item["rows"] for item in published["items"] if item["item"] == f"Table {number}"
-        )
-        theirs = {key.removeprefix("mean/"): rows[key] for key in rows if key.startswith("mean/")}
-        shown = ranked.head(TABLE_ROWS).copy()
-        if dataset == PAPER_DATASET:
-            others = ranked.iloc[TABLE_ROWS:]
-            shown = pd.concat([shown, others[others["suite"].isin(theirs)]])
-            for column, place in (("published mean_delta", 0), ("published mean_sd", 1)):
-                shown[column] = [theirs[suite][place] if suite in theirs else None
-                                 for suite in shown["suite"]]  # fmt: skip
-        titles = {
-            f"{name}/{column}": f"{models[name]['title']}: {column}"
-            for name in models
-            for column in ("delta", "sd")
-        }
-        tables[number] = shown.rename(columns=titles).assign(scale=accuracy["scale"].iloc[0])
-    return tables

@@ -78,6 +78,7 @@ def _scatter(
         for ax, corpus in zip(line, columns, strict=True):
             here = (passages["searched"] == searched) & (passages["corpus"] == corpus)
             _draw(ax, passages[here], x, y)
+            ax.tick_params(labelsize=6)
             if whole and here.any():
                 ax.axline((1, 1), (10, 10), color=palette.ORANGE, linewidth=1.0, zorder=1)
             ax.set(xscale="log", yscale="log")

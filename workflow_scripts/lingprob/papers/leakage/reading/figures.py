@@ -70,6 +70,7 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
         lower.set_yscale("log")
         label_logarithmic(lower.yaxis)
         lower.set_xlabel("parameters")
+        lower.tick_params(labelbottom=True)
         if number % columns == 0:
             upper.set_ylabel("ΔLogLik (nats)")
             lower.set_ylabel("word perplexity")

@@ -1,0 +1,75 @@
+# What holds for all papers, and for targets that name nothing we know.
+# REQUIRES results/{paper}/scorecard.parquet of every paper.
+# PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones;
+# results/left_out.csv: data sets and models that no number is about, for they were not there.
+
+
+rule combine_scorecards:
+    """Put our numbers against those in the papers, and say which we cannot compute here."""
+    input:
+        collect("results/{paper}/scorecard.parquet", paper=PAPERS),
+    output:
+        parquet="results/scorecard.parquet",
+        csv="results/scorecard.csv",
+        html=report(
+            "results/scorecard.html",
+            caption="../report/scorecard.rst",
+            category="Scorecard",
+            labels={"what": "Ours against the published numbers"},
+        ),
+    log:
+        "logs/combine_scorecards.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("combine_scorecards"),
+    script:
+        "../workflow_scripts/combine_scorecards.py"
+
+
+rule list_left_out:
+    """List the data sets and models that are not there and were left out, and how to get them."""
+    output:
+        report(
+            "results/left_out.csv",
+            caption="../report/left_out.rst",
+            category="Scorecard",
+            labels={"what": "What was left out"},
+        ),
+    log:
+        "logs/list_left_out.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("list_left_out"),
+        left_out=[(item.name, ", ".join(item.named_in), item.remedy) for item in left_out],
+    script:
+        "../workflow_scripts/list_left_out.py"
+
+
+rule name_unknown_model:
+    """Answer a target with a mistyped model with the nearest names."""
+    input:
+        lambda wildcards: refuse(catalog.model, wildcards.unknown),
+    output:
+        "results/morcela/{unknown}.parquet",
+    wildcard_constraints:
+        unknown=other_than(
+            [*catalog.models, "linking_functions", "intergroup_correlation", "scorecard"]
+        ),
+
+
+rule name_unknown_dataset:
+    """Answer a target with a mistyped data set with the nearest names."""
+    input:
+        lambda wildcards: refuse(catalog.dataset, wildcards.unknown),
+    output:
+        "results/stimuli/{unknown}.parquet",
+    wildcard_constraints:
+        unknown=rf"(?!({DATASETS})(_sample\d+)?\.parquet)[^/]+",
