@@ -24,15 +24,17 @@ STRINGS_ROOM = Room(
     category="String probability",
     figures=[
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
-        *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena"),
+        *("figure_4b", "figure_5", "figure_6", "figure_7", "figure_8", "phenomena", "paradigms"),
+        *("paradigm_correlations", "distances", "deconfounded", "pools"),
     ],
     files={
         **{
             name: collect(
                 f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
             )
-            for name in ("scores", "correlations", "separation", "roc")
+            for name in ("scores", "correlations", "confounds", "separation", "pools", "roc")
         },
+        "paradigms": "results/string_probability/paradigms.csv",
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
         "toy_scores": {
@@ -40,8 +42,11 @@ STRINGS_ROOM = Room(
         },
     },
     models=STRINGS["models"],
-    titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
-    options={"pooled": STRINGS["pooled"]},
+    titles={
+        **{name: catalog.dataset(name)["title"] for name in PREDICTIONS},
+        "all data sets": "All, each weighted by its size",
+    },
+    options={"pooled": STRINGS["pooled"], "absent": plan.absent_from_strings()},
 )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
 
-from lingprob.catalog import Catalog, Entry, surprisal_file
+from lingprob.catalog import Catalog, Entry, read_yaml, surprisal_file
 from lingprob.config import surprisal_models
 from lingprob.files import dataset_paths
 
@@ -190,6 +190,16 @@ class Plan:
         """Return those of them whose pairs' distances are wanted."""
         predictions = self.predictions()
         return [name for name in self.string_datasets(model) if {1, 2} & {*predictions[name]}]
+
+    def absent_from_strings(self) -> list[str]:
+        """Return titles of the paper's data sets that no model of string_probability sees here."""
+        paper = read_yaml("scales.yaml")["paper"]["string_probability"]
+        wanted = [name for number in (1, 2, 3) for name in paper[f"prediction_{number}"]]
+        if self.settings["scale"] == "demo":  # which has none of them
+            return []
+        models = self.settings["string_probability"]["models"]
+        seen = {name for model in models for name in self.string_datasets(model)}
+        return [self.catalog.dataset(n)["title"] for n in dict.fromkeys(wanted) if n not in seen]
 
     def minimalness(self, dataset: str) -> str:
         """Return the distances within a data set's pairs, by its language's embedding model."""

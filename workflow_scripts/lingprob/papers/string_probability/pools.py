@@ -167,14 +167,20 @@ def binormal(logprob: Array, pool: Ints, weight: Array) -> dict[str, float]:
     gap = float(np.average(logprob[:, 0] - logprob[:, 1], weights=weight))
     if len(np.unique(pool)) == len(pool):
         difference = logprob[:, 0] - logprob[:, 1]
-        variance = np.average((difference - gap) ** 2, weights=weight)
+        variance = float(np.average((difference - gap) ** 2, weights=weight))
     else:
-        sums = np.bincount(pool, weights=weight)
-        means = np.stack([np.bincount(pool, weights=weight * side) / sums for side in logprob.T])
-        variance = sum(
-            np.average((side - mean[pool]) ** 2, weights=weight)
-            for side, mean in zip(logprob.T, means, strict=True)
-        )
+        good, bad = (variance_within(side, pool, weight) for side in logprob.T)
+        variance = good + bad
     spread = float(np.sqrt(variance))
     predicted = float(norm.cdf(gap / spread)) if spread > 0 else float(gap > 0)
     return {"gap": gap, "spread": spread, "predicted": predicted}
+
+
+def variance_within(values: Array, pool: Ints, weight: Array) -> float:
+    """Return the variance of values (n,) within pools, unbiased; pools of one value say nothing."""
+    size = np.bincount(pool)
+    mean = np.bincount(pool, weights=values) / size
+    squares = np.bincount(pool, weights=(values - mean[pool]) ** 2)
+    several = size > 1
+    variance = squares[several] / (size[several] - 1)
+    return float(np.average(variance, weights=np.bincount(pool, weights=weight)[several]))
