@@ -11,7 +11,7 @@ OVERLAP = settings["overlap"]
 OVERLAP_TOKENIZER = tokenizer_files(OVERLAP["tokenizer"])
 PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
-    (corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_file_names(corpus)
+    (corpus, file) for corpus in OVERLAP["chunk_corpora"] for file in corpus_file_names(corpus)
 ]
 OVERLAP_FIGURES = ["figure_1a", "figure_1b"]
 
@@ -359,6 +359,7 @@ rule compare_overlap:
     """Compare our overlaps with what the paper states of its own."""
     input:
         overlaps="results/overlap/overlaps.parquet",
+        chunks="results/overlap/chunks.parquet",
     output:
         "results/overlap/scorecard.parquet",
     log:

@@ -18,7 +18,7 @@ rule prepare_training_corpus:
     input:
         **training_tokenizer(),
         **training_chunks(),
-        corpora=[corpus_files(corpus) for corpus in OVERLAP["corpora"]],
+        corpora=[corpus_files(corpus) for corpus in OVERLAP["chunk_corpora"]],
     output:
         "results/training/corpus.json",
     log:
@@ -69,6 +69,7 @@ rule train_model:
         micro_batch_size=TRAINING["micro_batch_size"],
         parallel=TRAINING["parallel"],
         compile=str(TRAINING["compile"]).lower(),
+        repeat_examples=int(TRAINING["repeat_examples"]),
         validation_steps=TRAINING["validation_steps"],
         checkpoint_steps=TRAINING["checkpoint_steps"],
     params:

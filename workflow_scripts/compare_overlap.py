@@ -6,5 +6,6 @@ from lingprob.workflow import job
 
 with job(snakemake):
     overlaps = read_table(snakemake.input.overlaps, "overlap")
-    scorecard = compare_overlap(snakemake.params.published, overlaps, snakemake.params.scale)
+    chunks = read_table(snakemake.input.chunks, "overlap_chunks")
+    scorecard = compare_overlap(snakemake.params.published, overlaps, chunks, snakemake.params.scale)
     write_table(scorecard, "scorecard", snakemake.output[0])

@@ -8,7 +8,10 @@ from lingprob.models.prepare import write_manifest
 from lingprob.training.launch import train
 from lingprob.workflow import job
 
-MEANS = ("micro_batch_size", "parallel", "compile", "validation_steps", "checkpoint_steps")
+MEANS = (
+    "micro_batch_size", "parallel", "compile", "repeat_examples", "validation_steps",
+    "checkpoint_steps",
+)  # fmt: skip
 
 with job(snakemake):
     params, resources, output = snakemake.params, snakemake.resources, snakemake.output

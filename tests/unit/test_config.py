@@ -176,3 +176,15 @@ def test_published_numbers_fit_the_paper_s_own_formulas():
             assert abs(fit + k * math.log(1450) - bic) < 0.25
             checked += 1
     assert checked == 64
+
+
+def test_chunks_are_of_the_pile_alone_at_paper_scale_and_of_all_corpora_elsewhere():
+    """A file of OpenWebText is a twentieth of a chunk of the Pile, and overlaps with less."""
+    settings, _ = read_settings({**SHIPPED, "scale": "paper"})
+    assert settings["overlap"]["chunk_corpora"] == ["pile_pythia"]
+    assert not settings["training"]["repeat_examples"]
+    settings, _ = read_settings({**SHIPPED, "scale": "laptop"})
+    assert settings["overlap"]["chunk_corpora"] == ["gutenberg", "nltk", "brown_corpus"]
+    own = {**SHIPPED, "scale": "laptop", "overlap": {"chunk_corpora": ["abc_news"]}}
+    with pytest.raises(LingprobError, match=r"chunk_corpora: 'abc_news' is none of overlap\.corpora"):
+        read_settings(own)

@@ -22,6 +22,7 @@ from lingprob.papers.leakage.overlap.figures import (
 from lingprob.papers.leakage.overlap.scorecard import compare_overlap
 from lingprob.progress import Progress
 from lingprob.reading.texts import passage_texts
+from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table
 
 VOCABULARY = ["[UNK]", *"abcdefgh", "<|endoftext|>"]
@@ -32,6 +33,7 @@ PUBLISHED = (
     "brown\t0\t900\t14\t20\t1\t-30.5\t1\nbrown\t0\t900\t14\t50\t3\t-20.0\t0\n"
     "provo\t0\t40\t6\t7\t9\t-9.0\t0\n"
 )
+NO_CHUNKS = pd.DataFrame(columns=SCHEMAS["overlap_chunks"].names)
 
 
 @pytest.fixture
@@ -168,7 +170,7 @@ def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
 def test_the_scorecard_compares_lengths_flags_and_claims(published):
     ours = published.assign(origin="ours", searched="books")
     table = pd.concat([ours, published], ignore_index=True)
-    scorecard = compare_overlap(read_published("overlap"), table, "laptop")
+    scorecard = compare_overlap(read_published("overlap"), table, NO_CHUNKS, "laptop")
     rows = scorecard.set_index(["row", "column"])
     assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
@@ -180,6 +182,24 @@ def test_the_scorecard_compares_lengths_flags_and_claims(published):
 
 def test_the_scorecard_without_published_overlaps(published):
     ours = published.assign(origin="ours", searched="books")
-    scorecard = compare_overlap(read_published("overlap"), ours, "demo")
+    scorecard = compare_overlap(read_published("overlap"), ours, NO_CHUNKS, "demo")
     computed = scorecard[scorecard["verdict"] != "not computed at this scale"]
     assert set(computed["column"]) == {"passages"}
+
+
+def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
+    """Of OpenWebText's files and those of one's own, which are no chunks of the paper's, none."""
+    rows = [("pile_pythia", f"chunk-{n:03d}.npy", 2_098_176_000, n < 18, n < 10) for n in range(143)]
+    rows += [("books", "a.txt", 5, True, True)]
+    columns = ["searched", "chunk", "n_tokens", "leakage_free", "selected"]
+    chunks = pd.DataFrame(rows, columns=columns)
+    ours = published.assign(origin="ours", searched="books")
+    table = compare_overlap(read_published("overlap"), ours, chunks, "paper")
+    found = table[table["row"] == "pile_pythia"].set_index("column")
+    assert found["ours"].to_dict() == {
+        "chunks": 143, "leakage_free": 18, "selected": 10, "billion_tokens": 20.98176
+    }  # fmt: skip
+    assert set(found["verdict"]) == {"agrees"}
+    without = compare_overlap(read_published("overlap"), ours, chunks[-1:], "laptop")
+    found = without[without["row"] == "pile_pythia"]
+    assert set(found["verdict"]) == {"not computed at this scale"}

@@ -273,6 +273,15 @@ def test_more_examples_a_step_than_there_are_is_refused(corpus, tmp_path):
         trainer(corpus, tmp_path, plan={"batch_size": 91})
 
 
+def test_a_second_epoch_is_refused_unless_it_is_allowed(corpus, tmp_path):
+    """90 examples are 11 batches of 8: the twelfth would need some of them again."""
+    once = {"repeat_examples": False}
+    trainer(corpus, tmp_path, plan={"steps": 11}, means=once)
+    with pytest.raises(LingprobError, match=r"12 steps of 8 examples are 1\.07 epochs of the 90"):
+        trainer(corpus, tmp_path, plan={"steps": 12}, means=once)
+    trainer(corpus, tmp_path, plan={"steps": 12})
+
+
 def test_a_checkpoint_cut_short_is_named(corpus, tmp_path):
     described = job(corpus, tmp_path, plan={"steps": 4})
     losses(described)

@@ -12,6 +12,12 @@ import pytest
 from checkout import ROOT, planned_jobs, snakemake
 from lingprob.catalog import read_yaml
 
+CHUNK_CORPORA = {
+    "demo": ["demo_sentences"],
+    "laptop": ["gutenberg", "nltk", "brown_corpus"],
+    "paper": ["pile_pythia"],
+}
+
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
 def test_every_scale_has_a_plan(checkout, scale):
@@ -29,6 +35,9 @@ def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, f
     texts = read_yaml("scales.yaml")[scale]["overlap"]["texts"]
     assert (jobs["scan_corpus"], jobs["build_words"]) == (files, len(texts))
     assert "score_stimuli" not in jobs
+    chosen_from = re.search(r"rule select_chunks:.*?output:", plan.stdout, re.S)[0]
+    searched = set(re.findall(r"overlap/shards/(\w+)/", chosen_from))
+    assert searched == set(CHUNK_CORPORA[scale])
 
 
 @pytest.mark.parametrize(

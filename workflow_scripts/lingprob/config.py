@@ -43,7 +43,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
-    corpora = settings["overlap"]["corpora"]
+    settings["overlap"] = with_chunk_corpora(settings["overlap"])
+    corpora = settings["overlap"]["chunk_corpora"]
     models = {**trained_models(settings["training"], corpora), **settings["models"]}
     catalog = Catalog(
         models,
@@ -82,6 +83,21 @@ def check_strings(strings: Settings, catalog: Catalog) -> None:
                     f"string_probability.embeddings: none for {language!r}, the language of the "
                     f"data set {name!r} of string_probability.{key}. Add one."
                 )
+
+
+def with_chunk_corpora(overlap: Settings) -> Settings:
+    """Return `overlap` with the corpora whose files are chunks to train on; by default all.
+
+    Raises LingprobError for one that is not searched: nobody would know what it overlaps with.
+    """
+    chunk_corpora = overlap["chunk_corpora"] or overlap["corpora"]
+    for name in chunk_corpora:
+        if name not in overlap["corpora"]:
+            raise LingprobError(
+                f"overlap.chunk_corpora: {name!r} is none of overlap.corpora, {overlap['corpora']}. "
+                "Name some of these, or null for all of them."
+            )
+    return {**overlap, "chunk_corpora": chunk_corpora}
 
 
 def check_overlap(overlap: Settings, catalog: Catalog) -> None:

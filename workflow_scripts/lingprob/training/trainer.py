@@ -58,6 +58,7 @@ class Means:
     micro_batch_size: int
     parallel: str
     compile: str
+    repeat_examples: bool
     validation_steps: int
     checkpoint_steps: int
 
@@ -72,7 +73,8 @@ class Trainer:
         identity: of plan and data.
         world: the processes.
 
-    Raises LingprobError if the batch is larger than the data or no multiple of the processes.
+    Raises LingprobError if the batch is larger than the data or no multiple of the processes, or if
+    there are fewer examples than the steps need and none may come twice.
     """
 
     def __init__(
@@ -85,6 +87,7 @@ class Trainer:
         world: World,
     ) -> None:
         check_batch(plan, data, world)
+        check_epochs(plan, data, means.repeat_examples)
         self.plan, self.means, self.data, self.world = plan, means, data, world
         self.folder, self.identity = folder, identity
         self.dtype = choose_dtype(plan.precision, world.device)
@@ -279,5 +282,17 @@ def check_batch(plan: Plan, data: TrainingData, world: World) -> None:
             f"training.batch_size: {plan.batch_size} examples cannot be shared equally by "
             f"{world.size} processes. Make it a multiple of training.processes."
         )
-    epochs = plan.batch_size * plan.steps / data.n_examples
+
+
+def check_epochs(plan: Plan, data: TrainingData, repeat_examples: bool) -> None:
+    """Raise LingprobError if examples come more than once and may not (leakage, §3.1: one epoch)."""
+    needed = plan.batch_size * plan.steps
+    epochs = needed / data.n_examples
+    if needed > data.n_examples and not repeat_examples:
+        raise LingprobError(
+            f"training.steps: {plan.steps} steps of {plan.batch_size} examples are {epochs:.2f} "
+            f"epochs of the {data.n_examples} examples that there are. Select more chunks "
+            f"(overlap.chunks_selected), take {data.n_examples // plan.batch_size} steps, or allow "
+            "it with training.repeat_examples: true."
+        )
     logger.info("%d examples, %.2f epochs in %d steps", data.n_examples, epochs, plan.steps)

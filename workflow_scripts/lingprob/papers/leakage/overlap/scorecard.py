@@ -9,16 +9,34 @@ import pandas as pd
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 
-def compare_overlap(published: dict[str, Any], overlaps: pd.DataFrame, scale: str) -> pd.DataFrame:
+def compare_overlap(
+    published: dict[str, Any], overlaps: pd.DataFrame, chunks: pd.DataFrame, scale: str
+) -> pd.DataFrame:
     """Compare what the paper on leakage states of its data and overlaps (§2, §3.1).
 
     Args:
         published: the target's part of the catalog (`read_published`).
         overlaps: an `overlap` table with our overlaps and, where the scale has them, the published.
+        chunks: an `overlap_chunks` table.
         scale: of the run.
     """
     claims = overlap_claims(published, overlaps[overlaps["origin"] == "published"], scale)
-    return make_scorecard(published, overlap_quantities(overlaps), claims, scale)
+    ours = overlap_quantities(overlaps) | chunk_quantities(chunks)
+    return make_scorecard(published, ours, claims, scale)
+
+
+def chunk_quantities(chunks: pd.DataFrame) -> Quantities:
+    """Return how many chunks there are, are leakage-free and were sampled, by corpus (§3.1)."""
+    found: Quantities = {}
+    for corpus, part in chunks.groupby("searched"):
+        numbers = {
+            "chunks": len(part),
+            "leakage_free": part["leakage_free"].sum(),
+            "selected": part["selected"].sum(),
+            "billion_tokens": part.loc[part["selected"], "n_tokens"].sum() / 1e9,
+        }
+        found |= {(str(corpus), name): (float(value), "") for name, value in numbers.items()}
+    return found
 
 
 def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
