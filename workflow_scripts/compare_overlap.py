@@ -5,7 +5,8 @@ from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
-    overlaps = read_table(snakemake.input.overlaps, "overlap")
-    chunks = read_table(snakemake.input.chunks, "overlap_chunks")
-    scorecard = compare_overlap(snakemake.params.published, overlaps, chunks, snakemake.params.scale)
+    files, params = snakemake.input, snakemake.params
+    overlaps = read_table(files.overlaps, "overlap")
+    chunks = read_table(files.chunks, "overlap_chunks")
+    scorecard = compare_overlap(params.published, overlaps, chunks, params.scale)
     write_table(scorecard, "scorecard", snakemake.output[0])

@@ -189,7 +189,7 @@ def test_the_scorecard_without_published_overlaps(published):
 
 def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
     """Of OpenWebText's files and those of one's own, which are no chunks of the paper's, none."""
-    rows = [("pile_pythia", f"chunk-{n:03d}.npy", 2_098_176_000, n < 18, n < 10) for n in range(143)]
+    rows = [("pile_pythia", f"chunk-{n:03d}", 2_098_176_000, n < 18, n < 10) for n in range(143)]
     rows += [("books", "a.txt", 5, True, True)]
     columns = ["searched", "chunk", "n_tokens", "leakage_free", "selected"]
     chunks = pd.DataFrame(rows, columns=columns)

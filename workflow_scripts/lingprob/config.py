@@ -94,8 +94,8 @@ def with_chunk_corpora(overlap: Settings) -> Settings:
     for name in chunk_corpora:
         if name not in overlap["corpora"]:
             raise LingprobError(
-                f"overlap.chunk_corpora: {name!r} is none of overlap.corpora, {overlap['corpora']}. "
-                "Name some of these, or null for all of them."
+                f"overlap.chunk_corpora: {name!r} is none of overlap.corpora "
+                f"{overlap['corpora']}. Name some of these, or null for all of them."
             )
     return {**overlap, "chunk_corpora": chunk_corpora}
 

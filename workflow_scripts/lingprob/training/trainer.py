@@ -285,7 +285,7 @@ def check_batch(plan: Plan, data: TrainingData, world: World) -> None:
 
 
 def check_epochs(plan: Plan, data: TrainingData, repeat_examples: bool) -> None:
-    """Raise LingprobError if examples come more than once and may not (leakage, §3.1: one epoch)."""
+    """Raise LingprobError if examples come more than once and may not (leakage, §3.1)."""
     needed = plan.batch_size * plan.steps
     epochs = needed / data.n_examples
     if needed > data.n_examples and not repeat_examples:
