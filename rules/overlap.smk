@@ -1,7 +1,8 @@
 # Overlap of stimuli with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
-# over all corpora of the scale results/overlap/: overlaps, summary, chunks, figures 1a and 1b.
+# over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
+# 1a and 1b.
 # On request, results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
 # corpus, which answers for any further text without a new pass.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
@@ -266,6 +267,7 @@ rule summarise_overlap:
     output:
         parquet="results/overlap/overlaps.parquet",
         csv="results/overlap/summary.csv",
+        lengths="results/overlap/passage_lengths.csv",
         html=report(
             "results/overlap/summary.html",
             caption="../report/overlap_summary.rst",

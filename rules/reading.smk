@@ -1,7 +1,8 @@
 # Texts that people read, and how long they took (Oh, Zhu & Schuler 2025, Study 2).
 # REQUIRES the data sets of kind `reading_texts` and `reading_times`, models or their word surprisals,
 # corpora for unigram surprisal.
-# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages;
+# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages (of a
+# text that is printed elsewhere, {dataset}_differences.csv);
 # results/reading_times/{dataset}.parquet: a reader and word a row; results/surprisal/{model}/{texts}.parquet;
 # results/reading/{dataset}.parquet: what each model's surprisal adds; and over the data sets of the
 # scale results/reading/: delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
@@ -13,6 +14,9 @@ READING_TEXTS = alternatives(
 READING_DATASETS = alternatives(
     name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_times"
 )
+# Texts whose words get their punctuation from the book that they come from.
+PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
+READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
 IMPORTED_WORDS = models_with("scores", level="word")
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
@@ -46,6 +50,28 @@ rule build_words:
         ),
     script:
         "../workflow_scripts/build_words.py"
+
+
+rule list_word_differences:
+    """List the words that the material of a text leaves out, or its book prints otherwise."""
+    input:
+        unpack(raw_dataset),
+    output:
+        "results/words/{dataset}_differences.csv",
+    log:
+        "logs/list_word_differences/{dataset}.log",
+    wildcard_constraints:
+        dataset=alternatives(PRINTED_TEXTS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("list_word_differences"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "path", "files"),
+    script:
+        "../workflow_scripts/list_word_differences.py"
 
 
 rule build_reading_times:
@@ -366,3 +392,4 @@ rule reading:
         rules.tabulate_reading.output,
         rules.plot_reading.output,
         rules.compare_reading.output,
+        collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),

@@ -48,8 +48,7 @@ def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
         for origin, part in overlaps.groupby("origin")
     }
     for corpus, passages in lengths["ours"].groupby("corpus"):
-        note = "the parts of the material; chapters are not marked" if corpus == "geco" else ""
-        found[(str(corpus), "passages")] = (float(len(passages)), note)
+        found[(str(corpus), "passages")] = (float(len(passages)), "")
     if "published" not in lengths:
         return found
     theirs = lengths["published"]
