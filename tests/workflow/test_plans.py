@@ -56,6 +56,19 @@ def test_every_scale_has_a_plan_for_training(checkout, scale, sizes, gpus):
     assert all(60 <= int(minutes) <= 3 * 24 * 60 for _, minutes in asked)
 
 
+def test_reading_at_scale_laptop_is_of_the_trained_models_in_every_state(checkout):
+    """Figure 2's points: three sizes, before and after 5 and 10 steps of fine-tuning."""
+    plan = snakemake(checkout, "-n", "--config", "scale=laptop", "--", "reading")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["train_model"] == jobs["fine_tune_model"] == 3
+    scored = set(re.findall(r"output: results/surprisal/(trained-[^/]+)/geco\.", plan.stdout))
+    states = ["", "-ft5", "-ft10"]
+    assert scored == {
+        f"trained-tiny-{size}{state}" for size in ("small", "medium", "large") for state in states
+    }
+
+
 def test_a_trained_model_is_scored_as_any_other(checkout):
     target = "results/scores/trained-tiny-small-ft5/none/demo_minimal_pairs.parquet"
     plan = snakemake(checkout, "-n", "--", target)
