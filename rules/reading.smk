@@ -207,6 +207,7 @@ rule fit_reading_times:
         ),
     output:
         deltas="results/reading/{dataset}.parquet",
+        gains="results/reading/gains/{dataset}.parquet",
         counts="results/reading/counts/{dataset}.parquet",
     log:
         "logs/fit_reading_times/{dataset}.log",
@@ -282,6 +283,7 @@ rule tabulate_reading:
     """Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, and the trends."""
     input:
         deltas=collect("results/reading/{dataset}.parquet", dataset=READING["datasets"]),
+        gains=collect("results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]),
         counts=collect("results/reading/counts/{dataset}.parquet", dataset=READING["datasets"]),
         published="results/reading/published_fits.parquet" if READING["published"] else [],
     output:
@@ -316,6 +318,7 @@ rule tabulate_reading:
             labels={"what": "ΔLogLik over model size and perplexity"},
         ),
         trends_csv="results/reading/trends.csv",
+        trends_parquet="results/reading/trends.parquet",
     log:
         "logs/tabulate_reading.log",
     conda:
@@ -326,6 +329,8 @@ rule tabulate_reading:
     params:
         code=code_digest("tabulate_reading"),
         models=figure_models,
+        bootstrap=READING["bootstrap"],
+        seed=settings["seed"],
     script:
         "../workflow_scripts/tabulate_reading.py"
 

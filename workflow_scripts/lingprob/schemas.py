@@ -339,6 +339,37 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("scale", pa.string()),
         ]
     ),
+    # What an item adds to a model's ΔLogLik (a subject, or a sentence of means), or to its log
+    # perplexity (a passage): the sum over `n` reading times or words, in nats.
+    "reading_gains": pa.schema(
+        [required(name, pa.string()) for name in ("dataset", "model", "of", "item_kind", "item")]
+        + [required("nats", pa.float64()), required("n", pa.int64())]
+    ),
+    # A slope over models of one family and state of fine-tuning, per tenfold of what it is on, with
+    # intervals over draws of items; `change` is what fine-tuning adds to the slope.
+    "reading_trends": pa.schema(
+        [required(name, pa.string()) for name in ("dataset", "rt_source", "context")]
+        + [
+            pa.field("corrected", pa.bool_()),
+            required("convention", pa.string()),
+            required("family", pa.string()),
+            required("fine_tuning_steps", pa.int64()),
+            required("of", pa.string()),
+            required("on", pa.string()),
+            required("models", pa.int64()),
+            required("slope", pa.float64()),
+            pa.field("slope_low", pa.float64()),
+            pa.field("slope_high", pa.float64()),
+            pa.field("change", pa.float64()),
+            pa.field("change_low", pa.float64()),
+            pa.field("change_high", pa.float64()),
+            pa.field("resampled", pa.string()),
+            pa.field("std_error", pa.float64()),
+            pa.field("r", pa.float64()),
+            pa.field("p", pa.float64()),
+            required("scale", pa.string()),
+        ]
+    ),
     # How many reading times of a data set are excluded for each reason, or in each partition.
     "reading_counts": pa.schema(
         [
