@@ -181,6 +181,7 @@ rule tabulate_overlap:
     params:
         code=code_digest("tabulate_overlap"),
         n_words=lambda wildcards: catalog.dataset(wildcards.corpus).get("words"),
+        no_chance_level=OVERLAP["no_chance_level"],
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"
@@ -284,6 +285,7 @@ rule summarise_overlap:
         runtime=30,
     params:
         code=code_digest("summarise_overlap"),
+        no_chance_level=OVERLAP["no_chance_level"],
     script:
         "../workflow_scripts/summarise_overlap.py"
 

@@ -14,5 +14,7 @@ with job(snakemake):
     summary = summarise_overlaps(overlaps)
     write_csv(summary, snakemake.output.csv)
     write_csv(passage_lengths(overlaps), snakemake.output.lengths)
-    write_text(table_as_html(summary, "Longest overlaps by corpus"), snakemake.output.html)
+    title, why = "Longest overlaps by corpus", snakemake.params.no_chance_level
+    title += f" (ours without a chance level: {why})" if why else ""
+    write_text(table_as_html(summary, title), snakemake.output.html)
     write_table(overlaps, "overlap", snakemake.output.parquet)

@@ -16,6 +16,7 @@ from referencing import Registry, Resource
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.kenlm import chance_level
 from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -58,6 +59,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
             lookup(name)
     catalog.dataset(settings["morcela"]["frequency_corpus"])
     check_overlap(settings["overlap"], catalog)
+    settings["overlap"] |= chance_level(settings["overlap"], catalog)
     check_strings(settings["string_probability"], catalog)
     check_training(settings, catalog)
     check_reading(settings["reading"], catalog)
