@@ -143,6 +143,8 @@ rule compute_word_surprisal:
         context=READING["context"],
         window=READING["window"],
         window_stride=READING["window_stride"],
+        window_counts=READING["window_counts"],
+        blanks=READING["blanks"],
     script:
         "../workflow_scripts/compute_word_surprisal.py"
 
