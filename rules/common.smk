@@ -81,7 +81,15 @@ def only_at_scale_demo(files):
 def figure_models(wildcards):
     """Name, title, family and size of every model that a figure or table may show."""
     return {
-        name: pick(entry, "title", "family", "family_title", "parameters", "fine_tuning_steps")
+        name: pick(
+            entry,
+            "title",
+            "family",
+            "family_title",
+            "parameters",
+            "fine_tuning_steps",
+            "training_step",
+        )
         for name, entry in catalog.models.items()
     }
 

@@ -2,13 +2,13 @@
 # REQUIRES results/overlap/chunks.parquet and the corpora of `overlap`, results/words of its texts,
 # a tokenizer.
 # PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
-# trained-{size}-ftN (models of source `trained`, as any other), results/training/: each size's log,
+# trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as any other), results/training/: each size's log,
 # perplexity.{parquet,csv}, figures loss and figure_2_perplexity, scorecard.
 # A training in progress lives in resources/training/, where a killed one goes on.
 
 TRAINING = settings["training"]
 FINE_TUNING = TRAINING["fine_tuning"]
-TRAINED = models_with("trained")
+TRAINED = [name for name in models_with("trained") if "training_step" not in catalog.model(name)]
 TRAINING_FIGURES = ["loss", "figure_2_perplexity"]
 TRAINED_ON = {"selected": "trained on leakage-free text", "all": "TRAINED ON LEAKED TEXT TOO"}
 
@@ -51,6 +51,10 @@ rule train_model:
         "results/training/corpus.json",
     output:
         manifest="resources/models/trained-{size}/manifest.json",
+        kept=[
+            f"resources/models/trained-{{size}}-step{step}/manifest.json"
+            for step in TRAINING["keep_checkpoints"]
+        ],
         log="results/training/logs/{size}.jsonl",
     log:
         "logs/train_model/{size}.log",
@@ -72,6 +76,8 @@ rule train_model:
         repeat_examples=int(TRAINING["repeat_examples"]),
         validation_steps=TRAINING["validation_steps"],
         checkpoint_steps=TRAINING["checkpoint_steps"],
+        # Commas alone: resources are numbers and texts.
+        keep_checkpoints=",".join(map(str, TRAINING["keep_checkpoints"])) or ",",
     params:
         code=code_digest("train_model"),
         model="trained-{size}",

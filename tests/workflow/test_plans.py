@@ -77,6 +77,15 @@ def test_a_trained_model_is_scored_as_any_other(checkout):
     assert (jobs["train_model"], jobs["fine_tune_model"], jobs["score_stimuli"]) == (1, 1, 1)
 
 
+def test_a_model_kept_in_training_comes_of_its_training_alone(checkout):
+    target = "results/scores/trained-tiny-small-step4/none/demo_minimal_pairs.parquet"
+    plan = snakemake(checkout, "-n", "--config", 'training={"keep_checkpoints": [4]}', "--", target)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["train_model"], jobs["score_stimuli"]) == (1, 1)
+    assert "fine_tune_model" not in jobs
+
+
 @pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 8), ("paper", 20)])
 def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "string_probability")

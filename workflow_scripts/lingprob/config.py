@@ -17,7 +17,7 @@ from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
 from lingprob.kenlm import chance_level
-from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
+from lingprob.training.sizes import trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
@@ -117,11 +117,17 @@ def check_overlap(overlap: Settings, catalog: Catalog) -> None:
 def check_training(settings: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for a tokenizer or a trained model that nothing in `training` makes."""
     training = settings["training"]
+    for step in training["keep_checkpoints"]:
+        if step > training["steps"]:
+            raise LingprobError(
+                f"training.keep_checkpoints: there is no step {step} in a training of "
+                f"{training['steps']} steps. Leave it out, or raise training.steps."
+            )
     tokenizer = training["tokenizer"]
     if tokenizer != "own" and catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
         catalog.model(tokenizer)
     for name, entry in catalog.models.items():
-        made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
+        made = trained_models(training, settings["overlap"]["chunk_corpora"])
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
 

@@ -353,6 +353,7 @@ SCHEMAS: dict[str, pa.Schema] = {
             pa.field("corrected", pa.bool_()),
             required("convention", pa.string()),
             required("family", pa.string()),
+            pa.field("training_step", pa.int64()),
             required("fine_tuning_steps", pa.int64()),
             required("of", pa.string()),
             required("on", pa.string()),

@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -61,6 +62,7 @@ class Means:
     repeat_examples: bool
     validation_steps: int
     checkpoint_steps: int
+    keep_checkpoints: Sequence[int] = ()
 
 
 class Trainer:
@@ -72,6 +74,7 @@ class Trainer:
         folder: of the checkpoint and the log, which a later run goes on from.
         identity: of plan and data.
         world: the processes.
+        keep: what the first process does with the model after a step of `means.keep_checkpoints`.
 
     Raises LingprobError if the batch is larger than the data or no multiple of the processes, or if
     there are fewer examples than the steps need and none may come twice.
@@ -85,7 +88,9 @@ class Trainer:
         folder: Path,
         identity: str,
         world: World,
+        keep: Callable[[int, nn.Module], None] | None = None,
     ) -> None:
+        self.keep = keep
         check_batch(plan, data, world)
         check_epochs(plan, data, means.repeat_examples)
         self.plan, self.means, self.data, self.world = plan, means, data, world
@@ -136,6 +141,10 @@ class Trainer:
             progress.resume_at(done * tokens)
             for step in range(done + 1, self.plan.steps + 1):
                 record = self.step(step)
+                if step in self.means.keep_checkpoints:
+                    whole = self.whole_model()
+                    if self.keep is not None and self.world.is_first:
+                        self.keep(step, whole)
                 if step % self.means.validation_steps == 0 or step == self.plan.steps:
                     record["validation_loss"] = self.validation_loss()
                 if self.world.is_first:

@@ -129,9 +129,11 @@ def family_colours(names: pd.Series, models: Models) -> dict[str, str]:
 
 
 def family_of(name: str, models: Models) -> str:
-    """Return a model's family; of models trained here, with the steps of their fine-tuning."""
-    steps = models[name].get("fine_tuning_steps", 0)
-    return f"{models[name]['family']}, {steps} FT steps" if steps else str(models[name]["family"])
+    """Return a model's family; of models trained here, with their state of (fine-)tuning."""
+    family, steps = models[name]["family"], models[name].get("fine_tuning_steps", 0)
+    if step := models[name].get("training_step"):
+        return f"{family}, after step {step:,}"
+    return f"{family}, {steps} FT steps" if steps else str(family)
 
 
 def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:

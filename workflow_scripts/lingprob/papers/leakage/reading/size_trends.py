@@ -19,7 +19,10 @@ from lingprob.schemas import SCHEMAS
 
 FEWEST = 3  # models
 STATE = "fine_tuning_steps"
-GROUP = ["dataset", "rt_source", "context", "corrected", "convention", "family", STATE, "scale"]
+STEP = "training_step"  # of a model that was kept before its training was done
+GROUP = [
+    "dataset", "rt_source", "context", "corrected", "convention", "family", STEP, STATE, "scale"
+]  # fmt: skip
 SLOPES = [
     ("delta", "parameters"), ("delta", "word_perplexity"), ("log_perplexity", "parameters")
 ]  # fmt: skip
@@ -96,6 +99,7 @@ def _points(
     entries = [models[name] for name in table["model"]]
     table["family"] = [entry["family"] for entry in entries]
     table[STATE] = [entry.get(STATE, 0) for entry in entries]
+    table[STEP] = pd.array([entry.get(STEP) for entry in entries], dtype="Int64")
     table["parameters"] = pd.Series([entry["parameters"] for entry in entries], dtype=float)
     table["log_perplexity"] = np.log(table["word_perplexity"].astype(float))
     return table.sort_values(STATE, kind="stable")
