@@ -3,7 +3,8 @@
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
 # over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
 # 1a and 1b.
-# On request, results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
+# On request, results/overlap/words/{corpus}/{dataset}.parquet: the matches at every word, and
+# results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
 # corpus, which answers for any further text without a new pass.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
 # so that a killed run goes on at the next file.
@@ -185,6 +186,32 @@ rule tabulate_overlap:
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"
+
+
+rule measure_word_leakage:
+    """Write how long and how frequent a text's matches with a corpus are, word by word."""
+    input:
+        index="results/overlap/index.npz",
+        passages="results/overlap/passages.parquet",
+        counts="results/overlap/counts/{corpus}.npz",
+        words="results/words/{dataset}.parquet",
+        tokenizer=OVERLAP_TOKENIZER,
+    output:
+        "results/overlap/words/{corpus}/{dataset}.parquet",
+    log:
+        "logs/measure_word_leakage/{corpus}/{dataset}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+        dataset=alternatives(OVERLAP["texts"]),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    params:
+        code=code_digest("measure_word_leakage"),
+    script:
+        "../workflow_scripts/measure_word_leakage.py"
 
 
 rule build_cdawg:

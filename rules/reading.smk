@@ -17,6 +17,13 @@ READING_DATASETS = alternatives(
 # Texts whose words get their punctuation from the book that they come from.
 PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
 READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
+# Data sets of reading times whose words are searched for in the corpora of `overlap`.
+WITH_LEAKAGE = [
+    name
+    for name in READING["datasets"]
+    if catalog.dataset(name)["texts"] in settings["overlap"]["texts"]
+    and READING["leakage_thresholds"]
+]
 IMPORTED_WORDS = models_with("scores", level="word")
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
@@ -28,6 +35,45 @@ OWN_ON_PUBLISHED = [
     if name not in PUBLISHED_MODELS
 ]
 READING_FIGURES = ["figure_2"] + (["inverse_scaling"] if READING["published"] else [])
+
+
+# What a regression of a data set's reading times needs, and depends on.
+FIT_INPUT = dict(
+    times="results/reading_times/{dataset}.parquet",
+    words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
+    counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
+    surprisals=lambda wildcards: collect(
+        "results/surprisal/{model}/{texts}.parquet",
+        model=dataset_models(wildcards.dataset),
+        texts=catalog.dataset(wildcards.dataset)["texts"],
+    ),
+)
+FIT_PARAMS = dict(
+    entry=lambda wildcards: pick(
+        catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
+    ),
+    models=lambda wildcards: dataset_models(wildcards.dataset),
+    contexts=lambda wildcards: {
+        name: "imported" if name in IMPORTED_WORDS else READING["context"]
+        for name in dataset_models(wildcards.dataset)
+    },
+    corrections=lambda wildcards: {
+        name: (
+            catalog.model(name).get("corrected") if name in IMPORTED_WORDS else READING["corrected"]
+        )
+        for name in dataset_models(wildcards.dataset)
+    },
+    options={
+        "corrected": READING["corrected"],
+        "partition": READING["partition"],
+        "structure": READING["random_effects"],
+        "held_out": READING["held_out"],
+        "bootstrap": READING["bootstrap"],
+        "smoothing": settings["unigrams"]["smoothing"],
+        "seed": settings["seed"],
+        "scale": settings["scale"],
+    },
+)
 
 
 rule build_words:
@@ -199,14 +245,7 @@ rule count_words:
 rule fit_reading_times:
     """What each model's surprisal adds to the regression of one data set (leakage, §3.1)."""
     input:
-        times="results/reading_times/{dataset}.parquet",
-        words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
-        counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
-        surprisals=lambda wildcards: collect(
-            "results/surprisal/{model}/{texts}.parquet",
-            model=dataset_models(wildcards.dataset),
-            texts=catalog.dataset(wildcards.dataset)["texts"],
-        ),
+        **FIT_INPUT,
     output:
         deltas="results/reading/{dataset}.parquet",
         gains="results/reading/gains/{dataset}.parquet",
@@ -223,35 +262,75 @@ rule fit_reading_times:
         mem_mb=4000,
         runtime=120,
     params:
+        **FIT_PARAMS,
         code=code_digest("fit_reading_times"),
-        entry=lambda wildcards: pick(
-            catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
-        ),
-        models=lambda wildcards: dataset_models(wildcards.dataset),
-        contexts=lambda wildcards: {
-            name: "imported" if name in IMPORTED_WORDS else READING["context"]
-            for name in dataset_models(wildcards.dataset)
-        },
-        corrections=lambda wildcards: {
-            name: (
-                catalog.model(name).get("corrected")
-                if name in IMPORTED_WORDS
-                else READING["corrected"]
-            )
-            for name in dataset_models(wildcards.dataset)
-        },
-        options={
-            "corrected": READING["corrected"],
-            "partition": READING["partition"],
-            "structure": READING["random_effects"],
-            "held_out": READING["held_out"],
-            "bootstrap": READING["bootstrap"],
-            "smoothing": settings["unigrams"]["smoothing"],
-            "seed": settings["seed"],
-            "scale": settings["scale"],
-        },
     script:
         "../workflow_scripts/fit_reading_times.py"
+
+
+rule adjust_for_leakage:
+    """What surprisal adds without the words that the searched corpora have, or given their length."""
+    input:
+        **FIT_INPUT,
+        leakage=lambda wildcards: collect(
+            "results/overlap/words/{corpus}/{texts}.parquet",
+            corpus=settings["overlap"]["corpora"],
+            texts=catalog.dataset(wildcards.dataset)["texts"],
+        ),
+    output:
+        "results/reading/leakage/{dataset}.parquet",
+    log:
+        "logs/adjust_for_leakage/{dataset}.log",
+    benchmark:
+        "logs/adjust_for_leakage/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        dataset=alternatives(WITH_LEAKAGE),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        **FIT_PARAMS,
+        code=code_digest("adjust_for_leakage"),
+        thresholds=READING["leakage_thresholds"],
+    script:
+        "../workflow_scripts/adjust_for_leakage.py"
+
+
+rule plot_leakage:
+    """Draw and tabulate ΔLogLik without the words of ever shorter matches."""
+    input:
+        collect("results/reading/leakage/{dataset}.parquet", dataset=WITH_LEAKAGE),
+    output:
+        csv=report(
+            "results/reading/leakage.csv",
+            caption="../report/reading_leakage.rst",
+            category="Reading times",
+            subcategory="Tables",
+            labels={"what": "ΔLogLik adjusted for leakage"},
+        ),
+        pdf="results/reading/leakage.pdf",
+        png=report(
+            "results/reading/leakage.png",
+            caption="../report/reading_leakage.rst",
+            category="Reading times",
+            subcategory="Figures",
+            labels={"what": "ΔLogLik without leaked words"},
+        ),
+    log:
+        "logs/plot_leakage.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("plot_leakage"),
+        models=figure_models,
+        titles={name: entry["title"] for name, entry in catalog.datasets.items()},
+    script:
+        "../workflow_scripts/plot_leakage.py"
 
 
 rule reproduce_published_fits:
@@ -400,3 +479,4 @@ rule reading:
         rules.plot_reading.output,
         rules.compare_reading.output,
         collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
+        rules.plot_leakage.output if WITH_LEAKAGE else [],

@@ -17,7 +17,7 @@ with job(snakemake):
     params, resources, output = snakemake.params, snakemake.resources, snakemake.output
     folder, directory = Path(params.folder), Path(output.manifest).parent
     corpus = json.loads(Path(snakemake.input[0]).read_text())
-    keep = [int(step) for step in resources.keep_checkpoints.split(",") if step]
+    keep = [int(step) for step in str(resources.keep_checkpoints).split(",") if step]
     means = {"device": params.device, **{key: resources.get(key) for key in MEANS}}
     train(
         {

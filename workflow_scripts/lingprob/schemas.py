@@ -339,6 +339,31 @@ SCHEMAS: dict[str, pa.Schema] = {
             required("scale", pa.string()),
         ]
     ),
+    # One word a row: tokens and occurrences of the longest match with a corpus that ends at it, and
+    # that covers it.
+    "word_leakage": pa.schema(
+        [
+            required("passage_id", pa.string()),
+            required("word_index", pa.int32()),
+            required("ending_tokens", pa.int32()),
+            required("ending_frequency", pa.int64()),
+            required("covering_tokens", pa.int32()),
+            required("covering_frequency", pa.int64()),
+        ]
+    ),
+    # ΔLogLik of one model under one adjustment for leakage a row; `threshold` (tokens) is that of
+    # the words left out, `left_out` their share of the reading times.
+    "leakage_adjusted": pa.schema(
+        [required(name, pa.string()) for name in ("dataset", "model", "rt_source", "adjustment")]
+        + [pa.field("threshold", pa.int32()), required("left_out", pa.float64())]
+        + [required(name, pa.int64()) for name in ("n_fit", "n_evaluated")]
+        + [
+            required(f"{name}{unit}", pa.float64())
+            for unit in ("", "_by_time")
+            for name in ("delta", "delta_low", "delta_high")
+        ]
+        + [required("converged", pa.bool_()), required("scale", pa.string())]
+    ),
     # What an item adds to a model's ΔLogLik (a subject, or a sentence of means), or to its log
     # perplexity (a passage): the sum over `n` reading times or words, in nats.
     "reading_gains": pa.schema(

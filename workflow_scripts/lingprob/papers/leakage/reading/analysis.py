@@ -68,6 +68,7 @@ def compare_regressions(
     held_out: str = "marginal",
     smoothing: float = 1.0,
     bootstrap: int = 1000,
+    covariates: pd.DataFrame | None = None,
     seed: int = 0,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -97,13 +98,14 @@ def compare_regressions(
             (as in the public code of the paper's authors).
         smoothing: of the unigram counts.
         bootstrap: draws of subjects (of sentences, for means) behind the intervals.
+        covariates: more predictors of all regressions, a row a word of `words`.
         seed: of the draws.
         scale: of the run.
     """
     unigrams = unigram_surprisal(words["word"], counts, smoothing)
     where = f"data set {dataset!r}"
     frame, models = regression_frame(
-        times, words, unigrams, surprisals, corrected=corrected, where=where
+        times, words, unigrams, surprisals, corrected=corrected, covariates=covariates, where=where
     )
     fitted, evaluated, found = _compared(
         frame, models, entry, where, partition=partition, structure=structure, held_out=held_out
