@@ -75,7 +75,8 @@ class Clock:
 
 def fit_ours(rows: int, subjects: int) -> dict[str, Any]:
     """Fit with lingprob, from a frame in memory."""
-    from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
+    from lingprob.regression.linear_mixed.fit import fit_mixed_models
+    from lingprob.regression.linear_mixed.moments import MixedModelData
     from mixed_data import SELF_PACED, simulated
 
     frame = simulated(rows, subjects, 1, SLOPE_SD)
@@ -154,7 +155,8 @@ def fit_hundred(folder: str) -> dict[str, Any]:
     clock = Clock()
     import pandas as pd
 
-    from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
+    from lingprob.regression.linear_mixed.fit import fit_mixed_models
+    from lingprob.regression.linear_mixed.moments import MixedModelData
     from mixed_data import EYE_TRACKING, SELF_PACED
 
     values, converged = [], 0

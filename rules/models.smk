@@ -3,8 +3,16 @@
 # and tokenizer, and what identifies them.
 
 
+def local_model_files(wildcards):
+    """The files of a model that the user has on disk: others in their place are another model."""
+    entry = catalog.model(wildcards.model)
+    return model_files(Path(entry["path"])) if entry["source"] == "local" else []
+
+
 rule prepare_model:
     """Bring a model's weights and tokenizer to a local directory, once for all jobs."""
+    input:
+        local_model_files,
     output:
         "resources/models/{model}/manifest.json",
     log:
@@ -18,11 +26,13 @@ rule prepare_model:
     resources:
         # Only a model from a package is loaded, to dequantise it.
         mem_mb=lambda wildcards: (
-            model_memory_mb(wildcards.model)
+            costs.memory_mb(wildcards.model)
             if catalog.model(wildcards.model)["source"] == "package"
             else BASE_MEMORY_MB
         ),
-        runtime=720,
+        disk_mb=lambda wildcards: costs.model_download_mb(wildcards.model),
+        download=1,
+        runtime=costs.at_most(720),
     params:
         code=code_digest("prepare_model"),
         entry=lambda wildcards: pick(

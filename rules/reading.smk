@@ -8,12 +8,8 @@
 # scale results/reading/: delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
 
 READING = settings["reading"]
-READING_TEXTS = alternatives(
-    name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_texts"
-)
-READING_DATASETS = alternatives(
-    name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_times"
-)
+READING_TEXTS = alternatives(plan.datasets_of("reading_texts"))
+READING_DATASETS = alternatives(plan.datasets_of("reading_times"))
 # Texts whose words get their punctuation from the book that they come from.
 PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
 READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
@@ -24,7 +20,7 @@ WITH_LEAKAGE = [
     if catalog.dataset(name)["texts"] in settings["overlap"]["texts"]
     and READING["leakage_thresholds"]
 ]
-IMPORTED_WORDS = models_with("scores", level="word")
+IMPORTED_WORDS = plan.models_with("scores", level="word")
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -34,7 +30,21 @@ OWN_ON_PUBLISHED = [
     for name in surprisal_models(catalog, READING["models"], "natural_stories")
     if name not in PUBLISHED_MODELS
 ]
-READING_FIGURES = ["figure_2"] + (["inverse_scaling"] if READING["published"] else [])
+READING_ROOM = Room(
+    "reading",
+    category="Reading times",
+    figures=["figure_2"]
+    + ["inverse_scaling"] * READING["published"]
+    + ["leakage"] * bool(WITH_LEAKAGE),
+    files={
+        "deltas": "results/reading/delta_log_likelihood.parquet",
+        "counts": "results/reading/counts.parquet",
+        "published": ["results/reading/published_fits.parquet"] * READING["published"],
+        "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
+    },
+    models=[*READING["models"], *PUBLISHED_MODELS],
+    titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
+)
 
 
 # What a regression of a data set's reading times needs, and depends on.
@@ -44,7 +54,7 @@ FIT_INPUT = dict(
     counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
     surprisals=lambda wildcards: collect(
         "results/surprisal/{model}/{texts}.parquet",
-        model=dataset_models(wildcards.dataset),
+        model=plan.dataset_models(wildcards.dataset),
         texts=catalog.dataset(wildcards.dataset)["texts"],
     ),
 )
@@ -52,21 +62,25 @@ FIT_PARAMS = dict(
     entry=lambda wildcards: pick(
         catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
     ),
-    models=lambda wildcards: dataset_models(wildcards.dataset),
+    models=lambda wildcards: plan.dataset_models(wildcards.dataset),
     contexts=lambda wildcards: {
-        name: "imported" if name in IMPORTED_WORDS else READING["context"]
-        for name in dataset_models(wildcards.dataset)
+        name: (
+            catalog.model(name).get("context", "imported")
+            if name in IMPORTED_WORDS
+            else READING["context"]
+        )
+        for name in plan.dataset_models(wildcards.dataset)
     },
     corrections=lambda wildcards: {
         name: (
             catalog.model(name).get("corrected") if name in IMPORTED_WORDS else READING["corrected"]
         )
-        for name in dataset_models(wildcards.dataset)
+        for name in plan.dataset_models(wildcards.dataset)
     },
     options={
         "corrected": READING["corrected"],
         "partition": READING["partition"],
-        "structure": READING["random_effects"],
+        "random_effects": READING["random_effects"],
         "held_out": READING["held_out"],
         "bootstrap": READING["bootstrap"],
         "smoothing": settings["unigrams"]["smoothing"],
@@ -79,7 +93,7 @@ FIT_PARAMS = dict(
 rule build_words:
     """Parse the text of a reading-time corpus to a table of words."""
     input:
-        unpack(raw_dataset),
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
     output:
         "results/words/{dataset}.parquet",
     log:
@@ -90,7 +104,7 @@ rule build_words:
         mem_mb=2000,
         runtime=30,
     params:
-        code=code_digest("build_words"),
+        code=lambda wildcards: code_over("build_words", wildcards.dataset),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset), "parser", "path", "files", "passages", "words"
         ),
@@ -101,7 +115,7 @@ rule build_words:
 rule list_word_differences:
     """List the words that the material of a text leaves out, or its book prints otherwise."""
     input:
-        unpack(raw_dataset),
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
     output:
         "results/words/{dataset}_differences.csv",
     log:
@@ -123,7 +137,7 @@ rule list_word_differences:
 rule build_reading_times:
     """Parse reading times, exclude what the paper excludes, and part the rest (Appendix B)."""
     input:
-        unpack(raw_dataset),
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
         words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
     output:
         "results/reading_times/{dataset}.parquet",
@@ -137,7 +151,11 @@ rule build_reading_times:
         mem_mb=4000,
         runtime=60,
     params:
-        code=code_digest("build_reading_times"),
+        code=lambda wildcards: code_of_parser(
+            "build_reading_times",
+            wildcards.dataset,
+            parser_function(wildcards.dataset, catalog.dataset(wildcards.dataset)["parser"]),
+        ),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset),
             "parser",
@@ -174,15 +192,15 @@ rule compute_word_surprisal:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
         # The longest text has 75,000 tokens, and windows overlap by half.
-        runtime=lambda wildcards: runtime_minutes(wildcards.model, 200_000),
-        device_map=settings["scoring"]["device_map"],
+        runtime=lambda wildcards: costs.at_most(costs.minutes(wildcards.model, 200_000)),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("compute_word_surprisal"),
-        start_token=lambda wildcards: generation_start_token(wildcards.model),
+        start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
         entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
@@ -198,7 +216,7 @@ rule compute_word_surprisal:
 rule import_word_surprisal:
     """Word surprisals from elsewhere, into the same table."""
     input:
-        scores=lambda wildcards: imported_surprisal_source(wildcards.model),
+        scores=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[0],
         words="results/words/{texts}.parquet",
     output:
         "results/surprisal/{model}/{texts}.parquet",
@@ -214,8 +232,9 @@ rule import_word_surprisal:
         runtime=30,
     params:
         code=code_digest("import_word_surprisal"),
-        path=lambda wildcards: imported_surprisal_path(wildcards.model),
+        path=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[1],
         unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
+        texts=lambda wildcards: texts_in_file(catalog.model(wildcards.model), wildcards.texts),
     script:
         "../workflow_scripts/import_word_surprisal.py"
 
@@ -223,7 +242,7 @@ rule import_word_surprisal:
 rule count_words:
     """Count the words of a corpus, for unigram surprisal."""
     input:
-        lambda wildcards: corpus_files(wildcards.corpus),
+        lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         "results/word_counts/{corpus}.parquet",
     log:
@@ -234,9 +253,9 @@ rule count_words:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
-        code=code_digest("count_words"),
+        code=lambda wildcards: code_over("count_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
         "../workflow_scripts/count_words.py"
@@ -298,39 +317,29 @@ rule adjust_for_leakage:
         "../workflow_scripts/adjust_for_leakage.py"
 
 
-rule plot_leakage:
-    """Draw and tabulate ΔLogLik without the words of ever shorter matches."""
+rule tabulate_leakage:
+    """Put what surprisal adds without leaked words, and given leakage, in one table."""
     input:
         collect("results/reading/leakage/{dataset}.parquet", dataset=WITH_LEAKAGE),
     output:
-        csv=report(
+        report(
             "results/reading/leakage.csv",
             caption="../report/reading_leakage.rst",
             category="Reading times",
             subcategory="Tables",
             labels={"what": "ΔLogLik adjusted for leakage"},
         ),
-        pdf="results/reading/leakage.pdf",
-        png=report(
-            "results/reading/leakage.png",
-            caption="../report/reading_leakage.rst",
-            category="Reading times",
-            subcategory="Figures",
-            labels={"what": "ΔLogLik without leaked words"},
-        ),
     log:
-        "logs/plot_leakage.log",
+        "logs/tabulate_leakage.log",
     conda:
         "../envs/environment.yaml"
     resources:
         mem_mb=2000,
         runtime=30,
     params:
-        code=code_digest("plot_leakage"),
-        models=figure_models,
-        titles={name: entry["title"] for name, entry in catalog.datasets.items()},
+        code=code_digest("tabulate_leakage"),
     script:
-        "../workflow_scripts/plot_leakage.py"
+        "../workflow_scripts/tabulate_leakage.py"
 
 
 rule reproduce_published_fits:
@@ -409,74 +418,25 @@ rule tabulate_reading:
         runtime=30,
     params:
         code=code_digest("tabulate_reading"),
-        models=figure_models,
+        models={
+            name: pick(entry, "family", "parameters", "fine_tuning_steps", "training_step")
+            for name, entry in catalog.models.items()
+        },
         bootstrap=READING["bootstrap"],
         seed=settings["seed"],
     script:
         "../workflow_scripts/tabulate_reading.py"
 
 
-rule plot_reading:
-    """Draw Figure 2 and, where they are reproduced, the published fits over model size."""
-    input:
-        deltas="results/reading/delta_log_likelihood.parquet",
-        published="results/reading/published_fits.parquet" if READING["published"] else [],
-    output:
-        pdf=collect("results/reading/{figure}.pdf", figure=READING_FIGURES),
-        png=[
-            report(
-                f"results/reading/{figure}.png",
-                caption=f"../report/reading_{figure}.rst",
-                category="Reading times",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in READING_FIGURES
-        ],
-    log:
-        "logs/plot_reading.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_reading"),
-        models=figure_models,
-        titles={name: entry["title"] for name, entry in catalog.datasets.items()},
-    script:
-        "../workflow_scripts/plot_reading.py"
-
-
-rule compare_reading:
-    """Compare our reading-time numbers with the published ones."""
-    input:
-        deltas="results/reading/delta_log_likelihood.parquet",
-        counts="results/reading/counts.parquet",
-        published="results/reading/published_fits.parquet" if READING["published"] else [],
-    output:
-        "results/reading/scorecard.parquet",
-    log:
-        "logs/compare_reading.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_reading"),
-        numbers=read_published("reading"),
-        models=figure_models,
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_reading.py"
-
-
 rule reading:
     """ΔLogLik, figures and tables for the models and reading times of the scale."""
     input:
         rules.tabulate_reading.output,
-        rules.plot_reading.output,
-        rules.compare_reading.output,
+        collect(
+            "results/reading/{figure}.{suffix}",
+            figure=READING_ROOM.figures,
+            suffix=["pdf", "png"],
+        ),
+        "results/reading/scorecard.parquet",
         collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
-        rules.plot_leakage.output if WITH_LEAKAGE else [],
+        rules.tabulate_leakage.output if WITH_LEAKAGE else [],

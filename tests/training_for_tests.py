@@ -95,6 +95,7 @@ def job(corpus: dict[str, Any], folder: Path, **changes: Any) -> dict[str, Any]:
     return {
         "corpus": corpus,
         "validation_examples": 10,
+        "code": changes.get("code", "as it is"),
         "plan": plan(**changes.get("plan", {})),
         "means": means(**changes.get("means", {})),
         "folder": str(folder / "work"),

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_table
 from lingprob.workflow import job
 
@@ -13,6 +13,7 @@ with job(snakemake):
         entry,
         Path("resources/datasets") / entry.get("files_of", dataset),
         snakemake.params.seed,
+        snakemake.resources.sentences_needed,
     )
     write_table(ratings, "ratings", snakemake.output.ratings, {"dataset": dataset})
     write_table(stimuli, "stimuli", snakemake.output.stimuli, {"dataset": dataset})

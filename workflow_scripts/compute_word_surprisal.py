@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.shards import delete_shards
@@ -26,7 +27,7 @@ with job(snakemake):
         blanks=params.blanks,
         tokens_per_batch=resources.tokens_per_batch,
         shard_directory=shards,
-        identity=str(provenance),
+        identity=identity_of(provenance, params.code),
     )
     keys = ("start_token", "context", "window_counts", "blanks")
     provenance |= {"window": window, **{key: params.get(key) for key in keys}}

@@ -1,6 +1,7 @@
 """Count each data set as published, as used, and what the filter by edit distance keeps."""
 
 from lingprob.files import write_text
+from lingprob.minimalness.distances import EditFilter
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.report import table_as_html
 from lingprob.tables import read_table, write_csv
@@ -14,10 +15,9 @@ with job(snakemake):
     )
     distances = [read_table(path, "minimalness") for path in snakemake.input.distances]
     filtered = dict(zip(params.filtered, distances, strict=True))
-    tables = [
-        count_datasets(whole, used, params.titles, params.published, params.scale),
-        count_filters(filtered, params.quantile, params.published, params.scale),
-    ]
+    reading = EditFilter(**params.filter)
+    about = (filtered, reading, params.published, params.scale)
+    tables = [count_datasets(whole, used, params.titles, *about), count_filters(used, *about)]
     titles = ["Counts of the data sets", "Pairs that the filter by edit distance keeps"]
     outputs = zip(tables, titles, snakemake.output.csv, snakemake.output.html, strict=True)
     for table, title, csv, html in outputs:

@@ -8,7 +8,9 @@ from lingprob.workflow import job
 
 with job(snakemake):
     words = read_table(snakemake.input.words, "words")
-    path, unit = Path(snakemake.params.path), snakemake.params.unit
-    surprisals = import_word_surprisals(path, words, unit)
+    path, params = Path(snakemake.params.path), snakemake.params
+    surprisals = import_word_surprisals(
+        path, words, params.unit, snakemake.wildcards.texts, params.texts
+    )
     provenance = {"model": snakemake.wildcards.model, "origin": f"imported from {path}"}
     write_table(surprisals, "surprisal", snakemake.output[0], provenance)

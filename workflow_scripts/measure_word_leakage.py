@@ -1,7 +1,9 @@
 """Write how long and how frequent a text's matches with a corpus are, word by word."""
 
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap import load_index, load_result, longest_matches
+from lingprob.overlap.automaton import load_index
+from lingprob.overlap.passages import longest_matches
+from lingprob.overlap.streaming import load_result
 from lingprob.overlap.words import word_leakage
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job

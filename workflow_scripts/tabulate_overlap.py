@@ -4,8 +4,10 @@ import logging
 from pathlib import Path
 
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap import load_index, load_result, longest_matches
+from lingprob.overlap.automaton import load_index
 from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
+from lingprob.overlap.passages import longest_matches
+from lingprob.overlap.streaming import load_result
 from lingprob.papers.leakage.overlap.analysis import overlap_table, with_chance_level
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
@@ -30,5 +32,5 @@ with job(snakemake):
     else:
         logger.warning("%s: no chance level: %s", searched, params.no_chance_level)
     write_csv(overlaps[PUBLISHED_COLUMNS], snakemake.output.csv)
-    provenance = {"tokens": result.n_tokens, "files": len(result.shards)}
+    provenance = {"tokens": result.n_tokens, "files": len(result.files)}
     write_table(overlaps, "overlap", snakemake.output.parquet, provenance)

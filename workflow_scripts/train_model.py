@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from lingprob.models.prepare import write_manifest
+from lingprob.models.manifest import write_manifest
 from lingprob.training.launch import kept_model, train
 from lingprob.workflow import job
 
@@ -24,6 +24,7 @@ with job(snakemake):
             "corpus": corpus,
             "validation_examples": params.validation_examples,
             "plan": params.plan,
+            "code": params.code,
             "means": {**means, "keep_checkpoints": keep},
             "folder": str(folder),
             "directory": str(directory),

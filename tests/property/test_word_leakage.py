@@ -14,7 +14,9 @@ from tokenizers.pre_tokenizers import Split, WhitespaceSplit
 from transformers import PreTrainedTokenizerFast
 
 from lingprob.errors import LingprobError
-from lingprob.overlap import build_index, longest_matches, scan
+from lingprob.overlap.automaton import build_index
+from lingprob.overlap.passages import longest_matches
+from lingprob.overlap.streaming import scan
 from lingprob.overlap.words import covering_matches, tokens_of_words, word_leakage
 from overlap_reference import arrays, block, count_substrings, random_case
 
@@ -42,7 +44,7 @@ def test_the_longest_match_that_covers_a_word_is_that_of_all_substrings():
         found = count_substrings(documents)
         index = build_index(arrays(passages), tokenizer_hash="t", vocabulary_size=10)
         min_length = generator.choice([1, 2, 3, 5])
-        result = scan(index, [block(documents)], shard_id="s", tokenizer_hash="t")
+        result = scan(index, [block(documents)], file="s", tokenizer_hash="t")
         lengths, frequencies = longest_matches(index, result)
         lengths = np.where(lengths >= min_length, lengths, 0).astype(np.int64)
         for number, passage in enumerate(passages):
@@ -88,7 +90,7 @@ def test_a_word_is_covered_as_far_as_its_longest_match_reaches(tokenizer):
     )
     index = build_index(arrays([[1, 2, 3, 4, 5]]), tokenizer_hash="t", vocabulary_size=6)
     result = scan(
-        index, [block([[2, 3, 4], [5, 2, 3], [1]])], shard_id="s", tokenizer_hash="t"
+        index, [block([[2, 3, 4], [5, 2, 3], [1]])], file="s", tokenizer_hash="t"
     )  # fmt: skip
     table = word_leakage(words, [0], index, longest_matches(index, result), tokenizer)
     columns = ["ending_tokens", "ending_frequency", "covering_tokens", "covering_frequency"]

@@ -33,9 +33,9 @@ def unigram_logprob():
     return logits - np.log(np.exp(logits).sum())
 
 
-def obvious_logprobs(lm, ids, context_id):
+def obvious_logprobs(lm, ids, start_id):
     """Score each token by itself, from the start of the window that sees it first."""
-    prefix = [] if context_id is None else [context_id]
+    prefix = [] if start_id is None else [start_id]
     full, values = prefix + list(ids), np.full(len(prefix) + len(ids), np.nan)
     for start, end, score_from in sliding_windows(len(full), WINDOW, STRIDE):
         for position in range(max(score_from, 1), end):
@@ -45,23 +45,31 @@ def obvious_logprobs(lm, ids, context_id):
     return values[len(prefix) :]
 
 
-def obvious_pairs(lm, unigram_logprob, context):
+def obvious_pairs(lm, unigram_logprob, start_token):
     x, y = [], []
     for document in DOCUMENTS:
         ids = lm.tokenizer(document, add_special_tokens=False)["input_ids"]
         x += [unigram_logprob[token] for token in ids[1:]]
-        y += list(obvious_logprobs(lm, ids, lm.context_id(context))[1:])
+        y += list(obvious_logprobs(lm, ids, lm.start_id(start_token))[1:])
     return np.array(x), np.array(y)
 
 
-@pytest.mark.parametrize("context", ["none", "bos"])
-def test_slope_and_bins_equal_those_of_all_tokens_kept(lm, unigram_logprob, context, monkeypatch):
+@pytest.mark.parametrize("start_token", ["none", "bos"])
+def test_slope_and_bins_equal_those_of_all_tokens_kept(
+    lm, unigram_logprob, start_token, monkeypatch
+):
     monkeypatch.setattr(module, "CHARACTERS_PER_BATCH", 100)
     monkeypatch.setattr(module, "BATCHES_PER_CHUNK", 0.1)
-    x, y = obvious_pairs(lm, unigram_logprob, context)
+    x, y = obvious_pairs(lm, unigram_logprob, start_token)
     expected = linregress(x, y)
     fit, bins = frequency_slope(
-        lm, iter(DOCUMENTS), unigram_logprob, window=WINDOW, stride=STRIDE, context=context, bins=7
+        lm,
+        iter(DOCUMENTS),
+        unigram_logprob,
+        window=WINDOW,
+        stride=STRIDE,
+        start_token=start_token,
+        bins=7,
     )
     assert fit["n_tokens"] == len(x) > 200
     assert fit["slope"] == pytest.approx(expected.slope, abs=1e-6)
@@ -155,11 +163,11 @@ def test_running_moments_equal_those_of_all_pairs(chunks, offset):
 
 @given(st.integers(2, 200), st.integers(2, 20), st.integers(1, 19), st.none() | st.just(999))
 def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
-    n_tokens, window, stride, context_id
+    n_tokens, window, stride, start_id
 ):
     stride = min(stride, window - 1)
     ids = np.arange(n_tokens)
-    full = ids if context_id is None else np.array([context_id, *ids])
+    full = ids if start_id is None else np.array([start_id, *ids])
 
     def seen(sequence):
         """Each token after the first, with the first token of the window that scores it."""
@@ -170,6 +178,6 @@ def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
         ]
 
     kept = []
-    for piece, keep_from in module._pieces(ids, context_id, window, stride):
+    for piece, keep_from in module._pieces(ids, start_id, window, stride):
         kept += seen(piece)[keep_from:]
-    assert kept == seen(full)[1 if context_id is None else 2 :]
+    assert kept == seen(full)[1 if start_id is None else 2 :]

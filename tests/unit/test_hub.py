@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
+import pickle
+from io import BytesIO
 from pathlib import Path
 
 import huggingface_hub
 import pytest
 import torch
+from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import (
     AutoModelForCausalLM,
@@ -131,16 +134,70 @@ def test_what_is_needed_arrives_and_loads(hub, model_files, tmp_path, revision):
     assert model(tokens).logits.shape == (1, tokens.shape[1], 300)
 
 
-def test_a_pickle_is_taken_only_for_want_of_safetensors(
+def test_a_pickle_is_taken_only_for_want_of_safetensors_and_its_tensors_kept(
     hub, repository, model_files, tmp_path, caplog
 ):
     del repository.files["model.safetensors"]
-    fetch_snapshot(NAME, COMMIT, tmp_path)
-    expected = [*NEEDED, "pytorch_model.bin"]
-    assert fetched(tmp_path) == {name: model_files[name] for name in expected}
+    fetch_snapshot(NAME, COMMIT, tmp_path / "tiny")
+    files = fetched(tmp_path / "tiny")
+    weights = files.pop("model.safetensors")
+    assert files == {name: model_files[name] for name in NEEDED}
     assert f"{NAME} has its weights as a pickle (.bin) only" in caplog.text
-    loaded = AutoModelForCausalLM.from_pretrained(tmp_path).state_dict()
-    torch.testing.assert_close(loaded, torch.load(tmp_path / "pytorch_model.bin"))
+    loaded = AutoModelForCausalLM.from_pretrained(tmp_path / "tiny").state_dict()
+    expected = torch.load(BytesIO(model_files["pytorch_model.bin"]))
+    torch.testing.assert_close(loaded, expected, rtol=0, atol=0)
+    before = len(hub.requests)
+    fetch_snapshot(NAME, COMMIT, tmp_path / "tiny")
+    assert len(hub.requests) == before
+    (tmp_path / "tiny/model.safetensors").write_bytes(weights[:-1])
+    fetch_snapshot(NAME, COMMIT, tmp_path / "tiny")
+    assert fetched(tmp_path / "tiny")["model.safetensors"] == weights
+
+
+def test_a_pickle_in_parts_becomes_as_many_safetensors(hub, repository, model_files, tmp_path):
+    """Weights that share memory, as tied embeddings do, are written twice."""
+    weights = torch.load(BytesIO(model_files["pytorch_model.bin"]))
+    names = list(weights)
+    parts = {
+        "pytorch_model-00001-of-00002.bin": names[:5],
+        "pytorch_model-00002-of-00002.bin": names[5:],
+    }
+    for name in ("model.safetensors", "pytorch_model.bin"):
+        del repository.files[name]
+    weights[names[1]] = weights[names[0]]
+    for part, members in parts.items():
+        content = BytesIO()
+        torch.save({name: weights[name] for name in members}, content)
+        repository.files[part] = content.getvalue()
+    index = {
+        "metadata": {},
+        "weight_map": {n: part for part, members in parts.items() for n in members},
+    }
+    repository.files["pytorch_model.bin.index.json"] = json.dumps(index).encode()
+    fetch_snapshot(NAME, COMMIT, tmp_path)
+    files = fetched(tmp_path)
+    expected = ["model-00001-of-00002.safetensors", "model-00002-of-00002.safetensors"]
+    assert sorted(set(files) - set(NEEDED)) == sorted([*expected, "model.safetensors.index.json"])
+    found = {}
+    for part in expected:
+        found |= load_file(tmp_path / part)
+    assert found.keys() == weights.keys()
+    assert all(torch.equal(found[name], weights[name]) for name in names)
+
+
+def test_a_pickle_with_code_is_refused_and_not_run(hub, repository, tmp_path):
+    class Hostile:
+        def __reduce__(self):
+            return (exec, (f"open({str(tmp_path / 'run')!r}, 'w')",))
+
+    del repository.files["model.safetensors"]
+    repository.lfs.remove("pytorch_model.bin")
+    repository.files["pytorch_model.bin"] = pickle.dumps({"weight": Hostile()})
+    message = failure(tmp_path / "tiny")
+    assert "pytorch_model.bin: a pickle that is damaged or holds more than weights" in message
+    assert "weights_only" not in message
+    assert not (tmp_path / "run").exists()
+    assert not list((tmp_path / "tiny").glob("*.safetensors"))
 
 
 @pytest.mark.parametrize("reset", [False, True])
@@ -197,7 +254,7 @@ def test_another_revision_replaces_the_files_and_deletes_other_weights(
     del repository.files["model.safetensors"]
     fetch_snapshot(NAME, "f" * 40, tmp_path)
     files = fetched(tmp_path)
-    assert sorted(files) == sorted([*NEEDED, "pytorch_model.bin", "notes.txt"])
+    assert sorted(files) == sorted([*NEEDED, "model.safetensors", "notes.txt"])
     assert files["config.json"] == b"{}"
     record = json.loads((tmp_path / ".snapshot.json").read_text())
     assert (record["repository"], record["commit"]) == (NAME, "f" * 40)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,13 +11,11 @@ from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
 from lingprob.regression import linear_mixed
-from lingprob.regression.linear_mixed import (
-    MixedFit,
-    MixedModelData,
-    fit_mixed_models,
-    parse_formula,
-    reduce_random_effects,
-)
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
+from lingprob.regression.linear_mixed.formula import RandomTerm, parse_formula
+from lingprob.regression.linear_mixed.moments import MixedModelData
+from lingprob.regression.linear_mixed.reduce import reduce_random_effects
+from lingprob.regression.linear_mixed.result import MixedFit
 from mixed_data import EYE_TRACKING, SELF_PACED, simulated
 
 BALANCED = pd.DataFrame(
@@ -242,7 +242,21 @@ def test_a_response_without_residual_is_refused(formula: str, method: str) -> No
     ],
 )  # fmt: skip
 def test_formulas(formula: str, fixed: tuple[str, ...], random: tuple[str, ...]) -> None:
-    assert parse_formula(formula)[1:] == ("y", fixed, random, "s")
+    assert parse_formula(formula)[1:] == ("y", fixed, (RandomTerm(random, "s"),))
+
+
+def test_formulas_with_several_random_terms() -> None:
+    one, a, b = ("(Intercept)",), ("a",), ("a:b",)
+    formula = parse_formula("y ~ a + (a + a:b || s) + (1 | d : e) + (0 + a | w)")
+    assert formula.terms == (
+        RandomTerm(one, "s"), RandomTerm(a, "s"), RandomTerm(b, "s"), RandomTerm(one, "d:e"),
+        RandomTerm(a, "w"),
+    )  # fmt: skip
+    assert formula.groups == ("s", "d:e", "w")
+    assert formula.predictors == ("a", "a:b")
+    # Two fixed effects, five variances, the residual's.
+    assert formula.n_parameters == 8
+    assert parse_formula("y ~ a + (1 + a | s) + (1 | w)").n_parameters == 7
 
 
 def test_a_function_of_a_column() -> None:
@@ -255,17 +269,20 @@ def test_a_function_of_a_column() -> None:
 @pytest.mark.parametrize(
     ("formula", "said"),
     [
-        ("y ~ a", "0 terms with a bar"),
-        ("y ~ a + (1 | s) + (1 | w)", "2 terms with a bar"),
-        ("y ~ a + (a || s)", "one grouping factor with correlated"),
-        ("y ~ a + (1 | s/w)", "'s/w' is not one grouping factor"),
+        ("y ~ a", "no term with a bar"),
+        ("y ~ a + (1 | s) + (1 + a | s)", r"(Intercept) is random by s in 2 terms"),
+        ("y ~ a + (a ||| s)", "'| s' is not a grouping factor"),
+        ("y ~ a + (1 | s/w)", "one term by s and one by s:w"),
+        ("y ~ a + (1 | s + w)", "'s + w' is not a grouping factor"),
+        ("y ~ a + offset(b) + (1 | s)", "offsets are not fitted"),
+        ("y ~ a + (0 | s)", "needs a fixed and a random effect"),
         ("y ~ a + (1 | s", "parentheses"),
         ("y ~ a - (1 | s)", "not a formula"),
         ("~ a + (1 | s)", "one response"),
     ],
 )
 def test_formulas_outside_the_scope(formula: str, said: str) -> None:
-    with pytest.raises(LingprobError, match=said.replace("|", r"\|")):
+    with pytest.raises(LingprobError, match=re.escape(said)):
         parse_formula(formula)
 
 

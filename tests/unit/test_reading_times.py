@@ -14,8 +14,12 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words, attach_words
 from lingprob.reading.exclusions import saccades
-from lingprob.reading.parsers import PARSERS
-from lingprob.reading.times import build_reading_times, count_exclusions, sentence_numbers
+from lingprob.reading.times import (
+    build_reading_times,
+    count_exclusions,
+    load_parser,
+    sentence_numbers,
+)
 
 SELF_PACED = {"method": "self_paced", "unit": "subject"}
 EYE_TRACKING = {"method": "eye_tracking", "unit": "subject"}
@@ -36,7 +40,7 @@ def text(**passages: str) -> pd.DataFrame:
 def parsed(
     parser: str, words: pd.DataFrame, *files: Path, **entry: Any
 ) -> list[tuple[str, str, int, float]]:
-    times = PARSERS[parser](list(files), words, {"parser": parser, **entry}, 0)
+    times = load_parser("corpus", parser)(list(files), words, {"parser": parser, **entry}, 0)
     times = times.sort_values(["subject_id", "passage_id", "word_index"])
     columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
     return list(times[columns].itertuples(index=False, name=None))
@@ -279,7 +283,7 @@ def test_dundee_first_passes_come_from_the_fixations_in_their_order(tmp_path):
     assert parsed("dundee_first_pass", words, *files) == [
         ("sa", "1", 0, 200.0), ("sa", "1", 2, 200.0), ("sa", "2", 0, 160.0)
     ]  # fmt: skip
-    times = PARSERS["dundee_first_pass"](files, words, {}, 0)
+    times = load_parser("corpus", "dundee_first_pass")(files, words, {}, 0)
     assert times["saccade"].tolist() == [1, 2, 2]
     # The saccade to word 4 starts at 2, but word 3 was fixated earlier.
     assert times["previous_fixated"].tolist() == [True, False, True]
@@ -364,7 +368,7 @@ def test_sentences_are_numbered_through_all_passages():
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("s1,1,0,fast,One\n", r"times.csv, row 2, column 'rt_ms': 'fast' is not a number"),
+        ("s1,1,0,fast,One\n", r"times.csv, data row 1, column 'rt_ms': 'fast' is not a number"),
         ("s1,1,0,inf,One\n", r"subject 's1', passage '1', word 0 is infinite"),
         ("s1,1,0,300,One\ns1,1,0,310,One\n", r"'s1' has two reading times for word 0"),
         ("s1,1,99,300,One\n", r"word 99 of passage '1' \('One'\), which the text does not have"),

@@ -38,7 +38,7 @@ def slow(directory, text, begin, start_token):
     language_model = load_language_model(directory)
     model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
     (tokens,) = language_model.tokenize([text])
-    start = [] if start_token == "none" else [language_model.context_id(start_token)]
+    start = [] if start_token == "none" else [language_model.start_id(start_token)]
     fed = [*start, *tokens.ids.tolist()]
     with torch.no_grad():
         logprobs = torch.log_softmax(model(torch.tensor([fed])).logits[0].double(), dim=-1)
@@ -245,6 +245,7 @@ def test_no_item_at_all(llama):
 
 def test_finished_shards_are_found_again(llama, tmp_path):
     options = {"start_token": "bos", "shard_directory": tmp_path, "items_per_shard": 2}
+    options["identity"] = "these weights"
     items = [OTHER, ITEM, OTHER]
     whole = score_in_context(llama, items, **options)
     assert whole["item_index"].unique().tolist() == [0, 1, 2]

@@ -1,4 +1,4 @@
-"""Loading a model, tokenising with offsets, context tokens, and what a user can get wrong."""
+"""Loading a model, tokenising with offsets, start tokens, and what a user can get wrong."""
 
 import json
 
@@ -7,7 +7,8 @@ import pytest
 import torch
 
 from lingprob.errors import LingprobError
-from lingprob.models.loading import load_language_model
+from lingprob.models.loading import check_language_model, load_language_model
+from lingprob.models.prepare import prepare_model
 from models_for_tests import SENTENCES, save_tiny_model
 
 
@@ -54,12 +55,12 @@ def test_no_special_token_is_added_or_recognised(language_model):
 
 
 def test_context_tokens(language_model):
-    assert language_model.context_id("none") is None
-    assert language_model.context_id("bos") == 0
-    assert language_model.context_id("eos") == 1
-    assert language_model.context_id("<pad>") == 2
+    assert language_model.start_id("none") is None
+    assert language_model.start_id("bos") == 0
+    assert language_model.start_id("eos") == 1
+    assert language_model.start_id("<pad>") == 2
     with pytest.raises(LingprobError, match=r"'<\|endoftext\|>'.*'</s>', '<pad>', '<s>'"):
-        language_model.context_id("<|endoftext|>")
+        language_model.start_id("<|endoftext|>")
 
 
 def test_a_tokenizer_without_bos_says_so(directory, language_model):
@@ -67,7 +68,7 @@ def test_a_tokenizer_without_bos_says_so(directory, language_model):
     language_model.tokenizer.bos_token = None
     try:
         with pytest.raises(LingprobError, match="'bos'"):
-            language_model.context_id("bos")
+            language_model.start_id("bos")
     finally:
         language_model.tokenizer.bos_token = own
 
@@ -118,3 +119,44 @@ def test_missing_weights_are_not_made_up(tmp_path):
     (directory / "config.json").write_text(json.dumps(config))
     with pytest.raises(LingprobError, match="weights are missing"):
         load_language_model(directory)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"vocab_size": 100}, r"weights do not fit config\.json, .*\(320, 32\) where \(100, 32\)"),
+        ({"num_hidden_layers": 1}, r"12 weights are of layers beyond .*layers\.1\."),
+        ({"num_hidden_layers": 3}, r"12 weights are missing, .*layers\.2\."),
+        ({"hidden_size": "wide"}, r"not a causal language model .*hidden_size"),
+        ({"num_attention_heads": 5}, r"not a causal language model .*attention heads"),
+    ],
+)
+def test_weights_that_do_not_fit_are_refused_when_a_model_is_prepared(tmp_path, change, said):
+    directory = save_tiny_model("gpt_neox", tmp_path / "tiny")
+    check_language_model(directory)
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps({**config, **change}))
+    for read in (load_language_model, check_language_model):
+        with pytest.raises(LingprobError, match=said):
+            read(directory)
+    entry = {"source": "local", "path": str(directory)}
+    with pytest.raises(LingprobError, match=said):
+        prepare_model("mine", entry, tmp_path / "manifest.json")
+    assert not (tmp_path / "manifest.json").exists()
+
+
+@pytest.mark.parametrize("content", ["[]", "{}", "null", "not JSON", '{"model_type": []}'])
+def test_a_config_json_of_another_form_is_one_clear_message(tmp_path, content):
+    directory = save_tiny_model("gpt_neox", tmp_path)
+    (directory / "config.json").write_text(content)
+    with pytest.raises(LingprobError, match="not a causal language model that transformers can"):
+        load_language_model(directory)
+
+
+def test_a_model_without_a_tokenizer_is_not_blamed_on_the_data(tmp_path):
+    directory = save_tiny_model("gpt_neox", tmp_path / "tiny")
+    for path in directory.glob("tokenizer*"):
+        path.unlink()
+    entry = {"source": "local", "path": str(directory)}
+    with pytest.raises(LingprobError, match="no tokenizer there"):
+        prepare_model("mine", entry, tmp_path / "manifest.json")

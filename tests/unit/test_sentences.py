@@ -90,7 +90,7 @@ def test_imported_sentences_by_id_or_by_text(tmp_path):
         ("item_id,logprob\na,-5\nb,-4\n", r"no columns \['n_tokens'\]"),
         ("item_id,logprob,n_tokens\na,-5,3\nb,x,2\n", "data row 2, column 'logprob'"),
         ("item_id,logprob,n_tokens\na,-5,3\na,-5,3\nb,-4,2\n", "item 'a' occurs twice"),
-        ("item_id,logprob,n_tokens\na,-5,0\nb,-4,2\n", "'n_tokens': a value below 1"),
+        ("item_id,logprob,n_tokens\na,-5,0\nb,-4,2\n", "'n_tokens': below 1"),
     ],
 )
 def test_bad_imported_scores_are_named(tmp_path, text, said):
@@ -109,3 +109,77 @@ def test_imported_tokens_give_the_same_sentences_as_our_own(tmp_path):
     ours = summarise_sentences(STIMULI, {"bos": own}, policy, UNIGRAMS)
     theirs = summarise_sentences(STIMULI, {"bos": imported}, policy, UNIGRAMS)
     pd.testing.assert_frame_equal(ours, theirs)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "item_id,logprob,n_tokens\na,-5,3\nb,4,2\n",
+            r"data row 2, column 'logprob': above 0: 4.0 .*surprisals, turn their sign",
+        ),
+        (
+            "item_id,logprob,n_tokens,unigram_logprob\na,-5,3,9\nb,-4,2,8\n",
+            r"data row 1, column 'unigram_logprob': above 0: 9.0 \(2 such rows\)",
+        ),
+        ("item_id,logprob,n_tokens\na,-5,3\nb,-4,1.5\n", r"'n_tokens': no whole number: '1.5'"),
+        ("item_id,logprob,n_tokens\na,,3\nb,,2\n", r"data row 1, column 'logprob': no value"),
+        ("item_id,logprob,n_tokens\n,-5,3\nb,-4,2\n", r"data row 1, column 'item_id': no value"),
+        ("sentence,logprob,n_tokens\none two three,-5,3\none two three,-6,3\nfour five,-4,2\n",
+         "item 'a' occurs twice"),
+    ],
+)  # fmt: skip
+def test_imported_signs_and_gaps_are_refused(tmp_path, text, said):
+    path = tmp_path / "scores.csv"
+    path.write_text(text)
+    with pytest.raises(LingprobError, match=said):
+        import_sentence_scores(path, STIMULI)
+
+
+def test_a_zero_logprob_and_ids_with_leading_zeros_are_kept(tmp_path):
+    """A certain sentence has log-probability 0, and '01' is not '1'."""
+    stimuli = pd.DataFrame({"item_id": ["01", "1"], "text": ["x", "NA"]})
+    path = tmp_path / "scores.csv"
+    path.write_text("item_id,logprob,n_tokens\n1,-2,1\n01,0,1\n")
+    assert import_sentence_scores(path, stimuli)["logprob"].tolist() == [0, -2]
+    path.write_text("sentence,logprob,n_tokens\nx,0,1\nNA,-2,1\n")
+    assert import_sentence_scores(path, stimuli)["logprob"].tolist() == [0, -2]
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"logprob": 1.0}, r"column 'logprob': above 0: 1.0"),
+        ({"token_index": 1}, r"item 'b' has a token_index 1, .* each once"),
+        ({"token_index": 5}, r"item 'b' has a token_index 5"),
+        ({"token_index": -1}, r"'token_index': below 0"),
+        ({"token_id": -7}, r"'token_id': below 0"),
+        ({"token_id": 2**31}, r"'token_id': above 2147483647"),
+        ({"token_id": None}, r"'token_id': no value"),
+        ({"logprob": None}, r"item 'b', token 2: no logprob after a token that has one"),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_bad_imported_tokens_are_named(tmp_path, change, said, suffix):
+    rows = [("a", 0, 5, None), ("b", 0, 6, None), ("b", 1, 7, -1.0), ("b", 2, 8, -2.0)]
+    frame = pd.DataFrame(rows, columns=["item_id", "token_index", "token_id", "logprob"])
+    frame = frame.astype({"logprob": float, "token_index": float, "token_id": float})
+    path = tmp_path / f"tokens{suffix}"
+
+    def write(table: pd.DataFrame) -> None:
+        table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
+
+    write(frame)
+    assert import_token_scores(path, STIMULI)["scored"].tolist() == [False, False, True, True]
+    for column, value in change.items():
+        frame.loc[3, column] = value
+    write(frame)
+    with pytest.raises(LingprobError, match=said):
+        import_token_scores(path, STIMULI)
+
+
+def test_a_column_of_nothing_is_refused(tmp_path):
+    path = tmp_path / "tokens.csv"
+    path.write_text("item_id,token_index,token_id,logprob\na,0,5,\nb,0,6,\n")
+    with pytest.raises(LingprobError, match=r"column 'logprob': all of it is empty"):
+        import_token_scores(path, STIMULI)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli import minimal_pairs
+from lingprob.stimuli.build import build_stimuli
 
 TABLE = {"title": "Mine", "kind": "stimuli", "parser": "table"}
 
@@ -55,6 +57,27 @@ def test_simulated_ratings_follow_the_seed_and_favour_the_acceptable_sentence():
     stimuli = build_stimuli("demo_minimal_pairs", entry, Path("."), 1)[0]
     means = stimuli.groupby("grammatical")["rating"].mean()
     assert means[True] - means[False] > 0.8
+
+
+def test_simulated_ratings_follow_the_paper_s_model():
+    """An unlikely error costs more than a likely one, and a longer message than a shorter one."""
+    entry = Catalog().dataset("demo_minimal_pairs")
+    tables = [build_stimuli("demo_minimal_pairs", entry, Path("."), seed)[0] for seed in range(8)]
+    for stimuli in tables:
+        assert set(stimuli["phenomenon"]) == set(minimal_pairs.ERROR_PROBABILITY)
+        assert stimuli["rating"].notna().all()
+    stimuli = tables[0].assign(rating=np.mean([table["rating"] for table in tables], axis=0))
+    sides = stimuli.pivot(index="pair_id", columns="grammatical", values="rating")
+    about = stimuli.drop_duplicates("pair_id").set_index("pair_id")
+    cost = -np.log(about["phenomenon"].map(minimal_pairs.ERROR_PROBABILITY))
+    assert set(cost.round(6)) == {2.0, 4.0, 6.0}
+    by_cost = (sides[True] - sides[False]).groupby(cost.round(6)).mean()
+    assert by_cost.is_monotonic_increasing
+    # On the bounded scale of 7 the cost falls short of a straight line, but not by much.
+    assert 1.4 < by_cost[6.0] / by_cost[2.0] < 3.2
+    words = stimuli["text"].str.split().str.len()
+    good = stimuli["grammatical"].astype(bool)
+    assert np.corrcoef(words[good], stimuli.loc[good, "rating"])[0, 1] < -0.3
 
 
 def test_an_own_csv_needs_only_sentence_and_rating(tmp_path):
@@ -150,3 +173,60 @@ def test_an_unexpected_number_of_items_is_refused(tmp_path):
 def test_an_unknown_parser_lists_the_known_ones(tmp_path):
     with pytest.raises(LingprobError, match="'table'"):
         build_stimuli("mine", {**TABLE, "parser": "tabel"}, tmp_path, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("sentence;rating\nA.;1\n", r"parted by ';' it seems, and those of \.csv are by ','"),
+        ("sentence;rating\nA, b.;1\n", r"parted by ';' it seems, and those of \.csv are by ','"),
+        ("sentence\trating\nA.\t1\n", r"parted by '\\t' it seems"),
+        ("sentence,rating\nA, b.,1\n", r"Expected 2 fields in line 2.* in quotation marks"),
+        ('sentence,rating\n"A b.,1\n', r"EOF inside string.*quotation mark that opens must close"),
+        ("item,sentence,rating\na,A.,1\n,B.,2\n", r"data row 2, column 'item': no id.*numbered"),
+        ("sentence,rating\nA.,3\nB.,3\n", r"column 'rating': every rating is 3, so nothing"),
+        ("sentence,rating,rating\nA.,3,4\n", r"two columns are named 'rating'"),
+        ("sentence,rating\nA.,\nB.,\n", r"data row 1, column 'rating': no value"),
+    ],
+)
+def test_files_of_another_form_name_the_remedy(tmp_path, text, said):
+    path = write(tmp_path / "mine.csv", text)
+    with pytest.raises(LingprobError, match=said) as error:
+        own(path, ratings="every")
+    assert str(path) in str(error.value)
+
+
+@pytest.mark.parametrize("content", [b"\xe9t\xe9", b"\xed\xa0\x80", "A.".encode("utf-16")])
+def test_another_encoding_and_a_lone_surrogate_are_said_to_be_no_utf_8(tmp_path, content):
+    path = tmp_path / "mine.csv"
+    path.write_bytes(b"sentence,rating\n" + content + b",1\n")
+    with pytest.raises(LingprobError, match=r"mine.csv is not text in UTF-8") as error:
+        own(path)
+    assert "etch" not in str(error.value)
+
+
+def test_ids_and_sentences_are_text_as_it_stands(tmp_path):
+    path = write(tmp_path / "mine.csv", "item,sentence,rating\n01,NA,1\n1,null,2\n")
+    stimuli, _ = own(path)
+    assert stimuli["item_id"].tolist() == ["01", "1"]
+    assert stimuli["text"].tolist() == ["NA", "null"]
+
+
+def test_damaged_or_odd_parquet_is_one_clear_message(tmp_path):
+    path = tmp_path / "mine.parquet"
+    path.write_bytes(b"PAR1 and nothing more")
+    with pytest.raises(LingprobError, match=r"mine.parquet: cannot be read as a table"):
+        own(path)
+    pd.DataFrame({"sentence": [["A", "b"], ["C"]], "rating": [1.0, 2.0]}).to_parquet(path)
+    with pytest.raises(LingprobError, match=r"data row 1, column 'sentence': not text"):
+        own(path)
+    frame = pd.DataFrame({"item": ["x", "y"], "sentence": ["A", "B"], "rating": [1.0, 2.0]})
+    frame.set_index("item").to_parquet(path)
+    assert own(path)[0]["item_id"].tolist() == ["x", "y"]
+
+
+def test_too_few_sentences_for_the_folds_are_refused_at_once(tmp_path):
+    path = write(tmp_path / "mine.csv", "sentence,rating\nA.,1\nB.,2\n")
+    build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=2)
+    with pytest.raises(LingprobError, match=r"mine\.csv\): 2 sentences are too few .* need 3"):
+        build_stimuli("mine", {**TABLE, "path": str(path)}, tmp_path, 0, sentences_needed=3)

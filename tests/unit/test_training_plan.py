@@ -11,7 +11,7 @@ import torch
 from lingprob.catalog import read_yaml
 from lingprob.config import read_settings, surprisal_models
 from lingprob.errors import LingprobError
-from lingprob.papers.leakage.reading.figures import family_of
+from lingprob.figures.palette import group_of
 from lingprob.training.model import build_model
 from lingprob.training.order import examples_of_step
 from lingprob.training.schedule import learning_rate, warmup_steps
@@ -128,7 +128,7 @@ def test_a_model_kept_in_training_has_an_entry_and_a_state_of_its_own():
     assert (entry["training_step"], entry["fine_tuning_steps"]) == (40, 0)
     assert entry["title"] == "Tiny small, step 40"
     states = {
-        family_of(name, catalog.models)
+        group_of(catalog.models[name])
         for name in surprisal_models(catalog, settings["reading"]["models"], "demo_reading")
     }
     tuned = {f"trained, {steps} FT steps" for steps in (5, 10)}
@@ -139,7 +139,7 @@ def test_a_model_kept_in_training_has_an_entry_and_a_state_of_its_own():
     ("training", "said"),
     [
         ({"keep_checkpoints": [61]}, "no step 61 in a training of 60 steps"),
-        ({"tokenizer": "gpt-neox"}, "unknown model 'gpt-neox'"),
+        ({"tokenizer": "gpt-neox"}, r"'gpt-neox-20b'.*\(training\.tokenizer\)"),
         ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, "'width' is a required property"),
         ({"chunks": "some"}, r"training\.chunks: 'some' is not one of"),
         ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean \['steps'\]"),

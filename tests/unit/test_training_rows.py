@@ -130,7 +130,8 @@ def test_selected_chunks_train_and_the_other_leakage_free_ones_validate():
 
 
 def prepare(chunks, folder: Path, tokenizer: Path | None, **changes):
-    options = {"vocabulary": VOCABULARY, "context_window": 4, "folder": folder, **changes}
+    options = {"vocabulary": VOCABULARY, "context_window": 4, "folder": folder, "code": "c"}
+    options |= changes
     return prepare_corpus(chunks, [], tokenizer_file=tokenizer, progress=QUIET, **options)
 
 

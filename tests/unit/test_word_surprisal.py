@@ -21,6 +21,7 @@ from lingprob.reading.surprisal import (
     word_surprisals,
 )
 from lingprob.reading.unigrams import count_words, unigram_surprisal
+from lingprob.tables import write_table
 from models_for_tests import save_tiny_model
 
 TEXT = (
@@ -240,9 +241,17 @@ def test_imported_surprisals_by_story_and_as_tables_are_the_same(tmp_path):
     ("name", "content", "message"),
     [
         ("s.json", '{"1": [2.0], "2": [1.0]}', "passage '1' has 1 surprisals and 2 words"),
-        ("s.json", '{"1": [[2.0, NaN]], "2": [1.0]}', "passage '1', word 1: nan"),
+        ("s.json", '{"1": [[2.0, Infinity]], "2": [1.0]}', "passage '1', word 1: inf"),
+        ("s.json", '{"1": [[2.0, -0.1]], "2": [1.0]}', "passage '1', word 1: -0.1, below 0"),
+        ("s.json", '{"1": [[null, NaN]], "2": [1.0]}', "no surprisal in all of passage '1'"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n1,1,-3\n2,0,1\n",
+         r"data row 2, column 'surprisal': below 0: -3.0 .*turned by `surprisal = -logprob`"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,inf,2\n", "data row 1, .*'word_index': inf"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,-1,2\n", "'word_index': below 0: '-1'"),
+        ("s.csv", "passage_id,word_index,surprisal\n,0,2\n", "'passage_id': no value"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,0,\n1,1,\n", "'surprisal': all of it is"),
         ("s.json", "[1, 2]", "not JSON of word surprisals"),
-        ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n2,0,1\n", "no surprisal for word 1"),
+        ("s.csv", "passage_id,word_index,surprisal\n2,0,1\n", "in all of passage '1'"),
         ("s.csv", "passage_id,surprisal\n1,2\n", r"no columns \['word_index'\]"),
         ("s.csv", "passage_id,word_index,surprisal\n1,0,2\n1,0,3\n", "word 0 of passage '1'"),
         ("s.csv", "passage_id,word_index,surprisal,word\n1,0,2,So\n1,1,1,when\n2,0,1,No\n",
@@ -254,6 +263,43 @@ def test_bad_imports_are_one_clear_message(tmp_path, name, content, message):
     path.write_text(content)
     with pytest.raises(LingprobError, match=message):
         import_word_surprisals(path, small_words())
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("s.json", '{"1": [null, 2.0], "2": [1.0]}'),
+        ("s.json", '{"1": [[NaN], [2.0]], "2": [[1.0]]}'),
+        ("s.csv", "passage_id,word_index,surprisal\n1,0,\n1,1,2\n2,0,1\n"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,0,NA\n1,1,2\n2,0,1\n"),
+        ("s.csv", "passage_id,word_index,surprisal\n1,1,2\n2,0,1\n"),
+    ],
+)
+def test_a_first_word_may_lack_its_surprisal_and_the_log_counts_it(tmp_path, caplog, name, content):
+    path = tmp_path / name
+    path.write_text(content)
+    found = import_word_surprisals(path, small_words())
+    assert found["surprisal"].isna().tolist() == [True, False, False]
+    assert found["surprisal"].dropna().tolist() == [2.0, 1.0]
+    assert "1 of 3 words have no surprisal, such as word 0 of passage '1' ('So')" in caplog.text
+    write_table(found, "surprisal", tmp_path / "out.parquet")
+
+
+def test_one_file_of_two_texts_says_which_row_is_of_which(tmp_path):
+    """Two texts whose passages are numbered alike."""
+    rows = [("ours", 1, 0, 2.0), ("ours", 1, 1, 3.0), ("ours", 2, 0, 4.0), ("other", 1, 0, 9.0)]
+    frame = pd.DataFrame(rows, columns=["text", "passage_id", "word_index", "surprisal"])
+    path = tmp_path / "s.csv"
+    frame.to_csv(path, index=False)
+    texts = ["ours", "other"]
+    found = import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
+    assert found["surprisal"].tolist() == [2.0, 3.0, 4.0]
+    frame.drop(columns="text").to_csv(path, index=False)
+    with pytest.raises(LingprobError, match=r"word 0 of passage '1' occurs twice.*`text`"):
+        import_word_surprisals(path, small_words(), text="ours")
+    frame.iloc[:3].drop(columns="text").to_csv(path, index=False)
+    with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'other'\]"):
+        import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
 
 
 def test_a_wrong_unit_is_refused(tmp_path):
@@ -277,7 +323,7 @@ def test_imported_passages_keep_their_names_and_others_do_not_count(tmp_path, su
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ("1,0,So\n1,1.7,it\n", r"data row 2: word_index 1.7 is no whole number"),
+        ("1,0,So\n1,1.7,it\n", r"data row 2, column 'word_index': no whole number: '1.7'"),
         ("1,0,So\n1,1,it\n1,2,is\n", r"a surprisal for word 2 of passage '1', which the text"),
         ("1,0,So\n1,1,she\n", r"'1' is 'she' in the surprisals and 'it' in the text"),
     ],

@@ -49,7 +49,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                          "path": "texts.txt"},
             "my-times": TIMES,
         },
-        "models": {"theirs": THEIRS},
+        "models": {"theirs": THEIRS, "their-sentences": {**THEIRS, "context": "sentence"}},
         "reading": {"datasets": ["my-times"], "models": ["the*"], "bootstrap": 20},
     }  # fmt: skip
     (folder / "own.yaml").write_text(yaml.safe_dump(config))
@@ -61,7 +61,10 @@ def test_own_reading_times_and_surprisals_go_all_the_way(folder):
     assert done.returncode == 0, done.stdout[-4000:]
     table = pd.read_csv(folder / "results/reading/delta_log_likelihood.csv")
     columns = ["model", "dataset", "context", "corrected", "n_subjects"]
-    assert table[columns].to_numpy().tolist() == [["theirs", "my-times", "imported", False, 6]]
+    assert table[columns].to_numpy().tolist() == [
+        ["their-sentences", "my-times", "sentence", False, 6],
+        ["theirs", "my-times", "imported", False, 6],
+    ]
     assert table["delta"][0] > 100
     # 9 words of a sentence of 11 are at no boundary, half of them in the fit partition.
     assert table["n_fit"][0] == 6 * 40 * 9 / 2

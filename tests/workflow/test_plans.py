@@ -29,7 +29,8 @@ def test_every_scale_has_a_plan(checkout, scale):
 
 @pytest.mark.parametrize(("scale", "files"), [("demo", 1), ("laptop", 19), ("paper", 223)])
 def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, files):
-    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "overlap")
+    arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]
+    plan = snakemake(checkout, *arguments, "--", "overlap")
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     texts = read_yaml("scales.yaml")[scale]["overlap"]["texts"]
@@ -86,9 +87,10 @@ def test_a_model_kept_in_training_comes_of_its_training_alone(checkout):
     assert "fine_tune_model" not in jobs
 
 
-@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 8), ("paper", 20)])
+@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 10), ("paper", 22)])
 def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
-    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "string_probability")
+    arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]
+    plan = snakemake(checkout, *arguments, "--", "string_probability")
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     models = read_yaml("scales.yaml")[scale]["string_probability"]["models"]
@@ -120,6 +122,19 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     assert len(drawn) == figures
 
 
+def test_what_is_not_there_and_cannot_be_fetched_is_left_out_and_all_else_is_planned(checkout):
+    plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "all")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    for name in ("brown_spr", "dundee", "hll", "pile_test", "llama-3-70b"):
+        assert len(re.findall(rf"^Left out: {name} .*\(", plan.stdout, re.M)) == 1
+        assert f"={name}\n" not in plan.stdout
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["analyse_strings"], jobs["count_strings"]) == (3, 1)
+    assert (jobs["train_model"], jobs["fit_reading_times"]) == (3, 3)
+    assert "regress_on_frequency" not in jobs
+    assert jobs["fit_linking_functions"] == 16
+
+
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
     plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "morcela").stdout
     asked = {}
@@ -143,7 +158,7 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     assert jobs["fit_linking_functions"] == jobs["prepare_model"] == 1
-    assert "plot_linking_functions" not in jobs
+    assert "plot_morcela" not in jobs
     assert "smollm2-135m" not in plan.stdout
 
 
@@ -156,9 +171,12 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'morcela={"models": ["pythia-70"]}'], "Did you mean 'pythia-70m'"),
         (["--config", 'morcela={"datasets": ["demo"]}'], "'demo_minimal_pairs'"),
         (["--config", 'overlap={"texts": ["prov"]}'], "Did you mean 'provo'"),
-        (["--config", 'overlap={"corpora": ["provo"]}'], "unknown corpus 'provo'"),
-        (["--config", 'overlap={"tokenizer": "gpt-neox"}'], "unknown model 'gpt-neox'"),
-        (["--config", 'reading={"datasets": ["geco"]}'], "unknown reading_times 'geco'"),
+        (["--config", 'overlap={"corpora": ["provo"]}'], "texts that people read, not a corpus"),
+        (
+            ["--config", 'overlap={"tokenizer": "gpt-neox"}'],
+            "unknown model or tokenizer",
+        ),
+        (["--config", 'reading={"datasets": ["geco"]}'], "not a data set of reading times"),
         (["--config", 'reading={"models": ["smollm"]}'], "Did you mean 'smollm2-135m'"),
         (
             ["--config", "scale=laptop", 'reading={"models": ["published-*"]}'],
@@ -170,7 +188,7 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'string_probability={"prediction_3": []}'], "prediction_3"),
         (["--config", 'context={"datasets": ["blmp"]}'], "Did you mean 'blimp'"),
         (["--config", 'context={"datasets": ["syntaxgym"]}'], "one of plain pairs is needed"),
-        (["--config", 'context={"control": "blimp"}'], "unknown corpus 'blimp'"),
+        (["--config", 'context={"control": "blimp"}'], "a data set of stimuli, not a corpus"),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),

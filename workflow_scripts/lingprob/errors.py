@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
+    from numpy.typing import ArrayLike
 
 
 class LingprobError(Exception):
@@ -25,3 +30,32 @@ def unknown_name(kind: str, name: str, known: Iterable[str], remedy: str = "") -
     close = nearest(name, known) or known[:5]
     message = f"unknown {kind} {name!r}. Did you mean {', '.join(map(repr, close))}?"
     return LingprobError(f"{message} {remedy}".strip())
+
+
+def refuse_rows(
+    at_fault: ArrayLike, problem: str, rows: pd.DataFrame | None = None, **also: object
+) -> None:
+    """Raise LingprobError in the words of the first row at fault, if there is one.
+
+    Args:
+        at_fault: (n,) whether a row is at fault; a missing value is False, an index of no matter.
+        problem: a format string. Its fields are the columns of `rows`, `also` (a path, so that its
+            braces stay as they are), `row` (of the first at fault, from 1), `place` (from 0) and
+            `count` (of those at fault).
+        rows: the n rows.
+    """
+    import pandas as pd
+
+    faults = pd.Series(at_fault).astype("boolean").to_numpy(bool, na_value=False)
+    if not faults.any():
+        return
+    place = int(faults.argmax())
+    fields: dict[str, Any] = {}
+    if rows is not None:
+        fields |= {str(name): _plain(values.iloc[place]) for name, values in rows.items()}
+    fields |= {"row": place + 1, "place": place, "count": int(faults.sum())}
+    raise LingprobError(problem.format(**fields, **also))
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if getattr(value, "shape", None) == () else value  # 3, not np.int64(3)

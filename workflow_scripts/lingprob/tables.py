@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import lingprob
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, refuse_rows, unknown_name
 from lingprob.files import atomic_path
 from lingprob.schemas import SCHEMAS
 
@@ -26,15 +26,16 @@ def write_table(
     """Check `frame` against the schema `name` and write it to `path` atomically.
 
     Raises LingprobError that names the column and first row at fault if a column is missing or
-    unknown, has the wrong type, or holds a null, NaN or infinity where none may be.
+    unknown, has values that its type cannot hold as they are (the caller rounds, not the file), or
+    a null, NaN or infinity where none may be.
     """
     schema = _schema(name)
     _check_columns(list(frame.columns), schema, f"{path} (table {name})")
     arrays = []
     for field in schema:
         try:
-            array = pa.Array.from_pandas(frame[field.name], type=field.type)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            array = _as_type(pa.Array.from_pandas(frame[field.name]), field.type)
+        except pa.ArrowException as error:
             raise LingprobError(
                 f"{path} (table {name}), column {field.name!r}: not {field.type}: {error}"
             ) from error
@@ -50,7 +51,7 @@ def write_table(
 def read_table(path: str | Path, name: str) -> pd.DataFrame:
     """Read the Parquet file at `path`, which must have exactly the columns of schema `name`.
 
-    Raises LingprobError if the file is not Parquet or not such a table.
+    Raises LingprobError if the file is not Parquet, not such a table, or one of other types.
     """
     schema = _schema(name)
     try:
@@ -62,7 +63,14 @@ def read_table(path: str | Path, name: str) -> pd.DataFrame:
             f"{path}: not a whole Parquet file ({error}). Delete it and run again."
         ) from error
     _check_columns(table.column_names, schema, f"{path} (table {name})")
-    return table.select(schema.names).cast(schema.remove_metadata()).to_pandas()
+    try:
+        columns = [_as_type(table.column(field.name), field.type) for field in schema]
+    except pa.ArrowException as error:
+        raise LingprobError(
+            f"{path} (table {name}): its columns have other types ({error}). It was written by "
+            "another version: delete it and run again."
+        ) from error
+    return pa.Table.from_arrays(columns, schema=schema.remove_metadata()).to_pandas()
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
@@ -92,6 +100,24 @@ def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
         )
 
 
+def _as_type(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Return values as another type that holds each of them as it is.
+
+    Raises pa.ArrowException if it cannot: Arrow itself would round, and read text as numbers.
+    """
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if values.null_count == len(values):
+        return pa.nulls(len(values), kind)
+    if values.type in (kind, pa.list_(pa.null())):
+        return values.cast(kind)
+    is_text = [pa.types.is_string(a) or pa.types.is_large_string(a) for a in (values.type, kind)]
+    cast = values.cast(kind)
+    if is_text[0] != is_text[1] or not cast.cast(values.type).equals(values):
+        raise pa.ArrowInvalid(f"values of type {values.type} would change as {kind}")
+    return cast
+
+
 def _check_values(array: pa.Array, field: pa.Field, where: str) -> None:
     at_fault = np.zeros(len(array), dtype=bool)
     if not field.nullable:
@@ -100,9 +126,9 @@ def _check_values(array: pa.Array, field: pa.Field, where: str) -> None:
         values = array.to_numpy(zero_copy_only=False)
         valid = array.is_valid().to_numpy(zero_copy_only=False)
         at_fault |= valid & ~np.isfinite(values)
-    if at_fault.any():
-        row = int(at_fault.argmax())
-        raise LingprobError(
-            f"{where}, column {field.name!r}, row {row}: the value is {array[row]}, which is not "
-            f"allowed there ({int(at_fault.sum())} such rows)."
-        )
+    refuse_rows(
+        at_fault,
+        "{where}, column {name!r}, row {place}: the value is {value}, which is not allowed there "
+        "({count} such rows).",
+        where=where, name=field.name, value=array[int(at_fault.argmax())] if len(array) else None,
+    )  # fmt: skip

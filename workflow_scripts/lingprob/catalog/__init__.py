@@ -55,7 +55,6 @@ class Catalog:
 
     `models`, `datasets`, `embeddings`, `start_tokens` and `bos_policies` map a name to its complete
     entry.
-    Names in an entry that nothing answers to raise LingprobError with the nearest names.
     """
 
     def __init__(
@@ -89,9 +88,9 @@ class Catalog:
             **read_yaml("embeddings.yaml"),
             **(embeddings or {}),
         }
-        self._check_references()
 
-    def _check_references(self) -> None:
+    def check_references(self) -> None:
+        """Raise LingprobError for a name in an entry that nothing answers to."""
         for name, policy in self.bos_policies.items():
             if policy["start_token"] not in self.start_tokens:
                 raise unknown_name(
@@ -110,6 +109,14 @@ class Catalog:
                 self.unigram_source(source)
             for dataset in model.get("datasets", []):
                 self.dataset(dataset)
+            for texts in model.get("texts", []):
+                if self.dataset(texts)["kind"] != "reading_texts":
+                    known = [n for n, e in self.datasets.items() if e["kind"] == "reading_texts"]
+                    raise unknown_name("reading text", texts, known, f"(models.{name}.texts)")
+                if surprisal_file(model, texts) is None:
+                    raise LingprobError(
+                        f"models.{name}.paths: no file for {texts!r}, one of its texts. Name one."
+                    )
 
     def model(self, name: str) -> Entry:
         """Return a model's entry."""
@@ -133,6 +140,32 @@ class Catalog:
     def start_token_of(self, bos: str) -> str:
         """Return the name of the start token that a BOS policy puts before a sentence."""
         return str(self.bos_policies[bos]["start_token"])
+
+    def bos_policy(self, model: str, convention: str) -> str:
+        """Return the BOS policy under which a convention reads a model's scores.
+
+        `scored` and `excluded` stand for the first of the model's policies that does so with a
+        sentence's first token; any other convention is the name of one of its policies. Imported
+        scores have theirs alone. Raises LingprobError if the model has no such policy.
+        """
+        entry = self.model(model)
+        policies = entry["bos_policies"]
+        if entry["source"] == "scores":
+            return str(policies[0])
+        if convention not in ("scored", "excluded"):
+            if convention not in self.bos_policies:
+                raise unknown_name("BOS policy", convention, self.bos_policies)
+            found = [policy for policy in policies if policy == convention]
+        else:
+            first_token = {name: entry["first_token"] for name, entry in self.bos_policies.items()}
+            found = [policy for policy in policies if first_token[policy] == convention]
+        if not found:
+            raise LingprobError(
+                f"models.{model}.bos_policies: {policies}, none of them {convention!r}, which "
+                "string_probability.bos asks for. Add one, such as `bos` (a start token, first "
+                "token scored), or choose another convention."
+            )
+        return str(found[0])
 
     def unigram_source(self, source: str) -> tuple[str, str]:
         """Split a unigram source into its kind and what it is made of.
@@ -192,6 +225,17 @@ def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
     return completed
 
 
+def surprisal_file(entry: Entry, texts: str) -> str | None:
+    """Return the file that has a model's imported word surprisals of a text."""
+    return entry.get("paths", {}).get(texts, entry.get("path"))
+
+
+def texts_in_file(entry: Entry, texts: str) -> list[str]:
+    """Return the texts whose imported word surprisals are in the same file as those of `texts`."""
+    path = surprisal_file(entry, texts)
+    return [name for name in entry["texts"] if surprisal_file(entry, name) == path]
+
+
 def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry:
     """Lay a model's entry over its family's defaults and over those of an unknown family.
 
@@ -209,5 +253,7 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
     }
     if entry["source"] == "scores":
         fallback |= {"bos_policies": ["imported"], "unigrams": ["imported"]}
+        if "paths" in entry:
+            fallback["texts"] = list(entry["paths"])
         return {**fallback, **entry}
     return {**fallback, **families.get(entry["family"], {}), **entry}

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from safetensors import SafetensorError
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
-from lingprob.errors import LingprobError
+from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
 from lingprob.progress import Progress
 
 BATCH = 128
@@ -26,15 +25,14 @@ class SentenceEmbedder:
 
     def __init__(self, directory: str | Path, context_window: int, device: str = "auto") -> None:
         transformers_logging.disable_progress_bar()
+        check_folder(Path(directory), what="embedding model")
         try:
-            self.tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
+            self.tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
             self.model = AutoModel.from_pretrained(
-                directory, local_files_only=True, dtype=torch.float32
+                directory, dtype=torch.float32, use_safetensors=True, **ONLY_DATA
             )
-        except (OSError, ValueError, KeyError, SafetensorError) as error:
-            raise LingprobError(
-                f"{directory}: not an embedding model that transformers can load ({error})."
-            ) from error
+        except Exception as error:  # whatever transformers makes of a stranger's files
+            raise unloadable(Path(directory), error, "sentence-embedding") from error
         self.context_window = context_window
         if device == "auto":
             device = "cuda" if torch.cuda.is_available() else "cpu"

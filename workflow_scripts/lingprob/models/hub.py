@@ -27,6 +27,7 @@ from huggingface_hub.errors import (
 from lingprob.download import Transient, Unavailable, disk_error, patiently, receive
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, sha256_of
+from lingprob.models.safe_files import convert_pickles
 
 DESCRIPTION = (
     "config.json",
@@ -67,10 +68,10 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     """Put the files of a model repository at a revision that loading it needs into `directory`.
 
     These are configuration, tokenizer and weights: safetensors where the repository has them,
-    else PyTorch's own format (the log says so). The environment variables HF_ENDPOINT and
-    HF_TOKEN count as they are at the time of the call. Every file is checked against the hub's
-    checksum; a download that breaks goes on where it stopped, also in a later run. Once complete,
-    the directory is recognised without a network.
+    else PyTorch's own format (the log says so), whose tensors are written as safetensors. The
+    environment variables HF_ENDPOINT and HF_TOKEN count as they are at the time of the call. Every
+    file is checked against the hub's checksum; a download that breaks goes on where it stopped,
+    also in a later run. Once complete, the directory is recognised without a network.
 
     Raises LingprobError if the repository or revision does not exist, needs a licence or token,
     has no such weights, or if the hub cannot be reached or the directory not be written.
@@ -91,6 +92,11 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
             directory / name, size, checksum, auth, (endpoint, repository),
         )  # fmt: skip
     _delete_other_weights(directory, listing)
+    if pickles := [name for name in listing if name.startswith("pytorch_model")]:
+        made = convert_pickles(directory, pickles)
+        listing = {name: entry for name, entry in listing.items() if name not in pickles}
+        for path in (directory / name for name in made):
+            listing[path.name] = path.stat().st_size, f"sha256:{sha256_of(path)}"
     record = {"repository": repository, "revision": revision, "commit": commit, "files": listing}
     with atomic_path(directory / RECORD) as temporary:
         temporary.write_text(json.dumps(record, indent=1))

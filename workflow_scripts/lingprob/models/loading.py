@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,11 +11,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
+from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
 
 logger = logging.getLogger(__name__)
 
@@ -69,23 +70,23 @@ class LanguageModel:
             tokens.append(Tokens(np.asarray(ids, dtype=np.int32), offsets[:, 0], offsets[:, 1]))
         return tokens
 
-    def context_id(self, context: str) -> int | None:
+    def start_id(self, start_token: str) -> int | None:
         """Return the id of the token that precedes every sentence, or None for 'none'.
 
-        `context` is 'none', 'bos', 'eos', or a token of the vocabulary such as
+        `start_token` is 'none', 'bos', 'eos', or a token of the vocabulary such as
         '<|endoftext|>'. Raises LingprobError if the tokenizer has no such single token.
         """
-        if context == "none":
+        if start_token == "none":
             return None
-        if context in ("bos", "eos"):
-            token_id = getattr(self.tokenizer, f"{context}_token_id")
+        if start_token in ("bos", "eos"):
+            token_id = getattr(self.tokenizer, f"{start_token}_token_id")
         else:
-            token_id = self.tokenizer.get_vocab().get(context)
+            token_id = self.tokenizer.get_vocab().get(start_token)
         if token_id is None:
             known = ", ".join(map(repr, sorted(self.tokenizer.all_special_tokens))) or "none"
             raise LingprobError(
-                f"{self.directory}: the tokenizer has no single token for context {context!r}. "
-                f"Its special tokens: {known}. Name one of them, or 'none'."
+                f"{self.directory}: the tokenizer has no single token for {start_token!r}. Its "
+                f"special tokens: {known}. Name one of them, or 'none'."
             )
         return int(token_id)
 
@@ -103,42 +104,18 @@ def load_language_model(
     `device` is 'auto' (a GPU where there is one), 'cpu', 'cuda' or 'cuda:N'. `dtype` 'auto' is
     float32 on a CPU and the checkpoint's own on a GPU. `device_map` 'auto' spreads the model
     over all GPUs. `context_window` narrows the model's own.
-    Raises LingprobError if the directory holds no model with a fast tokenizer, the device is
-    absent, or an option is unknown.
+    Raises LingprobError if the directory holds no model with a fast tokenizer, wants code of its
+    own, has weights that are a pickle or do not fit its config.json, if the device is absent, or
+    an option is unknown.
     """
     directory = Path(directory)
-    if not (directory / "config.json").is_file():
-        raise LingprobError(
-            f"{directory}: no model there (config.json is missing). Check the model's "
-            "`directory`, or delete the directory and let the workflow fetch it again."
-        )
     if device_map not in ("single", "auto"):
         raise LingprobError(f"scoring.device_map: {device_map!r} is neither 'single' nor 'auto'.")
     chosen_device = _choose_device(device)
     chosen_dtype = _choose_dtype(dtype, chosen_device)
-    # Its bars would fill the screen beside our own progress.
-    transformers_logging.disable_progress_bar()
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(directory, local_files_only=True)
-        model: Any
-        model, report = AutoModelForCausalLM.from_pretrained(
-            directory,
-            dtype=chosen_dtype,
-            local_files_only=True,
-            output_loading_info=True,
-            **({"device_map": "auto"} if device_map == "auto" else {}),
-        )
-    except (OSError, ValueError, KeyError, SafetensorError) as error:
-        raise LingprobError(
-            f"{directory}: not a causal language model that transformers can load ({error})."
-        ) from error
-    if report["missing_keys"]:
-        raise LingprobError(
-            f"{directory}: {len(report['missing_keys'])} weights are missing, for instance "
-            f"{min(report['missing_keys'])!r}. Delete the directory and fetch the model again."
-        )
-    if not tokenizer.is_fast:
-        raise LingprobError(f"{directory}: needs a fast tokenizer (tokenizer.json), for offsets.")
+    model, tokenizer = _load(
+        directory, dtype=chosen_dtype, device_map="auto" if device_map == "auto" else None
+    )
     if device_map == "single":
         model = model.to(chosen_device)
     model.eval().requires_grad_(False)
@@ -151,6 +128,61 @@ def load_language_model(
         directory=directory,
         vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
     )
+
+
+def check_language_model(directory: str | Path) -> None:
+    """Raise LingprobError if `load_language_model` would; reads the shapes of the weights alone."""
+    _load(Path(directory), device_map="meta")
+
+
+def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
+    """Return the model and tokenizer in a folder, whose files must fit each other."""
+    check_folder(directory)
+    # Its bars and reports would fill the screen beside our own progress and messages.
+    transformers_logging.disable_progress_bar()
+    transformers_logging.set_verbosity_error()
+    model: Any
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+        model, report = AutoModelForCausalLM.from_pretrained(
+            directory, use_safetensors=True, output_loading_info=True,
+            ignore_mismatched_sizes=True, **ONLY_DATA, **options,
+        )  # fmt: skip
+    except (torch.OutOfMemoryError, MemoryError):
+        raise
+    except Exception as error:  # whatever transformers makes of a stranger's files
+        raise unloadable(directory, error) from error
+    _check_fit(directory, model, report)
+    if not tokenizer.is_fast:
+        raise LingprobError(f"{directory}: needs a fast tokenizer (tokenizer.json), for offsets.")
+    return model, tokenizer
+
+
+def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
+    """Refuse weights that are missing, of another shape, or of layers that config.json lacks."""
+    remedy = "Is config.json of another model? Mend it, or delete the folder to fetch it again."
+    if report["missing_keys"]:
+        raise LingprobError(
+            f"{directory}: {len(report['missing_keys'])} weights are missing, for instance "
+            f"{min(report['missing_keys'])!r}. {remedy}"
+        )
+    if report["mismatched_keys"]:
+        name, found, wanted = min(report["mismatched_keys"], key=lambda entry: str(entry[0]))
+        raise LingprobError(
+            f"{directory}: {len(report['mismatched_keys'])} weights do not fit config.json, for "
+            f"instance {name!r} of shape {tuple(found)} where {tuple(wanted)} is needed. {remedy}"
+        )
+    kinds = {_kind(name) for name in model.state_dict()}
+    if beyond := [name for name in report["unexpected_keys"] if _kind(name) in kinds]:
+        raise LingprobError(
+            f"{directory}: {len(beyond)} weights are of layers beyond those of config.json, for "
+            f"instance {min(beyond)!r}. {remedy}"
+        )
+
+
+def _kind(name: str) -> str:
+    """Return a weight's name without the number of its layer."""
+    return re.sub(r"\.\d+\.", ".N.", name)
 
 
 def _choose_device(name: str) -> torch.device:

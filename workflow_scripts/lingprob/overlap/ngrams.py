@@ -77,7 +77,7 @@ def estimate_ngrams(
         _run([programs / "build_binary", "-T", scratch, arpa, written])
 
 
-def count_words(documents: Iterable[str]) -> int:
+def total_words(documents: Iterable[str]) -> int:
     """Return the number of white-space words of a corpus (leakage, footnote 3)."""
     return sum(len(document.split()) for document in documents)
 

@@ -16,7 +16,7 @@ import pandas as pd
 from lingprob.corpora import iter_documents
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.automaton import StimulusIndex, build_index
-from lingprob.overlap.streaming import ShardResult, scan
+from lingprob.overlap.streaming import ScanResult, scan
 from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
 from lingprob.progress import Progress
@@ -59,16 +59,16 @@ def scan_file(
     tokenizer: Tokenizer,
     entry: Mapping[str, Any],
     files: Sequence[Path],
-    shard_id: str,
+    file: str,
     min_length: int,
     progress: Progress,
-) -> ShardResult:
+) -> ScanResult:
     """Stream one file of a corpus through the index (leakage, §2.1).
 
     Args:
         index, tokenizer: as `index_texts` has them.
         entry, files: as `corpus_blocks` has them.
-        shard_id: names the file among all that are merged.
+        file: names the file among all that are merged.
         min_length: shortest matches that count, tokens.
         progress: advanced by the number of tokens.
     """
@@ -76,7 +76,7 @@ def scan_file(
     return scan(
         index,
         blocks,
-        shard_id=shard_id,
+        file=file,
         tokenizer_hash=tokenizer.sha256,
         min_length=min_length,
         separator=separator,

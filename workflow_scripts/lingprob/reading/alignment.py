@@ -10,7 +10,7 @@ from difflib import SequenceMatcher
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
 
@@ -94,20 +94,23 @@ def check_words(
     keys = ["passage_id", "word_index"]
     seen = times[[*keys, "word"]].drop_duplicates(keys)
     both = seen.merge(words[[*keys, "word"]], on=keys, how="left", suffixes=("", "_of_text"))
-    absent = both["word_of_text"].isna()
-    if absent.any():
-        row = both[absent].iloc[0]
-        raise LingprobError(
-            f"{where}: one of the {what} is for word {row['word_index']} of passage "
-            f"{row['passage_id']!r} ({row['word']!r}), which the text does not have."
-        )
-    ours, theirs = both["word"].map(_plain), both["word_of_text"].map(_plain)
-    if (ours != theirs).mean() > 1 - SMALLEST_SHARE:
-        row = both[ours != theirs].iloc[0]
-        raise LingprobError(
-            f"{where}: word {row['word_index']} of passage {row['passage_id']!r} is "
-            f"{row['word']!r} in the {what} and {row['word_of_text']!r} in the text, as are "
-            f"{(ours != theirs).sum()} words. Are both the same version?"
+    refuse_rows(
+        both["word_of_text"].isna(),
+        "{where}: one of the {what} is for word {word_index} of passage {passage_id!r} ({word!r}), "
+        "which the text does not have.",
+        both,
+        where=where,
+        what=what,
+    )
+    other = both["word"].map(_plain) != both["word_of_text"].map(_plain)
+    if other.mean() > 1 - SMALLEST_SHARE:
+        refuse_rows(
+            other,
+            "{where}: word {word_index} of passage {passage_id!r} is {word!r} in the {what} and "
+            "{word_of_text!r} in the text, as are {count} words. Are both the same version?",
+            both,
+            where=where,
+            what=what,
         )
 
 

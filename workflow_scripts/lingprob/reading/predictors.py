@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading.times import sentence_numbers
 
 logger = logging.getLogger(__name__)
@@ -104,12 +104,13 @@ def regression_frame(
     table[more] = covariates.to_numpy(float)
     kept = times[times["excluded"].isna()]
     frame = kept.merge(table, on=["passage_id", "word_index"], how="left")
-    if frame["length"].isna().any():
-        row = frame[frame["length"].isna()].iloc[0]
-        raise LingprobError(
-            f"{where}: a reading time for word {row['word_index']} of passage "
-            f"{row['passage_id']!r}, which the text does not have."
-        )
+    refuse_rows(
+        frame["length"].isna(),
+        "{where}: a reading time for word {word_index} of passage {passage_id!r}, which the text "
+        "does not have.",
+        frame,
+        where=where,
+    )
     baseline: tuple[str, ...] = (*BASELINE, *more)
     if frame[PREVIOUS_FIXATED].notna().all():
         baseline = (*baseline, PREVIOUS_FIXATED)
@@ -181,13 +182,13 @@ def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, where: str) 
             "table of surprisals and run again."
         )
     values = found[column].to_numpy(float)
-    infinite = np.isinf(values)
-    if infinite.any():
-        row = found[infinite].iloc[0]
-        raise LingprobError(
-            f"{where}: the surprisal of word {row['word_index']} of passage {row['passage_id']!r} "
-            f"is infinite, as of {infinite.sum()} words. Mend the model's surprisals."
-        )
+    refuse_rows(
+        np.isinf(values),
+        "{where}: the surprisal of word {word_index} of passage {passage_id!r} is infinite, as of "
+        "{count} words. Mend the model's surprisals.",
+        found,
+        where=where,
+    )
     return values
 
 

@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.files import atomic_path
+from lingprob.files import atomic_path, require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.reading.passages import digest_of, passages_of
@@ -65,7 +65,7 @@ def word_surprisals(
     Args:
         lm: the language model.
         words: a `words` table.
-        start_token: what precedes each passage, as in `LanguageModel.context_id`; after 'none' a
+        start_token: what precedes each passage, as in `LanguageModel.start_id`; after 'none' a
             passage's first token has no log-probability, nor its first word a surprisal.
         context: `passage` (the paper's) or `sentence`: what may precede a word.
         window: tokens that the model sees at once (paper: 2,048); at most its context window.
@@ -79,11 +79,12 @@ def word_surprisals(
             blank (the authors' set), or `white_space`, that of line breaks and tabs, too.
         tokens_per_batch: padded tokens a forward pass.
         shard_directory: where finished passages are kept, for a killed job to go on.
-        identity: what tells this model's weights from any other's.
+        identity: what tells these weights and this code from any other, for those passages.
 
     Raises LingprobError that names the passage and word where the tokens do not cover the text,
     and if no token of the vocabulary begins with a blank.
     """
+    require_identity(shard_directory, identity)
     pieces = passages_of(words, context)
     texts = [piece.text for piece in pieces]
     for option, value, known in (
@@ -100,7 +101,7 @@ def word_surprisals(
     check_vocabulary(lm.tokenizer, pieces, tokens)
     window = min(window or lm.context_window, lm.context_window)
     scored = _score(
-        lm, [found.ids for found in tokens], lm.context_id(start_token),
+        lm, [found.ids for found in tokens], lm.start_id(start_token),
         blank_tokens(lm.tokenizer, lm.vocabulary_size, blanks), window + WINDOWS[window_counts],
         stride or window // 2, tokens_per_batch, shard_directory, f"{identity} {blanks}",
     )  # fmt: skip
@@ -211,7 +212,7 @@ def _word_rows(n_words: int, word_of_token: np.ndarray, passage: ScoredPassage) 
 def _score(
     lm: LanguageModel,
     sequences: Sequence[np.ndarray],
-    context_id: int | None,
+    start_id: int | None,
     blanks: np.ndarray,
     window: int,
     stride: int,
@@ -227,14 +228,14 @@ def _score(
     found: list[ScoredPassage] = []
     with Progress(sum(map(len, sequences)), "word surprisal", "tokens") as progress:
         for batch in _batches(sequences):
-            settings = [identity, context_id, window, stride, str(lm.dtype)]
+            settings = [identity, start_id, window, stride, str(lm.dtype)]
             path = Path(shard_directory or "", f"{digest_of(settings, batch)}.npz")
             if shard_directory is not None and path.exists():
                 values = [array for _, array in sorted(np.load(path).items())]
             else:
                 padded = [np.append(ids, ids[-1]) for ids in batch]
                 values = scorer.score(
-                    padded, context_id, window=window, stride=stride, members=blanks
+                    padded, start_id, window=window, stride=stride, members=blanks
                 )
                 if shard_directory is not None:
                     named: dict[str, Any] = {f"{n:08d}": array for n, array in enumerate(values)}

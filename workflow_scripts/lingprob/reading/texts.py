@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.demo import MINIMAL_PAIRS
+from lingprob.errors import LingprobError, refuse_rows, unknown_name
 from lingprob.reading.alignment import align_words
 from lingprob.reading.parsers.printed import printed_geco
 from lingprob.reading.parsers.tables import read
 from lingprob.reading.passages import SENTENCE_END
-from lingprob.stimuli import minimal_pairs
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
 SENTENCES_PER_PASSAGE = 15  # of the demo
@@ -90,12 +90,13 @@ def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
     number = (table["item"] + "/" + table["zone"]).map(
         dict(zip(keys, marks["sentence_num"].astype(int) - 1, strict=True))
     )
-    if number.isna().any():
-        row = table.loc[number.isna()].iloc[0]
-        raise LingprobError(
-            f"{sentences}: no sentence for story {row['item']}, word {row['zone']} "
-            f"({row['word']!r}). Is the file another version?"
-        )
+    refuse_rows(
+        number.isna(),
+        "{path}: no sentence for story {item}, word {zone} ({word!r}). Is the file another "
+        "version?",
+        table,
+        path=sentences,
+    )
     return pd.DataFrame(
         {"passage_id": table["item"], "word": table["word"], "sentence_index": number.astype(int)}
     )
@@ -171,7 +172,7 @@ def _passages(path: Path) -> pd.DataFrame:
 
 def _demo_passages() -> pd.DataFrame:
     """Make passages of the acceptable sentences of the demo's minimal pairs."""
-    sentences = pd.read_csv(minimal_pairs.FILE)["good"]
+    sentences = pd.read_csv(MINIMAL_PAIRS)["good"]
     rows = [
         (f"{number // SENTENCES_PER_PASSAGE + 1:02d}", 0, word, number % SENTENCES_PER_PASSAGE)
         for number, sentence in enumerate(sentences)

@@ -7,17 +7,18 @@ whether a row is a reader's or a mean over readers (`unit`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading import exclusions
 from lingprob.reading.alignment import check_words
-from lingprob.reading.parsers import PARSERS
+from lingprob.reading.parsers.names import parser_function
 
 COLUMNS = [
     "subject_id", "passage_id", "word_index", "rt_ms", "previous_fixated", "excluded", "partition",
@@ -56,12 +57,11 @@ def build_reading_times(
     Raises LingprobError that names file, passage and word for times that are not numbers or do not
     fit the text, and if all are excluded or a partition is empty.
     """
-    if entry["parser"] not in PARSERS:
-        raise unknown_name("parser", entry["parser"], PARSERS, f"(datasets.{corpus}.parser)")
+    parse = load_parser(corpus, entry["parser"])
     for path in files:
         if not path.is_file():
             raise LingprobError(f"{path}: no such file of reading times. See datasets.{corpus}.")
-    times = PARSERS[entry["parser"]](files, words, entry, seed).reset_index(drop=True)
+    times = parse(files, words, entry, seed).reset_index(drop=True)
     _check(times, corpus, entry)
     if "word" in times:
         check_words(times, words, f"data set {corpus!r}")
@@ -69,7 +69,14 @@ def build_reading_times(
         boundary=exclusions.sentence_boundaries(words), sentence=sentence_numbers(words)
     )[["passage_id", "word_index", "boundary", "sentence"]]
     times = times.merge(place, on=["passage_id", "word_index"], how="left")
-    _check_places(times, corpus)
+    refuse_rows(
+        times["boundary"].isna(),
+        "data set {corpus!r}: subject {subject_id!r} has a reading time for word {word_index} of "
+        "passage {passage_id!r}, which the text does not have, as have {count} rows. Number "
+        "passages and words as the text's.",
+        times,
+        corpus=corpus,
+    )
     boundary = times["boundary"].to_numpy(bool)
     if entry["method"] == "eye_tracking":
         if "saccade" not in times:
@@ -84,6 +91,13 @@ def build_reading_times(
     times["partition"] = partitions(times).where(times["excluded"].isna(), None)
     _check_partitions(times, corpus)
     return times[COLUMNS]
+
+
+def load_parser(corpus: str, parser: str) -> Callable[..., pd.DataFrame]:
+    """Return a data set's parser, by its name. Raises LingprobError if there is none."""
+    module, function = parser_function(corpus, parser).split(":")
+    found: Callable[..., pd.DataFrame] = getattr(import_module(module), function)
+    return found
 
 
 def partitions(times: pd.DataFrame) -> pd.Series:
@@ -113,37 +127,26 @@ def count_exclusions(times: pd.DataFrame) -> pd.DataFrame:
 def _check(times: pd.DataFrame, corpus: str, entry: dict[str, Any]) -> None:
     if times.empty:
         raise LingprobError(f"data set {corpus!r}: no reading times in its files.")
-    if np.isinf(times["rt_ms"].to_numpy(float)).any():
-        row = times[np.isinf(times["rt_ms"].to_numpy(float))].iloc[0]
-        raise LingprobError(
-            f"data set {corpus!r}: the reading time of subject {row['subject_id']!r}, passage "
-            f"{row['passage_id']!r}, word {row['word_index']} is infinite. Mend or drop the row."
-        )
-    keys = ["subject_id", "passage_id", "word_index"]
-    twice = times.duplicated(keys)
-    if twice.any():
-        row = times[twice].iloc[0]
-        raise LingprobError(
-            f"data set {corpus!r}: subject {row['subject_id']!r} has two reading times for word "
-            f"{row['word_index']} of passage {row['passage_id']!r}. Drop one."
-        )
+    refuse_rows(
+        np.isinf(times["rt_ms"].to_numpy(float)),
+        "data set {corpus!r}: the reading time of subject {subject_id!r}, passage {passage_id!r}, "
+        "word {word_index} is infinite. Mend or drop the row.",
+        times,
+        corpus=corpus,
+    )
+    refuse_rows(
+        times.duplicated(["subject_id", "passage_id", "word_index"]),
+        "data set {corpus!r}: subject {subject_id!r} has two reading times for word {word_index} "
+        "of passage {passage_id!r}. Drop one.",
+        times,
+        corpus=corpus,
+    )
     expected = entry.get("subjects")
     found = times["subject_id"].nunique()
     if expected is not None and found != expected:
         raise LingprobError(
             f"data set {corpus!r}: {found} subjects, but {expected} are expected. Is the file "
             "another version?"
-        )
-
-
-def _check_places(times: pd.DataFrame, corpus: str) -> None:
-    absent = times["boundary"].isna()
-    if absent.any():
-        row = times[absent].iloc[0]
-        raise LingprobError(
-            f"data set {corpus!r}: subject {row['subject_id']!r} has a reading time for word "
-            f"{row['word_index']} of passage {row['passage_id']!r}, which the text does not have, "
-            f"as have {absent.sum()} rows. Number passages and words as the text's."
         )
 
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.progress import Progress
 
 OUTER = re.compile(r"^\W+|\W+$")
@@ -49,12 +49,12 @@ def unigram_surprisal(
     total = pd.concat(list(counts)).groupby("word")["count"].sum()
     forms = words.map(plain)
     found = forms.map(total).fillna(0).to_numpy(float) + smoothing
-    if (found <= 0).any():
-        word = words.iloc[int((found <= 0).argmax())]
-        raise LingprobError(
-            f"the word {word!r} is not in the corpus of the unigrams, so its surprisal is "
-            "infinite. Set unigrams.smoothing above 0."
-        )
+    refuse_rows(
+        found <= 0,
+        "the word {word!r} is not in the corpus of the unigrams, so its surprisal is infinite. Set "
+        "unigrams.smoothing above 0.",
+        words.to_frame("word"),
+    )
     return -np.log2(found / (total.sum() + smoothing * (len(total) + 1)))
 
 

@@ -84,13 +84,13 @@ def frequency_slope(
     window: int = 2048,
     stride: int = 1024,
     max_tokens: int | None = None,
-    context: str = "none",
+    start_token: str = "none",
     bins: int = 20,
     progress: Progress | None = None,
 ) -> tuple[dict[str, float], pd.DataFrame]:
     """Regress tokens' log-probability in context on their unigram log-probability (morcela, §5).
 
-    The first token of a document is context only, also where `context` precedes it. Documents
+    The first token of a document is context only, also where `start_token` precedes it. Documents
     are read, scored and forgotten a few at a time.
 
     Args:
@@ -100,7 +100,7 @@ def frequency_slope(
         window: tokens of a sliding window, at most; a smaller context window takes its place.
         stride: tokens from one window to the next; half a window where it is not smaller.
         max_tokens: stop after this many regressed tokens, within a document if need be.
-        context: 'none', or the token before each document as in `LanguageModel.context_id`.
+        start_token: 'none', or the token before each document as in `LanguageModel.start_id`.
         bins: bins of equal width from the lowest to the highest unigram log-probability.
         progress: advanced by the number of regressed tokens.
 
@@ -117,11 +117,11 @@ def frequency_slope(
     bin_of_token = np.clip(np.searchsorted(edges, unigram_logprob, side="right") - 1, 0, bins - 1)
     window = min(window, lm.context_window)
     stride = stride if stride < window else max(window // 2, 1)
-    scorer, context_id = Scorer(lm), lm.context_id(context)
+    scorer, start_id = Scorer(lm), lm.start_id(start_token)
     pieces = (
         piece
         for ids in _token_sequences(lm, documents, max_tokens)
-        for piece in _pieces(ids, context_id, window, stride)
+        for piece in _pieces(ids, start_id, window, stride)
     )
     moments = Moments(bins)
     chunk_size = BATCHES_PER_CHUNK * scorer.tokens_per_batch
@@ -162,14 +162,14 @@ def _token_sequences(
                 return
 
 
-def _pieces(ids: np.ndarray, context_id: int | None, window: int, stride: int) -> Iterator[Piece]:
+def _pieces(ids: np.ndarray, start_id: int | None, window: int, stride: int) -> Iterator[Piece]:
     """Cut a document where windows start, so that a piece's windows are the whole's windows.
 
     Each piece repeats the context of its first new token; progress shows within a long document,
     and its memory does not grow.
     """
-    ids = ids if context_id is None else np.concatenate([[context_id], ids])
-    keep_from = 1 if context_id is None else 2
+    ids = ids if start_id is None else np.concatenate([[start_id], ids])
+    keep_from = 1 if start_id is None else 2
     for first in range(0, len(sliding_windows(len(ids), window, stride)), WINDOWS_PER_PIECE):
         start = first * stride
         yield Piece(ids[start : start + (WINDOWS_PER_PIECE - 1) * stride + window], keep_from)

@@ -17,6 +17,7 @@ import pyarrow as pa
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.files import require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.scoring.engine import Scorer
@@ -86,7 +87,7 @@ def score_in_context(
     """Score every target after every cut of its item's prefix, given all that precedes.
 
     The text is `prefix[:cut] + separator + target` (the target alone for a cut of 0), tokenised
-    as a whole, after `start_token` (as in `LanguageModel.context_id`). The target's tokens are
+    as a whole, after `start_token` (as in `LanguageModel.start_id`). The target's tokens are
     those that end after the prefix: one that begins before it does is the target's too. Where a
     cut changes the prefix's own tokens, those are run again from the first that differs.
 
@@ -99,7 +100,7 @@ def score_in_context(
             longest of its targets loses its first tokens, the same for all targets of a cut.
         shard_directory: where finished items are kept, so that a later call with the same items
             and settings goes on after them; nowhere if None.
-        identity: what tells this model's weights from any other's, for those shards.
+        identity: what tells these weights and this code from any other, for those shards.
         items_per_shard: how many items are lost at most.
         tokens_per_batch: token budget; the engine's own if None.
         workers: on a CPU, how many items are scored at once, with a thread of torch each if more
@@ -117,15 +118,16 @@ def score_in_context(
     """
     if overflow not in ("error", "truncate"):
         raise LingprobError(f"overflow: {overflow!r} is neither 'error' nor 'truncate'.")
+    require_identity(shard_directory, identity)
     for number, item in enumerate(items):
         _check(number, item)
     work = _Work(
         Scorer(language_model, tokens_per_batch),
-        language_model.context_id(start_token),
+        language_model.start_id(start_token),
         separator,
         overflow == "truncate",
     )
-    settings = [identity, work.context_id, separator, overflow, language_model.context_window]
+    settings = [identity, work.start_id, separator, overflow, language_model.context_window]
     settings.append(str(language_model.dtype))
     tables = []
     retokenized: list[bool] = []
@@ -231,7 +233,7 @@ class _Work:
     """Settings of a call; `score` may be called from several threads."""
 
     scorer: Scorer
-    context_id: int | None
+    start_id: int | None
     separator: str
     truncate: bool
     tokenizing: Lock = field(default_factory=Lock)  # tokenizers refuse to be called twice at once
@@ -250,7 +252,7 @@ class _Work:
                 chain,
                 [one.tokens.ids for one in group],
                 [one.first for one in group],
-                self.context_id,
+                self.start_id,
             )
             scored += zip(group, values, strict=True)
         return scored
@@ -283,7 +285,7 @@ class _Work:
     ) -> tuple[list[_Continuation], list[list[_Continuation]]]:
         """Part what fits the context window from the rest, which is truncated, cut by cut."""
         lm = self.scorer.language_model
-        room = lm.context_window - (self.context_id is not None)
+        room = lm.context_window - (self.start_id is not None)
         fitting, truncated = [], []
         for cut_index, cut in enumerate(item.cuts):
             group = [one for one in continuations if one.cut_index == cut_index]

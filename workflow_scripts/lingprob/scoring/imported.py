@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
-from lingprob.stimuli.user_table import numeric, read_frame
+from lingprob.errors import refuse_rows
+from lingprob.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
 
-REMEDY = "README.md, `Bring scores from elsewhere`, lists the columns."
+REMEDY = "README.md, `Your own model, ratings and scores`, lists the columns."
+SIGN = (
+    "Log-probabilities are 0 or less. If these are surprisals, turn their sign (and bits to nats: "
+    "times 0.6931); if they are probabilities, take the logarithm."
+)
 
 
 def import_sentence_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
@@ -19,19 +24,22 @@ def import_sentence_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     the sentence), `n_tokens` and, if known, `unigram_logprob` (nats). Sentences that the
     stimuli lack are ignored.
 
-    Raises LingprobError that names the file, column and row for bad values, or the first
-    stimulus that the file lacks.
+    Raises LingprobError that names the file, column and row for bad values, positive
+    log-probabilities among them, or the first stimulus that the file lacks.
     """
-    frame = _keyed(path, stimuli, ["logprob", "n_tokens"]).set_index("item_id")
-    columns = ["logprob", "n_tokens"] + [c for c in ["unigram_logprob"] if c in frame.columns]
-    frame = frame[columns].apply(lambda values: numeric(path, str(values.name), values))
-    if (frame["n_tokens"] < 1).any():
-        raise LingprobError(f"{path}, column 'n_tokens': a value below 1. {REMEDY}")
-    frame = frame.reindex(stimuli["item_id"])
+    given, frame = _read(path, ["logprob", "n_tokens"])
+    frame["logprob"] = _logprobs(path, "logprob", given["logprob"])
+    frame["n_tokens"] = whole(path, "n_tokens", given["n_tokens"], smallest=1)
+    frame["unigram_logprob"] = None
+    if "unigram_logprob" in given.columns:
+        frame["unigram_logprob"] = _logprobs(path, "unigram_logprob", given["unigram_logprob"])
+    frame = _of_items(path, frame, stimuli)
+    twice = frame["item_id"].duplicated()
+    refuse_rows(twice, "{path}: item {item_id!r} occurs twice. " + REMEDY, frame, path=path)
+    frame = frame.set_index("item_id").reindex(stimuli["item_id"])
     return frame.assign(
         bos="imported",
         unigrams="imported",
-        unigram_logprob=frame.get("unigram_logprob"),
         n_words=stimuli.set_index("item_id")["text"].str.split().str.len(),
     ).reset_index()
 
@@ -39,41 +47,73 @@ def import_sentence_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
 def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     """Read one row a token as a `scores` table, which unigram sources can be joined to.
 
-    Columns of the file: `item_id` (or `sentence`), `token_index`, `token_id`, `logprob` (nats;
-    empty for a token without context) and, if known, `char_start` and `char_end`.
+    Columns of the file: `item_id` (or `sentence`), `token_index` (from 0, each of a sentence once),
+    `token_id`, `logprob` (nats; empty for first tokens without context) and, if known, `char_start`
+    and `char_end`.
+
+    Raises LingprobError as `import_sentence_scores` does, and for tokens that are missing, twice
+    there or negative.
     """
-    frame = _keyed(path, stimuli, ["token_index", "token_id", "logprob"], once=False)
+    given, frame = _read(path, ["token_index", "token_id", "logprob"])
     for column in ("token_index", "token_id"):
-        frame[column] = numeric(path, column, frame[column])
-    known = frame["logprob"].notna()
-    frame.loc[known, "logprob"] = numeric(path, "logprob", frame.loc[known, "logprob"])
+        frame[column] = whole(path, column, given[column])
     for column in ("char_start", "char_end"):
-        if column not in frame.columns:
-            frame[column] = -1
-    order = {item_id: place for place, item_id in enumerate(stimuli["item_id"])}
-    frame = frame.assign(scored=known.to_numpy(), place=frame["item_id"].map(order))
-    frame = frame.dropna(subset=["place"]).sort_values(["place", "token_index"], kind="stable")
-    columns = ["item_id", "token_index", "token_id", "char_start", "char_end", "logprob", "scored"]
-    return frame[columns].reset_index(drop=True)
+        known = column in given.columns
+        frame[column] = whole(path, column, given[column], smallest=-1) if known else -1
+    frame["logprob"] = _logprobs(path, "logprob", given["logprob"], nullable=True).astype(
+        np.float32
+    )
+    frame = _of_items(path, frame, stimuli)
+    frame = frame.sort_values(["place", "token_index"], kind="stable", ignore_index=True)
+    frame["scored"] = frame["logprob"].notna()
+    by_item = frame.groupby("place")
+    refuse_rows(
+        frame["token_index"] != by_item.cumcount(),
+        "{path}: item {item_id!r} has a token_index {token_index}, and those of a sentence must be "
+        "0, 1, 2 and so on, each once. " + REMEDY,
+        frame,
+        path=path,
+    )
+    refuse_rows(
+        by_item["scored"].cummax() & ~frame["scored"],
+        "{path}: item {item_id!r}, token {token_index}: no logprob after a token that has one "
+        "({count} such tokens). Only first tokens may lack theirs.",
+        frame,
+        path=path,
+    )
+    return frame.drop(columns=["place", *({"sentence"} & set(frame.columns))])
 
 
-def _keyed(path: Path, stimuli: pd.DataFrame, needed: list[str], once: bool = True) -> pd.DataFrame:
-    """Read the file, key its rows by item id and check that each stimulus has its rows."""
-    frame = read_frame(path)
-    if "item_id" not in frame.columns and "sentence" in frame.columns:
+def _logprobs(path: Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
+    numbers = numeric(path, column, values, nullable)
+    refuse(path, column, numbers > 0, "above 0", numbers, SIGN)
+    return numbers
+
+
+def _read(path: Path, needed: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Read the file; return it, and a frame of its key alone, `item_id` or else `sentence`."""
+    given = read_frame(path)
+    key = "item_id" if "item_id" in given.columns or "sentence" not in given.columns else "sentence"
+    need_columns(path, given, [key, *needed], REMEDY)
+    keys = text_of(path, key, given[key])
+    refuse(path, key, keys.isna(), "no value")
+    return given, pd.DataFrame({key: keys})
+
+
+def _of_items(path: Path, frame: pd.DataFrame, stimuli: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows of the stimuli, with each one's place among them; none may be without.
+
+    A sentence may be there as often as it is among the stimuli, with the same numbers.
+    """
+    if "item_id" not in frame.columns:
         items = stimuli[["item_id", "text"]].rename(columns={"text": "sentence"})
-        frame = items.merge(frame.drop_duplicates() if once else frame, on="sentence")
-    missing = [column for column in ["item_id", *needed] if column not in frame.columns]
-    if missing:
-        raise LingprobError(f"{path}: no columns {missing}. {REMEDY}")
-    frame["item_id"] = frame["item_id"].astype(str)
-    if once and frame["item_id"].duplicated().any():
-        first = frame.loc[frame["item_id"].duplicated(), "item_id"].iloc[0]
-        raise LingprobError(f"{path}: item {first!r} occurs twice. {REMEDY}")
-    absent = ~stimuli["item_id"].isin(frame["item_id"])
-    if absent.any():
-        raise LingprobError(
-            f"{path}: no score for item {stimuli.loc[absent, 'item_id'].iloc[0]!r} "
-            f"({int(absent.sum())} of {len(stimuli)} are absent). {REMEDY}"
-        )
-    return frame
+        frame = frame.drop_duplicates().merge(items, on="sentence")
+    refuse_rows(
+        ~stimuli["item_id"].isin(frame["item_id"]),
+        "{path}: no score for item {item_id!r} ({count} of {total} are absent). " + REMEDY,
+        stimuli,
+        path=path,
+        total=len(stimuli),
+    )
+    order = {item_id: place for place, item_id in enumerate(stimuli["item_id"])}
+    return frame.assign(place=frame["item_id"].map(order)).dropna(subset=["place"])

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 
 
 def summarise_sentences(
@@ -64,12 +64,13 @@ def summarise_sentences(
 def unigram_sums(tokens: pd.DataFrame, logprobs: pd.Series, source: str) -> pd.Series:
     """Return each sentence's summed unigram log-probability (nats, float64)."""
     values = logprobs.reindex(tokens["token_id"]).to_numpy(dtype=float)
-    if np.isnan(values).any():
-        token = tokens["token_id"].iloc[int(np.isnan(values).argmax())]
-        raise LingprobError(
-            f"unigram source {source!r} has no log-probability for token id {token}: it was made "
-            "for another tokenizer. Check `tokenizer` and `unigrams` in the model's entry."
-        )
+    refuse_rows(
+        np.isnan(values),
+        "unigram source {source!r} has no log-probability for token id {token_id}: it was made for "
+        "another tokenizer. Check `tokenizer` and `unigrams` in the model's entry.",
+        tokens,
+        source=source,
+    )
     return pd.Series(values).groupby(tokens["item_id"].to_numpy(), sort=False).sum()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.schemas import SCHEMAS
 
 NO_RATINGS = SCHEMAS["ratings"].empty_table().to_pandas()
@@ -23,10 +23,12 @@ def check_stimuli(stimuli: pd.DataFrame, dataset: str) -> None:
             f"{where}: item id {first!r} occurs in rows {rows}; ids must differ. Rename one, or "
             "leave the `item` column out and rows are numbered."
         )
-    blank = stimuli["text"].isna() | (stimuli["text"].str.strip() == "")
-    if blank.any():
-        row = stimuli.loc[blank, "item_id"].iloc[0]
-        raise LingprobError(f"{where}, item {row!r}: empty sentence. Delete or complete the row.")
+    refuse_rows(
+        stimuli["text"].isna() | (stimuli["text"].str.strip() == ""),
+        "{where}, item {item_id!r}: empty sentence. Delete or complete the row.",
+        stimuli,
+        where=where,
+    )
 
 
 def two_sentences_a_pair(pairs: pd.DataFrame) -> pd.DataFrame:
@@ -45,7 +47,6 @@ def two_sentences_a_pair(pairs: pd.DataFrame) -> pd.DataFrame:
                     "pair_id": pairs["pair_id"],
                     "condition": side,
                     "text": pairs[f"{side}_text"],
-                    "context": None,
                     "grammatical": grammatical,
                     "rating": pairs[f"{side}_rating"],
                     "phenomenon": pairs["phenomenon"],

@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.stimuli.checks import NO_RATINGS, two_sentences_a_pair
 from lingprob.stimuli.csv_files import read_csv_utf8
 
@@ -36,19 +36,19 @@ def parse(
     missing = {"sent_more", "sent_less", "stereo_antistereo", "bias_type"} - set(raw.columns)
     if missing:
         raise LingprobError(f"{path}: no columns {sorted(missing)}; it has {list(raw.columns)}.")
-    unknown = ~raw["stereo_antistereo"].isin(DIRECTIONS)
-    if unknown.any():
-        row = int(unknown.to_numpy().argmax())
-        raise LingprobError(
-            f"{path}, data row {row + 1}: direction {raw['stereo_antistereo'].iloc[row]!r} is "
-            f"neither of {DIRECTIONS}. Correct or delete the row."
-        )
-    nameless = raw["bias_type"].fillna("").str.strip() == ""
-    if nameless.any():
-        row = int(nameless.to_numpy().argmax())
-        raise LingprobError(
-            f"{path}, data row {row + 1}: no bias type. Complete or delete the row."
-        )
+    refuse_rows(
+        ~raw["stereo_antistereo"].isin(DIRECTIONS),
+        "{path}, data row {row}: direction {stereo_antistereo!r} is neither of {known}. Correct or "
+        "delete the row.",
+        raw,
+        path=path,
+        known=DIRECTIONS,
+    )
+    refuse_rows(
+        raw["bias_type"].fillna("").str.strip() == "",
+        "{path}, data row {row}: no bias type. Complete or delete the row.",
+        path=path,
+    )
     pair_id = "crows_" + raw.index.astype(str)
     stimuli = two_sentences_a_pair(
         pd.DataFrame(

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.regression.agreement import standardise_ratings
 from lingprob.stimuli.checks import two_sentences_a_pair
 from lingprob.stimuli.cola import LABELS
@@ -64,13 +64,14 @@ def read_judgments(path: Path) -> pd.DataFrame:
         **{name: table[name].fillna("").str.strip() == "" for name in NEVER_EMPTY},
     }
     for column, faults in at_fault.items():
-        if faults.any():
-            row = int(faults.to_numpy().argmax())
-            raise LingprobError(
-                f"{path}, row {row + 1}, column {column!r}: {table[column].iloc[row]!r} "
-                f"({int(faults.sum())} such rows); `grammatical` is 0 or 1, `rating` 1 to 7, and "
-                "no other column is empty."
-            )
+        refuse_rows(
+            faults,
+            "{path}, row {row}, column {column!r}: {value!r} ({count} such rows); `grammatical` is "
+            "0 or 1, `rating` 1 to 7, and no other column is empty.",
+            table[[column]].set_axis(["value"], axis=1),
+            path=path,
+            column=column,
+        )
     return table[COLUMNS].assign(rating=rating, grammatical=table["grammatical"].map(LABELS))
 
 

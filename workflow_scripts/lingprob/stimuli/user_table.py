@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from lingprob.errors import LingprobError, nearest
+from lingprob.own_tables import as_boolean, numeric, read_frame, refuse, text_of
 from lingprob.stimuli.checks import NO_RATINGS
 
 ONCE = (
     "A row is one sentence: average the judgments of a sentence first, or, if two items share "
     "their words, give each an id in a column `item`."
 )
+IDS = "Give every row an id, or delete the column and rows are numbered."
 COLUMNS = {"sentence": "sentence", "rating": "rating"}
 OPTIONAL = {
     "item": "item",
@@ -47,109 +48,52 @@ def parse(
                 f"{path}: no column {column!r} for `{key}`. The file has {list(frame.columns)}; "
                 f"set datasets.{dataset}.columns.{key}" + (f" to {close[0]!r}?" if close else ".")
             )
-    text = frame[columns["sentence"]].astype("string")
-    _refuse(path, columns["sentence"], text.isna() | (text.str.strip() == ""), "an empty sentence")
-    optional = {
-        key: frame[columns[key]].astype("string") if columns[key] in frame.columns else None
-        for key in OPTIONAL
+    given = {
+        key: text_of(path, column, frame[column])
+        for key, column in columns.items()
+        if key not in ("rating", "grammatical") and column in frame.columns
     }
-    rating = (
-        numeric(path, columns["rating"], frame[columns["rating"]], nullable=wanted != "every")
-        if columns["rating"] in frame.columns
-        else None
-    )
-    numbered = pd.Series([str(row + 1) for row in range(len(frame))], dtype="string")
-    item_id = numbered if optional["item"] is None else optional["item"]
-    _refuse(
-        path, columns["item"], item_id.duplicated(), "an id that an earlier row has", remedy=ONCE
-    )
-    if optional["item"] is None:
+    text = given["sentence"]
+    blank = text.isna() | (text.str.strip() == "")
+    refuse(path, columns["sentence"], blank, "an empty sentence")
+    rating = grammatical = None
+    if columns["rating"] in frame.columns:
+        given_ratings = frame[columns["rating"]]
+        rating = numeric(path, columns["rating"], given_ratings, nullable=wanted != "every")
+        if wanted == "every":
+            _check_variation(path, columns["rating"], rating)
+    if columns["grammatical"] in frame.columns:
+        grammatical = as_boolean(path, columns["grammatical"], frame[columns["grammatical"]])
+    if "item" in given:
+        item_id = given["item"]
+        refuse(path, columns["item"], item_id.isna(), "no id", remedy=IDS)
+        seen = item_id.duplicated()
+        refuse(path, columns["item"], seen, "an id that an earlier row has", item_id, ONCE)
+    else:
+        item_id = pd.Series([str(row + 1) for row in range(len(frame))], dtype="string")
         seen = text.duplicated()
-        _refuse(path, columns["sentence"], seen, "a sentence that an earlier row has", remedy=ONCE)
+        refuse(path, columns["sentence"], seen, "a sentence that an earlier row has", text, ONCE)
     stimuli = pd.DataFrame(
         {
             "item_id": item_id,
-            "pair_id": optional["pair"],
+            "pair_id": given.get("pair"),
             "condition": None,
             "text": text,
-            "context": None,
-            "grammatical": as_boolean(path, columns["grammatical"], optional["grammatical"]),
+            "grammatical": grammatical,
             "rating": rating,
             "rating_source": None if rating is None else entry.get("rating_source", "human"),
-            "phenomenon": optional["phenomenon"],
-            "paradigm": optional["paradigm"],
+            "phenomenon": given.get("phenomenon"),
+            "paradigm": given.get("paradigm"),
             "language": entry.get("language", "en"),
         }
     )
     return stimuli, NO_RATINGS
 
 
-def read_frame(path: Path, text: Sequence[str] = ()) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file; raise LingprobError if it is absent, empty or neither.
-
-    Columns `text`, where the file has them, are text as it stands: '01' and 'NA' are no numbers.
-    """
-    readers = {".csv": ",", ".tsv": "\t"}
-    try:
-        if path.suffix == ".parquet":
-            frame = pd.read_parquet(path)
-        elif path.suffix in readers:
-            separator = readers[path.suffix]
-            frame = pd.read_csv(path, sep=separator, dtype_backend="numpy_nullable")
-            for column in set(text) & set(frame.columns):
-                frame[column] = pd.read_csv(
-                    path, sep=separator, usecols=[column], dtype=str, keep_default_na=False,
-                )[column]  # fmt: skip
-        else:
-            raise LingprobError(f"{path}: neither .csv, .tsv nor .parquet. Rename or convert it.")
-    except FileNotFoundError as error:
+def _check_variation(path: Path, column: str, rating: pd.Series) -> None:
+    """Refuse ratings that could not be fitted, before anything is scored for them."""
+    if len(rating) > 1 and rating.nunique() == 1:
         raise LingprobError(
-            f"{path}: no such file. Paths are relative to the working directory of Snakemake."
-        ) from error
-    except (pd.errors.EmptyDataError, pd.errors.ParserError, UnicodeDecodeError, OSError) as error:
-        raise LingprobError(f"{path}: cannot be read as a table ({error}).") from error
-    if frame.empty:
-        raise LingprobError(f"{path}: no rows. It must have a header line and a row a sentence.")
-    return frame
-
-
-def numeric(path: Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
-    """Return a column as float64; raise LingprobError that names the first row that is none.
-
-    Where it is `nullable`, a missing value is NaN.
-    """
-    numbers = pd.to_numeric(values, errors="coerce").astype("Float64").astype("float64")
-    missing = values.isna()
-    if not nullable:
-        _refuse(path, column, missing, "no value (missing or NaN)")
-    _refuse(path, column, numbers.isna() & ~missing, "not a number", values)
-    _refuse(path, column, numbers.abs() == float("inf"), "infinite")
-    return numbers
-
-
-def as_boolean(path: Path, column: str, values: pd.Series | None) -> pd.Series | None:
-    """Return a column of true/false, 1/0 or yes/no as booleans."""
-    if values is None:
-        return None
-    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
-    mapped = values.str.lower().map(known)
-    _refuse(path, column, mapped.isna() & values.notna(), "neither true nor false", values)
-    return mapped.astype("boolean")
-
-
-def _refuse(
-    path: Path,
-    column: str,
-    at_fault: pd.Series,
-    what: str,
-    values: pd.Series | None = None,
-    remedy: str = "Correct or delete the row.",
-) -> None:
-    at_fault = at_fault.fillna(False).astype(bool).reset_index(drop=True)
-    if at_fault.any():
-        row = int(at_fault.to_numpy().argmax())
-        shown = "" if values is None else f": {values.iloc[row]!r}"
-        raise LingprobError(
-            f"{path}, data row {row + 1}, column {column!r}: {what}{shown} "
-            f"({int(at_fault.sum())} such rows). {remedy}"
+            f"{path}, column {column!r}: every rating is {rating[0]:g}, so nothing can be fitted "
+            "to them. Is it the right column?"
         )

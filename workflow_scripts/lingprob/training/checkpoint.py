@@ -82,7 +82,7 @@ def load_checkpoint(
             f"{path}: not a whole checkpoint ({error}). Delete it to train from the start."
         ) from error
     if content["identity"] != identity:
-        logger.warning("%s is of other settings or data: training starts anew", path)
+        logger.warning("%s is of other settings, data or code: training starts anew", path)
         return 0
     options = StateDictOptions(full_state_dict=True, cpu_offload=world.size > 1)
     set_state_dict(

@@ -17,8 +17,8 @@ from typing import Any
 
 from lingprob.download import disk_error
 from lingprob.errors import LingprobError
-from lingprob.files import write_text
-from lingprob.training.corpus import TrainingData, identity_of
+from lingprob.files import identity_of, write_text
+from lingprob.training.corpus import TrainingData
 from lingprob.training.model import save_model
 from lingprob.training.parallel import world_of
 from lingprob.training.sizes import ModelSize
@@ -34,8 +34,8 @@ def train(job: Mapping[str, Any], processes: int) -> None:
 
     Args:
         job: plain values: corpus (as `prepare_corpus` describes it), validation_examples, plan and
-            means (the fields of `Plan` and `Means`; plan.size those of `ModelSize`), folder (of
-            checkpoint and log) and directory (of the model).
+            means (the fields of `Plan` and `Means`; plan.size those of `ModelSize`), code (digest
+            of the code that trains), folder (of checkpoint and log) and directory (of the model).
         processes: one on a CPU or a GPU, or several, each with a GPU of its own.
 
     Raises LingprobError as `Trainer` does, from whichever process it came.
@@ -68,7 +68,9 @@ def run(job: Mapping[str, Any]) -> None:
     means = Means(**job["means"])
     # A training that kept other steps has not kept these: it starts anew.
     kept = [list(means.keep_checkpoints)] if means.keep_checkpoints else []
-    identity = identity_of(job["plan"], job["corpus"], job["validation_examples"], *kept)
+    identity = identity_of(
+        job["plan"], job["corpus"], job["validation_examples"], job["code"], *kept
+    )
     folder, tokenizer = Path(job["folder"]), Path(job["corpus"]["tokenizer"])
 
     def keep(step: int, model: Any) -> None:

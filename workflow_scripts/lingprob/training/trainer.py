@@ -72,7 +72,7 @@ class Trainer:
         plan, means: what is trained, and how.
         data: the examples.
         folder: of the checkpoint and the log, which a later run goes on from.
-        identity: of plan and data.
+        identity: of plan, data and code; only a checkpoint of the same one is gone on from.
         world: the processes.
         keep: what the first process does with the model after a step of `means.keep_checkpoints`.
 

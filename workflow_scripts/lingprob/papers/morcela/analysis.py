@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import refuse_rows
 from lingprob.regression.agreement import split_half
 from lingprob.regression.linking import fit_linking_functions
 from lingprob.schemas import SCHEMAS
@@ -38,12 +38,13 @@ def fit_model(
     tables = []
     for dataset, items, scores in zip(datasets, stimuli, sentence_scores, strict=True):
         rated = scores.merge(items[["item_id", "pair_id", "rating"]], on="item_id", how="left")
-        if rated["rating"].isna().any():
-            item = rated.loc[rated["rating"].isna(), "item_id"].iloc[0]
-            raise LingprobError(
-                f"data set {dataset!r}, item {item!r}: no rating, and linking functions are fitted "
-                "to ratings. Rate or drop it, or take the data set out of morcela.datasets."
-            )
+        refuse_rows(
+            rated["rating"].isna(),
+            "data set {dataset!r}, item {item_id!r}: no rating, and linking functions are fitted "
+            "to ratings. Rate or drop it, or take the data set out of morcela.datasets.",
+            rated,
+            dataset=dataset,
+        )
         for (bos, unigrams), group in rated.groupby(["bos", "unigrams"], sort=False):
             logger.info("%s, %s: BOS policy %s, unigrams %s", model, dataset, bos, unigrams)
             fits = fit_linking_functions(
@@ -116,73 +117,3 @@ def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
 def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:
     """Return the rows under each model's default BOS policy and unigram source."""
     return linking_functions[linking_functions["default_convention"]].reset_index(drop=True)
-
-
-def paper_tables(
-    linking_functions: pd.DataFrame, published: Published, models: dict[str, Any]
-) -> dict[int, pd.DataFrame]:
-    """Return Tables 2, 3 and 4 by number, ours beside the published values."""
-    fits = default_fits(linking_functions)
-    theirs = published_fits(published, fits)
-    criteria = {number: table_of_criteria(fits, theirs, models, number) for number in (3, 4)}
-    return {2: table_2(fits, theirs, models), **criteria}
-
-
-def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: dict[str, Any]) -> pd.DataFrame:
-    """Beta, gamma and r of MORCELA for each model, ours and published (Table 2)."""
-    ours = fits.loc[
-        fits["linking_function"] == "morcela",
-        ["dataset", "rating_source", "model", "bos", "unigrams"]
-        + ["beta", "beta_low", "beta_high", "gamma", "gamma_low", "gamma_high"]
-        + ["r_cv", "r_cv_low", "r_cv_high", "n", "scale"],
-    ]
-    theirs = published.loc[
-        published["linking_function"] == "morcela", ["model", "beta", "gamma", "r_cv"]
-    ]
-    return _side_by_side(ours, theirs, ["model"], models).drop(columns="place")
-
-
-def table_of_criteria(
-    fits: pd.DataFrame, published: pd.DataFrame, models: dict[str, Any], number: int
-) -> pd.DataFrame:
-    """AIC, BIC and SSE by linking function, ours and published, by BIC within a model.
-
-    Table 3 has the OPT models, Table 4 the Pythia models; a model of ours that is neither stands
-    in Table 3.
-    """
-    family = {3: "opt", 4: "pythia"}[number]
-    shown = {"slor", "morcela", "morcela_beta_1", "morcela_gamma_0"}
-
-    def belongs(model: str) -> bool:
-        own = models[model]["family"]
-        return own == family or (number == 3 and own != "pythia")
-
-    ours = fits.loc[
-        fits["linking_function"].isin(shown) & fits["model"].map(belongs),
-        ["dataset", "rating_source", "model", "bos", "unigrams", "linking_function"]
-        + ["aic", "bic", "sse", "predictors", "n", "scale"],
-    ]
-    theirs = published.loc[
-        published["model"].map(belongs), ["model", "linking_function", "aic", "bic", "sse"]
-    ]
-    table = _side_by_side(ours, theirs, ["model", "linking_function"], models)
-    order = table["bic"].fillna(table["bic_published"])
-    return (
-        table.assign(order=order)
-        .sort_values(["place", "order"], kind="stable")
-        .drop(columns=["order", "place"])
-        .reset_index(drop=True)
-    )
-
-
-def _side_by_side(
-    ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], models: dict[str, Any]
-) -> pd.DataFrame:
-    table = ours.merge(theirs, on=keys, how="outer", suffixes=("", "_published"))
-    published = [column for column in table.columns if column.endswith("_published")]
-    compared = [name for column in published for name in (column[: -len("_published")], column)]
-    first = [*keys, *compared]
-    table = table[first + [column for column in table.columns if column not in first]]
-    place = {model: number for number, model in enumerate(models)}
-    table = table.assign(place=table["model"].map(place))
-    return table.sort_values("place", kind="stable").reset_index(drop=True)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 Rows = list[dict[str, Any]]
@@ -13,38 +14,37 @@ HIGHEST_AUC = 0.75
 ACCURACY = (0.7, 0.9)
 
 
-def compare_string_probability(
-    published: dict[str, Any],
-    correlations: pd.DataFrame,
-    separation: pd.DataFrame,
-    counts: pd.DataFrame,
-    filters: pd.DataFrame,
-    scale: str,
-) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare the counts of Table 1a and what the text says of each prediction.
 
-    Returns a `scorecard` table. Claims are checked for each model of ours.
+    Returns a `scorecard` table. Claims are checked for each model of ours. Tables: `correlations`,
+    `separation`, and as `counts` makes them `datasets` and `filters`.
     """
     claims = [
-        *correlation_claims(published, correlations, scale),
-        *separation_claims(published, separation, scale),
+        *correlation_claims(published, tables["correlations"], run.scale),
+        *separation_claims(published, tables["separation"], run.scale),
     ]
-    return make_scorecard(published, counted(counts, filters), claims, scale)
+    ours = counted(tables["datasets"], tables["filters"])
+    return make_scorecard(published, ours, claims, run.scale)
 
 
 def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:
     """Return (our count, note) by (row, column) as the published numbers name them."""
+    rated = set(filters["dataset"])
     found: Quantities = {
         (f"{row.dataset}/counted", "value"): (
             float(row.counted),
             f"{row.identical_pairs} pairs of identical sentences left out",
         )
         for row in counts.itertuples()
+        if row.dataset not in rated
     }
     for row in filters.itertuples():
         key = (f"{row.dataset}/kept", "value")
-        if row.unit == "characters" and row.comparison == "below":
-            found[key] = (float(row.kept), "edits of characters, below the quantile")
+        if row.used:
+            at = row.comparison.replace("_", " ")
+            reading = f"edits of {row.unit}, {at} the quantile of {row.population} pairs"
+            found[key] = (float(row.kept), reading)
     return found
 
 

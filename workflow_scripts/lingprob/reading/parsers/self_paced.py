@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading.alignment import attach_words, check_words
 from lingprob.reading.parsers.tables import number, read, whole
 
@@ -97,8 +97,7 @@ def natural_stories_maze(
     columns = ["rt", "wlen", "subject", "docid", "sentid", "sentpos"]
     table = read(path, "\t", columns)
     story = table["docid"].map({name: str(place) for place, name in enumerate(STORIES, start=1)})
-    if story.isna().any():
-        raise LingprobError(f"{path}: unknown story {table.loc[story.isna(), 'docid'].iloc[0]!r}.")
+    refuse_rows(story.isna(), "{path}: unknown story {docid!r}.", table, path=path)
     sentence, position = whole(path, table["sentid"]), whole(path, table["sentpos"])
     starts = _sentence_starts(story, sentence, position, words, path)
     times = pd.DataFrame(
@@ -111,13 +110,13 @@ def natural_stories_maze(
         }
     )
     joined = times.merge(words, on=["passage_id", "word_index"], how="left")
-    wrong = joined["word"].str.len() != joined["letters"]
-    if wrong.any():
-        row = joined[wrong].iloc[0]
-        raise LingprobError(
-            f"{path}: story {row['passage_id']}, word {row['word_index']} has {row['letters']} "
-            f"letters there and is {row['word']!r} in the text, as with {wrong.sum()} rows."
-        )
+    refuse_rows(
+        joined["word"].str.len() != joined["letters"],
+        "{path}: story {passage_id}, word {word_index} has {letters} letters there and is {word!r} "
+        "in the text, as with {count} rows.",
+        joined,
+        path=path,
+    )
     return times.drop(columns="letters")
 
 

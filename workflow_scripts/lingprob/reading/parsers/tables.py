@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, refuse_rows
+
+LARGEST = 2**53  # whole numbers up to here are exact as floats
 
 
 def read(
@@ -49,24 +51,25 @@ def number(path: Path, values: pd.Series, *, missing: Sequence[str] = ("",)) -> 
     """
     absent = values.isin(list(missing))
     found = pd.to_numeric(values.where(~absent), errors="coerce").astype(float)
-    wrong = found.isna() & ~absent
-    if wrong.any():
-        row = int(wrong.to_numpy().argmax())
-        raise LingprobError(
-            f"{path}, row {row + 2}, column {values.name!r}: {values.iloc[row]!r} is not a number. "
-            "Mend the row, or leave the field empty."
-        )
+    refuse_rows(
+        found.isna() & ~absent,
+        "{path}, data row {row}, column {column!r}: {value!r} is not a number. Mend the row, or "
+        "leave the field empty.",
+        values.to_frame("value"),
+        path=path,
+        column=values.name,
+    )
     return found
 
 
 def whole(path: Path, values: pd.Series) -> pd.Series:
     """Turn a column's text into whole numbers; errors as in `number`."""
     found = number(path, values, missing=())
-    fractional = found != found.round()
-    if fractional.any():
-        row = int(fractional.to_numpy().argmax())
-        raise LingprobError(
-            f"{path}, row {row + 2}, column {values.name!r}: {values.iloc[row]!r} is no whole "
-            "number. Mend the row."
-        )
+    refuse_rows(
+        (found % 1 != 0) | (found.abs() > LARGEST),
+        "{path}, data row {row}, column {column!r}: {value!r} is no whole number. Mend the row.",
+        values.to_frame("value"),
+        path=path,
+        column=values.name,
+    )
     return found.astype(int)

@@ -1,6 +1,7 @@
 """Linear mixed models with one grouping factor: lme4's fits, a thousand times faster.
 
-    from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
+    from lingprob.regression.linear_mixed.fit import fit_mixed_models
+    from lingprob.regression.linear_mixed.moments import MixedModelData
     raw, held_out = (
         MixedModelData.from_frame(
             part, response="rt_ms", predictors=["length", "surprisal"], group="subject_id"
@@ -19,21 +20,3 @@ Random effects are correlated, of one grouping factor; predictors are numeric. E
 whether it converged, how near its covariance is to a singular one, and what another step would
 gain. (leakage, section 3.1, appendix B)
 """
-
-from __future__ import annotations
-
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.formula import MixedFormula, parse_formula
-from lingprob.regression.linear_mixed.moments import MixedModelData
-from lingprob.regression.linear_mixed.reduce import Reduction, reduce_random_effects
-from lingprob.regression.linear_mixed.result import MixedFit
-
-__all__ = [
-    "MixedFit",
-    "MixedFormula",
-    "MixedModelData",
-    "Reduction",
-    "fit_mixed_models",
-    "parse_formula",
-    "reduce_random_effects",
-]

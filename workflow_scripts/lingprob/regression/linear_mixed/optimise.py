@@ -9,11 +9,14 @@ singular, by what variance along any new direction could gain (the escape).
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import minimize
 
+from lingprob.regression.linear_mixed import blocks
+from lingprob.regression.linear_mixed.blocks import BlockMoments, BlockProfile
 from lingprob.regression.linear_mixed.likelihood import (
     ModelMoments,
     Profile,
@@ -33,6 +36,24 @@ ACCEPTED = 1e-7
 # Curvatures below this share of the largest are flat: rotations of F change nothing.
 FLAT = 1e-9
 SADDLE = 1e-6
+# The step of differences of a gradient.
+DIFFERENCE = 1e-4
+
+
+class Objective(Protocol):
+    """The deviance as a function of an array F."""
+
+    def profile(self, factor: Array) -> Any:
+        """Return the deviance, and what goes with it; raises numpy.linalg.LinAlgError."""
+
+    def derivatives(self, at: Any, factor: Array) -> tuple[Array, Array]:
+        """Return the gradient and the Hessian by F, flattened."""
+
+    def escape(self, at: Any, factor: Array) -> tuple[float, Array]:
+        """Return what variance in the best direction would gain, and F with it added."""
+
+    def starts(self, count: int) -> Iterator[Array]:
+        """Yield values of F to start from."""
 
 
 class Optimum(NamedTuple):
@@ -44,7 +65,7 @@ class Optimum(NamedTuple):
     """
 
     factor: Array
-    profile: Profile
+    profile: Any
     newton_decrement: float
     gradient_norm: float
     curvature: float
@@ -56,9 +77,9 @@ class Optimum(NamedTuple):
         return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE
 
 
-def best_optimum(moments: ModelMoments, reml: bool, starts: int) -> tuple[Optimum, list[float]]:
+def best_optimum(objective: Objective, starts: int) -> tuple[Optimum, list[float]]:
     """Return the best of the optima found from several starts, and the deviances of all."""
-    optima = [optimise(moments, reml, start) for start in _starts(moments.q, starts)]
+    optima = [optimise(objective, start) for start in objective.starts(starts)]
     # Among equal deviances the best certificate: starts agree up to rounding.
     least = min(optimum.profile.deviance for optimum in optima)
     equal = [optimum for optimum in optima if optimum.profile.deviance < least + 1e-9]
@@ -66,14 +87,14 @@ def best_optimum(moments: ModelMoments, reml: bool, starts: int) -> tuple[Optimu
     return best, [optimum.profile.deviance for optimum in optima]
 
 
-def optimise(moments: ModelMoments, reml: bool, start: Array) -> Optimum:
-    """Minimise the deviance from Psi = start start'."""
-    optimum = _newton(moments, reml, start)
+def optimise(objective: Objective, start: Array) -> Optimum:
+    """Minimise the deviance from F = start."""
+    optimum = _newton(objective, start)
     for _ in range(ESCAPES):
-        gain, factor = _escape(moments, optimum, reml)
+        gain, factor = objective.escape(optimum.profile, optimum.factor)
         if gain < NEGLIGIBLE:
             break
-        found = _newton(moments, reml, factor)
+        found = _newton(objective, factor)
         if found.profile.deviance >= optimum.profile.deviance:
             decrement = max(optimum.newton_decrement, gain)
             return optimum._replace(newton_decrement=decrement)
@@ -81,18 +102,10 @@ def optimise(moments: ModelMoments, reml: bool, start: Array) -> Optimum:
     return optimum
 
 
-def _starts(q: int, count: int) -> Iterator[Array]:
-    """Yield F with slopes that vary less than intercepts, then as much, then at random."""
-    yield np.diag([0.3] + [0.05] * (q - 1))
-    generator = np.random.default_rng(0)
-    for number in range(1, count):
-        yield np.eye(q) if number == 1 else generator.normal(scale=0.3, size=(q, q))
-
-
-def _newton(moments: ModelMoments, reml: bool, factor: Array) -> Optimum:
+def _newton(objective: Objective, factor: Array) -> Optimum:
     """Follow Newton steps within a trust region, turned downhill where curvature is negative."""
-    at, radius = profile(moments, factor, reml), 1.0
-    gradient, hessian = derivatives(moments, at, factor, reml)
+    at, radius = objective.profile(factor), 1.0
+    gradient, hessian = objective.derivatives(at, factor)
     for iteration in range(ITERATIONS):
         curvature, axes = np.linalg.eigh(hessian)
         along = axes.T @ gradient
@@ -104,7 +117,7 @@ def _newton(moments: ModelMoments, reml: bool, factor: Array) -> Optimum:
             step = _within(along, steep, radius)
             promised = -(along @ step + (curvature * step**2).sum() / 2)
             moved = factor + (axes @ step).reshape(factor.shape)
-            there = _profile_or_none(moments, moved, reml)
+            there = _profile_or_none(objective, moved)
             gained = -np.inf if there is None else at.deviance - there.deviance
             length = float(np.linalg.norm(step))
             # Gains below the rounding of the deviance cannot be seen: the derivatives are trusted.
@@ -118,13 +131,13 @@ def _newton(moments: ModelMoments, reml: bool, factor: Array) -> Optimum:
             radius = max(radius, 3 * length)
         assert there is not None
         factor, at = moved, there
-        gradient, hessian = derivatives(moments, at, factor, reml)
+        gradient, hessian = objective.derivatives(at, factor)
     return _optimum(factor, at, decrement, gradient, curvature, iteration)
 
 
 def _optimum(
     factor: Array,
-    at: Profile,
+    at: Any,
     decrement: float,
     gradient: Array,
     curvature: Array,
@@ -145,24 +158,126 @@ def _within(along: Array, steep: Array, radius: float) -> Array:
     return step
 
 
-def _profile_or_none(moments: ModelMoments, factor: Array, reml: bool) -> Profile | None:
+def _profile_or_none(objective: Objective, factor: Array) -> Any | None:
     try:
-        return profile(moments, factor, reml)
+        return objective.profile(factor)
     except np.linalg.LinAlgError:
         return None
 
 
-def _escape(moments: ModelMoments, optimum: Optimum, reml: bool) -> tuple[float, Array]:
-    """Return what variance in the best direction would gain, and F with that variance added."""
-    first, second = derivatives_by_psi(moments, optimum.profile, reml)
-    slopes, directions = np.linalg.eigh(first)
-    if slopes[0] >= 0:
-        return 0.0, optimum.factor
-    direction = directions[:, 0]
-    curvature = np.einsum("abcd,a,b,c,d", second, *[direction] * 4)
-    curvature = max(curvature, -slopes[0])
-    # The smallest axis of Psi has no variance where there is anything to gain: it makes room.
-    values, axes = np.linalg.eigh(optimum.factor @ optimum.factor.T)
-    factor = axes * np.sqrt(np.maximum(values, 0))
-    factor[:, 0] = np.sqrt(-slopes[0] / curvature) * direction
-    return float(slopes[0] ** 2 / curvature / 4), factor
+class OneTerm(NamedTuple):
+    """The deviance of a model with one random term, as a function of F (q, q)."""
+
+    moments: ModelMoments
+    reml: bool
+
+    def profile(self, factor: Array) -> Profile:
+        """Return the deviance at Psi = F F'."""
+        return profile(self.moments, factor, self.reml)
+
+    def derivatives(self, at: Profile, factor: Array) -> tuple[Array, Array]:
+        """Return the gradient and the Hessian by F."""
+        return derivatives(self.moments, at, factor, self.reml)
+
+    def escape(self, at: Profile, factor: Array) -> tuple[float, Array]:
+        """Return what variance in the best direction would gain, and F with it added."""
+        first, second = derivatives_by_psi(self.moments, at, self.reml)
+        slopes, directions = np.linalg.eigh(first)
+        if slopes[0] >= 0:
+            return 0.0, factor
+        direction = directions[:, 0]
+        curvature = np.einsum("abcd,a,b,c,d", second, *[direction] * 4)
+        curvature = max(curvature, -slopes[0])
+        added = np.sqrt(-slopes[0] / curvature) * direction
+        return float(slopes[0] ** 2 / curvature / 4), _with_variance(factor, added)
+
+    def starts(self, count: int) -> Iterator[Array]:
+        """Yield F with slopes that vary less than intercepts, then as much, then at random."""
+        return _starts(self.moments.q, count)
+
+
+class SeveralTerms(NamedTuple):
+    """The deviance of a model with several random terms, as a function of all their F in a row.
+
+    `sizes` are the numbers of effects of the terms.
+    """
+
+    moments: BlockMoments
+    sizes: tuple[int, ...]
+    reml: bool
+
+    def split(self, factor: Array) -> list[Array]:
+        """Return the F of each term, (q, q)."""
+        ends = np.cumsum([q * q for q in self.sizes])[:-1]
+        parts = zip(np.split(factor, ends), self.sizes, strict=True)
+        return [part.reshape(q, q) for part, q in parts]
+
+    def profile(self, factor: Array) -> BlockProfile:
+        """Return the deviance at Psi = F F' of each term."""
+        psi = [own @ own.T for own in self.split(factor)]
+        return blocks.profile(self.moments, psi, self.reml)
+
+    def gradient(self, at: BlockProfile, factor: Array) -> Array:
+        """Return the gradient by F."""
+        pairs = zip(at.slopes, self.split(factor), strict=True)
+        return np.concatenate([(2 * slope @ own).ravel() for slope, own in pairs])
+
+    def derivatives(self, at: BlockProfile, factor: Array) -> tuple[Array, Array]:
+        """Return the gradient and, from differences of it, the Hessian by F."""
+        columns = []
+        for step in DIFFERENCE * np.eye(len(factor)):
+            ends = [self.gradient(self.profile(end), end) for end in (factor + step, factor - step)]
+            columns.append((ends[0] - ends[1]) / (2 * DIFFERENCE))
+        hessian = np.array(columns)
+        return self.gradient(at, factor), (hessian + hessian.T) / 2
+
+    def escape(self, at: BlockProfile, factor: Array) -> tuple[float, Array]:
+        """Return what variance in the best direction would gain, and F with it added."""
+        best = 0.0, factor
+        for term, (slope, own) in enumerate(zip(at.slopes, self.split(factor), strict=True)):
+            slopes, directions = np.linalg.eigh(slope)
+            if slopes[0] >= 0:
+                continue
+            direction = directions[:, 0]
+            moved = self._with(factor, term, _with_variance(own, np.sqrt(DIFFERENCE) * direction))
+            there = self.profile(moved).slopes[term]
+            curvature = (direction @ there @ direction - slopes[0]) / DIFFERENCE
+            curvature = max(curvature, -slopes[0])
+            added = np.sqrt(-slopes[0] / curvature) * direction
+            gain = float(slopes[0] ** 2 / curvature / 4)
+            if gain > best[0]:
+                best = gain, self._with(factor, term, _with_variance(own, added))
+        return best
+
+    def starts(self, count: int) -> Iterator[Array]:
+        """Yield F near an optimum, sought without second derivatives from the starts of a term."""
+        for parts in zip(*(_starts(q, count) for q in self.sizes), strict=True):
+            start = np.concatenate([part.ravel() for part in parts])
+            options = {"gtol": 1e-2, "maxiter": 100}
+            yield minimize(self._value, start, jac=True, method="BFGS", options=options).x
+
+    def _value(self, factor: Array) -> tuple[float, Array]:
+        try:
+            at = self.profile(factor)
+        except np.linalg.LinAlgError:
+            return np.inf, np.zeros_like(factor)
+        return at.deviance, self.gradient(at, factor)
+
+    def _with(self, factor: Array, term: int, own: Array) -> Array:
+        parts = self.split(factor)
+        parts[term] = own
+        return np.concatenate([part.ravel() for part in parts])
+
+
+def _with_variance(factor: Array, added: Array) -> Array:
+    """Return F of F F' + a a', the variance along a direction being `added`, a (q,)."""
+    values, axes = np.linalg.eigh(factor @ factor.T + np.outer(added, added))
+    return axes * np.sqrt(np.maximum(values, 0))
+
+
+def _starts(q: int, count: int) -> Iterator[Array]:
+    """Yield F with slopes that vary less than intercepts, then as much, then at random."""
+    yield np.diag([0.3] + [0.05] * (q - 1))
+    generator = np.random.default_rng(0)
+    for number in range(1, count):
+        yield np.eye(q) if number == 1 else generator.normal(scale=0.3, size=(q, q))

@@ -6,23 +6,20 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 
-def compare_overlap(
-    published: dict[str, Any], overlaps: pd.DataFrame, chunks: pd.DataFrame, scale: str
-) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare what the paper on leakage states of its data and overlaps (§2, §3.1).
 
-    Args:
-        published: the target's part of the catalog (`read_published`).
-        overlaps: an `overlap` table with our overlaps and, where the scale has them, the published.
-        chunks: an `overlap_chunks` table.
-        scale: of the run.
+    `overlaps` are ours and, where the scale has them, the published ones; `chunks` those that
+    models are trained on. Returns a `scorecard`.
     """
-    claims = overlap_claims(published, overlaps[overlaps["origin"] == "published"], scale)
-    ours = overlap_quantities(overlaps) | chunk_quantities(chunks)
-    return make_scorecard(published, ours, claims, scale)
+    overlaps = tables["overlaps"]
+    claims = overlap_claims(published, overlaps[overlaps["origin"] == "published"], run.scale)
+    ours = overlap_quantities(overlaps) | chunk_quantities(tables["chunks"])
+    return make_scorecard(published, ours, claims, run.scale)
 
 
 def chunk_quantities(chunks: pd.DataFrame) -> Quantities:

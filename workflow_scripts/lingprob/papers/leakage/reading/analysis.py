@@ -21,15 +21,17 @@ from lingprob.reading.predictors import (
 from lingprob.reading.times import count_exclusions
 from lingprob.reading.unigrams import unigram_surprisal
 from lingprob.regression.least_squares import fit_least_squares
-from lingprob.regression.linear_mixed import MixedFit, MixedModelData, fit_mixed_models
-from lingprob.regression.linear_mixed import reduce_random_effects as reduce_structure
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
+from lingprob.regression.linear_mixed.moments import MixedModelData
+from lingprob.regression.linear_mixed.reduce import reduce_random_effects
+from lingprob.regression.linear_mixed.result import MixedFit
 from lingprob.regression.resampling import resampled_sums
 from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 
 # How the random-effects structure is found: the paper's Table 3, or by its rule from the maximal.
-STRUCTURES = ("paper", "reduced")
+RANDOM_EFFECTS = ("paper", "reduced")
 PARTS = ["fit", "exploratory", "held_out"]
 
 
@@ -64,7 +66,7 @@ def compare_regressions(
     corrections: Mapping[str, bool | None],
     corrected: bool = True,
     partition: str = "exploratory",
-    structure: str = "paper",
+    random_effects: str = "paper",
     held_out: str = "marginal",
     smoothing: float = 1.0,
     bootstrap: int = 1000,
@@ -92,7 +94,7 @@ def compare_regressions(
             record; None where nobody knows.
         corrected: take the corrected surprisals of a table.
         partition: that is evaluated.
-        structure: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
+        random_effects: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
         held_out: `marginal` or `conditional` log-likelihood of the evaluated partition, or
             `restandardised`: marginal, its predictors standardised by its own means and deviations
             (as in the public code of the paper's authors).
@@ -108,7 +110,13 @@ def compare_regressions(
         times, words, unigrams, surprisals, corrected=corrected, covariates=covariates, where=where
     )
     fitted, evaluated, found = _compared(
-        frame, models, entry, where, partition=partition, structure=structure, held_out=held_out
+        frame,
+        models,
+        entry,
+        where,
+        partition=partition,
+        random_effects=random_effects,
+        held_out=held_out,
     )
     common = {
         "dataset": dataset,
@@ -173,7 +181,7 @@ def _compared(
     where: str,
     *,
     partition: str,
-    structure: str,
+    random_effects: str,
     held_out: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Comparison]]:
     """Return the rows that models are fitted to and evaluated on, and each one's comparison."""
@@ -194,7 +202,7 @@ def _compared(
             )
             for part in (fitted, evaluated)
         )
-        slopes = _slopes(entry["method"], models, data, structure)
+        slopes = _slopes(entry["method"], models, data, random_effects)
         return fitted, evaluated, _mixed(data, other, models, slopes, held_out)
 
 
@@ -248,21 +256,23 @@ def trend(table: pd.DataFrame, column: str, of: str = "delta") -> dict[str, floa
 
 
 def _slopes(
-    method: str, models: Sequence[Predictors], fitted: MixedModelData, structure: str
+    method: str, models: Sequence[Predictors], fitted: MixedModelData, random_effects: str
 ) -> tuple[str, ...]:
     """Return the random slopes of all regressions of a data set, in the paper's words.
 
     Those without surprisal have to converge like those with it (leakage, Appendix B).
     """
-    if structure == "paper":
+    if random_effects == "paper":
         return RANDOM_SLOPES[method]
-    if structure not in STRUCTURES:
-        raise LingprobError(f"reading.random_effects: {structure!r} is none of {STRUCTURES}.")
+    if random_effects not in RANDOM_EFFECTS:
+        raise LingprobError(
+            f"reading.random_effects: {random_effects!r} is none of {RANDOM_EFFECTS}."
+        )
     maximal = ("surprisal", "previous_surprisal", *models[0].baseline)
     formulas = _formulas(models, maximal)
     roles = {model.surprisal: "surprisal" for model in models}
     roles |= {model.previous: "previous_surprisal" for model in models}
-    reduction = reduce_structure(fitted, formulas, roles=roles)
+    reduction = reduce_random_effects(fitted, formulas, roles=roles)
     logger.info("random slopes taken out, and the nats they cost: %s", reduction.removed)
     return tuple(name for name in maximal if name not in reduction.removed)
 

@@ -2,79 +2,67 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from textwrap import fill
-
-import matplotlib.pyplot as plt
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from lingprob.figures import style
-from lingprob.figures.labels import Models
-from lingprob.papers.leakage.reading.figures import family_colours, family_of
+from lingprob.figures import palette, style
+from lingprob.figures.labels import group_handles, legend_above, wrapped_title
+from lingprob.figures.palette import Models
+from lingprob.figures.panels import grid
+from lingprob.papers.contract import Run
 
 COLUMNS = 4
 PANEL_INCHES = 1.9
-BY_TIMES = 1000  # reading times that ΔLogLik is given for
+TIMES = 1000  # reading times that ΔLogLik is given for
 
 
-def deltas_by_threshold(
-    adjusted: pd.DataFrame, models: Models, titles: Mapping[str, str]
-) -> Figure:
+def leakage(adjusted: pd.DataFrame, run: Run) -> Figure:
     """Draw ΔLogLik of 1,000 reading times without the words of ever shorter overlaps.
 
     The first point of a line has all words. Thin lines are models, thick ones the means of a family
     and state of fine-tuning; grey numbers are the shares of reading times that are left out.
 
-    Args:
-        adjusted: a `leakage_adjusted` table.
-        models: title, family and parameters by model.
-        titles: of the data sets.
+    `adjusted` is a `leakage_adjusted` table.
     """
     drawn = adjusted[adjusted["adjustment"] != "covariate"]
     datasets = list(dict.fromkeys(drawn["dataset"]))
     columns = min(COLUMNS, len(datasets))
     rows = -(-len(datasets) // columns)
-    figure, axes = plt.subplots(
-        rows, columns, squeeze=False,
-        figsize=(max(style.COLUMN_INCHES, style.PAGE_INCHES * columns / COLUMNS),
-                 0.9 + rows * PANEL_INCHES),
-    )  # fmt: skip
-    colours = family_colours(drawn["model"], models)
-    thresholds = sorted(drawn["threshold"].dropna().astype(int).unique(), reverse=True)
-    places = {None: 0, **{threshold: n for n, threshold in enumerate(thresholds, start=1)}}
+    figure, axes = grid(
+        rows, columns, width=style.PAGE_INCHES / COLUMNS, height=PANEL_INCHES, margins=(0.3, 0.9)
+    )
+    limits = sorted(drawn["threshold"].dropna().astype(int).unique(), reverse=True)
     for number, axis in enumerate(axes.flat):
         if number >= len(datasets):
             axis.set_visible(False)
             continue
-        part = drawn[drawn["dataset"] == datasets[number]]
-        part = part.assign(
-            place=[places[None if pd.isna(value) else int(value)] for value in part["threshold"]],
-            value=BY_TIMES * part["delta_by_time"],
-            family=[family_of(name, models) for name in part["model"]],
-        ).sort_values("place")
-        for family, of_family in part.groupby("family", sort=False):
-            colour = colours[str(family)]
-            for _, of_model in of_family.groupby("model", sort=False):
-                axis.plot(of_model["place"], of_model["value"], color=colour, lw=0.4, alpha=0.5)
-            mean = of_family.groupby("place")["value"].mean()
-            axis.plot(mean.index, mean, color=colour, marker="o", markersize=3)
-        axis.axhline(0, color=style.BLACK, linewidth=0.6)
-        axis.set_title(fill(titles[datasets[number]], 22))
-        axis.set_xticks(list(places.values()), ["all", *map(str, thresholds)])
-        for place, share in part.groupby("place")["left_out"].first().items():
-            axis.text(
-                float(str(place)), 0.01, f"{share:.1%}" if place else "", fontsize=5,
-                color=style.GREY, ha="center", transform=axis.get_xaxis_transform(),
-            )  # fmt: skip
+        _by_threshold(axis, drawn[drawn["dataset"] == datasets[number]], limits, run.models)
+        axis.set_title(wrapped_title(datasets[number], run.titles, 22))
         axis.set_xlabel("words left out: overlap\nof so many tokens")
         if number % columns == 0:
-            axis.set_ylabel("ΔLogLik of 1,000 times (nats)")
-    handles = [
-        Line2D([], [], color=colours[family], marker="o", markersize=3, label=family)
-        for family in dict.fromkeys(family_of(name, models) for name in drawn["model"])
-    ]
-    figure.legend(handles=handles, loc="outside upper center", ncols=min(3, len(handles)))
-    style.label_provenance(figure, drawn["rt_source"], drawn["scale"], "reading times")
+            axis.set_ylabel(f"ΔLogLik of {TIMES:,} times (nats)")
+    legend_above(figure, group_handles(drawn["model"], run.models))
     return figure
+
+
+def _by_threshold(axis: Axes, part: pd.DataFrame, limits: list[int], models: Models) -> None:
+    place = {limit: number for number, limit in enumerate(limits, start=1)}
+    part = part.assign(
+        place=part["threshold"].astype(object).map(place).fillna(0).astype(int),
+        value=TIMES * part["delta_by_time"],
+        group=[models[name]["group"] for name in part["model"]],
+        colour=[models[name]["group_colour"] for name in part["model"]],
+    ).sort_values("place")
+    for (_, colour), group in part.groupby(["group", "colour"], sort=False):
+        for _, model in group.groupby("model", sort=False):
+            axis.plot(model["place"], model["value"], color=colour, linewidth=0.4, alpha=0.5)
+        mean = group.groupby("place")["value"].mean()
+        axis.plot(mean.index, mean, color=colour, marker="o", markersize=3)
+    axis.axhline(0, color=palette.BLACK, linewidth=0.6)
+    axis.set_xticks(range(len(limits) + 1), ["all", *map(str, limits)])
+    for number, share in part.groupby("place")["left_out"].first().items():
+        axis.text(
+            float(str(number)), 0.01, f"{share:.1%}" if number else "", fontsize=5,
+            color=palette.GREY, ha="center", transform=axis.get_xaxis_transform(),
+        )  # fmt: skip

@@ -1,0 +1,156 @@
+"""What an edit reruns: exactly what depends on it, after a run that is pretended.
+
+Every output of the demo is made as an empty file and `--touch`ed, by which Snakemake remembers
+inputs and params as of a run. So plans are those after a real run, which test_demo.py makes.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from checkout import copy_of_the_checkout, planned_jobs, snakemake
+
+PACKAGE = Path("workflow_scripts/lingprob")
+CODE = "\nEDITED = True\n"
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory) -> Path:
+    """A copy of the checkout where the demo seems to have run to its end."""
+    folder = copy_of_the_checkout(tmp_path_factory.mktemp("finished") / "lingprob")
+    summary = snakemake(folder, "--summary", "demo").stdout
+    for line in summary[summary.index("output_file") :].splitlines()[1:]:
+        path = folder / line.split("\t")[0]
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch()
+    done = snakemake(folder, "--touch", "--forceall", "demo")
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert planned(folder) == {}
+    return folder
+
+
+def planned(folder: Path, *arguments: str) -> dict[str, int]:
+    """The jobs of a dry run, the target and the sum aside; none where there is nothing to do."""
+    text = snakemake(folder, "-n", *arguments, "--", "demo").stdout
+    if "Nothing to be done" in text:
+        return {}
+    jobs = planned_jobs(text)
+    assert jobs.pop("total") == jobs.pop("demo") + sum(jobs.values())
+    return jobs
+
+
+@pytest.fixture
+def edited(finished):
+    """Put `new` for the first `old` in a file of the checkout, until the test ends."""
+    before: dict[Path, tuple[str, int]] = {}
+
+    def edit(file: Path, old: str, new: str) -> None:
+        path = finished / file
+        text = path.read_text()
+        assert old in text
+        before[path] = (text, path.stat().st_mtime_ns)
+        path.write_text(text.replace(old, new, 1))
+
+    yield edit
+    for path, (text, time) in before.items():
+        path.write_text(text)
+        os.utime(path, ns=(time, time))
+
+
+def jobs(*names: str) -> Counter[str]:
+    """A job for each name, as many as it is named; names may stand in one text."""
+    return Counter(" ".join(names).split())
+
+
+SCORECARDS = "combine_scorecards"
+# What follows from the sentence scores of the demo's minimal pairs, of their contexts, from word
+# surprisals, and from trained models.
+MORCELA = (
+    "fit_linking_functions combine_linking_functions plot_linking_functions plot_frequency_slopes "
+    "tabulate_morcela compare_morcela"
+)
+STRINGS = "analyse_strings plot_string_probability compare_string_probability"
+PERTURBED = "perturb_prefixes score_prefixes judge_pairs"
+CONTEXTS = "summarise_contexts plot_contexts tabulate_contexts compare_context"
+READING = "fit_reading_times tabulate_reading plot_reading compare_reading"
+TRAINED = "measure_perplexity plot_training compare_training"
+
+
+def test_edits_that_change_no_number_rerun_nothing(finished, edited):
+    """All at once, for a plan takes seconds; the plan names the rule that one of them touches."""
+    edited(PACKAGE / "scoring/forward.py", "\n\n\n", "\n# A comment.\n\n\n")
+    edited(PACKAGE / "models/loading.py", '"""', '"""In other words: ')
+    edited(Path("workflow_scripts/score_stimuli.py"), '"""', '"""In other words: ')
+    edited(PACKAGE / "tables.py", "\n\n\n", CODE + "\n\n")
+    edited(PACKAGE / "stimuli/hll.py", "\n\n\n", CODE + "\n\n")  # of no data set of the demo
+    edited(PACKAGE / "catalog/datasets/scamp.yaml", "title: ", "title: The ")
+    for script in (finished / "workflow_scripts").glob("*.py"):
+        script.touch()
+    batches = 'scoring={"tokens_per_batch": 1024, "sentences_per_shard": 100}'
+    assert planned(finished, "--config", batches) == {}
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "expected"),
+    [
+        pytest.param(
+            PACKAGE / "stimuli/toy_strings.py", "\n\n\n", CODE + "\n\n",
+            jobs("build_stimuli score_stimuli summarise_sentences plot_string_probability"),
+            id="a parser",
+        ),
+        pytest.param(
+            PACKAGE / "schemas.py",
+            'required("n_words", pa.int32())', 'required("n_words", pa.int64())',
+            jobs("summarise_sentences summarise_sentences", MORCELA, STRINGS, SCORECARDS),
+            id="a column's type",
+        ),
+        pytest.param(
+            PACKAGE / "regression/linking.py", "\n\n\n", CODE + "\n\n",
+            jobs("correlate_participant_groups", MORCELA, STRINGS, CONTEXTS, SCORECARDS),
+            id="a regression",
+        ),
+        pytest.param(
+            PACKAGE / "regression/linear_mixed/optimise.py", "\n\n\n", CODE + "\n\n",
+            jobs(READING, SCORECARDS),
+            id="mixed models",
+        ),
+        pytest.param(
+            PACKAGE / "figures/style.py", "\n\n\n", CODE + "\n\n",
+            jobs("plot_contexts plot_frequency_slopes plot_linking_functions plot_overlap",
+                 "plot_reading plot_string_probability plot_training"),
+            id="figures",
+        ),
+        pytest.param(
+            PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
+            jobs("score_stimuli " * 4, "summarise_sentences " * 2, MORCELA, STRINGS,
+                 "regress_on_frequency", "score_prefixes judge_pairs", PERTURBED, CONTEXTS,
+                 "compute_word_surprisal", READING, TRAINED, SCORECARDS),
+            id="scoring",
+        ),
+        pytest.param(
+            PACKAGE / "training/updates.py", "\n\n\n", CODE + "\n\n",
+            jobs("train_model fine_tune_model " * 2, TRAINED, SCORECARDS),
+            id="training",
+        ),
+        pytest.param(
+            PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
+            jobs("plot_contexts plot_frequency_slopes plot_linking_functions plot_reading",
+                 "plot_string_probability tabulate_contexts tabulate_morcela"),
+            id="a model's title",
+        ),
+        pytest.param(
+            PACKAGE / "demo/control_sentences.txt", "the", "a",
+            jobs("sample_prefixes", "score_prefixes judge_pairs", PERTURBED, CONTEXTS, SCORECARDS),
+            id="the package's data",
+        ),
+    ],
+)  # fmt: skip
+def test_an_edit_reruns_what_depends_on_it_and_nothing_else(
+    finished, edited, file, old, new, expected
+):
+    edited(file, old, new)
+    assert planned(finished) == expected

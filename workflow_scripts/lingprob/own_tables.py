@@ -1,0 +1,181 @@
+"""A user's own tables: CSV, TSV or Parquet to columns of text and numbers, or one clear error."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from decimal import Decimal
+from numbers import Real
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pandas.api import types
+
+from lingprob.errors import LingprobError, refuse_rows
+
+SEPARATORS = {".csv": ",", ".tsv": "\t"}
+NO_NUMBER = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
+EXACT = 2**53  # whole numbers up to here are exact as floats
+LARGEST = 2**31 - 1  # in our tables
+ENCODING = "is not text in UTF-8. Save it in UTF-8 (in a spreadsheet: `CSV UTF-8`)."
+
+
+def read_frame(path: Path) -> pd.DataFrame:
+    """Read a CSV, TSV or Parquet file; the first two have text in all columns, '' where empty.
+
+    Raises LingprobError that names the file and the remedy if it is absent, without rows, damaged,
+    of another form or encoding, if two columns have one name or a row has too many fields.
+    """
+    try:
+        if path.suffix == ".parquet":
+            frame = _read_parquet(path)
+        elif path.suffix in SEPARATORS:
+            frame = _read_text(path, SEPARATORS[path.suffix])
+        else:
+            raise LingprobError(f"{path}: neither .csv, .tsv nor .parquet. Rename or convert it.")
+    except FileNotFoundError as error:
+        raise LingprobError(
+            f"{path}: no such file. Paths are relative to the working directory of Snakemake."
+        ) from error
+    except UnicodeError as error:
+        raise LingprobError(f"{path} {ENCODING} ({error})") from error
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise LingprobError(
+            f"{path}: cannot be read as a table ({' '.join(str(error).split())}). Write the file "
+            "again."
+        ) from error
+    named = [name for name in frame.columns if name]
+    if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
+        raise LingprobError(f"{path}: two columns are named {twice[0]!r}. Rename or delete one.")
+    if frame.empty:
+        raise LingprobError(f"{path}: no rows. It must have a header line and a row a sentence.")
+    return frame
+
+
+def need_columns(path: Path, frame: pd.DataFrame, needed: Iterable[str], remedy: str) -> None:
+    """Raise LingprobError that names the columns that a file lacks and those that it has."""
+    if missing := [column for column in needed if column not in frame.columns]:
+        raise LingprobError(
+            f"{path}: no columns {missing}. It has {list(frame.columns)[:12]}. {remedy}"
+        )
+
+
+def numeric(path: Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
+    """Return a column as float64; raise LingprobError that names the first row that is none.
+
+    Where it is `nullable`, a missing value is NaN, but not all may be missing.
+    """
+    if types.is_numeric_dtype(values.dtype):
+        numbers, missing = values.astype("Float64").astype("float64"), values.isna()
+    else:
+        plain = values.astype(object)
+        missing = plain.isna() | plain.map(lambda value: str(value).strip() in NO_NUMBER)
+        numbers = pd.to_numeric(plain.map(_number_or_text).where(~missing), errors="coerce")
+        numbers = numbers.astype("float64")
+    if not nullable:
+        refuse(path, column, missing, "no value (missing or NaN)")
+    elif missing.all():
+        raise LingprobError(f"{path}, column {column!r}: all of it is empty. Fill it or delete it.")
+    refuse(path, column, numbers.isna() & ~missing, "not a number", values)
+    refuse(path, column, numbers.abs() == float("inf"), "infinite")
+    return numbers
+
+
+def whole(path: Path, column: str, values: pd.Series, smallest: int = 0) -> pd.Series:
+    """Return a column as int64; raise LingprobError at a row that is no whole number or too small.
+
+    `smallest` is the least that it may be.
+    """
+    numbers = numeric(path, column, values)
+    refuse(path, column, numbers % 1 != 0, "no whole number", values)
+    refuse(path, column, numbers < smallest, f"below {smallest}", values)
+    refuse(path, column, numbers > LARGEST, f"above {LARGEST}", values)
+    return numbers.astype("int64")
+
+
+def text_of(path: Path, column: str, values: pd.Series) -> pd.Series:
+    """Return a column as strings, missing where it is empty; whole numbers are text as they stand.
+
+    Raises LingprobError that names the first row that is neither.
+    """
+    if types.is_float_dtype(values.dtype) and (values.dropna() % 1 == 0).all():
+        values = values.where(values.abs() < EXACT).astype("Int64")  # 1.0, for the sake of a gap
+    if not (types.is_numeric_dtype(values.dtype) or isinstance(values.dtype, pd.StringDtype)):
+        values = values.astype(object)
+        odd = values.map(lambda value: not isinstance(value, str | bool | int)) & values.notna()
+        refuse(path, column, odd, "not text", values)
+    return values.astype("string").replace("", pd.NA)
+
+
+def as_boolean(path: Path, column: str, values: pd.Series) -> pd.Series:
+    """Return a column of true/false, 1/0 or yes/no as booleans."""
+    known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
+    values = text_of(path, column, values)
+    mapped = values.str.lower().map(known)
+    refuse(path, column, mapped.isna() & values.notna(), "neither true nor false", values)
+    return mapped.astype("boolean")
+
+
+def refuse(
+    path: Path,
+    column: str,
+    at_fault: pd.Series,
+    what: str,
+    values: pd.Series | None = None,
+    remedy: str = "Correct or delete the row.",
+) -> None:
+    """Raise LingprobError that names file, row and column of the first row at fault."""
+    refuse_rows(
+        at_fault.reset_index(drop=True),
+        "{path}, data row {row}, column {column!r}: {what}"
+        + ("" if values is None else ": {value!r}")
+        + " ({count} such rows). {remedy}",
+        None if values is None else pd.DataFrame({"value": values}),
+        path=path,
+        column=column,
+        what=what,
+        remedy=remedy,
+    )
+
+
+def _read_text(path: Path, separator: str) -> pd.DataFrame:
+    try:
+        rows = pd.read_csv(
+            path, sep=separator, header=None, dtype=str, keep_default_na=False,
+            encoding="utf-8-sig",
+        )  # fmt: skip
+    except pd.errors.ParserError as error:
+        found = _other_separator(path, separator)
+        remedy = found or (
+            f"A field with {separator!r} or a line break in it must stand in quotation marks, and "
+            "a quotation mark that opens must close."
+        )
+        raise LingprobError(f"{path}: {str(error).strip()}. {remedy}") from error
+    names = rows.iloc[0].tolist()
+    if len(names) == 1 and (found := _other_separator(path, separator)):
+        raise LingprobError(f"{path}: one column, {names[0]!r}. {found}")
+    return rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)
+
+
+def _other_separator(path: Path, separator: str) -> str:
+    """Return what to do about a header whose columns are parted by something else, or ''."""
+    with open(path, encoding="utf-8-sig") as stream:
+        header = stream.readline()
+    for other in (";", "\t", ","):
+        if other in header and separator not in header:
+            return (
+                f"Its columns are parted by {other!r} it seems, and those of {path.suffix} are by "
+                f"{separator!r}: save it so."
+            )
+    return ""
+
+
+def _read_parquet(path: Path) -> pd.DataFrame:
+    with pq.ParquetFile(path) as file:
+        return file.read().to_pandas(ignore_metadata=True)
+
+
+def _number_or_text(value: Any) -> Any:
+    return value if isinstance(value, str | Real | Decimal) else None
