@@ -1,8 +1,10 @@
 # Overlap of stimuli with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
-# over all corpora of the scale results/overlap/: overlaps, summary, chunks, figures 1a and 1b.
-# On request, results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
+# over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
+# 1a and 1b.
+# On request, results/overlap/words/{corpus}/{dataset}.parquet: the matches at every word, and
+# results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
 # corpus, which answers for any further text without a new pass.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
 # so that a killed run goes on at the next file.
@@ -11,7 +13,7 @@ OVERLAP = settings["overlap"]
 OVERLAP_TOKENIZER = plan.tokenizer_files(OVERLAP["tokenizer"])
 PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
-    (corpus, file) for corpus in OVERLAP["corpora"] for file in plan.corpus_file_names(corpus)
+    (corpus, file) for corpus in OVERLAP["chunk_corpora"] for file in plan.corpus_file_names(corpus)
 ]
 # For the chance level: the n-gram model of a corpus, the user's own file, or nothing.
 NGRAM_MODEL = OVERLAP["ngrams"]
@@ -21,7 +23,10 @@ OVERLAP_ROOM = Room(
     "overlap",
     category="Leakage",
     figures=["figure_1a", "figure_1b"],
-    files={"overlaps": "results/overlap/overlaps.parquet"},
+    files={
+        "overlaps": "results/overlap/overlaps.parquet",
+        "chunks": "results/overlap/chunks.parquet",
+    },
     titles={
         **{name: catalog.dataset(name)["title"] for name in OVERLAP["texts"] + OVERLAP["corpora"]},
         "the_pile": "The Pile (published)",
@@ -201,9 +206,36 @@ rule tabulate_overlap:
     params:
         code=code_digest("tabulate_overlap"),
         n_words=lambda wildcards: catalog.dataset(wildcards.corpus).get("words"),
+        no_chance_level=OVERLAP["no_chance_level"],
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"
+
+
+rule measure_word_leakage:
+    """Write how long and how frequent a text's matches with a corpus are, word by word."""
+    input:
+        index="results/overlap/index.npz",
+        passages="results/overlap/passages.parquet",
+        counts="results/overlap/counts/{corpus}.npz",
+        words="results/words/{dataset}.parquet",
+        tokenizer=OVERLAP_TOKENIZER,
+    output:
+        "results/overlap/words/{corpus}/{dataset}.parquet",
+    log:
+        "logs/measure_word_leakage/{corpus}/{dataset}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+        dataset=alternatives(OVERLAP["texts"]),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    params:
+        code=code_digest("measure_word_leakage"),
+    script:
+        "../workflow_scripts/measure_word_leakage.py"
 
 
 rule build_cdawg:
@@ -287,6 +319,7 @@ rule summarise_overlap:
     output:
         parquet="results/overlap/overlaps.parquet",
         csv="results/overlap/summary.csv",
+        lengths="results/overlap/passage_lengths.csv",
         html=report(
             "results/overlap/summary.html",
             caption="../report/overlap_summary.rst",
@@ -303,6 +336,7 @@ rule summarise_overlap:
         runtime=30,
     params:
         code=code_digest("summarise_overlap"),
+        no_chance_level=OVERLAP["no_chance_level"],
     script:
         "../workflow_scripts/summarise_overlap.py"
 

@@ -1,7 +1,8 @@
 # Texts that people read, and how long they took (Oh, Zhu & Schuler 2025, Study 2).
 # REQUIRES the data sets of kind `reading_texts` and `reading_times`, models or their word surprisals,
 # corpora for unigram surprisal.
-# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages;
+# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages (of a
+# text that is printed elsewhere, {dataset}_differences.csv);
 # results/reading_times/{dataset}.parquet: a reader and word a row; results/surprisal/{model}/{texts}.parquet;
 # results/reading/{dataset}.parquet: what each model's surprisal adds; and over the data sets of the
 # scale results/reading/: delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
@@ -9,6 +10,16 @@
 READING = settings["reading"]
 READING_TEXTS = alternatives(plan.datasets_of("reading_texts"))
 READING_DATASETS = alternatives(plan.datasets_of("reading_times"))
+# Texts whose words get their punctuation from the book that they come from.
+PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
+READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
+# Data sets of reading times whose words are searched for in the corpora of `overlap`.
+WITH_LEAKAGE = [
+    name
+    for name in READING["datasets"]
+    if catalog.dataset(name)["texts"] in settings["overlap"]["texts"]
+    and READING["leakage_thresholds"]
+]
 IMPORTED_WORDS = plan.models_with("scores", level="word")
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
@@ -22,14 +33,60 @@ OWN_ON_PUBLISHED = [
 READING_ROOM = Room(
     "reading",
     category="Reading times",
-    figures=["figure_2"] + ["inverse_scaling"] * READING["published"],
+    figures=["figure_2"]
+    + ["inverse_scaling"] * READING["published"]
+    + ["leakage"] * bool(WITH_LEAKAGE),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "counts": "results/reading/counts.parquet",
         "published": ["results/reading/published_fits.parquet"] * READING["published"],
+        "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
     },
     models=[*READING["models"], *PUBLISHED_MODELS],
     titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
+)
+
+
+# What a regression of a data set's reading times needs, and depends on.
+FIT_INPUT = dict(
+    times="results/reading_times/{dataset}.parquet",
+    words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
+    counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
+    surprisals=lambda wildcards: collect(
+        "results/surprisal/{model}/{texts}.parquet",
+        model=plan.dataset_models(wildcards.dataset),
+        texts=catalog.dataset(wildcards.dataset)["texts"],
+    ),
+)
+FIT_PARAMS = dict(
+    entry=lambda wildcards: pick(
+        catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
+    ),
+    models=lambda wildcards: plan.dataset_models(wildcards.dataset),
+    contexts=lambda wildcards: {
+        name: (
+            catalog.model(name).get("context", "imported")
+            if name in IMPORTED_WORDS
+            else READING["context"]
+        )
+        for name in plan.dataset_models(wildcards.dataset)
+    },
+    corrections=lambda wildcards: {
+        name: (
+            catalog.model(name).get("corrected") if name in IMPORTED_WORDS else READING["corrected"]
+        )
+        for name in plan.dataset_models(wildcards.dataset)
+    },
+    options={
+        "corrected": READING["corrected"],
+        "partition": READING["partition"],
+        "random_effects": READING["random_effects"],
+        "held_out": READING["held_out"],
+        "bootstrap": READING["bootstrap"],
+        "smoothing": settings["unigrams"]["smoothing"],
+        "seed": settings["seed"],
+        "scale": settings["scale"],
+    },
 )
 
 
@@ -53,6 +110,28 @@ rule build_words:
         ),
     script:
         "../workflow_scripts/build_words.py"
+
+
+rule list_word_differences:
+    """List the words that the material of a text leaves out, or its book prints otherwise."""
+    input:
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+    output:
+        "results/words/{dataset}_differences.csv",
+    log:
+        "logs/list_word_differences/{dataset}.log",
+    wildcard_constraints:
+        dataset=alternatives(PRINTED_TEXTS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("list_word_differences"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "path", "files"),
+    script:
+        "../workflow_scripts/list_word_differences.py"
 
 
 rule build_reading_times:
@@ -128,6 +207,8 @@ rule compute_word_surprisal:
         context=READING["context"],
         window=READING["window"],
         window_stride=READING["window_stride"],
+        window_counts=READING["window_counts"],
+        blanks=READING["blanks"],
     script:
         "../workflow_scripts/compute_word_surprisal.py"
 
@@ -183,16 +264,10 @@ rule count_words:
 rule fit_reading_times:
     """What each model's surprisal adds to the regression of one data set (leakage, §3.1)."""
     input:
-        times="results/reading_times/{dataset}.parquet",
-        words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
-        counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
-        surprisals=lambda wildcards: collect(
-            "results/surprisal/{model}/{texts}.parquet",
-            model=plan.dataset_models(wildcards.dataset),
-            texts=catalog.dataset(wildcards.dataset)["texts"],
-        ),
+        **FIT_INPUT,
     output:
         deltas="results/reading/{dataset}.parquet",
+        gains="results/reading/gains/{dataset}.parquet",
         counts="results/reading/counts/{dataset}.parquet",
     log:
         "logs/fit_reading_times/{dataset}.log",
@@ -206,39 +281,65 @@ rule fit_reading_times:
         mem_mb=4000,
         runtime=120,
     params:
+        **FIT_PARAMS,
         code=code_digest("fit_reading_times"),
-        entry=lambda wildcards: pick(
-            catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
-        ),
-        models=lambda wildcards: plan.dataset_models(wildcards.dataset),
-        contexts=lambda wildcards: {
-            name: (
-                catalog.model(name).get("context", "imported")
-                if name in IMPORTED_WORDS
-                else READING["context"]
-            )
-            for name in plan.dataset_models(wildcards.dataset)
-        },
-        corrections=lambda wildcards: {
-            name: (
-                catalog.model(name).get("corrected")
-                if name in IMPORTED_WORDS
-                else READING["corrected"]
-            )
-            for name in plan.dataset_models(wildcards.dataset)
-        },
-        options={
-            "corrected": READING["corrected"],
-            "partition": READING["partition"],
-            "random_effects": READING["random_effects"],
-            "held_out": READING["held_out"],
-            "bootstrap": READING["bootstrap"],
-            "smoothing": settings["unigrams"]["smoothing"],
-            "seed": settings["seed"],
-            "scale": settings["scale"],
-        },
     script:
         "../workflow_scripts/fit_reading_times.py"
+
+
+rule adjust_for_leakage:
+    """What surprisal adds without the words that the searched corpora have, or given their length."""
+    input:
+        **FIT_INPUT,
+        leakage=lambda wildcards: collect(
+            "results/overlap/words/{corpus}/{texts}.parquet",
+            corpus=settings["overlap"]["corpora"],
+            texts=catalog.dataset(wildcards.dataset)["texts"],
+        ),
+    output:
+        "results/reading/leakage/{dataset}.parquet",
+    log:
+        "logs/adjust_for_leakage/{dataset}.log",
+    benchmark:
+        "logs/adjust_for_leakage/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        dataset=alternatives(WITH_LEAKAGE),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        **FIT_PARAMS,
+        code=code_digest("adjust_for_leakage"),
+        thresholds=READING["leakage_thresholds"],
+    script:
+        "../workflow_scripts/adjust_for_leakage.py"
+
+
+rule tabulate_leakage:
+    """Put what surprisal adds without leaked words, and given leakage, in one table."""
+    input:
+        collect("results/reading/leakage/{dataset}.parquet", dataset=WITH_LEAKAGE),
+    output:
+        report(
+            "results/reading/leakage.csv",
+            caption="../report/reading_leakage.rst",
+            category="Reading times",
+            subcategory="Tables",
+            labels={"what": "ΔLogLik adjusted for leakage"},
+        ),
+    log:
+        "logs/tabulate_leakage.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("tabulate_leakage"),
+    script:
+        "../workflow_scripts/tabulate_leakage.py"
 
 
 rule reproduce_published_fits:
@@ -272,6 +373,7 @@ rule tabulate_reading:
     """Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, and the trends."""
     input:
         deltas=collect("results/reading/{dataset}.parquet", dataset=READING["datasets"]),
+        gains=collect("results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]),
         counts=collect("results/reading/counts/{dataset}.parquet", dataset=READING["datasets"]),
         published="results/reading/published_fits.parquet" if READING["published"] else [],
     output:
@@ -306,6 +408,7 @@ rule tabulate_reading:
             labels={"what": "ΔLogLik over model size and perplexity"},
         ),
         trends_csv="results/reading/trends.csv",
+        trends_parquet="results/reading/trends.parquet",
     log:
         "logs/tabulate_reading.log",
     conda:
@@ -315,7 +418,12 @@ rule tabulate_reading:
         runtime=30,
     params:
         code=code_digest("tabulate_reading"),
-        models={name: pick(entry, "parameters") for name, entry in catalog.models.items()},
+        models={
+            name: pick(entry, "family", "parameters", "fine_tuning_steps", "training_step")
+            for name, entry in catalog.models.items()
+        },
+        bootstrap=READING["bootstrap"],
+        seed=settings["seed"],
     script:
         "../workflow_scripts/tabulate_reading.py"
 
@@ -330,3 +438,5 @@ rule reading:
             suffix=["pdf", "png"],
         ),
         "results/reading/scorecard.parquet",
+        collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
+        rules.tabulate_leakage.output if WITH_LEAKAGE else [],

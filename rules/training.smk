@@ -2,13 +2,15 @@
 # REQUIRES results/overlap/chunks.parquet and the corpora of `overlap`, results/words of its texts,
 # a tokenizer.
 # PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
-# trained-{size}-ftN (models of source `trained`, as any other), results/training/: each size's log,
+# trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as any other), results/training/: each size's log,
 # perplexity.{parquet,csv}, figures loss and figure_2_perplexity, scorecard.
 # A training in progress lives in resources/training/, where a killed one goes on.
 
 TRAINING = settings["training"]
 FINE_TUNING = TRAINING["fine_tuning"]
-TRAINED = plan.models_with("trained")
+TRAINED = [
+    name for name in plan.models_with("trained") if "training_step" not in catalog.model(name)
+]
 TRAINED_ON = {"selected": "trained on leakage-free text", "all": "TRAINED ON LEAKED TEXT TOO"}
 # Beside the corpora: a tokenizer if it is not one of its own, and which chunks, unless it is all.
 TRAINING_INPUT = {}
@@ -40,7 +42,7 @@ rule prepare_training_corpus:
     """Choose the chunks to train on, and tokenise those that are text."""
     input:
         **TRAINING_INPUT,
-        corpora=[plan.corpus_files(corpus) for corpus in OVERLAP["corpora"]],
+        corpora=[plan.corpus_files(corpus) for corpus in OVERLAP["chunk_corpora"]],
     output:
         "results/training/corpus.json",
     log:
@@ -73,6 +75,10 @@ rule train_model:
         "results/training/corpus.json",
     output:
         manifest="resources/models/trained-{size}/manifest.json",
+        kept=[
+            f"resources/models/trained-{{size}}-step{step}/manifest.json"
+            for step in TRAINING["keep_checkpoints"]
+        ],
         log="results/training/logs/{size}.jsonl",
     log:
         "logs/train_model/{size}.log",
@@ -91,8 +97,11 @@ rule train_model:
         micro_batch_size=TRAINING["micro_batch_size"],
         parallel=TRAINING["parallel"],
         compile=str(TRAINING["compile"]).lower(),
+        repeat_examples=int(TRAINING["repeat_examples"]),
         validation_steps=TRAINING["validation_steps"],
         checkpoint_steps=TRAINING["checkpoint_steps"],
+        # Commas alone: resources are numbers and texts.
+        keep_checkpoints=",".join(map(str, TRAINING["keep_checkpoints"])) or ",",
     params:
         code=code_digest("train_model"),
         model="trained-{size}",

@@ -83,6 +83,7 @@ def means(**changes: Any) -> dict[str, Any]:
         "micro_batch_size": 3,
         "parallel": "replicate",
         "compile": "false",
+        "repeat_examples": True,
         "validation_steps": 10,
         "checkpoint_steps": 4,
         **changes,

@@ -320,3 +320,15 @@ def test_a_data_set_of_the_wrong_kind_is_refused_in_morcela(name):
     assert "stimuli" in message
     assert "morcela.datasets" in message
     assert message.count(repr(name)) == 1
+
+
+def test_chunks_are_of_the_pile_alone_at_paper_scale_and_of_all_corpora_elsewhere():
+    """A file of OpenWebText is a twentieth of a chunk of the Pile, and overlaps with less."""
+    settings, _ = read_settings({**SHIPPED, "scale": "paper"})
+    assert settings["overlap"]["chunk_corpora"] == ["pile_pythia"]
+    assert not settings["training"]["repeat_examples"]
+    settings, _ = read_settings({**SHIPPED, "scale": "laptop"})
+    assert settings["overlap"]["chunk_corpora"] == ["gutenberg", "nltk", "brown_corpus"]
+    own = {**SHIPPED, "scale": "laptop", "overlap": {"chunk_corpora": ["abc_news"]}}
+    with pytest.raises(LingprobError, match=r"'abc_news' is none of overlap\.corpora"):
+        read_settings(own)

@@ -19,6 +19,7 @@ from lingprob.papers.leakage.overlap.figures import chance_levels, draw
 from lingprob.papers.leakage.overlap.scorecard import compare
 from lingprob.progress import Progress
 from lingprob.reading.texts import passage_texts
+from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table
 
 VOCABULARY = ["[UNK]", *"abcdefgh", "<|endoftext|>"]
@@ -29,6 +30,7 @@ PUBLISHED = (
     "brown\t0\t900\t14\t20\t1\t-30.5\t1\nbrown\t0\t900\t14\t50\t3\t-20.0\t0\n"
     "provo\t0\t40\t6\t7\t9\t-9.0\t0\n"
 )
+NO_CHUNKS = pd.DataFrame(columns=SCHEMAS["overlap_chunks"].names)
 
 
 @pytest.fixture
@@ -146,6 +148,17 @@ def test_the_summary_counts_passages_not_places(published):
     assert (provo["flagged"], provo["longest_overlap"]) == (0, 6)
 
 
+def test_passages_have_their_lengths_beside_the_published_ones(published):
+    ours = published[::-1].assign(origin="ours", searched="books", article_len=[41, 900, 900])
+    table = leakage.passage_lengths(pd.concat([ours, published], ignore_index=True))
+    assert table.to_numpy().tolist() == [
+        ["provo", 0, 41, 40, 1], ["brown_spr", 0, 900, 900, 0]
+    ]  # fmt: skip
+    alone = leakage.passage_lengths(ours)
+    assert alone["tokens"].tolist() == [41, 900]
+    assert alone["published"].isna().all()
+
+
 def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
     (tmp_path / "corpus.txt").write_text("g b c d\n")
     ours = overlaps(tokenizer, tmp_path / "corpus.txt", "lines")
@@ -162,7 +175,8 @@ def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
 def test_the_scorecard_compares_lengths_flags_and_claims(published):
     ours = published.assign(origin="ours", searched="books")
     table = pd.concat([ours, published], ignore_index=True)
-    scorecard = compare({"overlaps": table}, read_published("overlap"), Run("laptop"))
+    tables = {"overlaps": table, "chunks": NO_CHUNKS}
+    scorecard = compare(tables, read_published("overlap"), Run("laptop"))
     rows = scorecard.set_index(["row", "column"])
     assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
@@ -174,6 +188,26 @@ def test_the_scorecard_compares_lengths_flags_and_claims(published):
 
 def test_the_scorecard_without_published_overlaps(published):
     ours = published.assign(origin="ours", searched="books")
-    scorecard = compare({"overlaps": ours}, read_published("overlap"), Run("demo"))
+    tables = {"overlaps": ours, "chunks": NO_CHUNKS}
+    scorecard = compare(tables, read_published("overlap"), Run("demo"))
     computed = scorecard[scorecard["verdict"] != "not computed at this scale"]
     assert set(computed["column"]) == {"passages"}
+
+
+def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
+    """Of OpenWebText's files and those of one's own, which are no chunks of the paper's, none."""
+    rows = [("pile_pythia", f"chunk-{n:03d}", 2_098_176_000, n < 18, n < 10) for n in range(143)]
+    rows += [("books", "a.txt", 5, True, True)]
+    columns = ["searched", "chunk", "n_tokens", "leakage_free", "selected"]
+    chunks = pd.DataFrame(rows, columns=columns)
+    ours = published.assign(origin="ours", searched="books")
+    tables = {"overlaps": ours, "chunks": chunks}
+    table = compare(tables, read_published("overlap"), Run("paper"))
+    found = table[table["row"] == "pile_pythia"].set_index("column")
+    assert found["ours"].to_dict() == {
+        "chunks": 143, "leakage_free": 18, "selected": 10, "billion_tokens": 20.98176
+    }  # fmt: skip
+    assert set(found["verdict"]) == {"agrees"}
+    without = compare({**tables, "chunks": chunks[-1:]}, read_published("overlap"), Run("laptop"))
+    found = without[without["row"] == "pile_pythia"]
+    assert set(found["verdict"]) == {"not computed at this scale"}

@@ -16,7 +16,7 @@ from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.analysis import (
-    all_trends,
+    compare_regressions,
     delta_log_likelihoods,
     reading_counts,
     table_2,
@@ -24,7 +24,9 @@ from lingprob.papers.leakage.reading.analysis import (
 )
 from lingprob.papers.leakage.reading.figures import draw, inverse_scaling
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.papers.leakage.reading.leaked_words import adjusted_deltas, most_leaked
 from lingprob.papers.leakage.reading.scorecard import compare
+from lingprob.papers.leakage.reading.size_trends import STATE, size_trends
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.resampling import resampled_sums
@@ -76,8 +78,21 @@ def study() -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module")
-def deltas(study: dict[str, Any]) -> pd.DataFrame:
-    return delta_log_likelihoods("mine", ENTRY, **study, **OPTIONS)
+def compared(study: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return compare_regressions("mine", ENTRY, **study, **OPTIONS)
+
+
+@pytest.fixture(scope="module")
+def deltas(compared: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
+    return compared[0]
+
+
+def trends_of(table: pd.DataFrame, gains: pd.DataFrame, models: Any) -> pd.DataFrame:
+    return size_trends(table, gains, None, models, draws=200, seed=0)
+
+
+def no_gains(gains: pd.DataFrame) -> pd.DataFrame:
+    return gains.iloc[:0]
 
 
 def frame_of(study: dict[str, Any], **options: Any) -> tuple[pd.DataFrame, list[Any]]:
@@ -347,7 +362,87 @@ def test_trend_is_by_tenfold_size():
     assert np.isnan(trend(table.iloc[:2], "parameters")["slope"])
 
 
-def test_tables_figures_and_scorecard_of_a_small_study(study, deltas, tmp_path):
+def test_gains_add_up_to_delta_and_perplexity(study, compared):
+    """By subject and by passage; the sums are what the other table has."""
+    deltas, gains = compared
+    by_model = deltas.set_index("model")
+    added = gains[gains["of"] == "delta"].groupby("model")["nats"].agg(["sum", "size"])
+    assert added["sum"].to_dict() == pytest.approx(by_model["delta"].to_dict())
+    assert (added["size"] == 6).all()
+    parts = gains[gains["of"] == "log_perplexity"].groupby("model")[["nats", "n"]].sum()
+    assert (parts["nats"] / parts["n"]).to_dict() == pytest.approx(
+        np.log(by_model["word_perplexity"]).to_dict()
+    )
+    assert set(gains["item_kind"]) == {"subject", "passage"}
+
+
+STATES = {
+    f"{size}{state}": {**MODELS[size], "fine_tuning_steps": steps}
+    for size in MODELS
+    for state, steps in (("", 0), ("-ft5", 5))
+}
+
+
+def made_study(deltas: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Three sizes in two states; subject k of 4 gains k - 1 times as much in each.
+
+    Before fine-tuning the sum falls by 1 nat a tenfold, after it by 3.
+    """
+    gains, rows = [], []
+    for name, entry in STATES.items():
+        per_tenfold = 3.0 if entry["fine_tuning_steps"] else 1.0
+        delta = 20 - per_tenfold * np.log10(entry["parameters"] / 1e7)
+        for subject, share in enumerate([0.0, 0.2, 0.3, 0.5]):
+            gains.append(("made", name, "delta", "subject", f"s{subject}", share * delta, 5))
+        rows.append(deltas.iloc[[0]].assign(dataset="made", model=name, delta=delta))
+    columns = ["dataset", "model", "of", "item_kind", "item", "nats", "n"]
+    return pd.concat(rows, ignore_index=True), pd.DataFrame(gains, columns=columns)
+
+
+def test_trends_are_within_a_state_and_their_intervals_draw_subjects_for_all_models(deltas):
+    """Slopes -1 and -3; where a subject has the share s of every gain, draws scale them alike."""
+    table, gains = made_study(deltas)
+    found = size_trends(table, gains, None, STATES, draws=4000, seed=1)
+    found = found[(found["of"] == "delta") & (found["on"] == "parameters")].set_index(STATE)
+    assert found["slope"].tolist() == pytest.approx([-1.0, -3.0])
+    assert found.loc[5, "change"] == pytest.approx(-2.0)
+    assert pd.isna(found.loc[0, "change"])
+    assert (found["models"].tolist(), set(found["resampled"])) == ([3, 3], {"subject"})
+    # The total share of four drawn subjects: 4 ** 4 draws, all alike.
+    shares = np.array([0.0, 0.2, 0.3, 0.5])
+    totals = np.add.outer(np.add.outer(shares, shares), np.add.outer(shares, shares)).ravel()
+    low, high = np.quantile(totals, [0.025, 0.975])
+    for state, slope in ((0, -1.0), (5, -3.0)):
+        row = found.loc[state]
+        assert [row["slope_low"], row["slope_high"]] == pytest.approx(
+            [slope * high, slope * low], abs=0.11 * abs(slope)
+        )
+    row = found.loc[5]
+    assert [row["change_low"], row["change_high"]] == pytest.approx([-2 * high, -2 * low], abs=0.22)
+
+
+def test_an_interval_of_a_slope_without_the_effect_holds_zero(deltas):
+    """Twenty subjects whose gains have nothing to do with size."""
+    random = np.random.default_rng(4)
+    table, _ = made_study(deltas)
+    rows = [
+        ("made", name, "delta", "subject", f"s{subject}", random.normal(), 5)
+        for name in STATES
+        for subject in range(20)
+    ]
+    columns = ["dataset", "model", "of", "item_kind", "item", "nats", "n"]
+    gains = pd.DataFrame(rows, columns=columns)
+    table["delta"] = table["model"].map(gains.groupby("model")["nats"].sum())
+    found = size_trends(table, gains, None, STATES, draws=1000, seed=1)
+    found = found[(found["of"] == "delta") & (found["on"] == "parameters")]
+    assert (found["slope_low"] < 0).all()
+    assert (found["slope_high"] > 0).all()
+    (change,) = found["change"].dropna()
+    assert found["change_low"].dropna().item() < change < found["change_high"].dropna().item()
+
+
+def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path):
+    deltas, gains = compared
     entry = {**ENTRY, "rt_source": "simulated"}
     labelled = deltas.assign(rt_source="simulated")
     counts = reading_counts("mine", entry, study["times"], "test")
@@ -357,8 +452,10 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, deltas, tmp_path):
     assert wide.loc[0, ["sentence_boundary", "fit", "exploratory", "held_out"]].tolist() == [
         720, 720, 360, 360
     ]  # fmt: skip
-    trends = all_trends(labelled, None, MODELS)
-    assert trends.set_index("on").loc["parameters", "slope"] < 0
+    trends = trends_of(labelled, gains, MODELS)
+    write_table(gains, "reading_gains", tmp_path / "g.parquet")
+    write_table(trends, "reading_trends", tmp_path / "t.parquet")
+    assert trends.set_index(["of", "on"]).loc[("delta", "parameters"), "slope"] < 0
     run = Run("test", describe_models(MODELS), {"mine": "Mine"})
     card = compare({"deltas": labelled, "counts": counts}, read_published("reading"), run)
     write_table(card, "scorecard", tmp_path / "s.parquet")
@@ -377,9 +474,12 @@ def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFra
     return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
 
 
-def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, deltas):
+def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, compared):
+    deltas, gains = compared
     table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9, "mystery": None})
-    found = all_trends(table, None, models).set_index("on")
+    table["word_perplexity"] = [40.0, 30.0, 20.0, 10.0]
+    found = trends_of(table, no_gains(gains), models)
+    found = found[found["of"] == "delta"].set_index("on")
     assert found.loc["parameters", ["models", "slope"]].tolist() == [3, pytest.approx(-10)]
     assert found.loc["word_perplexity", "models"] == 4
     run = Run("test", describe_models(models), {"mine": "Mine"})
@@ -394,15 +494,16 @@ def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, d
     assert note.endswith("; 1 of unknown size left out")
 
 
-def test_trends_mix_no_corrected_surprisals_with_others(study, deltas, tmp_path):
+def test_trends_mix_no_corrected_surprisals_with_others(study, compared, tmp_path):
+    deltas, gains = compared
     names = "abcdefghi"
     table, models = many(deltas, {name: 10 ** (n % 3 + 7) for n, name in enumerate(names)})
     table["corrected"] = [True] * 3 + [False] * 3 + [None] * 3
     table["context"] = "imported"
     write_table(table, "delta_log_likelihood", tmp_path / "d.parquet")
     read = read_table(tmp_path / "d.parquet", "delta_log_likelihood")
-    found = all_trends(read, None, models)
-    sizes = found[found["on"] == "parameters"]
+    found = trends_of(read, no_gains(gains), models)
+    sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
     assert sizes["models"].tolist() == [3, 3, 3]
     assert sizes["corrected"].tolist()[:2] == [True, False]
     assert pd.isna(sizes["corrected"].tolist()[2])
@@ -419,6 +520,73 @@ def test_corrections_are_on_record(study):
     corrections = {"small": None, "medium": True, "large": False}
     found = delta_log_likelihoods("mine", ENTRY, **study, **{**OPTIONS, "corrections": corrections})
     assert found["corrected"].tolist() == [None, True, False]
+
+
+def leaked_study(study: dict[str, Any], of: str) -> tuple[dict[str, Any], np.ndarray]:
+    """A third of the words leaked, in overlaps of 12 or 30 tokens; what the times follow is `of`.
+
+    `surprisal`: they follow surprisal, but only of leaked words; `leakage`: they follow the length
+    of the overlap, as surprisal does.
+    """
+    random = np.random.default_rng(8)
+    words = study["words"]
+    leakage = random.choice([2, 2, 2, 2, 12, 30], len(words))
+    true = np.log2(1 + leakage) if of == "leakage" else random.exponential(4, len(words))
+    effect = true if of == "leakage" else np.where(leakage > 2, true, 0.0)
+    surprisals = {}
+    for name in MODELS:
+        values = true + 0.3 * random.normal(size=len(words))
+        table = words[["passage_id", "word_index"]].assign(surprisal=values, n_tokens=1)
+        surprisals[name] = table.assign(surprisal_uncorrected=values)
+    place = study["times"]["word_index"].to_numpy()
+    rt = 300 + 20 * effect[place] + random.normal(0, 40, len(place))
+    return {**study, "surprisals": surprisals, "times": study["times"].assign(rt_ms=rt)}, leakage
+
+
+def adjusted_of(study: dict[str, Any], leakage: np.ndarray) -> pd.DataFrame:
+    return adjusted_deltas(
+        "mine", ENTRY, **study, leakage=leakage, thresholds=[2, 12, 20, 99], **OPTIONS
+    )
+
+
+def test_what_surprisal_adds_to_leaked_words_goes_with_them(study, tmp_path):
+    """All words would go from 2 tokens on, none from 99: no rows."""
+    table = adjusted_of(*leaked_study(study, "surprisal"))
+    write_table(table, "leakage_adjusted", tmp_path / "a.parquet")
+    small = table[table["model"] == "small"].set_index(["adjustment", "threshold"])
+    left_out = table[table["adjustment"] == "without"].groupby("threshold")["left_out"].first()
+    assert list(left_out.index) == [12, 20]
+    assert left_out[12] == pytest.approx(1 / 3, abs=0.05)
+    assert left_out[20] == pytest.approx(1 / 6, abs=0.05)
+    assert small["delta"].iloc[0] > 20
+    assert small.loc[("without", 12), "delta_low"] < 0
+    assert small.loc[("without", 12), "delta"] < 5 < small.loc[("without", 20), "delta"]
+    by_time = small["delta"] / small["n_evaluated"]
+    assert small["delta_by_time"].tolist() == pytest.approx(by_time.tolist())
+
+
+def test_what_surprisal_adds_as_a_stand_in_for_leakage_goes_where_that_is_known(study):
+    table = adjusted_of(*leaked_study(study, "leakage"))
+    deltas = table.groupby("adjustment")["delta"].first()
+    assert deltas["none"] > 20
+    assert abs(deltas["covariate"]) < 5
+
+
+def test_leakage_of_several_corpora_is_the_longest(study):
+    tables = [pd.DataFrame({"covering_tokens": lengths}) for lengths in ([3, 0], [1, 7])]
+    assert most_leaked(tables).tolist() == [3, 7]
+
+
+def test_the_leakage_figure_has_a_line_a_model_and_one_a_family(study, deltas):
+    table = adjusted_of(*leaked_study(study, "surprisal"))
+    run = Run("test", describe_models(MODELS), {"mine": "Mine"})
+    figure = draw({"deltas": deltas, "leakage": table}, run)["leakage"]
+    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
+    assert len(lines) == 4
+    mean = table[table["adjustment"] == "none"]["delta_by_time"].mean()
+    assert lines[-1].get_ydata()[0] == pytest.approx(1000 * mean)
+    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
+    assert labels == ["all", "20", "12"]
 
 
 def test_published_fits_on_a_small_text(tmp_path):

@@ -227,5 +227,7 @@ def test_damaged_weights_are_an_error_and_not_unscored_tokens(tmp_path):
 
 
 def test_windows_wider_than_the_model_are_refused(llama):
-    with pytest.raises(LingprobError, match=r"scoring\.window is 65.*64"):
-        score_sequences(llama, [np.arange(3, 9)], 0, window=65)
+    """The last token of a window is not fed, so that one more than the model's own fits."""
+    assert len(score_sequences(llama, [np.arange(3, 9)], 0, window=65)[0]) == 6
+    with pytest.raises(LingprobError, match=r"scoring\.window is 66.*64"):
+        score_sequences(llama, [np.arange(3, 9)], 0, window=66)

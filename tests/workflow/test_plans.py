@@ -12,6 +12,12 @@ import pytest
 from checkout import ROOT, planned_jobs, snakemake
 from lingprob.catalog import read_yaml
 
+CHUNK_CORPORA = {
+    "demo": ["demo_sentences"],
+    "laptop": ["gutenberg", "nltk", "brown_corpus"],
+    "paper": ["pile_pythia"],
+}
+
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
 def test_every_scale_has_a_plan(checkout, scale):
@@ -30,6 +36,9 @@ def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, f
     texts = read_yaml("scales.yaml")[scale]["overlap"]["texts"]
     assert (jobs["scan_corpus"], jobs["build_words"]) == (files, len(texts))
     assert "score_stimuli" not in jobs
+    chosen_from = re.search(r"rule select_chunks:.*?output:", plan.stdout, re.S)[0]
+    searched = set(re.findall(r"overlap/shards/(\w+)/", chosen_from))
+    assert searched == set(CHUNK_CORPORA[scale])
 
 
 @pytest.mark.parametrize(
@@ -48,12 +57,34 @@ def test_every_scale_has_a_plan_for_training(checkout, scale, sizes, gpus):
     assert all(60 <= int(minutes) <= 3 * 24 * 60 for _, minutes in asked)
 
 
+def test_reading_at_scale_laptop_is_of_the_trained_models_in_every_state(checkout):
+    """Figure 2's points: three sizes, before and after 5 and 10 steps of fine-tuning."""
+    plan = snakemake(checkout, "-n", "--config", "scale=laptop", "--", "reading")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["train_model"] == jobs["fine_tune_model"] == 3
+    scored = set(re.findall(r"output: results/surprisal/(trained-[^/]+)/geco\.", plan.stdout))
+    states = ["", "-ft5", "-ft10"]
+    assert scored == {
+        f"trained-tiny-{size}{state}" for size in ("small", "medium", "large") for state in states
+    }
+
+
 def test_a_trained_model_is_scored_as_any_other(checkout):
     target = "results/scores/trained-tiny-small-ft5/none/demo_minimal_pairs.parquet"
     plan = snakemake(checkout, "-n", "--", target)
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     assert (jobs["train_model"], jobs["fine_tune_model"], jobs["score_stimuli"]) == (1, 1, 1)
+
+
+def test_a_model_kept_in_training_comes_of_its_training_alone(checkout):
+    target = "results/scores/trained-tiny-small-step4/none/demo_minimal_pairs.parquet"
+    plan = snakemake(checkout, "-n", "--config", 'training={"keep_checkpoints": [4]}', "--", target)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["train_model"], jobs["score_stimuli"]) == (1, 1)
+    assert "fine_tune_model" not in jobs
 
 
 @pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 10), ("paper", 22)])

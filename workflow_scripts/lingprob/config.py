@@ -16,8 +16,9 @@ from referencing import Registry, Resource
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.kenlm import chance_level
 from lingprob.references import check_names
-from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
+from lingprob.training.sizes import trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
@@ -46,7 +47,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
-    corpora = settings["overlap"]["corpora"]
+    corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
     models = {**trained_models(settings["training"], corpora), **settings["models"]}
     catalog = Catalog(
         models,
@@ -55,7 +56,9 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
         settings["start_tokens"],
         settings["embeddings"],
     )
+    settings["overlap"] |= chance_level(settings["overlap"], catalog)
     check_names(settings, schema, catalog)
+    settings["overlap"] = with_chunk_corpora(settings["overlap"])
     catalog.check_references()
     check_languages(settings["string_probability"], catalog)
     check_conventions(settings["string_probability"], catalog)
@@ -81,6 +84,21 @@ def check_languages(strings: Settings, catalog: Catalog) -> None:
                 )
 
 
+def with_chunk_corpora(overlap: Settings) -> Settings:
+    """Return `overlap` with the corpora whose files are chunks to train on; by default all.
+
+    Raises LingprobError for one that is not searched: nobody would know what it overlaps with.
+    """
+    chunk_corpora = overlap["chunk_corpora"] or overlap["corpora"]
+    for name in chunk_corpora:
+        if name not in overlap["corpora"]:
+            raise LingprobError(
+                f"overlap.chunk_corpora: {name!r} is none of overlap.corpora "
+                f"{overlap['corpora']}. Name some of these, or null for all of them."
+            )
+    return {**overlap, "chunk_corpora": chunk_corpora}
+
+
 def check_conventions(strings: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for a model that has no BOS policy as string_probability wants it."""
     for name in strings["models"]:
@@ -89,7 +107,13 @@ def check_conventions(strings: Settings, catalog: Catalog) -> None:
 
 def check_trained_models(training: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for a model of source `trained` that nothing in `training` makes."""
-    made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
+    for step in training["keep_checkpoints"]:
+        if step > training["steps"]:
+            raise LingprobError(
+                f"training.keep_checkpoints: there is no step {step} in a training of "
+                f"{training['steps']} steps. Leave it out, or raise training.steps."
+            )
+    made = trained_models(training, [""])
     for name, entry in catalog.models.items():
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")

@@ -89,15 +89,20 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
 
 
 def group_of(entry: Mapping[str, Any]) -> str:
-    """Return what models of one look have in common: the family and the steps of fine-tuning."""
-    steps = entry.get("fine_tuning_steps", 0)
-    return f"{entry['family']}, {steps} FT steps" if steps else str(entry["family"])
+    """Return what models of one look have in common: the family and its state of (fine-)tuning."""
+    return entry["family"] + _state(entry)
 
 
 def group_title(entry: Mapping[str, Any]) -> str:
     """Return the name of a model's group in a legend."""
+    return entry["family_title"] + _state(entry)
+
+
+def _state(entry: Mapping[str, Any]) -> str:
+    if step := entry.get("training_step"):
+        return f", after step {step:,}"
     steps = entry.get("fine_tuning_steps", 0)
-    return f"{entry['family_title']}, {steps} FT steps" if steps else str(entry["family_title"])
+    return f", {steps} FT steps" if steps else ""
 
 
 def shade(colour: str, place: int, count: int) -> str:

@@ -14,11 +14,11 @@ from pathlib import Path
 
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, sha256_of
+from lingprob.kenlm import PROGRAMS
 from lingprob.overlap.token_blocks import normalise
 
 logger = logging.getLogger(__name__)
 
-PROGRAMS = ("lmplz", "build_binary")
 KENLM = "kenlm==0.3.0"
 KENLM_SHA256 = "c4628bb9fb63c8a6f9240035b8b037385cfc404cb72e933cf48878291edac1e8"
 NEEDED = (

@@ -18,6 +18,7 @@ LISTS = {
     ("morcela", "datasets"): False,
     ("overlap", "texts"): False,
     ("overlap", "corpora"): False,
+    ("overlap", "chunk_corpora"): False,
     ("reading", "datasets"): False,
     ("reading", "models"): False,
     ("reading", "unigram_corpora"): False,

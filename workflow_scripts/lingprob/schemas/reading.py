@@ -57,6 +57,41 @@ SCHEMAS = {
         + required(TRUTH, "converged", "singular")
         + required(TEXT, "scale")
     ),
+    # ΔLogLik of one model under one adjustment for leakage a row; `threshold` (tokens) is that of
+    # the words left out, `left_out` their share of the reading times.
+    "leakage_adjusted": pa.schema(
+        required(TEXT, "dataset", "model", "rt_source", "adjustment")
+        + optional(INT32, "threshold")
+        + required(FLOAT64, "left_out")
+        + required(INT64, "n_fit", "n_evaluated")
+        + required(FLOAT64, *estimated("delta"))
+        + required(FLOAT64, "delta_by_time", "delta_low_by_time", "delta_high_by_time")
+        + required(TRUTH, "converged")
+        + required(TEXT, "scale")
+    ),
+    # What an item adds to a model's ΔLogLik (a subject, or a sentence of means), or to its log
+    # perplexity (a passage): the sum over `n` reading times or words, in nats.
+    "reading_gains": pa.schema(
+        required(TEXT, "dataset", "model", "of", "item_kind", "item")
+        + required(FLOAT64, "nats")
+        + required(INT64, "n")
+    ),
+    # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,
+    # with intervals over draws of items; `change` is what fine-tuning adds to the slope.
+    "reading_trends": pa.schema(
+        required(TEXT, "dataset", "rt_source", "context")
+        + optional(TRUTH, "corrected")
+        + required(TEXT, "convention", "family")
+        + optional(INT64, "training_step")
+        + required(INT64, "fine_tuning_steps")
+        + required(TEXT, "of", "on")
+        + required(INT64, "models")
+        + required(FLOAT64, "slope")
+        + optional(FLOAT64, "slope_low", "slope_high", "change", "change_low", "change_high")
+        + optional(TEXT, "resampled")
+        + optional(FLOAT64, "std_error", "r", "p")
+        + required(TEXT, "scale")
+    ),
     # How many reading times of a data set are excluded for each reason, or in each partition.
     "reading_counts": pa.schema(
         required(TEXT, "dataset", "rt_source", "fate")

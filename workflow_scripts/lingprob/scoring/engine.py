@@ -204,7 +204,8 @@ class Scorer:
 
     def _check_window(self, window: int | None) -> int:
         limit = self.language_model.context_window
-        if window is not None and window > limit:
+        # A window's last token is only predicted, so that one more than the model can be fed fits.
+        if window is not None and window > limit + 1:
             raise LingprobError(
                 f"a window of {window} tokens is more than the {limit} of "
                 f"{self.language_model.directory}: lower it, or leave it out."

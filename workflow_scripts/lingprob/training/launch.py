@@ -65,16 +65,30 @@ def run(job: Mapping[str, Any]) -> None:
     """Train in this process, alone or as one of torchrun's, and save the model."""
     plan = Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     data = TrainingData(job["corpus"], job["validation_examples"])
-    identity = identity_of(job["plan"], job["corpus"], job["validation_examples"], job["code"])
-    folder = Path(job["folder"])
+    means = Means(**job["means"])
+    # A training that kept other steps has not kept these: it starts anew.
+    kept = [list(means.keep_checkpoints)] if means.keep_checkpoints else []
+    identity = identity_of(
+        job["plan"], job["corpus"], job["validation_examples"], job["code"], *kept
+    )
+    folder, tokenizer = Path(job["folder"]), Path(job["corpus"]["tokenizer"])
+
+    def keep(step: int, model: Any) -> None:
+        save_model(model, tokenizer, kept_model(folder, step))
+
     with world_of(job["means"]["device"]) as world, sole_user(folder, world.is_first):
-        trainer = Trainer(plan, Means(**job["means"]), data, folder, identity, world)
+        trainer = Trainer(plan, means, data, folder, identity, world, keep)
         try:
             model = trainer.train()
             if world.is_first:
-                save_model(model, Path(job["corpus"]["tokenizer"]), Path(job["directory"]))
+                save_model(model, tokenizer, Path(job["directory"]))
         except OSError as error:
             raise disk_error(error, folder) from error
+
+
+def kept_model(folder: Path, step: int) -> Path:
+    """Return where a training keeps its model after a step, until the training is done."""
+    return folder / "kept" / str(step)
 
 
 @contextmanager

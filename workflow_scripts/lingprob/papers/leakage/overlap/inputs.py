@@ -2,4 +2,4 @@
 
 from lingprob.papers.rooms import Table
 
-TABLES = {"overlaps": Table("overlap")}
+TABLES = {"overlaps": Table("overlap"), "chunks": Table("overlap_chunks", ("compare",))}

@@ -21,6 +21,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, label_logarithmic, whiskers
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.leakage.reading.leaked_words_figure import leakage
 
 COLUMNS = 4
 ROW_INCHES = 1.55
@@ -34,13 +35,18 @@ CONVENTIONS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figure 2 of `deltas` and, where `published` are reproduced, `inverse_scaling`."""
+    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling` and `leakage`."""
     deltas = tables["deltas"]
     figures = {"figure_2": figure_2(deltas, run)}
     label_provenance(figures["figure_2"], deltas["scale"], deltas["rt_source"], "reading times")
     if "published" in tables:
         figures["inverse_scaling"] = inverse_scaling(tables["published"], run.models)
         label_provenance(figures["inverse_scaling"], tables["published"]["scale"])
+    if "leakage" in tables:
+        adjusted = tables["leakage"]
+        figures["leakage"] = leakage(adjusted, run)
+        sources = adjusted["rt_source"]
+        label_provenance(figures["leakage"], adjusted["scale"], sources, "reading times")
     return figures
 
 

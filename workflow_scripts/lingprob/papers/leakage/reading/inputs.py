@@ -6,4 +6,5 @@ TABLES = {
     "deltas": Table("delta_log_likelihood"),
     "counts": Table("reading_counts", ("compare",)),
     "published": Table("published_delta"),
+    "leakage": Table("leakage_adjusted", ("plot",)),
 }
