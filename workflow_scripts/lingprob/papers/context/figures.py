@@ -61,6 +61,8 @@ PERTURBATION_COLOURS = dict(
             palette.GREEN,
             palette.BLUE,
             palette.RED,
+            palette.YELLOW,
+            palette.GREY,
             palette.PURPLE,
         ],
         strict=True,
