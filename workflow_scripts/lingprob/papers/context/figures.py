@@ -63,8 +63,6 @@ PERTURBATION_COLOURS = dict(
             palette.BLUE,
             palette.OLIVE,
             palette.RED,
-            palette.YELLOW,
-            palette.GREY,
             palette.PURPLE,
         ],
         strict=True,
