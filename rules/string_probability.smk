@@ -87,7 +87,7 @@ rule analyse_strings:
         distances=lambda wildcards: [
             plan.minimalness(name) for name in plan.paired_datasets(wildcards.model)
         ],
-        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[:1],
+        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model, "")[:1],
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"
@@ -117,10 +117,7 @@ rule analyse_strings:
         },
         pooled=STRINGS["pooled"],
         paired=lambda wildcards: plan.paired_datasets(wildcards.model),
-        convention=lambda wildcards: [
-            plan.string_bos(wildcards.model),
-            catalog.model(wildcards.model)["unigrams"][0],
-        ],
+        convention=lambda wildcards: plan.string_convention(wildcards.model),
         options={
             **pick(
                 STRINGS,
