@@ -8,7 +8,7 @@ singular, by what variance along any new direction could gain (the escape).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -101,15 +101,18 @@ def best_optimum(objective: Objective, starts: int) -> tuple[Optimum, list[float
     optimum less one direction that varies, and at random. The best counts as converged if two
     starts at least have reached it, unless there was but one.
     """
-    optima = [optimise(objective, start) for start in objective.starts(starts)]
+    optima: list[Optimum] = []
+    for start in objective.starts(starts):
+        optima.append(optimise(objective, start, optima))
     if _at_bound(objective, _best(optima)) or _reached(optima) < len(optima):
         psi = [own @ own.T for own in objective.split(_best(optima).factor)]
         for start in _restarts(psi):
-            optima.append(optimise(objective, start))
+            optima.append(optimise(objective, start, optima))
         for start in islice(objective.starts(starts + RESTARTS), starts, None):
             if _reached(optima) >= AGREED:
                 break
-            optima.append(optimise(objective, FEW[len(optima) % len(FEW)] * start))
+            scaled = FEW[len(optima) % len(FEW)] * start
+            optima.append(optimise(objective, scaled, optima))
     best = _best(optima)
     agreed = len(optima) == 1 or _reached(optima) > 1
     return best._replace(agreed=agreed), [optimum.profile.deviance for optimum in optima]
@@ -151,9 +154,18 @@ def _flat(roots: list[Array]) -> Array:
     return roots[0] if len(roots) == 1 else np.concatenate([root.ravel() for root in roots])
 
 
-def optimise(objective: Objective, start: Array) -> Optimum:
-    """Minimise the deviance from F = start."""
-    optimum = _newton(objective, objective.approach(start))
+def optimise(objective: Objective, start: Array, known: Sequence[Optimum] = ()) -> Optimum:
+    """Minimise the deviance from F = start.
+
+    An approach that ends where an optimum is `known` goes no further.
+    """
+    factor = objective.approach(start)
+    if factor is not start:
+        deviance = objective.profile(factor).deviance
+        for optimum in known:
+            if abs(deviance - optimum.profile.deviance) < SAME:
+                return optimum
+    optimum = _newton(objective, factor)
     for _ in range(ESCAPES):
         gain, factor = objective.escape(optimum.profile, optimum.factor)
         if gain < NEGLIGIBLE:
@@ -268,15 +280,13 @@ class OneTerm(NamedTuple):
         return [factor]
 
 
-class SeveralTerms(NamedTuple):
-    """The deviance of a model with several random terms, as a function of all their F in a row.
+class SeveralTerms:
+    """The deviance of a model with several random terms, as a function of all their F in a row."""
 
-    `sizes` are the numbers of effects of the terms.
-    """
-
-    moments: BlockMoments
-    sizes: tuple[int, ...]
-    reml: bool
+    def __init__(self, moments: BlockMoments, sizes: tuple[int, ...], reml: bool) -> None:
+        """Take the moments, and the numbers of effects of the terms."""
+        self.moments, self.sizes, self.reml = moments, sizes, reml
+        self._near: tuple[Array, Array] | None = None
 
     def split(self, factor: Array) -> list[Array]:
         """Return the F of each term, (q, q)."""
@@ -295,13 +305,15 @@ class SeveralTerms(NamedTuple):
         return np.concatenate([(2 * slope @ own).ravel() for slope, own in pairs])
 
     def derivatives(self, at: BlockProfile, factor: Array) -> tuple[Array, Array]:
-        """Return the gradient and, from differences of it, the Hessian by F."""
-        columns = []
-        for step in DIFFERENCE * np.eye(len(factor)):
-            ends = [self.gradient(self.profile(end), end) for end in (factor + step, factor - step)]
-            columns.append((ends[0] - ends[1]) / (2 * DIFFERENCE))
-        hessian = np.array(columns)
-        return self.gradient(at, factor), (hessian + hessian.T) / 2
+        """Return the gradient and, from differences of it here or nearby, the Hessian by F."""
+        if self._near is None or np.abs(self._near[0] - factor).max() > DIFFERENCE:
+            columns = []
+            for step in DIFFERENCE * np.eye(len(factor)):
+                ends = [self.gradient(self.profile(end), end)
+                        for end in (factor + step, factor - step)]  # fmt: skip
+                columns.append((ends[0] - ends[1]) / (2 * DIFFERENCE))
+            self._near = factor, (np.array(columns) + np.array(columns).T) / 2
+        return self.gradient(at, factor), self._near[1]
 
     def escape(self, at: BlockProfile, factor: Array) -> tuple[float, Array]:
         """Return what variance in the best direction would gain, and F with it added."""
@@ -331,8 +343,8 @@ class SeveralTerms(NamedTuple):
 
     def approach(self, start: Array) -> Array:
         """Return F near an optimum, sought without second derivatives."""
-        options = {"gtol": 1e-2, "maxiter": 100}
-        return minimize(self._value, start, jac=True, method="BFGS", options=options).x
+        options = {"gtol": 1e-2, "ftol": 1e-15}
+        return minimize(self._value, start, jac=True, method="L-BFGS-B", options=options).x
 
     def _value(self, factor: Array) -> tuple[float, Array]:
         try:
