@@ -97,9 +97,9 @@ def best_optimum(objective: Objective, starts: int) -> tuple[Optimum, list[float
     """Return the best of the optima found from several starts, and the deviances of all.
 
     On the boundary of the covariance matrices there may be several optima, of different rank.
-    There, and where starts disagree, further ones follow: from nearly no variance, from the best
-    optimum less one direction that varies, and at random. The best counts as converged if two
-    starts at least have reached it, unless there was but one.
+    There, and where starts disagree, further ones follow: from nearly no variance and from much,
+    from the best optimum less one direction that varies, and at random. The best counts as
+    converged if two starts at least have reached it, unless there was but one.
     """
     optima: list[Optimum] = []
     for start in objective.starts(starts):
@@ -137,12 +137,13 @@ def _at_bound(objective: Objective, optimum: Optimum) -> bool:
 
 
 def _restarts(psi: list[Array]) -> Iterator[Array]:
-    """Yield F nearly without variance, and F of Psi less each direction that has variance."""
+    """Yield F nearly without variance, F of much, and of Psi less each direction that varies."""
     roots = []
     for own in psi:
         values, axes = np.linalg.eigh(own)
         roots.append(axes * np.sqrt(np.maximum(values, 0)))
-    yield _flat([1e-3 * np.eye(len(own)) for own in psi])
+    for size in (1e-3, 5.0):
+        yield _flat([size * np.eye(len(own)) for own in psi])
     for term, root in enumerate(roots):
         for axis in np.flatnonzero((root**2).sum(axis=0) > NO_VARIANCE):
             kept = root * (np.arange(len(root)) != axis)
