@@ -21,7 +21,7 @@ from lingprob.regression.linear_mixed import (
 from lingprob.regression.linear_mixed.basis import basis
 from lingprob.regression.linear_mixed.blocks import crossed_moments, factors_of
 from lingprob.regression.linear_mixed.formula import INTERCEPT
-from lingprob.regression.linear_mixed.optimise import SeveralTerms
+from lingprob.regression.linear_mixed.objectives import SeveralTerms
 
 FORMULAS = (
     "y ~ a + b + (1 | s) + (1 | w)",
