@@ -64,13 +64,15 @@ class OneTerm(NamedTuple):
         return [factor]
 
 
-class SeveralTerms:
-    """The deviance of a model with several random terms, as a function of all their F in a row."""
+class SeveralTerms(NamedTuple):
+    """The deviance of a model with several random terms, as a function of all their F in a row.
 
-    def __init__(self, moments: BlockMoments, sizes: tuple[int, ...], reml: bool) -> None:
-        """Take the moments, and the numbers of effects of the terms."""
-        self.moments, self.sizes, self.reml = moments, sizes, reml
-        self._near: tuple[Array, Array] | None = None
+    `sizes` are the numbers of effects of the terms.
+    """
+
+    moments: BlockMoments
+    sizes: tuple[int, ...]
+    reml: bool
 
     def split(self, factor: Array) -> list[Array]:
         """Return the F of each term, (q, q)."""
@@ -89,15 +91,13 @@ class SeveralTerms:
         return np.concatenate([(2 * slope @ own).ravel() for slope, own in pairs])
 
     def derivatives(self, at: BlockProfile, factor: Array) -> tuple[Array, Array]:
-        """Return the gradient and, from differences of it here or nearby, the Hessian by F."""
-        if self._near is None or np.abs(self._near[0] - factor).max() > DIFFERENCE:
-            columns = []
-            for step in DIFFERENCE * np.eye(len(factor)):
-                ends = [self.gradient(self.profile(end), end)
-                        for end in (factor + step, factor - step)]  # fmt: skip
-                columns.append((ends[0] - ends[1]) / (2 * DIFFERENCE))
-            self._near = factor, (np.array(columns) + np.array(columns).T) / 2
-        return self.gradient(at, factor), self._near[1]
+        """Return the gradient and, from differences of it, the Hessian by F."""
+        columns = []
+        for step in DIFFERENCE * np.eye(len(factor)):
+            ends = [self.gradient(self.profile(end), end) for end in (factor + step, factor - step)]
+            columns.append((ends[0] - ends[1]) / (2 * DIFFERENCE))
+        hessian = np.array(columns)
+        return self.gradient(at, factor), (hessian + hessian.T) / 2
 
     def escape(self, at: BlockProfile, factor: Array) -> tuple[float, Array]:
         """Return what variance in the best direction would gain, and F with it added."""
