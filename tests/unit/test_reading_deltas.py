@@ -376,6 +376,25 @@ def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFra
     return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
 
 
+def test_trends_mix_neither_contexts_nor_corrections(study, deltas):
+    """Three models each: ours, and imported ones by their sentences or without correction."""
+    table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9})
+    others = [{"context": "sentence"}, {"corrected": None}, {"context": "imported"}]
+    table = pd.concat([table, *(table.assign(**change) for change in others)], ignore_index=True)
+    found = all_trends(table, None, models)
+    sizes = found[found["on"] == "parameters"]
+    assert sizes["models"].tolist() == [3, 3, 3, 3]
+    assert sizes["slope"].to_numpy() == pytest.approx([-10] * 4)
+    counts = reading_counts("mine", ENTRY, study["times"], "test")
+    known = {name: entry["parameters"] for name, entry in models.items()}
+    card = compare_reading(read_published("reading"), table, counts, None, known, "test")
+    slopes = card.loc[card["column"].str.contains("slope"), "row"]
+    assert sorted(slopes) == [
+        "mine, imported context, corrected", "mine, passage context",
+        "mine, passage context, corrected", "mine, sentence context",
+    ]  # fmt: skip
+
+
 def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, deltas):
     table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9, "mystery": None})
     found = all_trends(table, None, models).set_index("on")
