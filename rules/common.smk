@@ -33,6 +33,11 @@ def only_at_scale_demo(files):
     return files
 
 
+def local_files(entry):
+    """The files of a model that the user has on disk: others in their place are another model."""
+    return model_files(Path(entry["path"])) if entry["source"] == "local" else []
+
+
 def code_of_parser(rule, dataset, parser):
     """The digest of a rule that parses a data set, with that parser and the demo data it reads."""
     return code_digest(rule, parser, *demo_files(catalog.dataset(dataset)["parser"]))

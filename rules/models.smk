@@ -3,16 +3,10 @@
 # and tokenizer, and what identifies them.
 
 
-def local_model_files(wildcards):
-    """The files of a model that the user has on disk: others in their place are another model."""
-    entry = catalog.model(wildcards.model)
-    return model_files(Path(entry["path"])) if entry["source"] == "local" else []
-
-
 rule prepare_model:
     """Bring a model's weights and tokenizer to a local directory, once for all jobs."""
     input:
-        local_model_files,
+        lambda wildcards: local_files(catalog.model(wildcards.model)),
     output:
         "resources/models/{model}/manifest.json",
     log:

@@ -109,19 +109,18 @@ rule correlate_participant_groups:
         "../workflow_scripts/correlate_participant_groups.py"
 
 
-rule regress_on_frequency:
-    """Regress tokens' log-probability on their unigram log-probability (morcela, §5)."""
+rule sum_frequency_moments:
+    """Score one shard of a corpus; sum up log-probabilities by unigram frequency (morcela, §5)."""
     input:
         model="resources/models/{model}/manifest.json",
         corpus=plan.corpus_files(MORCELA["frequency_corpus"]),
         unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[0],
     output:
-        slopes="results/morcela/frequency_slopes/{model}.parquet",
-        bins="results/morcela/frequency_bins/{model}.parquet",
+        "results/morcela/frequency_moments/{model}/{shard}-of-{shards}.parquet",
     log:
-        "logs/regress_on_frequency/{model}.log",
+        "logs/sum_frequency_moments/{model}/{shard}-of-{shards}.log",
     benchmark:
-        "logs/regress_on_frequency/{model}.benchmark.tsv"
+        "logs/sum_frequency_moments/{model}/{shard}-of-{shards}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(WITH_WEIGHTS),
     conda:
@@ -132,20 +131,45 @@ rule regress_on_frequency:
         gpu=lambda wildcards: costs.gpus(wildcards.model),
         # Overlapping windows feed every token twice.
         runtime=lambda wildcards: costs.at_most(
-            costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"])
+            costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"] / int(wildcards.shards))
         ),
         device_map=lambda wildcards: costs.device_map(wildcards.model),
     params:
-        code=code_over("regress_on_frequency", MORCELA["frequency_corpus"]),
+        code=code_over("sum_frequency_moments", MORCELA["frequency_corpus"]),
         corpus=MORCELA["frequency_corpus"],
         entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
         model_entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
-        unigrams=lambda wildcards: plan.model_unigrams(wildcards.model)[0],
         tokens=MORCELA["frequency_tokens"],
         window=MORCELA["frequency_window"],
         stride=MORCELA["frequency_stride"],
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
+    script:
+        "../workflow_scripts/sum_frequency_moments.py"
+
+
+rule regress_on_frequency:
+    """Regress tokens' log-probability on their unigram log-probability (morcela, §5)."""
+    input:
+        collect(
+            "results/morcela/frequency_moments/{{model}}/{shard}-of-{shards}.parquet",
+            shard=range(MORCELA["frequency_shards"]),
+            shards=MORCELA["frequency_shards"],
+        ),
+    output:
+        slopes="results/morcela/frequency_slopes/{model}.parquet",
+        bins="results/morcela/frequency_bins/{model}.parquet",
+    log:
+        "logs/regress_on_frequency/{model}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("regress_on_frequency"),
+        corpus=MORCELA["frequency_corpus"],
+        unigrams=lambda wildcards: plan.model_unigrams(wildcards.model)[0],
         scale=settings["scale"],
     script:
         "../workflow_scripts/regress_on_frequency.py"

@@ -208,7 +208,10 @@ rule tabulate_strings:
         code=code_digest("tabulate_strings"),
         tables=["scores", *STRING_CSV],
         pages=STRING_PAGES,
-        models=figure_models,
+        models={
+            name: pick(entry, "title", "family", "family_title", "parameters")
+            for name, entry in catalog.models.items()
+        },
         parsers=[catalog.dataset(name)["parser"] for name in STRINGS["published"]],
     script:
         "../workflow_scripts/tabulate_strings.py"

@@ -311,6 +311,17 @@ def test_wrong_entries_of_imported_surprisals_are_named(entry, said):
         read_settings(theirs(**entry))
 
 
+@pytest.mark.parametrize("name", ["gutenberg", "provo", "geco_total"])
+def test_a_data_set_of_the_wrong_kind_is_refused_in_morcela(name):
+    with pytest.raises(LingprobError) as error:
+        read_settings({"morcela": {"datasets": [name]}})
+    message = str(error.value)
+    assert f"{name!r}" in message
+    assert "stimuli" in message
+    assert "morcela.datasets" in message
+    assert message.count(repr(name)) == 1
+
+
 def test_chunks_are_of_the_pile_alone_at_paper_scale_and_of_all_corpora_elsewhere():
     """A file of OpenWebText is a twentieth of a chunk of the Pile, and overlaps with less."""
     settings, _ = read_settings({**SHIPPED, "scale": "paper"})

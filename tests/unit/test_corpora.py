@@ -177,3 +177,32 @@ def test_the_tagged_brown_corpus_is_put_back_as_it_was_printed(tmp_path):
             "brown/ca01", "``/`` No/at ''/'' ,/, he/pps said/vbd (/( 1\\/2/cd )/) ./.\n"
         )
     assert list(iter_documents("brown_zip", [path])) == ['"No", he said (1\\/2).']
+
+
+@pytest.mark.parametrize(
+    ("parser", "name", "content"),
+    [
+        ("text", "b.txt", b""),
+        ("text", "b.txt", b" \n \n"),
+        ("lines", "b.txt", b"\n\n"),
+        ("lines", "b.jsonl", b'{"text": ""}\n'),
+        ("lines", "b.txt.gz", gzip.compress(b"")),
+    ],
+)
+def test_a_file_without_text_is_named_even_among_others(tmp_path, parser, name, content):
+    """Its corpus would make every text leakage-free."""
+    (tmp_path / "a.txt").write_text("some text")
+    (tmp_path / name).write_bytes(content)
+    documents = iter_documents(parser, [tmp_path / "a.txt", tmp_path / name])
+    assert next(documents) == "some text"
+    with pytest.raises(LingprobError, match=rf"{name}: no text in it"):
+        list(documents)
+
+
+def test_half_a_character_is_named_by_line(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"text": "whole \\ud83d\\ude00"}\n{"text": "half \\ud83d"}\n')
+    documents = iter_documents("lines", [path])
+    assert next(documents) == "whole 😀"
+    with pytest.raises(LingprobError, match=r"a\.jsonl, line 2: half of a character"):
+        next(documents)

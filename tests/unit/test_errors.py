@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.errors import LingprobError, refuse_rows
+from lingprob.errors import LingprobError, nearest, refuse_rows, unknown_name
 
 ROWS = pd.DataFrame({"item_id": ["a", "b", "c"], "n": [1, 2, 3]}, index=[7, 8, 9])
 
@@ -28,3 +28,16 @@ def test_the_first_row_at_fault_words_the_error(at_fault):
 def test_rows_without_fault_pass():
     refuse_rows([False, None, False], "never said", ROWS)
     refuse_rows([], "never said")
+
+
+def test_the_word_that_was_given_is_never_offered():
+    assert nearest("lines", ["lines", "sling"]) == ["sling"]
+    assert nearest("Demo", ["demo"]) == ["demo"]
+    said = str(unknown_name("parser", "table", ["table", "tables", "text"]))
+    assert said == "unknown parser 'table'. Did you mean 'tables', 'text'?"
+
+
+def test_where_nothing_is_near_the_known_names_are_told_without_a_question():
+    said = str(unknown_name("parser", "xyz", ["blimp", "cola"], "(here)"))
+    assert said == "unknown parser 'xyz'. Known are 'blimp', 'cola'. (here)"
+    assert str(unknown_name("size", "xyz", [])) == "unknown size 'xyz'. Known are none."

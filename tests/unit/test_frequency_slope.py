@@ -1,6 +1,7 @@
 """The token-frequency regression against one that keeps all tokens, and its running sums."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -9,11 +10,12 @@ from scipy.stats import linregress
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
+from lingprob.regression.moments import Moments, frequency_slope
 from lingprob.schemas import SCHEMAS
-from lingprob.scoring import frequency_slope as module
-from lingprob.scoring.frequency_slope import Moments, frequency_slope
+from lingprob.scoring import frequency_moments as module
+from lingprob.scoring.frequency_moments import frequency_moments
 from lingprob.scoring.windows import sliding_windows
-from lingprob.tables import write_table
+from lingprob.tables import read_table, write_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 
 WINDOW, STRIDE = 16, 8
@@ -31,6 +33,10 @@ def lm(tmp_path_factory):
 def unigram_logprob():
     logits = np.random.default_rng(0).normal(size=VOCABULARY_SIZE) * 2
     return logits - np.log(np.exp(logits).sum())
+
+
+def regressed(*arguments, **options):
+    return frequency_slope([frequency_moments(*arguments, **options)])
 
 
 def obvious_logprobs(lm, ids, start_id):
@@ -62,7 +68,7 @@ def test_slope_and_bins_equal_those_of_all_tokens_kept(
     monkeypatch.setattr(module, "BATCHES_PER_CHUNK", 0.1)
     x, y = obvious_pairs(lm, unigram_logprob, start_token)
     expected = linregress(x, y)
-    fit, bins = frequency_slope(
+    fit, bins = regressed(
         lm,
         iter(DOCUMENTS),
         unigram_logprob,
@@ -90,16 +96,33 @@ def test_slope_and_bins_equal_those_of_all_tokens_kept(
 
 
 def test_results_fit_their_tables(lm, unigram_logprob, tmp_path):
-    fit, bins = frequency_slope(lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE)
+    fit, bins = regressed(lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE)
     assert [name for name in SCHEMAS["frequency_slopes"].names if name in fit] == list(fit)
     bins = bins.assign(model="tiny", corpus="sentences")
     write_table(bins, "frequency_bins", tmp_path / "bins.parquet")
 
 
+def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "WINDOWS_PER_PIECE", 1)
+    options = {"window": WINDOW, "stride": STRIDE, "max_tokens": 200}
+    whole = frequency_moments(lm, DOCUMENTS, unigram_logprob, **options)
+    write_table(whole, "frequency_moments", tmp_path / "whole.parquet")
+    fit, bins = frequency_slope([read_table(tmp_path / "whole.parquet", "frequency_moments")])
+    parts = [
+        frequency_moments(lm, DOCUMENTS, unigram_logprob, shard=shard, shards=3, **options)
+        for shard in range(3)
+    ]
+    assert all(20 < part["n_tokens"].sum() < 150 for part in parts)
+    merged, merged_bins = frequency_slope(parts)
+    assert merged == pytest.approx(fit)
+    assert merged["n_tokens"] == 200
+    pd.testing.assert_frame_equal(merged_bins, bins)
+
+
 @pytest.mark.parametrize("max_tokens", [3, 50, 171])
 def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
     x, y = obvious_pairs(lm, unigram_logprob, "none")
-    fit, _ = frequency_slope(
+    fit, _ = regressed(
         lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE, max_tokens=max_tokens
     )
     assert fit["n_tokens"] == max_tokens
@@ -108,8 +131,8 @@ def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
 
 
 def test_a_smaller_context_window_takes_the_place_of_the_papers(lm, unigram_logprob):
-    default, _ = frequency_slope(lm, DOCUMENTS, unigram_logprob)
-    narrow, _ = frequency_slope(lm, DOCUMENTS, unigram_logprob, window=64, stride=32)
+    default, _ = regressed(lm, DOCUMENTS, unigram_logprob)
+    narrow, _ = regressed(lm, DOCUMENTS, unigram_logprob, window=64, stride=32)
     assert default == narrow
 
 
@@ -124,7 +147,7 @@ def test_a_smaller_context_window_takes_the_place_of_the_papers(lm, unigram_logp
 )
 def test_regressions_that_cannot_be_are_explained(lm, documents, unigrams, message):
     with pytest.raises(LingprobError, match=message):
-        frequency_slope(lm, documents, unigrams)
+        regressed(lm, documents, unigrams)
 
 
 @given(

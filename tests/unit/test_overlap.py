@@ -12,14 +12,17 @@ import pytest
 
 from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
+from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap import chance, ngrams
 from lingprob.overlap.automaton import StimulusIndex, build_index, load_index
 from lingprob.overlap.cdawg import build_cdawg, load_cdawg
 from lingprob.overlap.chunks import select_chunks, summarise_chunks
 from lingprob.overlap.passages import longest_matches, overlap_texts, passage_overlaps
 from lingprob.overlap.streaming import ScanResult, load_result, merge, scan
+from lingprob.overlap.texts import scan_file
 from lingprob.overlap.token_blocks import block_of, count_rows, normalise, read_rows, read_texts
 from lingprob.papers.leakage.overlap import analysis as leakage
+from lingprob.progress import Progress
 from overlap_reference import arrays, block
 
 ARPA = """\\data\\
@@ -355,3 +358,16 @@ def test_a_failing_program_says_what_it_said(tmp_path: Path) -> None:
     with pytest.raises(LingprobError, match=r"(?s)lmplz failed.*no room here"):
         ngrams.estimate_ngrams(tmp_path, ["a b"], 2, 100, tmp_path / "model.kenlm")
     assert not (tmp_path / "model.kenlm").exists()
+
+
+def test_a_file_without_a_token_is_named(tmp_path):
+    """It would make every text seem to be free of its corpus."""
+    index = build_index([np.array([1, 2, 3])], tokenizer_hash="h", vocabulary_size=10)
+    path = tmp_path / "empty.npy"
+    np.save(path, np.zeros((0, 2049), dtype=np.uint16))
+    tokenizer = Tokenizer(None, 10, "h")
+    with (
+        pytest.raises(LingprobError, match=r"empty\.npy: no token in it"),
+        Progress(None, "scanning", "tokens") as progress,
+    ):
+        scan_file(index, tokenizer, {"parser": "token_rows"}, [path], "c/empty.npy", 1, progress)

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from lingprob.config import ROOT, read_settings
 from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, pick
@@ -86,6 +87,20 @@ def test_a_model_that_needs_several_gpus_is_laid_over_them():
 def test_no_job_asks_for_more_time_than_the_limit():
     asked = costs(machine={"max_runtime": 600})
     assert [asked.at_most(minutes) for minutes in (59.9, 600, 7000)] == [59, 600, 600]
+
+
+def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
+    """Prefixes and trainings go on where their time was up, as often as the profile tries again."""
+    asked, limit = costs(), 24 * 60
+    context, training = asked.settings["context"], asked.settings["training"]
+    needed = [
+        asked.minutes(model, asked.context_tokens(dataset))
+        for model in context["models"]
+        for dataset in context["datasets"]
+    ] + [asked.training_minutes(size) for size in training["sizes"]]
+    profile = yaml.safe_load((ROOT / "profiles" / "slurm" / "profile.yaml").read_text())
+    assert limit < max(needed) <= limit * (1 + profile["retries"])
+    assert asked.at_most(max(needed)) == limit
 
 
 def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():

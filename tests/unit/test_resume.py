@@ -20,11 +20,17 @@ import pytest
 import torch
 
 from lingprob.digests import SCRIPTS
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepared import load_prepared
+from lingprob.reading.surprisal import word_surprisals
 from lingprob.schemas import SCHEMAS
+from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
+from lingprob.scoring.stimuli import score_stimuli
 from lingprob.tables import read_table, write_table
 from lingprob.training.trainer import Trainer
+from lingprob.unigrams.unigrahams import unigrahams_sums
 from models_for_tests import SENTENCES, save_tiny_model
 from training_for_tests import means, plan, save_corpus
 
@@ -130,7 +136,7 @@ def score_words(state, monkeypatch):
     )  # fmt: skip
 
 
-def score_in_context(state, monkeypatch):
+def score_after_prefixes(state, monkeypatch):
     write_table(stimuli(), "stimuli", "stimuli.parquet")
     prefixes = pd.DataFrame({"prefix_id": ["x", "y", "z"], "pair_ids": [["p0"], ["p1"], ["p2"]]})
     prefixes = prefixes.assign(text="The mats. The cats sat.", kind="matched_acceptable")
@@ -173,7 +179,7 @@ JOBS = {
     "scoring": Job(score_sentences, "scores", "resources/shards/scores", {"start_token": "eos"}),
     "word surprisal": Job(score_words, "surprisal", "resources/shards/surprisal", {"window": 8}),
     "contexts": Job(
-        score_in_context, "context_scores", "resources/shards/context", {"start_token": "eos"}
+        score_after_prefixes, "context_scores", "resources/shards/context", {"start_token": "eos"}
     ),
     "sampling": Job(sample_text, "unigram_sums", "resources/shards/unigrahams", {"seed": 2}),
 }
@@ -275,3 +281,21 @@ def test_a_resumed_training_is_of_one_state(changed, tmp_path, monkeypatch):
     assert resumed_losses == losses
     assert resumed_weights == weights
     assert steps[0] == (13 if changed == "nothing" else 1)
+
+
+def test_nothing_is_kept_without_a_word_on_what_it_is_the_work_of(tmp_path):
+    lm = load_language_model(save_tiny_model("gpt2", tmp_path / "model"))
+    words = pd.DataFrame([("1", 0, "So", 0)], columns=SCHEMAS["words"].names)
+    kept = {"shard_directory": tmp_path / "kept", "identity": ""}
+    one = ContextItem("The cats sat.", [13], ["The mats."])
+    for call in (
+        lambda: score_stimuli(lm, ["a"], ["The cat sat."], "bos", dataset="toy", **kept),
+        lambda: word_surprisals(lm, words, start_token="bos", **kept),
+        lambda: score_in_context(lm, [one], start_token="bos", **kept),
+        lambda: unigrahams_sums(
+            lm, [0], samples=2, length=2, batch_size=2, seed=0, checkpoint=tmp_path / "kept"
+        ),
+    ):
+        with pytest.raises(LingprobError, match="nothing tells it from that of other weights"):
+            call()
+    assert not (tmp_path / "kept").exists()

@@ -162,9 +162,16 @@ def test_no_sentence_at_all(language_model, tmp_path):
         score(language_model, tmp_path, texts=[], items=[])
 
 
-def test_a_damaged_shard_is_named(language_model, tmp_path):
-    score(language_model, tmp_path)
+@pytest.mark.parametrize("damage", ["cut", "emptied", "flipped"])
+def test_a_damaged_shard_is_made_again(language_model, tmp_path, caplog, damage):
+    """Cut short, or with bytes that are others in the middle of its numbers."""
+    whole = score(language_model, tmp_path)
     damaged = sorted(tmp_path.glob("*.parquet"))[0]
-    damaged.write_bytes(damaged.read_bytes()[:50])
-    with pytest.raises(LingprobError, match=rf"{damaged.name}: a damaged shard"):
-        score(language_model, tmp_path)
+    content = damaged.read_bytes()
+    flipped = content[:60] + bytes(byte ^ 255 for byte in content[60:70]) + content[70:]
+    damaged.write_bytes({"cut": content[:50], "emptied": b"", "flipped": flipped}[damage])
+    again, runs = forwards(language_model, lambda: score(language_model, tmp_path))
+    assert runs > 0
+    assert f"{damaged}: a damaged shard" in caplog.text
+    pd.testing.assert_frame_equal(again, whole, check_exact=True)
+    assert forwards(language_model, lambda: score(language_model, tmp_path))[1] == 0

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,7 +12,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path
 from lingprob.tables import read_metadata, read_table, write_table
-from small_disk import on_small_disk
+from small_disk import SCRIPTS, on_small_disk
 
 
 def a_table() -> pd.DataFrame:
@@ -146,3 +149,87 @@ def one_score() -> pd.DataFrame:
             "scored": [True],
         }
     )
+
+
+FRAME = pd.DataFrame({"token_id": range(20_000), "count": 1.0, "std_error": 1.0, "logprob": -1.0})
+
+
+@pytest.mark.parametrize("write", ["parquet", "csv", "npz", "safetensors"])
+def test_a_file_that_may_not_be_so_large_is_one_message(tmp_path, write):
+    """Under a limit on the size of files, as clusters set."""
+    script = f"""
+import resource, signal, sys
+from pathlib import Path
+sys.path.insert(0, {str(SCRIPTS)!r})
+import numpy as np, pandas as pd, torch
+from safetensors.torch import save_file
+from lingprob.errors import LingprobError
+from lingprob.files import atomic_path
+from lingprob.tables import write_csv, write_table
+frame = pd.DataFrame({{"token_id": range(20_000), "count": 1.0, "std_error": 1.0,
+                      "logprob": np.random.default_rng(0).normal(size=20_000)}})
+def written(path, save):
+    with atomic_path(path) as temporary:
+        save(temporary)
+folder = Path({str(tmp_path)!r}) / "out"
+write = {{
+    "parquet": lambda: write_table(frame, "unigrams", folder / "t.parquet"),
+    "csv": lambda: write_csv(frame, folder / "t.csv"),
+    "npz": lambda: written(folder / "t.npz", lambda path: np.savez(path, x=frame["logprob"])),
+    "safetensors": lambda: written(
+        folder / "t.safetensors", lambda path: save_file({{"x": torch.zeros(20_000)}}, path)
+    ),
+}}[{write!r}]
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000))
+try:
+    write()
+except LingprobError as error:
+    print(error)
+print(list(folder.iterdir()))
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    said, left = done.stdout.splitlines()
+    assert f"t.{write}: a file may not be so large here. Raise the limit" in said, done.stderr
+    assert left == "[]"
+
+
+def test_a_read_only_disk_is_one_message(tmp_path):
+    script = """
+import sys
+from pathlib import Path
+sys.path.insert(0, sys.argv[2])
+from lingprob.errors import LingprobError
+from lingprob.files import write_text
+for path in (Path(sys.argv[1]) / "a.txt", Path(sys.argv[1]) / "new/folder/a.txt"):
+    try:
+        write_text("a", path)
+    except LingprobError as error:
+        print(error)
+"""
+    printed = on_small_disk(tmp_path, "size=64k,ro", script)
+    assert printed.count("a.txt: the disk is read-only. Run with --directory on one") == 2
+
+
+def test_another_file_s_permissions_are_not_blamed_on_the_one_that_is_written(tmp_path):
+    with pytest.raises(PermissionError), atomic_path(tmp_path / "out" / "t.txt"):
+        raise PermissionError(13, "Permission denied", "/elsewhere/source.txt")
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "flipped", "other"])
+def test_a_damaged_table_is_named_with_the_remedy(tmp_path, damage):
+    path = tmp_path / "t.parquet"
+    write_table(
+        FRAME.assign(logprob=np.random.default_rng(0).normal(size=20_000)), "unigrams", path
+    )
+    content = path.read_bytes()
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :]
+    path.write_bytes({"cut": content[:500], "flipped": flipped}.get(damage, b""))
+    if damage == "other":
+        pd.DataFrame({name: ["x"] for name in FRAME.columns}).to_parquet(path)
+    with pytest.raises(LingprobError, match=r"t\.parquet: not .* Delete it and run again"):
+        read_table(path, "unigrams")
+    if damage in ("cut", "emptied"):
+        with pytest.raises(LingprobError, match=r"t\.parquet: not a whole Parquet file"):
+            read_metadata(path)

@@ -17,6 +17,7 @@ import torch
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
+from lingprob.training.checkpoint import before
 from lingprob.training.corpus import TrainingData
 from lingprob.training.launch import SCRIPTS, kept_model, sole_user
 from lingprob.training.model import build_model
@@ -301,13 +302,38 @@ def test_models_are_kept_after_the_steps_asked_for_a_kill_notwithstanding(
                 torch.testing.assert_close(weight, again.model.get_parameter(name))
 
 
-def test_a_checkpoint_cut_short_is_named(corpus, tmp_path):
-    described = job(corpus, tmp_path, plan={"steps": 4})
-    losses(described)
+class Payload:
+    """Writes a file where an unrestricted reader of pickles meets it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self) -> tuple:
+        return exec, (f"open({str(self.path)!r}, 'w')",)
+
+
+@pytest.mark.parametrize("damage", ["cut", "emptied", "a list", "hostile"])
+def test_a_damaged_checkpoint_gives_way_to_the_one_before(corpus, tmp_path, caplog, damage):
+    described = job(corpus, tmp_path)
+    whole = losses(described)
     path = Path(described["folder"]) / "checkpoint.pt"
-    path.write_bytes(path.read_bytes()[:1000])
-    with pytest.raises(LingprobError, match=r"checkpoint\.pt: not a whole checkpoint"):
-        losses(described)
+    step = torch.load(before(path), weights_only=True)["step"]
+    assert 0 < step < torch.load(path, weights_only=True)["step"]
+    content = path.read_bytes()
+    path.write_bytes({"cut": content[:1000]}.get(damage, b""))
+    if damage == "a list":
+        torch.save([1, 2], path)
+    if damage == "hostile":
+        torch.save({"identity": Payload(tmp_path / "run")}, path)
+    caplog.clear()
+    with caplog.at_level("INFO"):
+        np.testing.assert_array_equal(losses(described), whole)
+    assert f"{path}: not a whole checkpoint" in caplog.text
+    assert f"training goes on after step {step}" in caplog.text
+    assert not (tmp_path / "run").exists()
+    for file in (path, before(path)):
+        file.write_bytes(b"")
+    np.testing.assert_array_equal(losses(described), whole)
 
 
 SAVE_UNTIL_FULL = """

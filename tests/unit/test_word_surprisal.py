@@ -216,6 +216,22 @@ def test_a_killed_job_goes_on_with_what_it_had(lm, words, tmp_path, monkeypatch)
     pd.testing.assert_frame_equal(first, again)
 
 
+@pytest.mark.parametrize("damage", ["cut", "emptied", "flipped"])
+def test_a_damaged_file_of_finished_passages_is_made_again(lm, words, tmp_path, caplog, damage):
+    first = word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
+    (path,) = tmp_path.glob("*.npz")
+    content = path.read_bytes()
+    middle = len(content) // 2
+    flipped = content[:middle] + bytes([content[middle] ^ 255]) + content[middle + 1 :]
+    path.write_bytes({"cut": content[:100], "emptied": b"", "flipped": flipped}[damage])
+    again = word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
+    pd.testing.assert_frame_equal(first, again)
+    assert f"{path}: damaged" in caplog.text
+    caplog.clear()
+    word_surprisals(lm, words, start_token="bos", shard_directory=tmp_path, identity="x")
+    assert "damaged" not in caplog.text
+
+
 def small_words() -> pd.DataFrame:
     rows = [("1", 0, "So", 0), ("1", 1, "what?", 0), ("2", 0, "No.", 0)]
     return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])

@@ -135,6 +135,28 @@ def test_what_is_not_there_and_cannot_be_fetched_is_left_out_and_all_else_is_pla
     assert jobs["fit_linking_functions"] == 16
 
 
+def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk_to_download_to(checkout):
+    arguments = ["-n", "--resources", "gpu=8", "--config", "scale=paper", "missing=stop"]
+    plan = snakemake(checkout, *arguments, "--", "all").stdout
+    asked = re.findall(r"rule (\w+):\n(?:(?! +resources:).*\n)+ +resources: (.*)", plan)
+    values = [(rule, dict(re.findall(r"(\w+)=(\w+)", resources))) for rule, resources in asked]
+    assert len(values) > 1000
+    assert max(int(value.get("runtime", 0)) for _, value in values) == 24 * 60
+    scans = {int(value["runtime"]) for rule, value in values if rule == "scan_corpus"}
+    assert max(scans) <= 60
+    # Pythia 12B over a hundred million tokens is cut into jobs.
+    moments = [int(value["runtime"]) for rule, value in values if rule == "sum_frequency_moments"]
+    assert (len(moments), max(moments) < 8 * 60) == (9 * 8, True)
+    models = [value for _, value in values if "device_map" in value]
+    several = {value["gpu"] for value in models if value["device_map"] == "auto"}
+    assert several == {"3"}
+    assert {value["gpu"] for value in models if value["device_map"] == "single"} == {"1"}
+    downloads = [value for _, value in values if "download" in value]
+    assert len(downloads) > 223
+    assert all(int(value["disk_mb"]) >= 100 for value in downloads)
+    assert sum(int(value["disk_mb"]) > 4196 for value in downloads) >= 143
+
+
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
     plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "morcela").stdout
     asked = {}

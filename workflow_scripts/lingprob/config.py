@@ -22,6 +22,7 @@ from lingprob.training.sizes import trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
+DEEPEST = 20
 READ_AS_WRITTEN = {"integer", "number", "boolean"}
 
 
@@ -39,6 +40,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     names the key at fault, what is allowed there and, for a mistyped key or an unknown model or
     data set, the nearest names.
     """
+    refuse_odd_parts(config)
     schema = config_schema()
     config = retyped(config, schema)
     check(config, schema)
@@ -155,10 +157,12 @@ def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
     """Raise LingprobError for a key that a YAML file has twice: the first would be lost."""
     for path in paths:
         pending = [yaml.compose(Path(path).read_text(encoding="utf-8"))]
+        met: set[int] = set()  # a node may hold itself
         while pending:
             node = pending.pop()
-            if not isinstance(node, yaml.MappingNode):
+            if not isinstance(node, yaml.MappingNode) or id(node) in met:
                 continue
+            met.add(id(node))
             seen: set[str] = set()
             for key, value in node.value:
                 if key.value in seen:
@@ -168,6 +172,35 @@ def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
                     )
                 seen.add(key.value)
                 pending.append(value)
+
+
+def refuse_odd_parts(value: Any, where: str = "", depth: int = 0) -> None:
+    """Raise LingprobError for what YAML and JSON may hold and no configuration does.
+
+    That is a list in the place of sections, a key that is no text, half a character, endlessness.
+    """
+    place = where or "top level"
+    if depth == 0 and not isinstance(value, dict):
+        raise LingprobError(
+            f"config: it is a {type(value).__name__} where `key: value` lines are needed."
+        )
+    if depth > DEEPEST:
+        raise LingprobError(f"config: {place} is nested more than {DEEPEST} deep, or in itself.")
+    parts = value.items() if isinstance(value, dict) else []
+    for key, part in parts:
+        if not isinstance(key, str):
+            raise LingprobError(
+                f"config: the key {key!r} at {place} is no text. Put it in quotation marks."
+            )
+        refuse_odd_parts(part, f"{where}.{key}".removeprefix("."), depth + 1)
+    for part in value if isinstance(value, list) else []:
+        refuse_odd_parts(part, where, depth + 1)
+    for text in [value, *(key for key, _ in parts)]:
+        if isinstance(text, str) and not text.isascii():
+            try:
+                text.encode()
+            except UnicodeEncodeError as error:
+                raise LingprobError(f"config: {place} holds half a character ({error}).") from error
 
 
 def check(config: Settings, schema: Settings) -> None:
@@ -194,7 +227,12 @@ def retyped(value: Any, schema: Settings) -> Any:
     wanted = not READ_AS_WRITTEN.isdisjoint(types_of(schema)) or any(
         isinstance(choice, bool) for choice in schema.get("enum", [])
     )
-    return yaml.safe_load(value) if isinstance(value, str) and wanted else value
+    if not (isinstance(value, str) and wanted):
+        return value
+    try:
+        return yaml.safe_load(value)
+    except (yaml.YAMLError, ValueError):
+        return value  # which the schema refuses
 
 
 def types_of(part: Settings) -> list[str]:

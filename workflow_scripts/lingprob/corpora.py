@@ -48,7 +48,7 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
         An iterator over non-empty texts; one document is in memory at a time.
 
     Raises LingprobError at once for an unknown parser or a missing file, and while reading for
-    a file, zip member or line that is not what the parser expects.
+    a file, zip member or line that is not what the parser expects, and for a file without text.
     """
     if parser == "demo_sentences":
         return iter(pd.read_csv(MINIMAL_PAIRS)["good"])
@@ -62,9 +62,21 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     for path in files:
         if not Path(path).is_file():
             raise LingprobError(f"{path}: no such corpus file. Check the data set's `path`.")
-    return (
-        document for path in files for document in PARSERS[parser](Path(path)) if document.strip()
-    )
+    return (document for path in files for document in _filled(PARSERS[parser], Path(path)))
+
+
+def _filled(parser: Callable[[Path], Iterator[str]], path: Path) -> Iterator[str]:
+    """Stream a file's documents but the empty ones; some must be left.
+
+    A corpus without a token would say of every text that it is not in there.
+    """
+    found = False
+    for document in parser(path):
+        if document.strip():
+            found = True
+            yield document
+    if not found:
+        raise LingprobError(f"{path}: no text in it. Fill the file, or leave it out of the corpus.")
 
 
 def batches(
@@ -176,13 +188,20 @@ def _documents_on_lines(path: Path) -> Iterator[str]:
 def _text_field(path: Path, number: int, line: str) -> str:
     try:
         record: Any = json.loads(line)
-    except json.JSONDecodeError as error:
+    except (ValueError, RecursionError) as error:
         raise LingprobError(f"{path}, line {number}: not JSON ({error}). Mend the line.") from error
     text = record.get("text") if isinstance(record, dict) else None
     if not isinstance(text, str):
         raise LingprobError(
             f'{path}, line {number}: no string field "text". Each line must be {{"text": "..."}}.'
         )
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise LingprobError(
+            f"{path}, line {number}: half of a character (a lone surrogate), which UTF-8 cannot "
+            f"hold ({error}). Mend the line."
+        ) from error
     return text
 
 

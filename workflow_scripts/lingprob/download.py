@@ -131,7 +131,8 @@ def may_be_had(file: RemoteFile, directory: Path, *, mirror: str | None, dataset
         return mirror is not None and (Path(mirror).expanduser() / in_mirror).exists()
     address = f"{mirror.rstrip('/')}/{quote(in_mirror)}"
     try:
-        return requests.head(address, allow_redirects=True, timeout=TIMEOUT).ok
+        with requests.get(address, stream=True, timeout=TIMEOUT) as response:  # not its content
+            return response.ok
     except requests.RequestException:
         return False
 

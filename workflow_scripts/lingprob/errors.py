@@ -16,8 +16,11 @@ class LingprobError(Exception):
 
 
 def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
-    """Return up to `count` of the known names that contain `name` or look most like it."""
-    by_lower_case = {candidate.lower(): candidate for candidate in known}
+    """Return up to `count` of the known names that contain `name` or look most like it.
+
+    `name` itself is none of them: who is told that it is wrong is not to write it again.
+    """
+    by_lower_case = {candidate.lower(): candidate for candidate in known if candidate != name}
     containing = [candidate for candidate in by_lower_case if name.lower() in candidate]
     similar = difflib.get_close_matches(name.lower(), by_lower_case, n=count, cutoff=0.4)
     found = dict.fromkeys([*containing, *similar])
@@ -26,10 +29,12 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
 
 def unknown_name(kind: str, name: str, known: Iterable[str], remedy: str = "") -> LingprobError:
     """Build the error for a name that nothing answers to, with the nearest known names."""
-    known = sorted(known)
-    close = nearest(name, known) or known[:5]
-    message = f"unknown {kind} {name!r}. Did you mean {', '.join(map(repr, close))}?"
-    return LingprobError(f"{message} {remedy}".strip())
+    others = sorted(set(known) - {name})
+    if close := nearest(name, others):
+        hint = f"Did you mean {', '.join(map(repr, close))}?"
+    else:
+        hint = f"Known are {', '.join(map(repr, others[:5])) or 'none'}."
+    return LingprobError(f"unknown {kind} {name!r}. {hint} {remedy}".strip())
 
 
 def refuse_rows(

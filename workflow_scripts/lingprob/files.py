@@ -6,6 +6,7 @@ import errno
 import hashlib
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,12 +16,35 @@ from typing import Any
 
 from lingprob.errors import LingprobError
 
+ELSEWHERE = "or run with --directory on a larger one."
+DISK_PROBLEMS = {
+    errno.ENOSPC: f"no space left on the disk. Free some, {ELSEWHERE}",
+    errno.EDQUOT: f"no space left of your share of the disk. Free some, {ELSEWHERE}",
+    errno.EFBIG: "a file may not be so large here. Raise the limit (`ulimit -f unlimited`), or run "
+    "with --directory on a disk that holds large files.",
+    errno.EROFS: "the disk is read-only. Run with --directory on one that can be written to.",
+    errno.EACCES: "it may not be written. Mend its folder's permissions, or use --directory.",
+}
+
+
+def disk_problem(error: Exception, path: Path) -> str | None:
+    """Return what kept `path` from being written and the remedy, where an error says so.
+
+    Libraries that are not Python's own name the number of the system's error in their words.
+    """
+    file = getattr(error, "filename", None)
+    if file is not None and not path.is_relative_to(Path(os.fsdecode(file)).parent):
+        return None  # another file, which was read
+    named = re.search(r"os error (\d+)", str(error))
+    number = getattr(error, "errno", None) or (int(named[1]) if named else None)
+    return DISK_PROBLEMS.get(number) if number else None
+
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success move it there, on failure delete it.
 
-    Raises LingprobError if the disk is full.
+    Raises LingprobError if the disk is full or read-only or the file may not be so large.
     """
     path = Path(path)
     temporary = None
@@ -34,12 +58,9 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         yield temporary
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
-    except OSError as error:
-        if error.errno == errno.ENOSPC:
-            raise LingprobError(
-                f"{path}: no space left on the disk. Free some, or run with "
-                "--directory on a larger one; nothing half-written was left behind."
-            ) from error
+    except Exception as error:
+        if problem := disk_problem(error, path):
+            raise LingprobError(f"{path}: {problem} Nothing half-written is left.") from error
         raise
     finally:
         if temporary is not None:

@@ -50,7 +50,7 @@ def read_frame(path: Path) -> pd.DataFrame:
     if twice := [name for name in dict.fromkeys(named) if named.count(name) > 1]:
         raise LingprobError(f"{path}: two columns are named {twice[0]!r}. Rename or delete one.")
     if frame.empty:
-        raise LingprobError(f"{path}: no rows. It must have a header line and a row a sentence.")
+        raise LingprobError(f"{path}: no rows. It must have a header line and rows below it.")
     return frame
 
 

@@ -45,7 +45,7 @@ def write_table(
     encoded = {str(key): str(value) for key, value in described.items()}
     table = pa.Table.from_arrays(arrays, schema=schema.with_metadata(encoded))
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
 def read_table(path: str | Path, name: str) -> pd.DataFrame:
@@ -55,17 +55,15 @@ def read_table(path: str | Path, name: str) -> pd.DataFrame:
     """
     schema = _schema(name)
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError as error:
         raise LingprobError(f"{path}: no such table. Which rule makes it? See rules/.") from error
-    except pa.ArrowInvalid as error:
-        raise LingprobError(
-            f"{path}: not a whole Parquet file ({error}). Delete it and run again."
-        ) from error
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from error
     _check_columns(table.column_names, schema, f"{path} (table {name})")
     try:
         columns = [_as_type(table.column(field.name), field.type) for field in schema]
-    except pa.ArrowException as error:
+    except (pa.ArrowException, ValueError) as error:
         raise LingprobError(
             f"{path} (table {name}): its columns have other types ({error}). It was written by "
             "another version: delete it and run again."
@@ -75,7 +73,10 @@ def read_table(path: str | Path, name: str) -> pd.DataFrame:
 
 def read_metadata(path: str | Path) -> dict[str, str]:
     """Return the provenance of a table as text keys and values."""
-    raw = pq.read_schema(path).metadata or {}
+    try:
+        raw = pq.read_schema(path).metadata or {}
+    except (pa.ArrowException, OSError) as error:
+        raise _damaged(path, error) from error
     return {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
 
 
@@ -83,6 +84,10 @@ def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a table for people's eyes and other programs, atomically; .tsv gives tabs."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, sep="\t" if Path(path).suffix == ".tsv" else ",")
+
+
+def _damaged(path: str | Path, error: Exception) -> LingprobError:
+    return LingprobError(f"{path}: not a whole Parquet file ({error}). Delete it and run again.")
 
 
 def _schema(name: str) -> pa.Schema:

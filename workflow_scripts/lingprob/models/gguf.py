@@ -6,9 +6,11 @@ import shutil
 from pathlib import Path
 
 import torch
+from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from lingprob.errors import LingprobError
+from lingprob.files import disk_problem
 from lingprob.models.safe_files import ONLY_DATA
 
 
@@ -47,5 +49,8 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
         if directory.exists():
             shutil.rmtree(directory)
         temporary.replace(directory)
+    except (OSError, SafetensorError) as error:
+        problem = disk_problem(error, directory) or str(error)
+        raise LingprobError(f"{directory}: the model could not be written: {problem}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)

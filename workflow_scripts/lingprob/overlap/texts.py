@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.corpora import iter_documents
+from lingprob.errors import LingprobError
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.streaming import ScanResult, scan
@@ -71,9 +72,11 @@ def scan_file(
         file: names the file among all that are merged.
         min_length: shortest matches that count, tokens.
         progress: advanced by the number of tokens.
+
+    Raises LingprobError for a file without a token.
     """
     blocks, separator = corpus_blocks(tokenizer, entry, files)
-    return scan(
+    result = scan(
         index,
         blocks,
         file=file,
@@ -82,6 +85,12 @@ def scan_file(
         separator=separator,
         progress=progress,
     )
+    if not result.n_tokens:
+        raise LingprobError(
+            f"{', '.join(map(str, files)) or file}: no token in it, so every text would seem "
+            "to be free of it. Fill the file, or leave it out of the corpus."
+        )
+    return result
 
 
 def corpus_blocks(

@@ -8,6 +8,9 @@ what precedes it) (Oh & Schuler 2024; Pimentel & Meister 2024).
 
 from __future__ import annotations
 
+import logging
+import zipfile
+import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +25,8 @@ from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.reading.passages import digest_of, passages_of
 from lingprob.scoring.engine import Scorer
+
+logger = logging.getLogger(__name__)
 
 # How sentence-piece and byte-level vocabularies write a blank, and white space (bytes 9 to 13 and
 # 32). Passages hold blanks alone, so a line break ends no word of theirs.
@@ -230,9 +235,8 @@ def _score(
         for batch in _batches(sequences):
             settings = [identity, start_id, window, stride, str(lm.dtype)]
             path = Path(shard_directory or "", f"{digest_of(settings, batch)}.npz")
-            if shard_directory is not None and path.exists():
-                values = [array for _, array in sorted(np.load(path).items())]
-            else:
+            values = _kept(path) if shard_directory is not None else None
+            if values is None:
                 padded = [np.append(ids, ids[-1]) for ids in batch]
                 values = scorer.score(
                     padded, start_id, window=window, stride=stride, members=blanks
@@ -244,6 +248,18 @@ def _score(
             found += [ScoredPassage(array[:-1, 0], array[:, 1]) for array in values]
             progress.advance(sum(map(len, batch)))
     return found
+
+
+def _kept(path: Path) -> list[np.ndarray] | None:
+    """Return the arrays of a finished batch, or None if there are none or the file is damaged."""
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return [archive[name] for name in sorted(archive.files)]
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, EOFError, AttributeError, zipfile.BadZipFile, zlib.error) as error:
+        logger.warning("%s: damaged (%s), made again", path, error)
+        return None
 
 
 def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:

@@ -197,6 +197,8 @@ def _lines(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise LingprobError(f"{path}: not UTF-8 text ({error}). Convert it to UTF-8.") from error
+    except OSError as error:
+        raise LingprobError(f"{path}: cannot be read ({error}). Check its path.") from error
 
 
 PARSERS: dict[str, Callable[..., pd.DataFrame]] = {

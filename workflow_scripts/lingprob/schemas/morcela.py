@@ -33,6 +33,12 @@ SCHEMAS = {
         + required(INT32, "draws")
         + required(TEXT, "scale")
     ),
+    # One bin of one shard's tokens a row: what shards are merged by to the next two.
+    "frequency_moments": pa.schema(
+        required(FLOAT64, "bin_low", "bin_high")
+        + required(INT64, "n_tokens")
+        + required(FLOAT64, "mean_unigram_logprob", "mean_logprob", "sxx", "sxy", "syy")
+    ),
     # One model's regression of token log-probability on unigram log-probability a row.
     "frequency_slopes": pa.schema(
         required(TEXT, "model", "corpus", "unigrams")

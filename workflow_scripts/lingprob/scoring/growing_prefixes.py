@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -77,7 +77,6 @@ def score_in_context(
     *,
     start_token: str,
     separator: str = " ",
-    overflow: str = "error",
     shard_directory: str | Path | None = None,
     identity: str = "",
     items_per_shard: int = 20,
@@ -96,8 +95,6 @@ def score_in_context(
         items: the prefixes with their cuts and targets.
         start_token: 'none', 'bos', 'eos' or a token of the vocabulary.
         separator: what stands between prefix and target; '' for Chinese.
-        overflow: 'error', or 'truncate': a prefix that doesn't fit the context window with the
-            longest of its targets loses its first tokens, the same for all targets of a cut.
         shard_directory: where finished items are kept, so that a later call with the same items
             and settings goes on after them; nowhere if None.
         identity: what tells these weights and this code from any other, for those shards.
@@ -116,8 +113,6 @@ def score_in_context(
     Raises LingprobError that names the item for an empty target, a cut outside the prefix, or a
     text that does not fit the context window.
     """
-    if overflow not in ("error", "truncate"):
-        raise LingprobError(f"overflow: {overflow!r} is neither 'error' nor 'truncate'.")
     require_identity(shard_directory, identity)
     for number, item in enumerate(items):
         _check(number, item)
@@ -125,9 +120,8 @@ def score_in_context(
         Scorer(language_model, tokens_per_batch),
         language_model.start_id(start_token),
         separator,
-        overflow == "truncate",
     )
-    settings = [identity, work.start_id, separator, overflow, language_model.context_window]
+    settings = [identity, work.start_id, separator, language_model.context_window]
     settings.append(str(language_model.dtype))
     tables = []
     retokenized: list[bool] = []
@@ -138,11 +132,12 @@ def score_in_context(
         for first in range(0, len(items), items_per_shard):
             some = items[first : first + items_per_shard]
             described = [[item.prefix, [*item.cuts], [*item.targets]] for item in some]
-            path = None
+            path = kept = None
             if shard_directory is not None:
                 path = shard_path(shard_directory, [settings, described])
-            if path is not None and path.exists():
-                table = read_shard(path).to_pandas()
+                kept = read_shard(path)
+            if kept is not None:
+                table = kept.to_pandas()
                 progress.resume_at(progress.done + len(some))
             else:
                 table = _table(mapping(work.score, some), progress, retokenized)
@@ -235,27 +230,23 @@ class _Work:
     scorer: Scorer
     start_id: int | None
     separator: str
-    truncate: bool
     tokenizing: Lock = field(default_factory=Lock)  # tokenizers refuse to be called twice at once
 
     def score(self, item: ContextItem) -> _Scored:
         """Return the targets after each cut with their log-probabilities."""
         with self.tokenizing:
             chain, continuations = self._tokenize(item)
-        fitting, others = self._split(item, continuations)
-        groups = [(chain, fitting)] if fitting else []
-        groups += [(group[0].tokens.ids[: group[0].first], group) for group in others]
-        scored: _Scored = []
-        for chain, group in groups:
-            values = score_along(
-                self.scorer,
-                chain,
-                [one.tokens.ids for one in group],
-                [one.first for one in group],
-                self.start_id,
-            )
-            scored += zip(group, values, strict=True)
-        return scored
+        self._check_room(item, continuations)
+        if not continuations:
+            return []
+        values = score_along(
+            self.scorer,
+            chain,
+            [one.tokens.ids for one in continuations],
+            [one.first for one in continuations],
+            self.start_id,
+        )
+        return list(zip(continuations, values, strict=True))
 
     def _tokenize(self, item: ContextItem) -> tuple[np.ndarray, list[_Continuation]]:
         """Return the tokens of the prefix up to its last cut, and all continuations."""
@@ -280,31 +271,15 @@ class _Work:
             )
         return chain.ids, continuations
 
-    def _split(
-        self, item: ContextItem, continuations: list[_Continuation]
-    ) -> tuple[list[_Continuation], list[list[_Continuation]]]:
-        """Part what fits the context window from the rest, which is truncated, cut by cut."""
+    def _check_room(self, item: ContextItem, continuations: list[_Continuation]) -> None:
+        """Raise LingprobError where a text does not fit the context window."""
         lm = self.scorer.language_model
         room = lm.context_window - (self.start_id is not None)
-        fitting, truncated = [], []
-        for cut_index, cut in enumerate(item.cuts):
-            group = [one for one in continuations if one.cut_index == cut_index]
-            excess = max(len(one.tokens.ids) for one in group) - room if group else 0
-            if excess <= 0:
-                fitting += group
-            elif self.truncate and excess <= min(one.first for one in group):
-                truncated.append([_without(one, excess) for one in group])
-            else:
+        for one in continuations:
+            if (excess := len(one.tokens.ids) - room) > 0:
                 raise LingprobError(
                     f"{lm.directory} reads {lm.context_window} tokens at once, {excess} too few "
-                    f"for the {cut} characters {item.prefix[:40]!r}... and the longest target "
-                    "after them. Shorten the prefix, or set overflow to 'truncate'."
+                    f"for the {item.cuts[one.cut_index]} characters {item.prefix[:40]!r}... and "
+                    f"the target {item.targets[one.target_index]!r}. Shorten the prefix "
+                    "(context.lengths)."
                 )
-        return fitting, truncated
-
-
-def _without(one: _Continuation, excess: int) -> _Continuation:
-    tokens = Tokens(
-        one.tokens.ids[excess:], one.tokens.char_start[excess:], one.tokens.char_end[excess:]
-    )
-    return replace(one, tokens=tokens, first=one.first - excess)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import shutil
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lingprob.errors import LingprobError
 from lingprob.files import atomic_path
+
+logger = logging.getLogger(__name__)
 
 
 def shard_path(directory: str | Path, described: object) -> Path:
@@ -23,15 +25,18 @@ def shard_path(directory: str | Path, described: object) -> Path:
 def write_shard(path: Path, table: pa.Table) -> None:
     """Keep a shard, whole or not at all."""
     with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd")
+        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
 
 
-def read_shard(path: Path) -> pa.Table:
-    """Return a shard. Raises LingprobError if its file is damaged."""
+def read_shard(path: Path) -> pa.Table | None:
+    """Return a shard, or None where there is none or (the log says so) a damaged one."""
     try:
-        return pq.read_table(path)
-    except pa.ArrowInvalid as error:
-        raise LingprobError(f"{path}: a damaged shard ({error}). Delete it, run again.") from error
+        return pq.read_table(path, page_checksum_verification=True)
+    except FileNotFoundError:
+        return None
+    except (pa.ArrowException, OSError) as error:
+        logger.warning("%s: a damaged shard (%s), made again", path, error)
+        return None
 
 
 def delete_shards(shard_directory: str | Path) -> None:

@@ -56,8 +56,8 @@ def score_stimuli(
     with Progress(len(unique), f"scoring {dataset}", "sentences") as progress:
         missing = []
         for path, shard in shards:
-            if path.exists():
-                column = read_shard(path).column("logprob")
+            if (kept := read_shard(path)) is not None:
+                column = kept.column("logprob")
                 values = [row.values.to_numpy(zero_copy_only=False) for row in column]
                 logprobs.update(zip(shard, values, strict=True))
             else:

@@ -6,6 +6,7 @@ import json
 import logging
 import shutil
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import torch
@@ -21,6 +22,8 @@ from lingprob.files import atomic_path, write_text
 from lingprob.training.parallel import World
 from lingprob.training.precision import LossScale
 
+KEYS = {"identity", "step", "model", "optimizer", "scale"}
+
 logger = logging.getLogger(__name__)
 
 
@@ -35,6 +38,7 @@ def save_checkpoint(
 ) -> None:
     """Write weights and optimizer state after a step; called by every process, written by one.
 
+    The checkpoint before is kept beside it, in case this one comes to harm.
     Raises LingprobError if the disk is full; the checkpoint before stays as it is.
     """
     options = StateDictOptions(full_state_dict=True, cpu_offload=world.size > 1)
@@ -58,6 +62,13 @@ def save_checkpoint(
                 f"free on the disk; {error}). Free some and run again: training goes on from the "
                 "checkpoint before."
             ) from error
+        if path.exists():
+            path.replace(before(path))
+
+
+def before(path: Path) -> Path:
+    """Return where the checkpoint before the one at `path` is kept."""
+    return path.with_name(f"before-{path.name}")
 
 
 def load_checkpoint(
@@ -70,17 +81,12 @@ def load_checkpoint(
 ) -> int:
     """Restore the checkpoint at `path` and return its step; 0 if there is none of this training.
 
-    The checkpoint of another training (other settings, data or code) is left out, and the log
-    says so. Raises LingprobError if the file cannot be read.
+    A damaged one is left out for the one before it, and that of another training (other settings,
+    data or code) altogether; the log says so.
     """
-    if not path.is_file():
+    content = _read(path) or _read(before(path))
+    if content is None:
         return 0
-    try:
-        content: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (RuntimeError, EOFError, OSError, ValueError) as error:
-        raise LingprobError(
-            f"{path}: not a whole checkpoint ({error}). Delete it to train from the start."
-        ) from error
     if content["identity"] != identity:
         logger.warning("%s is of other settings, data or code: training starts anew", path)
         return 0
@@ -95,6 +101,21 @@ def load_checkpoint(
     scale.restore(content["scale"])
     logger.info("%s: training goes on after step %d", path, content["step"])
     return int(content["step"])
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    """Return a checkpoint's content, or None if there is none or the file is damaged."""
+    try:
+        content: Any = torch.load(path, map_location="cpu", weights_only=True)
+        if isinstance(content, dict) and content.keys() == KEYS:
+            return content
+        error: object = "holds something else"
+    except FileNotFoundError:
+        return None
+    except (RuntimeError, EOFError, OSError, ValueError, KeyError, UnpicklingError) as problem:
+        error = problem
+    logger.warning("%s: not a whole checkpoint (%s); left out", path, error)
+    return None
 
 
 def cut_log(path: Path, step: int) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob import own_tables
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading.alignment import attach_words, check_words
 from lingprob.reading.parsers.tables import number, read, whole
@@ -28,6 +29,8 @@ UCL_TYPING_ERRORS = {
     "Margeret": "Margaret",
     "nan of the": "None of the",
 }
+SECONDS = 20.0  # what no median of reading times in milliseconds is below
+REMEDY = "README.md, `Your own reading times and surprisals`, lists the columns."
 UCL_WORD = re.compile(r"^  Word \d+: '(.*)'  <<(not fixated|[\d.]+)>>", re.M)
 UCL_TRIAL = re.compile(r"^Trial \d+:$", re.M)
 
@@ -162,20 +165,27 @@ def table(
 ) -> pd.DataFrame:
     """Read a table of the user's own: subject_id, passage_id, word_index (from 0), rt_ms; word.
 
-    CSV, or TSV by the file's name; `word` is optional and checked.
+    CSV, TSV or Parquet by the file's name; `word` is optional and checked. Times must be
+    milliseconds: half of them below SECONDS are refused as seconds.
     """
     path = files[0]
-    separator = "\t" if path.suffix == ".tsv" else ","
-    needed = ["subject_id", "passage_id", "word_index", "rt_ms"]
-    frame = read(path, separator, needed, quoting=0)
-    frame = frame.assign(
-        word_index=whole(path, frame["word_index"]),
-        rt_ms=number(path, frame["rt_ms"], missing=("", "NA")),
-    )
-    header = pd.read_csv(path, sep=separator, nrows=0).columns
-    if "word" in header:
-        frame["word"] = read(path, separator, ["word"], quoting=0)["word"]
-    return frame
+    given = own_tables.read_frame(path)
+    names = ["subject_id", "passage_id"]
+    own_tables.need_columns(path, given, [*names, "word_index", "rt_ms"], REMEDY)
+    frame = pd.DataFrame()
+    for column in [*names, *({"word"} & set(given.columns))]:
+        frame[column] = own_tables.text_of(path, column, given[column])
+        own_tables.refuse(path, column, frame[column].isna(), "no value")
+    frame["word_index"] = own_tables.whole(path, "word_index", given["word_index"])
+    frame["rt_ms"] = own_tables.numeric(path, "rt_ms", given["rt_ms"], nullable=True)
+    own_tables.refuse(path, "rt_ms", frame["rt_ms"] < 0, "below 0", frame["rt_ms"])
+    middle = frame.loc[frame["rt_ms"] > 0, "rt_ms"].median()
+    if middle < SECONDS:
+        raise LingprobError(
+            f"{path}, column 'rt_ms': half of the times are below {middle:g} ms. Are they seconds? "
+            "Multiply them by 1000."
+        )
+    return frame.astype(dict.fromkeys(frame.columns.difference(["word_index", "rt_ms"]), object))
 
 
 def shifted(times: pd.DataFrame, words: pd.DataFrame, by: int, where: str) -> pd.DataFrame:

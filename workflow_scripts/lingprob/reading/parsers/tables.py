@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from zipfile import BadZipFile
 
 import pandas as pd
 
@@ -34,7 +35,12 @@ def read(
             )  # fmt: skip
     except ImportError as error:
         raise LingprobError(f"{path}: save it as CSV, or install openpyxl ({error}).") from error
-    except (ValueError, OSError) as error:
+    except UnicodeDecodeError as error:
+        raise LingprobError(
+            f"{path}: not text in {encoding.removesuffix('-sig')} ({error}). Save a file of "
+            "your own in UTF-8; fetch another again."
+        ) from error
+    except (ValueError, KeyError, OSError, BadZipFile) as error:
         raise LingprobError(f"{path}: cannot be read ({error}). Fetch the file again.") from error
     missing = [column for column in columns if column not in table.columns]
     if missing:

@@ -9,6 +9,7 @@ singular, by what variance along any new direction could gain (the escape).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -36,6 +37,13 @@ ACCEPTED = 1e-7
 # Curvatures below this share of the largest are flat: rotations of F change nothing.
 FLAT = 1e-9
 SADDLE = 1e-6
+# Deviances of starts that ended at one optimum; variances (of residuals' 1) that are none.
+SAME = 1e-6
+NO_VARIANCE = 1e-8
+# At a bound, starts at random follow until this many ended at the best, at most RESTARTS.
+AGREED = 3
+RESTARTS = 12
+FEW = (0.1, 1.0, 3.0)
 # The step of differences of a gradient.
 DIFFERENCE = 1e-4
 
@@ -55,13 +63,20 @@ class Objective(Protocol):
     def starts(self, count: int) -> Iterator[Array]:
         """Yield values of F to start from."""
 
+    def approach(self, start: Array) -> Array:
+        """Return F nearer to an optimum, where second derivatives are dear."""
+
+    def split(self, factor: Array) -> list[Array]:
+        """Return the F of each term, (q, q)."""
+
 
 class Optimum(NamedTuple):
     """Where the search ended: Psi = F F' in the scaled coordinates of the moments.
 
     `newton_decrement` is the log-likelihood that a further step in F or a new direction of Psi
     would gain, to second order; `gradient_norm` the largest derivative of the deviance by F;
-    `curvature` its Hessian's smallest eigenvalue over the largest, below 0 at a saddle.
+    `curvature` its Hessian's smallest eigenvalue over the largest, below 0 at a saddle; `agreed`
+    whether another start, if there was one, ended there, too.
     """
 
     factor: Array
@@ -70,26 +85,75 @@ class Optimum(NamedTuple):
     gradient_norm: float
     curvature: float
     iterations: int
+    agreed: bool = True
 
     @property
     def converged(self) -> bool:
-        """Whether nothing that counts is left to gain."""
-        return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE
+        """Whether nothing that counts is left to gain, here or (as other starts tell) elsewhere."""
+        return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE and self.agreed
 
 
 def best_optimum(objective: Objective, starts: int) -> tuple[Optimum, list[float]]:
-    """Return the best of the optima found from several starts, and the deviances of all."""
+    """Return the best of the optima found from several starts, and the deviances of all.
+
+    On the boundary of the covariance matrices there may be several optima, of different rank.
+    There, and where starts disagree, further ones follow: from nearly no variance, from the best
+    optimum less one direction that varies, and at random. The best counts as converged if two
+    starts at least have reached it, unless there was but one.
+    """
     optima = [optimise(objective, start) for start in objective.starts(starts)]
+    if _at_bound(objective, _best(optima)) or _reached(optima) < len(optima):
+        psi = [own @ own.T for own in objective.split(_best(optima).factor)]
+        for start in _restarts(psi):
+            optima.append(optimise(objective, start))
+        for start in islice(objective.starts(starts + RESTARTS), starts, None):
+            if _reached(optima) >= AGREED:
+                break
+            optima.append(optimise(objective, FEW[len(optima) % len(FEW)] * start))
+    best = _best(optima)
+    agreed = len(optima) == 1 or _reached(optima) > 1
+    return best._replace(agreed=agreed), [optimum.profile.deviance for optimum in optima]
+
+
+def _best(optima: list[Optimum]) -> Optimum:
     # Among equal deviances the best certificate: starts agree up to rounding.
     least = min(optimum.profile.deviance for optimum in optima)
     equal = [optimum for optimum in optima if optimum.profile.deviance < least + 1e-9]
-    best = min(equal, key=lambda optimum: optimum.newton_decrement)
-    return best, [optimum.profile.deviance for optimum in optima]
+    return min(equal, key=lambda optimum: optimum.newton_decrement)
+
+
+def _reached(optima: list[Optimum]) -> int:
+    """Return how many optima are the best one."""
+    deviances = np.array([optimum.profile.deviance for optimum in optima])
+    return int((deviances < deviances.min() + SAME).sum())
+
+
+def _at_bound(objective: Objective, optimum: Optimum) -> bool:
+    parts = objective.split(optimum.factor)
+    return any(np.linalg.eigvalsh(own @ own.T)[0] < NO_VARIANCE for own in parts)
+
+
+def _restarts(psi: list[Array]) -> Iterator[Array]:
+    """Yield F nearly without variance, and F of Psi less each direction that has variance."""
+    roots = []
+    for own in psi:
+        values, axes = np.linalg.eigh(own)
+        roots.append(axes * np.sqrt(np.maximum(values, 0)))
+    yield _flat([1e-3 * np.eye(len(own)) for own in psi])
+    for term, root in enumerate(roots):
+        for axis in np.flatnonzero((root**2).sum(axis=0) > NO_VARIANCE):
+            kept = root * (np.arange(len(root)) != axis)
+            yield _flat([*roots[:term], kept, *roots[term + 1 :]])
+
+
+def _flat(roots: list[Array]) -> Array:
+    """Return F of one term as it is, of several in a row."""
+    return roots[0] if len(roots) == 1 else np.concatenate([root.ravel() for root in roots])
 
 
 def optimise(objective: Objective, start: Array) -> Optimum:
     """Minimise the deviance from F = start."""
-    optimum = _newton(objective, start)
+    optimum = _newton(objective, objective.approach(start))
     for _ in range(ESCAPES):
         gain, factor = objective.escape(optimum.profile, optimum.factor)
         if gain < NEGLIGIBLE:
@@ -195,6 +259,14 @@ class OneTerm(NamedTuple):
         """Yield F with slopes that vary less than intercepts, then as much, then at random."""
         return _starts(self.moments.q, count)
 
+    def approach(self, start: Array) -> Array:
+        """Return F as it is: Newton's steps are cheap."""
+        return start
+
+    def split(self, factor: Array) -> list[Array]:
+        """Return the one F."""
+        return [factor]
+
 
 class SeveralTerms(NamedTuple):
     """The deviance of a model with several random terms, as a function of all their F in a row.
@@ -250,11 +322,17 @@ class SeveralTerms(NamedTuple):
         return best
 
     def starts(self, count: int) -> Iterator[Array]:
-        """Yield F near an optimum, sought without second derivatives from the starts of a term."""
-        for parts in zip(*(_starts(q, count) for q in self.sizes), strict=True):
-            start = np.concatenate([part.ravel() for part in parts])
-            options = {"gtol": 1e-2, "maxiter": 100}
-            yield minimize(self._value, start, jac=True, method="BFGS", options=options).x
+        """Yield the starts of each term in a row."""
+        for number, parts in enumerate(zip(*(_starts(q, count) for q in self.sizes), strict=True)):
+            # The random ones are the same for terms of one size: scale each by itself.
+            scales = np.random.default_rng(number).uniform(0.3, 1.5, len(parts))
+            scales = np.ones(len(parts)) if number < 2 else scales
+            yield np.concatenate([(s * p).ravel() for s, p in zip(scales, parts, strict=True)])
+
+    def approach(self, start: Array) -> Array:
+        """Return F near an optimum, sought without second derivatives."""
+        options = {"gtol": 1e-2, "maxiter": 100}
+        return minimize(self._value, start, jac=True, method="BFGS", options=options).x
 
     def _value(self, factor: Array) -> tuple[float, Array]:
         try:

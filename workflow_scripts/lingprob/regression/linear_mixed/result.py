@@ -38,7 +38,8 @@ class LinearMixedFit:
       are those of the data.
     - log_likelihood: maximised, nats; under REML the restricted one. aic: -2 log_likelihood plus
       twice the number of fixed effects, variances and covariances, as lme4 counts them.
-    - converged: nothing above 1e-7 nats is left to gain, and the end is no saddle.
+    - converged: nothing above 1e-7 nats is left to gain, the end is no saddle, and where several
+      starts were made two of them at least ended there, none above it.
       newton_decrement: that gain to second order, in nats, moves off the boundary included.
       gradient_norm: largest derivative of the deviance. curvature: smallest eigenvalue of its
       Hessian over the largest (about 0, as rotated factors are one covariance; below 0 a saddle).

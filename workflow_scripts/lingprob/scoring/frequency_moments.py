@@ -1,8 +1,9 @@
-"""Tokens' log-probability in context regressed on their unigram log-probability (morcela, §5)."""
+"""Tokens' log-probabilities in context, summed up by unigram log-probability (morcela, §5)."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from lingprob.corpora import batches
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
+from lingprob.regression.moments import Moments
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.windows import sliding_windows
 
@@ -27,56 +29,7 @@ class Piece(NamedTuple):
     keep_from: int
 
 
-class Moments:
-    """Counts, means and central second moments of pairs (x, y), in groups, one chunk at a time.
-
-    Chan's update keeps them as accurate as two passes over all the data would.
-    """
-
-    def __init__(self, groups: int) -> None:
-        self.n = np.zeros(groups, dtype=np.int64)
-        self.mean_x, self.mean_y = np.zeros(groups), np.zeros(groups)
-        self.sxx, self.sxy, self.syy = np.zeros(groups), np.zeros(groups), np.zeros(groups)
-
-    def add(self, group: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-        """Add pairs: `group` integers, `x` and `y` float64, all of shape (n,)."""
-        chunk = Moments(len(self.n))
-        chunk.n = np.bincount(group, minlength=len(self.n))
-        divisor = np.maximum(chunk.n, 1)
-
-        def summed(values: np.ndarray) -> np.ndarray:
-            return np.bincount(group, weights=values, minlength=len(self.n))
-
-        chunk.mean_x, chunk.mean_y = summed(x) / divisor, summed(y) / divisor
-        dx, dy = x - chunk.mean_x[group], y - chunk.mean_y[group]
-        chunk.sxx, chunk.sxy, chunk.syy = summed(dx * dx), summed(dx * dy), summed(dy * dy)
-        self.merge(chunk)
-
-    def merge(self, other: Moments) -> None:
-        """Add the pairs of another set, group by group."""
-        n = self.n + other.n
-        share = other.n / np.maximum(n, 1)
-        dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
-        weight = self.n * share
-        self.sxx += other.sxx + weight * dx * dx
-        self.sxy += other.sxy + weight * dx * dy
-        self.syy += other.syy + weight * dy * dy
-        self.mean_x += share * dx
-        self.mean_y += share * dy
-        self.n = n
-
-    def pooled(self) -> Moments:
-        """Return the moments of all groups taken together, as a single group."""
-        whole = Moments(1)
-        for group in range(len(self.n)):
-            part = Moments(1)
-            for name, value in vars(self).items():
-                setattr(part, name, value[group : group + 1])
-            whole.merge(part)
-        return whole
-
-
-def frequency_slope(
+def frequency_moments(
     lm: LanguageModel,
     documents: Iterable[str],
     unigram_logprob: np.ndarray,
@@ -86,9 +39,11 @@ def frequency_slope(
     max_tokens: int | None = None,
     start_token: str = "none",
     bins: int = 20,
+    shard: int = 0,
+    shards: int = 1,
     progress: Progress | None = None,
-) -> tuple[dict[str, float], pd.DataFrame]:
-    """Regress tokens' log-probability in context on their unigram log-probability (morcela, §5).
+) -> pd.DataFrame:
+    """Sum up tokens' log-probabilities in context by their unigram log-probability.
 
     The first token of a document is context only, also where `start_token` precedes it. Documents
     are read, scored and forgotten a few at a time.
@@ -102,15 +57,15 @@ def frequency_slope(
         max_tokens: stop after this many regressed tokens, within a document if need be.
         start_token: 'none', or the token before each document as in `LanguageModel.start_id`.
         bins: bins of equal width from the lowest to the highest unigram log-probability.
+        shard, shards: which of how many jobs this is, which share the tokens in pieces.
         progress: advanced by the number of regressed tokens.
 
     Returns:
-        slope, slope_std_error, intercept (nats), r and n_tokens; and a row for each bin that
-        holds tokens: bin_low, bin_high, n_tokens, mean_unigram_logprob, mean_logprob and the
-        population standard deviation sd_logprob (nats).
+        What `frequency_slope` regresses, a row a bin: bin_low, bin_high, n_tokens,
+        mean_unigram_logprob, mean_logprob (nats), and the central second moments sxx (unigram),
+        sxy and syy (nats squared).
 
-    Raises LingprobError if `unigram_logprob` does not fit the model, or if there are fewer than
-    three tokens, or only tokens of one unigram log-probability.
+    Raises LingprobError if `unigram_logprob` does not fit the model.
     """
     unigram_logprob = _checked(lm, unigram_logprob)
     edges = np.linspace(unigram_logprob.min(), unigram_logprob.max(), bins + 1)
@@ -125,7 +80,8 @@ def frequency_slope(
     )
     moments = Moments(bins)
     chunk_size = BATCHES_PER_CHUNK * scorer.tokens_per_batch
-    for chunk in batches(pieces, chunk_size, lambda piece: len(piece.ids)):
+    share = islice(pieces, shard, None, shards)
+    for chunk in batches(share, chunk_size, lambda piece: len(piece.ids)):
         logprobs = scorer.score([piece.ids for piece in chunk], None, window=window, stride=stride)
         ids = np.concatenate([ids[keep_from:] for ids, keep_from in chunk])
         kept = [values[piece.keep_from :] for values, piece in zip(logprobs, chunk, strict=True)]
@@ -133,7 +89,18 @@ def frequency_slope(
         moments.add(bin_of_token[ids], unigram_logprob[ids], values)
         if progress is not None:
             progress.advance(len(ids))
-    return _regression(moments.pooled()), _bins_table(moments, edges)
+    return pd.DataFrame(
+        {
+            "bin_low": edges[:-1],
+            "bin_high": edges[1:],
+            "n_tokens": moments.n,
+            "mean_unigram_logprob": moments.mean_x,
+            "mean_logprob": moments.mean_y,
+            "sxx": moments.sxx,
+            "sxy": moments.sxy,
+            "syy": moments.syy,
+        }
+    )
 
 
 def _checked(lm: LanguageModel, unigram_logprob: np.ndarray) -> np.ndarray:
@@ -174,37 +141,3 @@ def _pieces(ids: np.ndarray, start_id: int | None, window: int, stride: int) -> 
         start = first * stride
         yield Piece(ids[start : start + (WINDOWS_PER_PIECE - 1) * stride + window], keep_from)
         keep_from = window - stride
-
-
-def _regression(whole: Moments) -> dict[str, float]:
-    n, sxx, sxy, syy = int(whole.n[0]), whole.sxx[0], whole.sxy[0], whole.syy[0]
-    if n < 3 or sxx <= 0:
-        raise LingprobError(
-            f"the token-frequency regression has {n} tokens"
-            f"{'' if n < 3 else ' of one and the same unigram log-probability'}: it needs three "
-            "or more that differ. Use a larger corpus (morcela.frequency_corpus) or allow more "
-            "tokens (morcela.frequency_tokens)."
-        )
-    slope = sxy / sxx
-    residual = max(syy - slope * sxy, 0.0)
-    return {
-        "slope": float(slope),
-        "slope_std_error": float(np.sqrt(residual / (n - 2) / sxx)),
-        "intercept": float(whole.mean_y[0] - slope * whole.mean_x[0]),
-        "r": float(sxy / np.sqrt(sxx * syy)) if syy > 0 else 0.0,
-        "n_tokens": n,
-    }
-
-
-def _bins_table(moments: Moments, edges: np.ndarray) -> pd.DataFrame:
-    table = pd.DataFrame(
-        {
-            "bin_low": edges[:-1],
-            "bin_high": edges[1:],
-            "n_tokens": moments.n,
-            "mean_unigram_logprob": moments.mean_x,
-            "mean_logprob": moments.mean_y,
-            "sd_logprob": np.sqrt(moments.syy / np.maximum(moments.n, 1)),
-        }
-    )
-    return table[table["n_tokens"] > 0].reset_index(drop=True)
