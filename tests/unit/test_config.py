@@ -122,6 +122,7 @@ def test_an_unknown_name_and_one_of_a_wrong_kind_are_refused_at_every_key(where)
     wrong = next(name for name in ("blimp", "gutenberg") if name not in allowed)
     for name, said in (("no-such-thing", "unknown"), (wrong, f"{where}: '{wrong}' is a .*, not a")):
         shape = part.get("type")
+        shape = shape[0] if isinstance(shape, list) else shape  # or null
         value = {"array": [name], "object": {"en": name}}.get(shape, name)
         with pytest.raises(LingprobError, match=said) as refused:
             read_settings({"scale": "laptop", section: {key: value}})

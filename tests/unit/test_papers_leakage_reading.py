@@ -466,6 +466,19 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
 
 
+def test_figure_2_is_by_token_where_tokens_are_known_and_names_near_sizes(deltas):
+    near = {name: {**MODELS[name], "parameters": size} for name, size in
+            (("small", 120_000), ("medium", 400_000), ("large", 1_300_000))}  # fmt: skip
+    table = deltas.assign(token_perplexity=[30.0, 20.0, 10.0])
+    run = Run("test", describe_models(near), {"mine": "Mine"})
+    for drawn, column in ((table, "token"), (table.assign(token_perplexity=None), "word")):
+        lower = draw({"deltas": drawn}, run)["figure_2"].axes[1]
+        assert lower.get_ylabel() == f"{column} perplexity"
+        line = next(line for line in lower.lines if len(line.get_xdata()) == 3)
+        assert list(line.get_ydata()) == drawn[f"{column}_perplexity"].tolist()
+        assert [label.get_text() for label in lower.get_xticklabels()] == ["120k", "1M"]
+
+
 def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFrame, dict]:
     """As many models, with ΔLogLik 30, 20, 10, ..., and their catalog entries."""
     rows = [deltas.iloc[[0]].assign(model=name, delta=30.0 - 10 * n, delta_low=0.0, delta_high=40.0)
