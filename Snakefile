@@ -15,13 +15,19 @@ from lingprob.config import (
     read_settings,
     refuse_duplicate_keys,
     surprisal_models,
-    unigram_sources,
 )
 from lingprob.context.names import figures_of, primary_dataset
+from lingprob.context.suites import pairs_per_suite
+from lingprob.demo import demo_files
+from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
-from lingprob.training.sizes import ModelSize
-from lingprob.workflow import code_digest
+from lingprob.models.manifest import model_files
+from lingprob.papers.description import Room
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, pick
+from lingprob.reading.parsers.names import parser_function
+from lingprob.stimuli.names import parser_module
+from snakemake.logging import logger
 
 
 configfile: Path(workflow.basedir) / "config.yaml"
@@ -38,6 +44,8 @@ try:
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)
+settings, left_out = leave_out(settings, catalog)
+announce(left_out, logger.warning)
 
 
 include: "rules/common.smk"
@@ -52,6 +60,7 @@ include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
 include: "rules/training.smk"
 include: "rules/context.smk"
+include: "rules/papers.smk"
 include: "rules/report.smk"
 
 
@@ -66,6 +75,7 @@ rule all:
         rules.reading.input,
         rules.context.input,
         rules.combine_scorecards.output,
+        rules.list_left_out.output,
 
 
 rule demo:

@@ -20,10 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from rival import (
-    CONTEXT,
     MIRROR,
     MODEL,
     ROOT,
+    START_TOKEN,
     Clock,
     be_worker,
     finish,
@@ -59,7 +59,7 @@ def measure_ours(model: str, items: list[Item], _options: dict[str, Any]) -> dic
     )
     clock = Clock()
     table = score_in_context(
-        language_model, [ContextItem(*item) for item in items], start_token=CONTEXT
+        language_model, [ContextItem(*item) for item in items], start_token=START_TOKEN
     )
     measured = clock.read()
     by_target = table.astype({"logprob": np.float64}).groupby(

@@ -6,9 +6,10 @@ The first task is one fit by maximum likelihood of the paper's self-paced readin
 variance parameters) to simulated reading times of the size of Natural Stories: 371,000 rows, 181
 subjects (--quick: 30,000 rows, 40 subjects). Data are in memory, as each system takes them; our
 time includes the pass over the rows. lme4 runs lmer with its bobyqa at default tolerances. The
-second task is ours alone: 100 fits (20 models on data of five corpora's sizes, in Parquet),
-loading and held-out log-likelihoods included. Each system runs in a process of its own on one
-thread; ratios compare CPU time, since machines are shared. Agreement is how far our
+second task is a model with crossed factors: uncorrelated intercepts and slopes of subjects, and
+intercepts of items. The third is ours alone: 100 fits (20 models on data of five corpora's sizes,
+in Parquet), loading and held-out log-likelihoods included. Each system runs in a process of its own
+on one thread; ratios compare CPU time, since machines are shared. Agreement is how far our
 log-likelihood lies below the best of the rivals' (0: never).
 """
 
@@ -73,29 +74,38 @@ class Clock:
         }
 
 
-def fit_ours(rows: int, subjects: int) -> dict[str, Any]:
-    """Fit with lingprob, from a frame in memory."""
-    from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
-    from mixed_data import SELF_PACED, simulated
+def simulated_data(rows: int, subjects: int, items: int) -> tuple[Any, str]:
+    """Return a frame of numbers and the formula of its task: crossed if there are items."""
+    from mixed_data import SELF_PACED, UNCORRELATED, simulated, simulated_crossed
 
-    frame = simulated(rows, subjects, 1, SLOPE_SD)
+    if items:
+        return simulated_crossed(rows, subjects, items, 1, 25.0), UNCORRELATED
+    return simulated(rows, subjects, 1, SLOPE_SD), SELF_PACED
+
+
+def fit_ours(rows: int, subjects: int, items: int = 0) -> dict[str, Any]:
+    """Fit with lingprob, from a frame in memory."""
+    from lingprob.regression.linear_mixed.crossed_data import CrossedData
+    from lingprob.regression.linear_mixed.fit import fit_mixed_models
+    from lingprob.regression.linear_mixed.moments import MixedModelData
+
+    frame, formula = simulated_data(rows, subjects, items)
     clock = Clock()
-    data = MixedModelData.from_formulas(frame, [SELF_PACED])
-    (fit,) = fit_mixed_models(data, [SELF_PACED])
+    data = (CrossedData if items else MixedModelData).from_formulas(frame, [formula])
+    (fit,) = fit_mixed_models(data, [formula])
     return {**clock.read(), "log_likelihood": fit.log_likelihood, "converged": fit.converged}
 
 
-def fit_lme4(rows: int, subjects: int) -> dict[str, Any]:
+def fit_lme4(rows: int, subjects: int, items: int = 0) -> dict[str, Any]:
     """Fit with R's lme4."""
     import numpy as np
 
-    from mixed_data import SELF_PACED, simulated
-
-    frame = simulated(rows, subjects, 1, SLOPE_SD).astype(float)
+    frame, formula = simulated_data(rows, subjects, items)
+    frame = frame.astype(float)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "values.bin").write_bytes(np.asfortranarray(frame).tobytes("F"))
-        job = {"rows": rows, "columns": list(frame), "formula": SELF_PACED}
+        job = {"rows": rows, "columns": list(frame), "formula": formula}
         (folder / "job.json").write_text(json.dumps(job))
         (folder / "fit.R").write_text(R_SCRIPT)
         subprocess.run(["Rscript", str(folder / "fit.R"), name], check=True)
@@ -154,7 +164,8 @@ def fit_hundred(folder: str) -> dict[str, Any]:
     clock = Clock()
     import pandas as pd
 
-    from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
+    from lingprob.regression.linear_mixed.fit import fit_mixed_models
+    from lingprob.regression.linear_mixed.moments import MixedModelData
     from mixed_data import EYE_TRACKING, SELF_PACED
 
     values, converged = [], 0
@@ -220,14 +231,12 @@ def available(system: str) -> bool:
     return found
 
 
-def measure(quick: bool, rivals: list[str]) -> list[dict[str, Any]]:
-    """Run both tasks and return a row for each system."""
-    rows, subjects = (30_000, 40) if quick else (371_000, 181)
-    task = "one_fit_of_15_variance_parameters"
+def compare(task: str, systems: list[str], size: tuple[int, ...]) -> list[dict[str, Any]]:
+    """Run one fit in each system, ours first, and return a row for each."""
     table = []
-    for system in ["lingprob", *filter(available, rivals)]:
-        result = run(system, rows, subjects)
-        table.append({"task": task, "system": system, "size": rows, **result})
+    for system in systems:
+        result = run(system, *size)
+        table.append({"task": task, "system": system, "size": size[0], **result})
         table[-1]["per_second"] = 1 / result["cpu_seconds"]
         print(f"  {system}: {result['cpu_seconds']:.3f} CPU s, "
               f"log-likelihood {result['log_likelihood']:.6f}", flush=True)  # fmt: skip
@@ -238,12 +247,23 @@ def measure(quick: bool, rivals: list[str]) -> list[dict[str, Any]]:
     if others:
         ours["ratio_to_rival"] = others[0]["ratio_to_rival"]
         ours["agreement"] = max(0.0, *(row["agreement"] for row in others))
+    return table
+
+
+def measure(quick: bool, rivals: list[str]) -> list[dict[str, Any]]:
+    """Run all tasks and return a row for each system."""
+    systems = ["lingprob", *filter(available, rivals)]
+    size = (30_000, 40) if quick else (371_000, 181)
+    table = compare("one_fit_of_15_variance_parameters", systems, size)
+    size = (20_000, 40, 200) if quick else (56_000, 63, 475)
+    both = [system for system in systems if system in ("lingprob", "lme4")]
+    table += compare("one_fit_with_crossed_factors", both, size)
     with tempfile.TemporaryDirectory() as folder:
         write_corpora(Path(folder), 0.1 if quick else 1.0)
         result = run("hundred", folder)
-    size = result["fits"]
-    table.append({"task": "fits_with_loading_and_held_out", "system": "lingprob", "size": size,
-                  **result, "per_second": size / result["cpu_seconds"]})  # fmt: skip
+    fits = result["fits"]
+    table.append({"task": "fits_with_loading_and_held_out", "system": "lingprob", "size": fits,
+                  **result, "per_second": fits / result["cpu_seconds"]})  # fmt: skip
     return table
 
 

@@ -32,15 +32,15 @@ ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 from lingprob.corpora import iter_documents  # noqa: E402
-from lingprob.overlap import (  # noqa: E402
-    build_cdawg,
-    build_index,
-    longest_matches,
+from lingprob.overlap.automaton import build_index  # noqa: E402
+from lingprob.overlap.cdawg import build_cdawg  # noqa: E402
+from lingprob.overlap.passages import longest_matches  # noqa: E402
+from lingprob.overlap.streaming import scan  # noqa: E402
+from lingprob.overlap.token_blocks import (  # noqa: E402  # fmt: skip
+    normalise,
     read_rows,
     read_texts,
-    scan,
-)  # fmt: skip
-from lingprob.overlap.token_blocks import normalise  # noqa: E402
+)
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize  # noqa: E402
 
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR") or ROOT.parent / "shared" / "mirror")
@@ -297,7 +297,7 @@ def measure_ours(system: str, folder: Path, queries: list[np.ndarray]) -> dict[s
     least = SCANS[system]
 
     def scanned(passages: Any, blocks: Any) -> Any:
-        return scan(passages, blocks, shard_id="all", min_length=least, **facts)
+        return scan(passages, blocks, file="all", min_length=least, **facts)
 
     first = read_rows(folder / "corpus.bin", row_length=ROW, n_rows=1)
     scanned(build_index([np.arange(9)], vocabulary_size=VOCABULARY_SIZE, **facts), first)

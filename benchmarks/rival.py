@@ -22,7 +22,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR", ROOT.parent / "shared" / "mirror"))
 MODEL = os.environ.get("LINGPROB_TEST_MODEL", str(ROOT / "resources/models/smollm2-135m"))
-CONTEXT = "<|endoftext|>"
+START_TOKEN = "<|endoftext|>"
 COLUMNS = (
     "task", "system", "size", "seconds", "cpu_seconds", "per_second", "peak_mb",
     "ratio_to_rival", "agreement",
@@ -87,7 +87,7 @@ def measure_minicons(model: str, texts: list[list[str]], options: dict[str, Any]
         "cpu",
         tokenizer=AutoTokenizer.from_pretrained(model),
     )
-    scorer.tokenizer.bos_token = CONTEXT
+    scorer.tokenizer.bos_token = START_TOKEN
     best: dict[str, Any] = {}
     for size in options["batch_sizes"]:
         clock, totals = Clock(), []
@@ -112,7 +112,7 @@ def measure_float64(model: str, texts: list[list[str]], _options: dict[str, Any]
     exact = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float64).eval()
     tokenizer = AutoTokenizer.from_pretrained(model)
     clock, totals = Clock(), [0.0] * len(texts)
-    start_id = tokenizer.convert_tokens_to_ids(CONTEXT)
+    start_id = tokenizer.convert_tokens_to_ids(START_TOKEN)
     alike: dict[tuple[int, int], list[tuple[int, list[int]]]] = {}
     for i, (prefix, target) in enumerate(texts):
         before = len(tokenizer(prefix).input_ids) if prefix else 0

@@ -19,10 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from rival import (
-    CONTEXT,
     MIRROR,
     MODEL,
     ROOT,
+    START_TOKEN,
     Clock,
     be_worker,
     finish,
@@ -50,7 +50,7 @@ def measure_ours(model: str, texts: list[list[str]], _options: dict[str, Any]) -
     language_model = load_language_model(model, device="cpu", dtype="float32")
     clock = Clock()
     sequences = [tokens.ids for tokens in language_model.tokenize([text for _, text in texts])]
-    scored = score_sequences(language_model, sequences, language_model.context_id(CONTEXT))
+    scored = score_sequences(language_model, sequences, language_model.start_id(START_TOKEN))
     totals = [float(logprobs.sum(dtype=np.float64)) for logprobs in scored]
     return {"totals": totals, **clock.read()}
 

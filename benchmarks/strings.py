@@ -28,11 +28,11 @@ from lingprob.figures.style import save_figure  # noqa: E402
 from lingprob.minimalness.distances import pair_texts  # noqa: E402
 from lingprob.minimalness.embeddings import SentenceEmbedder  # noqa: E402
 from lingprob.models.embedding import prepare_embedding  # noqa: E402
-from lingprob.models.prepared import read_manifest  # noqa: E402
+from lingprob.models.manifest import read_manifest  # noqa: E402
 from lingprob.papers.string_probability.analysis import analyse  # noqa: E402
 from lingprob.papers.string_probability.data import Dataset, Options  # noqa: E402
 from lingprob.papers.string_probability.figures import draw_figures  # noqa: E402
-from lingprob.stimuli import build_stimuli  # noqa: E402
+from lingprob.stimuli.build import build_stimuli  # noqa: E402
 from lingprob.stimuli.sample import sample_pairs  # noqa: E402
 from lingprob.tables import write_csv  # noqa: E402
 

@@ -83,7 +83,8 @@ def measure_ours(job: dict[str, Any]) -> dict[str, Any]:
     plan = training.Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     means = training.Means(
         device="auto", micro_batch_size=job["micro_batch_size"], parallel="replicate",
-        compile=options.get("compile", "auto"), validation_steps=10**9, checkpoint_steps=10**9,
+        compile=options.get("compile", "auto"), repeat_examples=True, validation_steps=10**9,
+        checkpoint_steps=10**9,
     )  # fmt: skip
     clock = Clock()
     with world_of("auto") as world:

@@ -7,21 +7,39 @@
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.
 CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
-CONTEXT_FIGURES = figures_of(CONTEXT["datasets"])
 # Stages beside the first, of the primary data set alone.
 CONTEXT_STAGES = ["perturbed"]
 if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
-    CONTEXT_FIGURES += ["sharing"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations"]
+# Manifests that bring the tokenizers of the models, by tokenizer.
+CONTEXT_TOKENIZERS = {
+    catalog.model(model)["tokenizer"]: plan.model_manifest(model)
+    for model in reversed(CONTEXT["models"])
+}
+CONTEXT_ROOM = Room(
+    "context",
+    category="Context",
+    figures=figures_of(CONTEXT["datasets"]) + ["sharing"] * CONTEXT["compare_sharing"],
+    files={name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "points"]},
+    pages=["table_1", "table_2"],
+    published_for=["tabulate"],
+    models=CONTEXT["models"],
+    # Without what stands in brackets.
+    titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
+    options={
+        "primary": CONTEXT_PRIMARY,
+        "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
+    },
+)
 
 
 rule sample_prefixes:
     """Draw targets of a data set and the prefixes before them (context, §3, Appendix D)."""
     input:
         stimuli="results/stimuli/{dataset}.parquet",
-        control=corpus_files(CONTEXT["control"]),
-        tokenizers=context_tokenizers().values(),
+        control=plan.corpus_files(CONTEXT["control"]),
+        tokenizers=CONTEXT_TOKENIZERS.values(),
     output:
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
         n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
@@ -32,15 +50,18 @@ rule sample_prefixes:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
-        runtime=240,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
+        runtime=costs.at_most(240),
     params:
-        code=code_digest("sample_prefixes"),
-        tokenizers=list(context_tokenizers()),
+        code=code_over("sample_prefixes", CONTEXT["control"]),
+        tokenizers=list(CONTEXT_TOKENIZERS),
         control=CONTEXT["control"],
         control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites", "pairs_factor"),
-        settings=lambda wildcards: sampling_settings(wildcards.stage),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites"),
+        pairs_per_suite=lambda wildcards: pairs_per_suite(
+            CONTEXT, wildcards.dataset, catalog.dataset(wildcards.dataset)
+        ),
+        settings=lambda wildcards: plan.sampling_settings(wildcards.stage),
         seed=settings["seed"],
     script:
         "../workflow_scripts/sample_prefixes.py"
@@ -56,7 +77,7 @@ rule perturb_prefixes:
             "results/context/sampled/judgments/{model}/{{dataset}}.parquet",
             model=CONTEXT["models"],
         ),
-        tokenizers=context_tokenizers().values(),
+        tokenizers=CONTEXT_TOKENIZERS.values(),
     output:
         prefixes="results/context/perturbed/prefixes/{dataset}.parquet",
         n_tokens="results/context/perturbed/prefix_tokens/{dataset}.parquet",
@@ -65,11 +86,11 @@ rule perturb_prefixes:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
         runtime=60,
     params:
         code=code_digest("perturb_prefixes"),
-        tokenizers=list(context_tokenizers()),
+        tokenizers=list(CONTEXT_TOKENIZERS),
         suites=CONTEXT["perturbed_suites"],
         tokens=CONTEXT["perturbed_tokens"],
         seed=settings["seed"],
@@ -82,7 +103,7 @@ rule score_prefixes:
     input:
         model="resources/models/{model}/manifest.json",
         stimuli="results/stimuli/{dataset}.parquet",
-        suites=suite_files,
+        suites=lambda wildcards: plan.suite_files(wildcards.dataset),
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
         n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
     output:
@@ -96,15 +117,16 @@ rule score_prefixes:
     conda:
         "../envs/environment.yaml"
     # On a CPU each thread has a prefix of its own.
-    threads: lambda wildcards: 1 if model_gpus(wildcards.model) else 8
+    threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
-        mem_mb=lambda wildcards, threads, attempt: attempt
-        * (4000 + model_memory_mb(wildcards.model) * (16 + threads) // 16),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
-        runtime=lambda wildcards: runtime_minutes(
-            wildcards.model, prefix_positions(wildcards.dataset)
+        mem_mb=lambda wildcards, threads, attempt: costs.grown(
+            4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
         ),
-        device_map=settings["scoring"]["device_map"],
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
+        runtime=lambda wildcards: costs.at_most(
+            costs.minutes(wildcards.model, costs.context_tokens(wildcards.dataset))
+        ),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("score_prefixes"),
@@ -112,7 +134,7 @@ rule score_prefixes:
             catalog.model(wildcards.model), "dtype", "context_window", "tokenizer"
         ),
         dataset_entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "parser", "files"),
-        lengths=lambda wildcards: context_lengths(wildcards.stage),
+        lengths=lambda wildcards: plan.context_lengths(wildcards.stage),
         start_token=lambda wildcards: catalog.start_tokens[
             catalog.start_token_of(catalog.model(wildcards.model)["bos_policies"][0])
         ],
@@ -126,7 +148,7 @@ rule judge_pairs:
     """Say which pairs and items a model judges rightly after which prefixes (context, Eq. 1)."""
     input:
         stimuli="results/stimuli/{dataset}.parquet",
-        suites=suite_files,
+        suites=lambda wildcards: plan.suite_files(wildcards.dataset),
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
         scores="results/context/{stage}/scores/{model}/{dataset}.parquet",
     output:
@@ -136,7 +158,7 @@ rule judge_pairs:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=8000,
+        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
         runtime=60,
     params:
         code=code_digest("judge_pairs"),
@@ -161,7 +183,7 @@ rule summarise_contexts:
         stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",
         prefixes=f"results/context/sampled/prefixes/{CONTEXT_PRIMARY}.parquet",
         perturbed_prefixes=f"results/context/perturbed/prefixes/{CONTEXT_PRIMARY}.parquet",
-        tokenizer=next(iter(context_tokenizers().values())),
+        tokenizer=next(iter(CONTEXT_TOKENIZERS.values())),
     output:
         parquet=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
         csv=[
@@ -189,8 +211,8 @@ rule summarise_contexts:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=16000,
-        runtime=240,
+        mem_mb=lambda wildcards, attempt: costs.grown(16000, attempt),
+        runtime=costs.at_most(240),
     params:
         code=code_digest("summarise_contexts"),
         primary=CONTEXT_PRIMARY,
@@ -202,101 +224,14 @@ rule summarise_contexts:
         "../workflow_scripts/summarise_contexts.py"
 
 
-rule plot_contexts:
-    """Draw Figures 2 to 17, those whose data sets the scale has."""
-    input:
-        tables=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
-        points="results/context/points.parquet",
-    output:
-        pdf=collect("results/context/{figure}.pdf", figure=CONTEXT_FIGURES),
-        png=[
-            report(
-                f"results/context/{figure}.png",
-                caption=f"../report/context_{figure}.rst",
-                category="Context",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in CONTEXT_FIGURES
-        ],
-    log:
-        "logs/plot_contexts.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=30,
-    params:
-        code=code_digest("plot_contexts"),
-        figures=CONTEXT_FIGURES,
-        models=figure_models,
-        # Without what stands in brackets.
-        titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
-        control=catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
-        primary=CONTEXT_PRIMARY,
-        tables=CONTEXT_TABLES,
-    script:
-        "../workflow_scripts/plot_contexts.py"
-
-
-rule tabulate_contexts:
-    """Write Tables 1 and 2: the suites whose accuracy rises and falls most."""
-    input:
-        accuracy="results/context/accuracy.parquet",
-    output:
-        csv=collect("results/context/table_{number}.csv", number=[1, 2]),
-        html=[
-            report(
-                f"results/context/table_{number}.html",
-                caption=f"../report/context_table_{number}.rst",
-                category="Context",
-                subcategory="Tables",
-                labels={"what": f"Table {number}"},
-            )
-            for number in [1, 2]
-        ],
-    log:
-        "logs/tabulate_contexts.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("tabulate_contexts"),
-        primary=CONTEXT_PRIMARY,
-        models=figure_models,
-        published=read_published("context"),
-    script:
-        "../workflow_scripts/tabulate_contexts.py"
-
-
-rule compare_context:
-    """Compare our numbers with those in the paper, and say which we cannot compute here."""
-    input:
-        tables=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
-    output:
-        "results/context/scorecard.parquet",
-    log:
-        "logs/compare_context.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_context"),
-        tables=CONTEXT_TABLES,
-        published=read_published("context"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_context.py"
-
-
 rule context:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
         rules.summarise_contexts.output,
-        rules.plot_contexts.output,
-        rules.tabulate_contexts.output,
-        rules.compare_context.output,
+        collect(
+            "results/context/{figure}.{suffix}",
+            figure=CONTEXT_ROOM.figures,
+            suffix=["pdf", "png"],
+        ),
+        collect("results/context/{page}.{suffix}", page=CONTEXT_ROOM.pages, suffix=["csv", "html"]),
+        "results/context/scorecard.parquet",

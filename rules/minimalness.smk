@@ -6,6 +6,8 @@
 
 rule prepare_embedding:
     """Bring a sentence-embedding model's files to a local directory, once for all jobs."""
+    input:
+        lambda wildcards: local_files(catalog.embedding(wildcards.embedding)),
     output:
         "resources/embeddings/{embedding}/manifest.json",
     log:
@@ -16,7 +18,9 @@ rule prepare_embedding:
         "../envs/environment.yaml"
     resources:
         mem_mb=2000,
-        runtime=240,
+        disk_mb=2000,
+        download=1,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("prepare_embedding"),
         entry=lambda wildcards: pick(
@@ -50,8 +54,8 @@ rule measure_minimalness:
     threads: 1
     resources:
         mem_mb=4000,
-        gpu=embedding_gpus(),
-        runtime=240,
+        gpu=costs.embedding_gpus(),
+        runtime=costs.at_most(240),
     params:
         code=code_digest("measure_minimalness"),
         device=settings["scoring"]["device"],

@@ -5,6 +5,8 @@
 
 rule prepare_model:
     """Bring a model's weights and tokenizer to a local directory, once for all jobs."""
+    input:
+        lambda wildcards: local_files(catalog.model(wildcards.model)),
     output:
         "resources/models/{model}/manifest.json",
     log:
@@ -18,11 +20,13 @@ rule prepare_model:
     resources:
         # Only a model from a package is loaded, to dequantise it.
         mem_mb=lambda wildcards: (
-            model_memory_mb(wildcards.model)
+            costs.memory_mb(wildcards.model)
             if catalog.model(wildcards.model)["source"] == "package"
             else BASE_MEMORY_MB
         ),
-        runtime=720,
+        disk_mb=lambda wildcards: costs.model_download_mb(wildcards.model),
+        download=1,
+        runtime=costs.at_most(720),
     params:
         code=code_digest("prepare_model"),
         entry=lambda wildcards: pick(

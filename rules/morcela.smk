@@ -4,13 +4,27 @@
 # results/morcela/: linking_functions.{parquet,csv}, figures 2 to 6, tables 2 to 4.
 
 MORCELA = settings["morcela"]
-FREQUENCY_MODELS = [
-    name
-    for name in MORCELA["models"]
-    if name in WITH_WEIGHTS
-    and any(fnmatch(name, pattern) for pattern in MORCELA["frequency_models"])
-]
-FIGURES_OF_FITS = ["figure_2", "figure_3", "figure_4", "figure_6", "conventions"]
+FREQUENCY_MODELS = plan.frequency_models()
+MORCELA_ROOM = Room(
+    "morcela",
+    category="MORCELA",
+    figures=["figure_2", "figure_3", "figure_4", "figure_6", "conventions"]
+    + ["figure_5"] * bool(FREQUENCY_MODELS),
+    files={
+        "linking_functions": "results/morcela/linking_functions.parquet",
+        "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
+        "stimuli": {name: f"results/stimuli/{name}.parquet" for name in MORCELA["datasets"]},
+        **{
+            name: collect(
+                f"results/morcela/frequency_{name}/{{model}}.parquet", model=FREQUENCY_MODELS
+            )
+            for name in ("slopes", "bins")
+        },
+    },
+    models=MORCELA["models"],
+    pages=["table_2", "table_3", "table_4"],
+    published_for=["plot", "tabulate"],
+)
 
 
 rule fit_linking_functions:
@@ -35,9 +49,7 @@ rule fit_linking_functions:
         code=code_digest("fit_linking_functions"),
         datasets=MORCELA["datasets"],
         default_bos=lambda wildcards: catalog.model(wildcards.model)["bos_policies"][0],
-        default_unigrams=lambda wildcards: unigram_sources(
-            catalog, wildcards.model, MORCELA["unigrams"]
-        )[0],
+        default_unigrams=lambda wildcards: plan.unigram_sources(wildcards.model)[0],
         folds=MORCELA["folds"],
         repeats=MORCELA["repeats"],
         bootstrap=MORCELA["bootstrap"],
@@ -97,163 +109,70 @@ rule correlate_participant_groups:
         "../workflow_scripts/correlate_participant_groups.py"
 
 
-rule regress_on_frequency:
-    """Regress tokens' log-probability on their unigram log-probability (morcela, §5)."""
+rule sum_frequency_moments:
+    """Score one shard of a corpus; sum up log-probabilities by unigram frequency (morcela, §5)."""
     input:
         model="resources/models/{model}/manifest.json",
-        corpus=corpus_files(MORCELA["frequency_corpus"]),
-        unigrams=lambda wildcards: "results/unigrams/{}/{}.parquet".format(
-            catalog.model(wildcards.model)["tokenizer"], model_unigrams(wildcards.model)[0]
-        ),
+        corpus=plan.corpus_files(MORCELA["frequency_corpus"]),
+        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[0],
     output:
-        slopes="results/morcela/frequency_slopes/{model}.parquet",
-        bins="results/morcela/frequency_bins/{model}.parquet",
+        "results/morcela/frequency_moments/{model}/{shard}-of-{shards}.parquet",
     log:
-        "logs/regress_on_frequency/{model}.log",
+        "logs/sum_frequency_moments/{model}/{shard}-of-{shards}.log",
     benchmark:
-        "logs/regress_on_frequency/{model}.benchmark.tsv"
+        "logs/sum_frequency_moments/{model}/{shard}-of-{shards}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(WITH_WEIGHTS),
     conda:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
         # Overlapping windows feed every token twice.
-        runtime=lambda wildcards: runtime_minutes(wildcards.model, 2 * MORCELA["frequency_tokens"]),
-        device_map=settings["scoring"]["device_map"],
+        runtime=lambda wildcards: costs.at_most(
+            costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"] / int(wildcards.shards))
+        ),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
     params:
-        code=code_digest("regress_on_frequency"),
+        code=code_over("sum_frequency_moments", MORCELA["frequency_corpus"]),
         corpus=MORCELA["frequency_corpus"],
         entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
         model_entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
-        unigrams=lambda wildcards: model_unigrams(wildcards.model)[0],
         tokens=MORCELA["frequency_tokens"],
         window=MORCELA["frequency_window"],
         stride=MORCELA["frequency_stride"],
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
+    script:
+        "../workflow_scripts/sum_frequency_moments.py"
+
+
+rule regress_on_frequency:
+    """Regress tokens' log-probability on their unigram log-probability (morcela, §5)."""
+    input:
+        collect(
+            "results/morcela/frequency_moments/{{model}}/{shard}-of-{shards}.parquet",
+            shard=range(MORCELA["frequency_shards"]),
+            shards=MORCELA["frequency_shards"],
+        ),
+    output:
+        slopes="results/morcela/frequency_slopes/{model}.parquet",
+        bins="results/morcela/frequency_bins/{model}.parquet",
+    log:
+        "logs/regress_on_frequency/{model}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("regress_on_frequency"),
+        corpus=MORCELA["frequency_corpus"],
+        unigrams=lambda wildcards: plan.model_unigrams(wildcards.model)[0],
         scale=settings["scale"],
     script:
         "../workflow_scripts/regress_on_frequency.py"
-
-
-rule plot_linking_functions:
-    """Draw Figures 2, 3, 4 and 6, and what each convention does."""
-    input:
-        linking_functions="results/morcela/linking_functions.parquet",
-        intergroup_correlation="results/morcela/intergroup_correlation.parquet",
-    output:
-        pdf=collect("results/morcela/{figure}.pdf", figure=FIGURES_OF_FITS),
-        png=[
-            report(
-                f"results/morcela/{figure}.png",
-                caption=f"../report/morcela_{figure}.rst",
-                category="MORCELA",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in FIGURES_OF_FITS
-        ],
-    log:
-        "logs/plot_linking_functions.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_linking_functions"),
-        models=figure_models,
-        published=read_published("morcela"),
-        figures=FIGURES_OF_FITS,
-    script:
-        "../workflow_scripts/plot_linking_functions.py"
-
-
-rule plot_frequency_slopes:
-    """Draw Figure 5, and the token bins behind each slope."""
-    input:
-        linking_functions="results/morcela/linking_functions.parquet",
-        slopes=collect("results/morcela/frequency_slopes/{model}.parquet", model=FREQUENCY_MODELS),
-        bins=collect("results/morcela/frequency_bins/{model}.parquet", model=FREQUENCY_MODELS),
-    output:
-        pdf="results/morcela/figure_5.pdf",
-        png=report(
-            "results/morcela/figure_5.png",
-            caption="../report/morcela_figure_5.rst",
-            category="MORCELA",
-            subcategory="Figures",
-            labels={"what": "Figure 5"},
-        ),
-    log:
-        "logs/plot_frequency_slopes.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_frequency_slopes"),
-        models=figure_models,
-    script:
-        "../workflow_scripts/plot_frequency_slopes.py"
-
-
-rule tabulate_morcela:
-    """Write Tables 2, 3 and 4 with the published values beside ours."""
-    input:
-        linking_functions="results/morcela/linking_functions.parquet",
-    output:
-        csv=collect("results/morcela/table_{number}.csv", number=[2, 3, 4]),
-        html=[
-            report(
-                f"results/morcela/table_{number}.html",
-                caption=f"../report/morcela_table_{number}.rst",
-                category="MORCELA",
-                subcategory="Tables",
-                labels={"what": f"Table {number}"},
-            )
-            for number in [2, 3, 4]
-        ],
-    log:
-        "logs/tabulate_morcela.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("tabulate_morcela"),
-        models=figure_models,
-        published=read_published("morcela"),
-    script:
-        "../workflow_scripts/tabulate_morcela.py"
-
-
-rule compare_morcela:
-    """Compare our numbers with those in the paper, and say which we cannot compute here."""
-    input:
-        stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
-        linking_functions="results/morcela/linking_functions.parquet",
-        intergroup_correlation="results/morcela/intergroup_correlation.parquet",
-    output:
-        "results/morcela/scorecard.parquet",
-    log:
-        "logs/compare_morcela.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_morcela"),
-        datasets=MORCELA["datasets"],
-        published=read_published("morcela"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_morcela.py"
 
 
 rule morcela:
@@ -261,6 +180,9 @@ rule morcela:
     input:
         rules.combine_linking_functions.output,
         rules.correlate_participant_groups.output,
-        rules.plot_linking_functions.output,
-        rules.plot_frequency_slopes.output if FREQUENCY_MODELS else [],
-        rules.tabulate_morcela.output,
+        collect(
+            "results/morcela/{figure}.{suffix}",
+            figure=MORCELA_ROOM.figures,
+            suffix=["pdf", "png"],
+        ),
+        collect("results/morcela/{page}.{suffix}", page=MORCELA_ROOM.pages, suffix=["csv", "html"]),

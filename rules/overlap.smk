@@ -1,19 +1,38 @@
 # Overlap of stimuli with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
-# over all corpora of the scale results/overlap/: overlaps, summary, chunks, figures 1a and 1b.
-# On request, results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
+# over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
+# 1a and 1b.
+# On request, results/overlap/words/{corpus}/{dataset}.parquet: the matches at every word, and
+# results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
 # corpus, which answers for any further text without a new pass.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
 # so that a killed run goes on at the next file.
 
 OVERLAP = settings["overlap"]
-OVERLAP_TOKENIZER = tokenizer_files(OVERLAP["tokenizer"])
+OVERLAP_TOKENIZER = plan.tokenizer_files(OVERLAP["tokenizer"])
 PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
-    (corpus, file) for corpus in OVERLAP["corpora"] for file in corpus_file_names(corpus)
+    (corpus, file) for corpus in OVERLAP["chunk_corpora"] for file in plan.corpus_file_names(corpus)
 ]
-OVERLAP_FIGURES = ["figure_1a", "figure_1b"]
+# For the chance level: the n-gram model of a corpus, the user's own file, or nothing.
+NGRAM_MODEL = OVERLAP["ngrams"]
+if NGRAM_MODEL in catalog.datasets:
+    NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.kenlm"
+OVERLAP_ROOM = Room(
+    "overlap",
+    category="Leakage",
+    figures=["figure_1a", "figure_1b"],
+    files={
+        "overlaps": "results/overlap/overlaps.parquet",
+        "chunks": "results/overlap/chunks.parquet",
+    },
+    titles={
+        **{name: catalog.dataset(name)["title"] for name in OVERLAP["texts"] + OVERLAP["corpora"]},
+        "the_pile": "The Pile (published)",
+        "owt": "OpenWebText (published)",
+    },
+)
 
 
 rule index_passages:
@@ -43,9 +62,9 @@ rule scan_corpus:
     input:
         index="results/overlap/index.npz",
         tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: corpus_file(wildcards.corpus, wildcards.file),
+        corpus=lambda wildcards: plan.corpus_file(wildcards.corpus, wildcards.file),
     output:
-        "results/overlap/shards/{corpus}/{file}.npz",
+        "results/overlap/files/{corpus}/{file}.npz",
     log:
         "logs/scan_corpus/{corpus}/{file}.log",
     benchmark:
@@ -58,11 +77,13 @@ rule scan_corpus:
     threads: 1
     resources:
         mem_mb=BASE_MEMORY_MB,
-        runtime=1440,
+        runtime=lambda wildcards: costs.at_most(
+            costs.scanning_minutes(wildcards.corpus, wildcards.file)
+        ),
     params:
-        code=code_digest("scan_corpus"),
+        code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
-        path=lambda wildcards: corpus_file_path(wildcards.corpus, wildcards.file),
+        path=lambda wildcards: plan.corpus_file_path(wildcards.corpus, wildcards.file),
         min_length=OVERLAP["min_length"],
     script:
         "../workflow_scripts/scan_corpus.py"
@@ -72,9 +93,9 @@ rule merge_overlap:
     """Add up the counts of a corpus's files."""
     input:
         lambda wildcards: collect(
-            "results/overlap/shards/{corpus}/{file}.npz",
+            "results/overlap/files/{corpus}/{file}.npz",
             corpus=wildcards.corpus,
-            file=corpus_file_names(wildcards.corpus),
+            file=plan.corpus_file_names(wildcards.corpus),
         ),
     output:
         "results/overlap/counts/{corpus}.npz",
@@ -114,7 +135,7 @@ rule estimate_ngrams:
     """Estimate a 5-gram model of white-space words over a corpus."""
     input:
         programs=rules.build_kenlm.output,
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         "results/ngrams/{corpus}.kenlm",
     log:
@@ -125,9 +146,9 @@ rule estimate_ngrams:
         "../envs/environment.yaml"
     resources:
         mem_mb=8000,
-        runtime=1440,
+        runtime=costs.at_most(1440),
     params:
-        code=code_digest("estimate_ngrams"),
+        code=lambda wildcards: code_over("estimate_ngrams", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
         order=5,
     script:
@@ -137,7 +158,7 @@ rule estimate_ngrams:
 rule count_corpus_words:
     """Count the white-space words of a searched corpus, for the chance level."""
     input:
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         "results/overlap/n_words/{corpus}.txt",
     log:
@@ -148,9 +169,9 @@ rule count_corpus_words:
         "../envs/environment.yaml"
     resources:
         mem_mb=2000,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
-        code=code_digest("count_corpus_words"),
+        code=lambda wildcards: code_over("count_corpus_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
         "../workflow_scripts/count_corpus_words.py"
@@ -159,8 +180,13 @@ rule count_corpus_words:
 rule tabulate_overlap:
     """Write each passage's longest overlaps with a corpus, and how often they occur there."""
     input:
-        ngrams=ngram_model(OVERLAP["ngrams"]),
-        n_words=lambda wildcards: corpus_words_file(wildcards.corpus),
+        ngrams=NGRAM_MODEL or [],
+        # Where the chance level is wanted and the catalog has no count of the corpus's words.
+        n_words=lambda wildcards: (
+            f"results/overlap/n_words/{wildcards.corpus}.txt"
+            if NGRAM_MODEL and "words" not in catalog.dataset(wildcards.corpus)
+            else []
+        ),
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
         counts="results/overlap/counts/{corpus}.npz",
@@ -180,16 +206,43 @@ rule tabulate_overlap:
     params:
         code=code_digest("tabulate_overlap"),
         n_words=lambda wildcards: catalog.dataset(wildcards.corpus).get("words"),
+        no_chance_level=OVERLAP["no_chance_level"],
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"
+
+
+rule measure_word_leakage:
+    """Write how long and how frequent a text's matches with a corpus are, word by word."""
+    input:
+        index="results/overlap/index.npz",
+        passages="results/overlap/passages.parquet",
+        counts="results/overlap/counts/{corpus}.npz",
+        words="results/words/{dataset}.parquet",
+        tokenizer=OVERLAP_TOKENIZER,
+    output:
+        "results/overlap/words/{corpus}/{dataset}.parquet",
+    log:
+        "logs/measure_word_leakage/{corpus}/{dataset}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+        dataset=alternatives(OVERLAP["texts"]),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=BASE_MEMORY_MB,
+        runtime=30,
+    params:
+        code=code_digest("measure_word_leakage"),
+    script:
+        "../workflow_scripts/measure_word_leakage.py"
 
 
 rule build_cdawg:
     """Build the compacted DAWG of a corpus, for the overlaps of any text without a new pass."""
     input:
         tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         directory("results/cdawg/{corpus}"),
     log:
@@ -200,9 +253,9 @@ rule build_cdawg:
         "../envs/environment.yaml"
     resources:
         mem_mb=16000,
-        runtime=1440,
+        runtime=costs.at_most(1440),
     params:
-        code=code_digest("build_cdawg"),
+        code=lambda wildcards: code_over("build_cdawg", wildcards.corpus),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.corpus), "parser", "separator", "path", "files"
         ),
@@ -266,6 +319,7 @@ rule summarise_overlap:
     output:
         parquet="results/overlap/overlaps.parquet",
         csv="results/overlap/summary.csv",
+        lengths="results/overlap/passage_lengths.csv",
         html=report(
             "results/overlap/summary.html",
             caption="../report/overlap_summary.rst",
@@ -282,6 +336,7 @@ rule summarise_overlap:
         runtime=30,
     params:
         code=code_digest("summarise_overlap"),
+        no_chance_level=OVERLAP["no_chance_level"],
     script:
         "../workflow_scripts/summarise_overlap.py"
 
@@ -292,7 +347,7 @@ rule select_chunks:
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
         tokenizer=OVERLAP_TOKENIZER,
-        shards=[f"results/overlap/shards/{corpus}/{file}.npz" for corpus, file in OVERLAP_CHUNKS],
+        files=[f"results/overlap/files/{corpus}/{file}.npz" for corpus, file in OVERLAP_CHUNKS],
     output:
         parquet="results/overlap/chunks.parquet",
         csv=report(
@@ -314,66 +369,11 @@ rule select_chunks:
         chunks=OVERLAP_CHUNKS,
         min_length=OVERLAP["min_length"],
         max_overlap=OVERLAP["max_overlap"],
-        sample_size=OVERLAP["chunks_selected"],
+        chunks_selected=OVERLAP["chunks_selected"],
         seed=settings["seed"],
         scale=settings["scale"],
     script:
         "../workflow_scripts/select_chunks.py"
-
-
-rule plot_overlap:
-    """Draw Figures 1a and 1b, our corpora above the paper's."""
-    input:
-        "results/overlap/overlaps.parquet",
-    output:
-        pdf=collect("results/overlap/{figure}.pdf", figure=OVERLAP_FIGURES),
-        png=[
-            report(
-                f"results/overlap/{figure}.png",
-                caption=f"../report/overlap_{figure}.rst",
-                category="Leakage",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in OVERLAP_FIGURES
-        ],
-    log:
-        "logs/plot_overlap.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_overlap"),
-        titles={
-            **{name: entry["title"] for name, entry in catalog.datasets.items()},
-            "the_pile": "The Pile (published)",
-            "owt": "OpenWebText (published)",
-        },
-    script:
-        "../workflow_scripts/plot_overlap.py"
-
-
-rule compare_overlap:
-    """Compare our overlaps with what the paper states of its own."""
-    input:
-        overlaps="results/overlap/overlaps.parquet",
-    output:
-        "results/overlap/scorecard.parquet",
-    log:
-        "logs/compare_overlap.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_overlap"),
-        published=read_published("overlap"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_overlap.py"
 
 
 rule overlap:
@@ -382,4 +382,8 @@ rule overlap:
         collect("results/overlap/{corpus}.csv", corpus=OVERLAP["corpora"]),
         rules.summarise_overlap.output,
         rules.select_chunks.output,
-        rules.plot_overlap.output,
+        collect(
+            "results/overlap/{figure}.{suffix}",
+            figure=OVERLAP_ROOM.figures,
+            suffix=["pdf", "png"],
+        ),

@@ -1,19 +1,26 @@
 # Texts that people read, and how long they took (Oh, Zhu & Schuler 2025, Study 2).
 # REQUIRES the data sets of kind `reading_texts` and `reading_times`, models or their word surprisals,
 # corpora for unigram surprisal.
-# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages;
+# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages (of a
+# text that is printed elsewhere, {dataset}_differences.csv);
 # results/reading_times/{dataset}.parquet: a reader and word a row; results/surprisal/{model}/{texts}.parquet;
 # results/reading/{dataset}.parquet: what each model's surprisal adds; and over the data sets of the
 # scale results/reading/: delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
 
 READING = settings["reading"]
-READING_TEXTS = alternatives(
-    name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_texts"
-)
-READING_DATASETS = alternatives(
-    name for name, entry in catalog.datasets.items() if entry["kind"] == "reading_times"
-)
-IMPORTED_WORDS = models_with("scores", level="word")
+READING_TEXTS = alternatives(plan.datasets_of("reading_texts"))
+READING_DATASETS = alternatives(plan.datasets_of("reading_times"))
+# Texts whose words get their punctuation from the book that they come from.
+PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
+READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
+# Data sets of reading times whose words are searched for in the corpora of `overlap`.
+WITH_LEAKAGE = [
+    name
+    for name in READING["datasets"]
+    if catalog.dataset(name)["texts"] in settings["overlap"]["texts"]
+    and READING["leakage_thresholds"]
+]
+IMPORTED_WORDS = plan.models_with("scores", level="word")
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -23,13 +30,70 @@ OWN_ON_PUBLISHED = [
     for name in surprisal_models(catalog, READING["models"], "natural_stories")
     if name not in PUBLISHED_MODELS
 ]
-READING_FIGURES = ["figure_2"] + (["inverse_scaling"] if READING["published"] else [])
+READING_ROOM = Room(
+    "reading",
+    category="Reading times",
+    figures=["figure_2"]
+    + ["inverse_scaling"] * READING["published"]
+    + ["leakage"] * bool(WITH_LEAKAGE),
+    files={
+        "deltas": "results/reading/delta_log_likelihood.parquet",
+        "counts": "results/reading/counts.parquet",
+        "published": ["results/reading/published_fits.parquet"] * READING["published"],
+        "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
+    },
+    models=[*READING["models"], *PUBLISHED_MODELS],
+    titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
+)
+
+
+# What a regression of a data set's reading times needs, and depends on.
+FIT_INPUT = dict(
+    times="results/reading_times/{dataset}.parquet",
+    words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
+    counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
+    surprisals=lambda wildcards: collect(
+        "results/surprisal/{model}/{texts}.parquet",
+        model=plan.dataset_models(wildcards.dataset),
+        texts=catalog.dataset(wildcards.dataset)["texts"],
+    ),
+)
+FIT_PARAMS = dict(
+    entry=lambda wildcards: pick(
+        catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
+    ),
+    models=lambda wildcards: plan.dataset_models(wildcards.dataset),
+    contexts=lambda wildcards: {
+        name: (
+            catalog.model(name).get("context", "imported")
+            if name in IMPORTED_WORDS
+            else READING["context"]
+        )
+        for name in plan.dataset_models(wildcards.dataset)
+    },
+    corrections=lambda wildcards: {
+        name: (
+            catalog.model(name).get("corrected") if name in IMPORTED_WORDS else READING["corrected"]
+        )
+        for name in plan.dataset_models(wildcards.dataset)
+    },
+    options={
+        "corrected": READING["corrected"],
+        "partition": READING["partition"],
+        "random_effects": READING["random_effects"],
+        "held_out": READING["held_out"],
+        "bootstrap": READING["bootstrap"],
+        "smoothing": settings["unigrams"]["smoothing"],
+        "seed": settings["seed"],
+        "scale": settings["scale"],
+    },
+)
 
 
 rule build_words:
     """Parse the text of a reading-time corpus to a table of words."""
     input:
-        unpack(raw_dataset),
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
     output:
         "results/words/{dataset}.parquet",
     log:
@@ -40,7 +104,7 @@ rule build_words:
         mem_mb=2000,
         runtime=30,
     params:
-        code=code_digest("build_words"),
+        code=lambda wildcards: code_over("build_words", wildcards.dataset),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset), "parser", "path", "files", "passages", "words"
         ),
@@ -48,10 +112,32 @@ rule build_words:
         "../workflow_scripts/build_words.py"
 
 
+rule list_word_differences:
+    """List the words that the material of a text leaves out, or its book prints otherwise."""
+    input:
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+    output:
+        "results/words/{dataset}_differences.csv",
+    log:
+        "logs/list_word_differences/{dataset}.log",
+    wildcard_constraints:
+        dataset=alternatives(PRINTED_TEXTS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("list_word_differences"),
+        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "path", "files"),
+    script:
+        "../workflow_scripts/list_word_differences.py"
+
+
 rule build_reading_times:
     """Parse reading times, exclude what the paper excludes, and part the rest (Appendix B)."""
     input:
-        unpack(raw_dataset),
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
         words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
     output:
         "results/reading_times/{dataset}.parquet",
@@ -65,7 +151,11 @@ rule build_reading_times:
         mem_mb=4000,
         runtime=60,
     params:
-        code=code_digest("build_reading_times"),
+        code=lambda wildcards: code_of_parser(
+            "build_reading_times",
+            wildcards.dataset,
+            parser_function(wildcards.dataset, catalog.dataset(wildcards.dataset)["parser"]),
+        ),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset),
             "parser",
@@ -102,21 +192,23 @@ rule compute_word_surprisal:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
         # The longest text has 75,000 tokens, and windows overlap by half.
-        runtime=lambda wildcards: runtime_minutes(wildcards.model, 200_000),
-        device_map=settings["scoring"]["device_map"],
+        runtime=lambda wildcards: costs.at_most(costs.minutes(wildcards.model, 200_000)),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         code=code_digest("compute_word_surprisal"),
-        start_token=lambda wildcards: generation_start_token(wildcards.model),
+        start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
         entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
         context=READING["context"],
         window=READING["window"],
         window_stride=READING["window_stride"],
+        window_counts=READING["window_counts"],
+        blanks=READING["blanks"],
     script:
         "../workflow_scripts/compute_word_surprisal.py"
 
@@ -124,7 +216,7 @@ rule compute_word_surprisal:
 rule import_word_surprisal:
     """Word surprisals from elsewhere, into the same table."""
     input:
-        scores=imported_surprisal_source,
+        scores=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[0],
         words="results/words/{texts}.parquet",
     output:
         "results/surprisal/{model}/{texts}.parquet",
@@ -140,7 +232,7 @@ rule import_word_surprisal:
         runtime=30,
     params:
         code=code_digest("import_word_surprisal"),
-        path=imported_surprisal_path,
+        path=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[1],
         unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
         texts=lambda wildcards: texts_in_file(catalog.model(wildcards.model), wildcards.texts),
     script:
@@ -150,7 +242,7 @@ rule import_word_surprisal:
 rule count_words:
     """Count the words of a corpus, for unigram surprisal."""
     input:
-        lambda wildcards: corpus_files(wildcards.corpus),
+        lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         "results/word_counts/{corpus}.parquet",
     log:
@@ -161,9 +253,9 @@ rule count_words:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
-        code=code_digest("count_words"),
+        code=lambda wildcards: code_over("count_words", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
         "../workflow_scripts/count_words.py"
@@ -172,16 +264,10 @@ rule count_words:
 rule fit_reading_times:
     """What each model's surprisal adds to the regression of one data set (leakage, §3.1)."""
     input:
-        times="results/reading_times/{dataset}.parquet",
-        words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
-        counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
-        surprisals=lambda wildcards: collect(
-            "results/surprisal/{model}/{texts}.parquet",
-            model=dataset_models(wildcards.dataset),
-            texts=catalog.dataset(wildcards.dataset)["texts"],
-        ),
+        **FIT_INPUT,
     output:
         deltas="results/reading/{dataset}.parquet",
+        gains="results/reading/gains/{dataset}.parquet",
         counts="results/reading/counts/{dataset}.parquet",
     log:
         "logs/fit_reading_times/{dataset}.log",
@@ -195,39 +281,65 @@ rule fit_reading_times:
         mem_mb=4000,
         runtime=120,
     params:
+        **FIT_PARAMS,
         code=code_digest("fit_reading_times"),
-        entry=lambda wildcards: pick(
-            catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
-        ),
-        models=lambda wildcards: dataset_models(wildcards.dataset),
-        contexts=lambda wildcards: {
-            name: (
-                catalog.model(name).get("context", "imported")
-                if name in IMPORTED_WORDS
-                else READING["context"]
-            )
-            for name in dataset_models(wildcards.dataset)
-        },
-        corrections=lambda wildcards: {
-            name: (
-                catalog.model(name).get("corrected")
-                if name in IMPORTED_WORDS
-                else READING["corrected"]
-            )
-            for name in dataset_models(wildcards.dataset)
-        },
-        options={
-            "corrected": READING["corrected"],
-            "partition": READING["partition"],
-            "structure": READING["random_effects"],
-            "held_out": READING["held_out"],
-            "bootstrap": READING["bootstrap"],
-            "smoothing": settings["unigrams"]["smoothing"],
-            "seed": settings["seed"],
-            "scale": settings["scale"],
-        },
     script:
         "../workflow_scripts/fit_reading_times.py"
+
+
+rule adjust_for_leakage:
+    """What surprisal adds without the words that the searched corpora have, or given their length."""
+    input:
+        **FIT_INPUT,
+        leakage=lambda wildcards: collect(
+            "results/overlap/words/{corpus}/{texts}.parquet",
+            corpus=settings["overlap"]["corpora"],
+            texts=catalog.dataset(wildcards.dataset)["texts"],
+        ),
+    output:
+        "results/reading/leakage/{dataset}.parquet",
+    log:
+        "logs/adjust_for_leakage/{dataset}.log",
+    benchmark:
+        "logs/adjust_for_leakage/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        dataset=alternatives(WITH_LEAKAGE),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=240,
+    params:
+        **FIT_PARAMS,
+        code=code_digest("adjust_for_leakage"),
+        thresholds=READING["leakage_thresholds"],
+    script:
+        "../workflow_scripts/adjust_for_leakage.py"
+
+
+rule tabulate_leakage:
+    """Put what surprisal adds without leaked words, and given leakage, in one table."""
+    input:
+        collect("results/reading/leakage/{dataset}.parquet", dataset=WITH_LEAKAGE),
+    output:
+        report(
+            "results/reading/leakage.csv",
+            caption="../report/reading_leakage.rst",
+            category="Reading times",
+            subcategory="Tables",
+            labels={"what": "ΔLogLik adjusted for leakage"},
+        ),
+    log:
+        "logs/tabulate_leakage.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=code_digest("tabulate_leakage"),
+    script:
+        "../workflow_scripts/tabulate_leakage.py"
 
 
 rule reproduce_published_fits:
@@ -261,6 +373,7 @@ rule tabulate_reading:
     """Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, and the trends."""
     input:
         deltas=collect("results/reading/{dataset}.parquet", dataset=READING["datasets"]),
+        gains=collect("results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]),
         counts=collect("results/reading/counts/{dataset}.parquet", dataset=READING["datasets"]),
         published="results/reading/published_fits.parquet" if READING["published"] else [],
     output:
@@ -295,6 +408,7 @@ rule tabulate_reading:
             labels={"what": "ΔLogLik over model size and perplexity"},
         ),
         trends_csv="results/reading/trends.csv",
+        trends_parquet="results/reading/trends.parquet",
     log:
         "logs/tabulate_reading.log",
     conda:
@@ -304,70 +418,25 @@ rule tabulate_reading:
         runtime=30,
     params:
         code=code_digest("tabulate_reading"),
-        models=figure_models,
+        models={
+            name: pick(entry, "family", "parameters", "fine_tuning_steps", "training_step")
+            for name, entry in catalog.models.items()
+        },
+        bootstrap=READING["bootstrap"],
+        seed=settings["seed"],
     script:
         "../workflow_scripts/tabulate_reading.py"
-
-
-rule plot_reading:
-    """Draw Figure 2 and, where they are reproduced, the published fits over model size."""
-    input:
-        deltas="results/reading/delta_log_likelihood.parquet",
-        published="results/reading/published_fits.parquet" if READING["published"] else [],
-    output:
-        pdf=collect("results/reading/{figure}.pdf", figure=READING_FIGURES),
-        png=[
-            report(
-                f"results/reading/{figure}.png",
-                caption=f"../report/reading_{figure}.rst",
-                category="Reading times",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in READING_FIGURES
-        ],
-    log:
-        "logs/plot_reading.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_reading"),
-        models=figure_models,
-        titles={name: entry["title"] for name, entry in catalog.datasets.items()},
-    script:
-        "../workflow_scripts/plot_reading.py"
-
-
-rule compare_reading:
-    """Compare our reading-time numbers with the published ones."""
-    input:
-        deltas="results/reading/delta_log_likelihood.parquet",
-        counts="results/reading/counts.parquet",
-        published="results/reading/published_fits.parquet" if READING["published"] else [],
-    output:
-        "results/reading/scorecard.parquet",
-    log:
-        "logs/compare_reading.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_reading"),
-        numbers=read_published("reading"),
-        models=figure_models,
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_reading.py"
 
 
 rule reading:
     """ΔLogLik, figures and tables for the models and reading times of the scale."""
     input:
         rules.tabulate_reading.output,
-        rules.plot_reading.output,
-        rules.compare_reading.output,
+        collect(
+            "results/reading/{figure}.{suffix}",
+            figure=READING_ROOM.figures,
+            suffix=["pdf", "png"],
+        ),
+        "results/reading/scorecard.parquet",
+        collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
+        rules.tabulate_leakage.output if WITH_LEAKAGE else [],

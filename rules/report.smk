@@ -1,14 +1,13 @@
 # What holds for all papers, and for targets that name nothing we know.
-# REQUIRES results/TARGET/scorecard.parquet of every target in SCORECARDS.
-# PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones.
-
-SCORECARDS = ["morcela", "overlap", "training", "reading", "string_probability", "context"]
+# REQUIRES results/{paper}/scorecard.parquet of every paper.
+# PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones;
+# results/left_out.csv: data sets and models that no number is about, for they were not there.
 
 
 rule combine_scorecards:
     """Put our numbers against those in the papers, and say which we cannot compute here."""
     input:
-        collect("results/{target}/scorecard.parquet", target=SCORECARDS),
+        collect("results/{paper}/scorecard.parquet", paper=PAPERS),
     output:
         parquet="results/scorecard.parquet",
         csv="results/scorecard.csv",
@@ -29,6 +28,29 @@ rule combine_scorecards:
         code=code_digest("combine_scorecards"),
     script:
         "../workflow_scripts/combine_scorecards.py"
+
+
+rule list_left_out:
+    """List the data sets and models that are not there and were left out, and how to get them."""
+    output:
+        report(
+            "results/left_out.csv",
+            caption="../report/left_out.rst",
+            category="Scorecard",
+            labels={"what": "What was left out"},
+        ),
+    log:
+        "logs/list_left_out.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("list_left_out"),
+        left_out=[(item.name, ", ".join(item.named_in), item.remedy) for item in left_out],
+    script:
+        "../workflow_scripts/list_left_out.py"
 
 
 rule name_unknown_model:

@@ -3,8 +3,8 @@
 # PROVIDES results/scores/{model}/{start_token}/{dataset}.parquet (tokens) and
 # results/sentence_scores/{model}/{dataset}.parquet (sentences, under each convention).
 
-IMPORTED_SENTENCES = models_with("scores", level="sentence")
-IMPORTED_TOKENS = models_with("scores", level="token")
+IMPORTED_SENTENCES = plan.models_with("scores", level="sentence")
+IMPORTED_TOKENS = plan.models_with("scores", level="token")
 # More sentences or longer ones than this need more time than is asked for.
 EXPECTED_TOKENS = 2_000_000
 
@@ -27,10 +27,10 @@ rule score_stimuli:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
-        runtime=lambda wildcards: runtime_minutes(wildcards.model, EXPECTED_TOKENS),
-        device_map=settings["scoring"]["device_map"],
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
+        runtime=lambda wildcards: costs.at_most(costs.minutes(wildcards.model, EXPECTED_TOKENS)),
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
         sentences_per_shard=settings["scoring"]["sentences_per_shard"],
     params:
@@ -94,9 +94,9 @@ rule summarise_sentences:
         stimuli="results/stimuli/{dataset}.parquet",
         scores=lambda wildcards: [
             f"results/scores/{wildcards.model}/{start_token}/{wildcards.dataset}.parquet"
-            for start_token in start_tokens(wildcards.model, wildcards.dataset)
+            for start_token in plan.start_tokens(wildcards.model, wildcards.dataset)
         ],
-        unigrams=lambda wildcards: unigram_tables(wildcards.model, wildcards.dataset),
+        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model, wildcards.dataset),
     output:
         "results/sentence_scores/{model}/{dataset}.parquet",
     log:
@@ -110,11 +110,11 @@ rule summarise_sentences:
         runtime=30,
     params:
         code=code_digest("summarise_sentences"),
-        start_tokens=lambda wildcards: start_tokens(wildcards.model, wildcards.dataset),
-        unigrams=lambda wildcards: model_unigrams(wildcards.model, wildcards.dataset),
+        start_tokens=lambda wildcards: plan.start_tokens(wildcards.model, wildcards.dataset),
+        unigrams=lambda wildcards: plan.model_unigrams(wildcards.model, wildcards.dataset),
         bos_policies=lambda wildcards: {
             bos: catalog.bos_policies[bos]
-            for bos in bos_policies(wildcards.model, wildcards.dataset)
+            for bos in plan.bos_policies(wildcards.model, wildcards.dataset)
         },
     script:
         "../workflow_scripts/summarise_sentences.py"

@@ -16,7 +16,9 @@ rule download_dataset:
         "../envs/environment.yaml"
     resources:
         mem_mb=1000,
-        runtime=240,
+        disk_mb=lambda wildcards: costs.download_mb(wildcards.dataset),
+        download=1,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("download_dataset"),
         entry=lambda wildcards: pick(
@@ -39,10 +41,12 @@ rule download_corpus_file:
         "../envs/environment.yaml"
     resources:
         mem_mb=1000,
-        runtime=240,
+        disk_mb=lambda wildcards: costs.download_mb(wildcards.corpus, wildcards.file),
+        download=1,
+        runtime=costs.at_most(240),
     params:
         code=code_digest("download_corpus_file"),
-        file=lambda wildcards: corpus_file_entry(wildcards.corpus, wildcards.file),
+        file=lambda wildcards: plan.corpus_file_entry(wildcards.corpus, wildcards.file),
         instructions=lambda wildcards: catalog.dataset(wildcards.corpus).get("instructions"),
     script:
         "../workflow_scripts/download_corpus_file.py"
@@ -61,7 +65,11 @@ rule fetch_training_chunk:
         "../envs/environment.yaml"
     resources:
         mem_mb=1000,
-        runtime=720,
+        disk_mb=lambda wildcards: costs.download_mb(
+            wildcards.corpus, f"chunk-{wildcards.number}.npy"
+        ),
+        download=1,
+        runtime=costs.at_most(720),
     params:
         code=code_digest("fetch_training_chunk"),
         shards=lambda wildcards: catalog.dataset(wildcards.corpus)["shards"],
@@ -69,10 +77,18 @@ rule fetch_training_chunk:
         "../workflow_scripts/fetch_training_chunk.py"
 
 
+def stimuli_parser(dataset):
+    """The module that parses a data set to stimuli."""
+    try:
+        return parser_module(dataset, catalog.dataset(dataset)["parser"])
+    except LingprobError as error:
+        raise WorkflowError(str(error)) from None
+
+
 rule build_stimuli:
     """Parse a data set to rated sentences and single judgments."""
     input:
-        unpack(raw_dataset),
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
     output:
         stimuli="results/stimuli/{dataset}.parquet",
         ratings="results/ratings/{dataset}.parquet",
@@ -92,8 +108,10 @@ rule build_stimuli:
             else 1
         ),
     params:
-        code=code_digest("build_stimuli"),
-        entry=lambda wildcards: stimuli_entry(wildcards.dataset),
+        code=lambda wildcards: code_of_parser(
+            "build_stimuli", wildcards.dataset, stimuli_parser(wildcards.dataset)
+        ),
+        entry=lambda wildcards: plan.stimuli_entry(wildcards.dataset),
         seed=settings["seed"],
     script:
         "../workflow_scripts/build_stimuli.py"

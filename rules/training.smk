@@ -2,23 +2,47 @@
 # REQUIRES results/overlap/chunks.parquet and the corpora of `overlap`, results/words of its texts,
 # a tokenizer.
 # PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
-# trained-{size}-ftN (models of source `trained`, as any other), results/training/: each size's log,
+# trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as any other), results/training/: each size's log,
 # perplexity.{parquet,csv}, figures loss and figure_2_perplexity, scorecard.
 # A training in progress lives in resources/training/, where a killed one goes on.
 
 TRAINING = settings["training"]
 FINE_TUNING = TRAINING["fine_tuning"]
-TRAINED = models_with("trained")
-TRAINING_FIGURES = ["loss", "figure_2_perplexity"]
+TRAINED = [
+    name for name in plan.models_with("trained") if "training_step" not in catalog.model(name)
+]
 TRAINED_ON = {"selected": "trained on leakage-free text", "all": "TRAINED ON LEAKED TEXT TOO"}
+# Beside the corpora: a tokenizer if it is not one of its own, and which chunks, unless it is all.
+TRAINING_INPUT = {}
+if TRAINING["tokenizer"] != "own":
+    TRAINING_INPUT["tokenizer"] = plan.tokenizer_files(TRAINING["tokenizer"])
+if TRAINING["chunks"] != "all":
+    TRAINING_INPUT["selected"] = "results/overlap/chunks.parquet"
+# All that a trained model's weights depend on besides its data and size.
+TRAINING_KEYS = (
+    "vocabulary context_window batch_size steps precision learning_rate lowest_learning_rate "
+    "warmup betas weight_decay clip"
+).split()
+TRAINING_PLAN = {"seed": settings["seed"], **pick(TRAINING, *TRAINING_KEYS)}
+TRAINING_ROOM = Room(
+    "training",
+    category="Leakage",
+    figures=["loss", "figure_2_perplexity"],
+    files={
+        "perplexity": "results/training/perplexity.parquet",
+        "logs": {size: f"results/training/logs/{size}.jsonl" for size in TRAINING["sizes"]},
+    },
+    models=TRAINED,
+    titles={name: catalog.dataset(name)["title"] for name in OVERLAP["texts"]},
+    options={"note": TRAINED_ON[TRAINING["chunks"]]},
+)
 
 
 rule prepare_training_corpus:
     """Choose the chunks to train on, and tokenise those that are text."""
     input:
-        **training_tokenizer(),
-        **training_chunks(),
-        corpora=[corpus_files(corpus) for corpus in OVERLAP["corpora"]],
+        **TRAINING_INPUT,
+        corpora=[plan.corpus_files(corpus) for corpus in OVERLAP["chunk_corpora"]],
     output:
         "results/training/corpus.json",
     log:
@@ -27,15 +51,15 @@ rule prepare_training_corpus:
         "../envs/environment.yaml"
     resources:
         mem_mb=2 * BASE_MEMORY_MB,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
-        code=code_digest("prepare_training_corpus"),
+        code=code_over("prepare_training_corpus", *OVERLAP["corpora"]),
         chunks=[
             (
                 corpus,
                 file,
                 pick(catalog.dataset(corpus), "parser", "tokenizer_sha256"),
-                corpus_file_path(corpus, file),
+                plan.corpus_file_path(corpus, file),
             )
             for corpus, file in OVERLAP_CHUNKS
         ],
@@ -51,6 +75,10 @@ rule train_model:
         "results/training/corpus.json",
     output:
         manifest="resources/models/trained-{size}/manifest.json",
+        kept=[
+            f"resources/models/trained-{{size}}-step{step}/manifest.json"
+            for step in TRAINING["keep_checkpoints"]
+        ],
         log="results/training/logs/{size}.jsonl",
     log:
         "logs/train_model/{size}.log",
@@ -60,23 +88,26 @@ rule train_model:
         size=alternatives(TRAINING["sizes"]),
     conda:
         "../envs/environment.yaml"
-    threads: lambda wildcards: TRAINING["processes"] * (8 if training_gpus() else 1)
+    threads: lambda wildcards: TRAINING["processes"] * (8 if costs.training_gpus() else 1)
     resources:
-        mem_mb=lambda wildcards: training_memory_mb(wildcards.size),
-        gpu=training_gpus(),
-        runtime=lambda wildcards: training_minutes(wildcards.size),
+        mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
+        gpu=costs.training_gpus(),
+        runtime=lambda wildcards: costs.at_most(costs.training_minutes(wildcards.size)),
         processes=TRAINING["processes"],
         micro_batch_size=TRAINING["micro_batch_size"],
         parallel=TRAINING["parallel"],
         compile=str(TRAINING["compile"]).lower(),
+        repeat_examples=int(TRAINING["repeat_examples"]),
         validation_steps=TRAINING["validation_steps"],
         checkpoint_steps=TRAINING["checkpoint_steps"],
+        # Commas alone: resources are numbers and texts.
+        keep_checkpoints=",".join(map(str, TRAINING["keep_checkpoints"])) or ",",
     params:
         code=code_digest("train_model"),
         model="trained-{size}",
         folder="resources/training/{size}",
         device=TRAINING["device"],
-        plan=lambda wildcards: training_plan(wildcards.size),
+        plan=lambda wildcards: {"size": TRAINING["sizes"][wildcards.size], **TRAINING_PLAN},
         validation_examples=TRAINING["validation_examples"],
     script:
         "../workflow_scripts/train_model.py"
@@ -102,9 +133,9 @@ rule fine_tune_model:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: training_memory_mb(wildcards.size),
-        gpu=min(1, training_gpus()),
-        runtime=240,
+        mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
+        gpu=min(1, costs.training_gpus()),
+        runtime=costs.at_most(240),
         micro_batch_size=TRAINING["micro_batch_size"],
     params:
         code=code_digest("fine_tune_model"),
@@ -139,8 +170,8 @@ rule measure_perplexity:
     threads: 1
     resources:
         mem_mb=2 * BASE_MEMORY_MB,
-        gpu=min(1, training_gpus()),
-        runtime=240,
+        gpu=min(1, costs.training_gpus()),
+        runtime=costs.at_most(240),
     params:
         code=code_digest("measure_perplexity"),
         texts=OVERLAP["texts"],
@@ -161,64 +192,13 @@ rule measure_perplexity:
         "../workflow_scripts/measure_perplexity.py"
 
 
-rule plot_training:
-    """Draw loss curves, and perplexity by model size before and after fine-tuning."""
-    input:
-        logs=collect("results/training/logs/{size}.jsonl", size=list(TRAINING["sizes"])),
-        perplexity="results/training/perplexity.parquet",
-    output:
-        pdf=collect("results/training/{figure}.pdf", figure=TRAINING_FIGURES),
-        png=[
-            report(
-                f"results/training/{figure}.png",
-                caption=f"../report/training_{figure}.rst",
-                category="Leakage",
-                subcategory="Figures",
-                labels={"what": figure.replace("_", " ").capitalize()},
-            )
-            for figure in TRAINING_FIGURES
-        ],
-    log:
-        "logs/plot_training.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("plot_training"),
-        sizes=list(TRAINING["sizes"]),
-        titles={name: catalog.dataset(name)["title"] for name in OVERLAP["texts"]},
-        note=TRAINED_ON[TRAINING["chunks"]],
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/plot_training.py"
-
-
-rule compare_training:
-    """Compare our trained models with what the paper states of its own."""
-    input:
-        "results/training/perplexity.parquet",
-    output:
-        "results/training/scorecard.parquet",
-    log:
-        "logs/compare_training.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("compare_training"),
-        published=read_published("training"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/compare_training.py"
-
-
 rule train:
     """Train models of all sizes, fine-tune them, and show what they learnt."""
     input:
-        rules.plot_training.output,
+        collect(
+            "results/training/{figure}.{suffix}",
+            figure=TRAINING_ROOM.figures,
+            suffix=["pdf", "png"],
+        ),
         rules.measure_perplexity.output,
-        rules.compare_training.output,
+        "results/training/scorecard.parquet",

@@ -3,16 +3,12 @@
 # PROVIDES results/unigrams/{tokenizer}/{source}.parquet, where source is unigrahams_MODEL,
 # corpus_DATASET or a data set of kind `unigrams`.
 
-PUBLISHED_UNIGRAMS = [
-    name for name, entry in catalog.datasets.items() if entry["kind"] == "unigrams"
-]
-
 
 rule count_tokens:
     """Count a corpus's tokens in one of several shards of its documents."""
     input:
-        tokenizer=tokenizer_manifest,
-        corpus=lambda wildcards: corpus_files(wildcards.corpus),
+        tokenizer=lambda wildcards: plan.tokenizer_manifest(wildcards.tokenizer),
+        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:
         "results/unigram_sums/{tokenizer}/corpus_{corpus}/{shard}-of-{shards}.parquet",
     log:
@@ -25,9 +21,9 @@ rule count_tokens:
         "../envs/environment.yaml"
     resources:
         mem_mb=BASE_MEMORY_MB,
-        runtime=720,
+        runtime=costs.at_most(720),
     params:
-        code=code_digest("count_tokens"),
+        code=lambda wildcards: code_over("count_tokens", wildcards.corpus),
         entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
     script:
         "../workflow_scripts/count_tokens.py"
@@ -46,15 +42,17 @@ rule sample_unigrahams:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: attempt * model_memory_mb(wildcards.model),
-        gpu=lambda wildcards: model_gpus(wildcards.model),
-        runtime=lambda wildcards: runtime_minutes(
-            wildcards.model,
-            settings["unigrahams"]["samples"]
-            * settings["unigrahams"]["length"]
-            / int(wildcards.shards),
+        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
+        gpu=lambda wildcards: costs.gpus(wildcards.model),
+        runtime=lambda wildcards: costs.at_most(
+            costs.minutes(
+                wildcards.model,
+                settings["unigrahams"]["samples"]
+                * settings["unigrahams"]["length"]
+                / int(wildcards.shards),
+            )
         ),
-        device_map=settings["scoring"]["device_map"],
+        device_map=lambda wildcards: costs.device_map(wildcards.model),
     params:
         code=code_digest("sample_unigrahams"),
         samples=settings["unigrahams"]["samples"],
@@ -64,7 +62,7 @@ rule sample_unigrahams:
         device=settings["scoring"]["device"],
         dtype=settings["scoring"]["dtype"],
         entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
-        start_token=lambda wildcards: generation_start_token(wildcards.model),
+        start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
     script:
         "../workflow_scripts/sample_unigrahams.py"
 
@@ -72,7 +70,7 @@ rule sample_unigrahams:
 rule estimate_unigrams:
     """Merge the shards of a corpus or of generated text to log-probabilities."""
     input:
-        unigram_shards,
+        lambda wildcards: plan.unigram_shards(wildcards.tokenizer, wildcards.source),
     output:
         "results/unigrams/{tokenizer}/{source}.parquet",
     log:
@@ -96,14 +94,14 @@ rule estimate_unigrams:
 rule import_published_unigrams:
     """Map a published table of the Pile's unigrams to a tokenizer's vocabulary."""
     input:
-        tokenizer=tokenizer_manifest,
+        tokenizer=lambda wildcards: plan.tokenizer_manifest(wildcards.tokenizer),
         manifest="resources/datasets/{source}/manifest.tsv",
     output:
         "results/unigrams/{tokenizer}/{source}.parquet",
     log:
         "logs/import_published_unigrams/{tokenizer}/{source}.log",
     wildcard_constraints:
-        source=alternatives(PUBLISHED_UNIGRAMS),
+        source=alternatives(plan.datasets_of("unigrams")),
     conda:
         "../envs/environment.yaml"
     resources:

@@ -9,8 +9,8 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
+from lingprob.models.manifest import read_manifest
 from lingprob.models.prepare import prepare_model
-from lingprob.models.prepared import read_manifest
 
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 

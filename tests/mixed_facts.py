@@ -20,8 +20,9 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
-from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
-from mixed_data import LOGISTIC, REAL, SIMULATED, accuracies
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
+from lingprob.regression.linear_mixed.moments import MixedModelData
+from mixed_data import CROSSED, LOGISTIC, REAL, SIMULATED, accuracies
 
 FACTS = Path(__file__).with_name("mixed_facts.json")
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR", Path(__file__).parents[2] / "shared" / "mirror"))
@@ -41,6 +42,7 @@ report <- function(fit) {
   list(log_likelihood = as.numeric(logLik(fit)), fixed_effects = as.list(fixef(fit)),
        standard_errors = as.list(sqrt(diag(as.matrix(vcov(fit))))), sigma = sigma(fit),
        covariance = matrix(VarCorr(fit)[[1]], nrow(VarCorr(fit)[[1]])),
+       variances = as.data.frame(VarCorr(fit))[c("grp", "var1", "var2", "vcov")],
        singular = isSingular(fit), messages = fit@optinfo$conv$lme4$messages)
 }
 result <- list()
@@ -84,7 +86,7 @@ write_json(list(log_likelihood = as.numeric(logLik(fit)), terms = rownames(table
 
 def lme4_fits(frame: pd.DataFrame, formula: str, theta: dict | None = None) -> dict:
     """Return lme4's ML and REML fits of the formula to the frame, or its values at `theta`."""
-    columns = frame.assign(subject_id=pd.factorize(frame["subject_id"])[0]).astype(float)
+    columns = frame.astype(float)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         folder.joinpath("values.bin").write_bytes(np.asfortranarray(columns).tobytes("F"))
@@ -94,6 +96,26 @@ def lme4_fits(frame: pd.DataFrame, formula: str, theta: dict | None = None) -> d
         folder.joinpath("fit.R").write_text(SCRIPT)
         subprocess.run(["Rscript", str(folder / "fit.R"), name], check=True)
         return json.loads(folder.joinpath("result.json").read_text())
+
+
+def _numbered(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with levels of factors that are no numbers numbered."""
+    texts = frame.select_dtypes(exclude="number").columns
+    return frame.assign(**{column: pd.factorize(frame[column])[0] for column in texts})
+
+
+def crossed_fact(name: str) -> dict:
+    """Return lme4's fits of a formula with several random terms."""
+    case = CROSSED[name]
+    frame = case.make(*case.arguments or (MIRROR,))
+    response = case.formula.split(" ~ ")[0]
+    return {
+        "formula": case.formula,
+        "call": CALL,
+        "rows": len(frame),
+        "mean_response": float(frame[response].mean()),
+        **lme4_fits(_numbered(frame), case.formula),
+    }
 
 
 def glmer_fit(frame: pd.DataFrame, call: str) -> dict:
@@ -112,6 +134,8 @@ def fact_of(name: str) -> dict:
         frame = accuracies(LOGISTIC[name])
         call = LOGISTIC_CALL.replace("TOLERANCE", str(LOGISTIC[name].tolerance))
         return {"call": call, "correct": int(frame["correct"].sum()), **glmer_fit(frame, call)}
+    if name in CROSSED:
+        return crossed_fact(name)
     case = (SIMULATED | REAL)[name]
     frame = case.make(MIRROR) if name in REAL else case.make(*case.arguments)
     fact = {
@@ -119,7 +143,7 @@ def fact_of(name: str) -> dict:
         "call": CALL,
         "rows": len(frame),
         "mean_rt_ms": float(frame["rt_ms"].mean()),
-        **lme4_fits(frame, case.formula),
+        **lme4_fits(_numbered(frame), case.formula),
     }
     return {**fact, "at_our_theta": at_our_theta(frame, fact)}
 
@@ -134,12 +158,12 @@ def at_our_theta(frame: pd.DataFrame, fact: dict) -> dict:
             psi = fit.covariance.to_numpy() / fit.sigma**2
             factor = np.linalg.cholesky(psi + 1e-12 * np.eye(len(psi)))
             theta[method] = factor.T[np.triu_indices(len(factor))].tolist()
-    return lme4_fits(frame, fact["formula"], theta) if theta else {}
+    return lme4_fits(_numbered(frame), fact["formula"], theta) if theta else {}
 
 
 def main(names: list[str]) -> None:
     """Compute and store the facts of the named data sets (default: all)."""
-    for name in names or [*SIMULATED, *REAL, *LOGISTIC]:
+    for name in names or [*SIMULATED, *REAL, *CROSSED, *LOGISTIC]:
         fact = fact_of(name)
         facts = json.loads(FACTS.read_text()) if FACTS.exists() else {}
         facts[name] = fact

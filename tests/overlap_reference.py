@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lingprob.overlap import TokenBlock, block_of
+from lingprob.overlap.token_blocks import TokenBlock, block_of
 
 Sequences = list[list[int]]
 

@@ -83,6 +83,7 @@ def means(**changes: Any) -> dict[str, Any]:
         "micro_batch_size": 3,
         "parallel": "replicate",
         "compile": "false",
+        "repeat_examples": True,
         "validation_steps": 10,
         "checkpoint_steps": 4,
         **changes,
@@ -94,6 +95,7 @@ def job(corpus: dict[str, Any], folder: Path, **changes: Any) -> dict[str, Any]:
     return {
         "corpus": corpus,
         "validation_examples": 10,
+        "code": changes.get("code", "as it is"),
         "plan": plan(**changes.get("plan", {})),
         "means": means(**changes.get("means", {})),
         "folder": str(folder / "work"),

@@ -1,16 +1,19 @@
 """Test the three predictions on one model's scores."""
 
 from lingprob.papers.string_probability.analysis import analyse
+from lingprob.papers.string_probability.conventions import compare_conventions
 from lingprob.papers.string_probability.data import Options, assemble
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
     params = snakemake.params
+    convention = tuple(params.convention)
+    scores = [read_table(path, "sentence_scores") for path in snakemake.input.scores]
     datasets = assemble(
         params.predictions,
         [read_table(path, "stimuli") for path in snakemake.input.stimuli],
-        [read_table(path, "sentence_scores") for path in snakemake.input.scores],
+        scores,
         dict(
             zip(
                 params.paired,
@@ -18,15 +21,16 @@ with job(snakemake):
                 strict=True,
             )
         ),
-        convention=tuple(params.convention),
+        convention=convention,
+        whole=[read_table(path, "stimuli") for path in snakemake.input.whole],
     )
     vocabulary = [len(read_table(path, "unigrams")) for path in snakemake.input.unigrams]
+    model, options = snakemake.wildcards.model, Options(**params.options)
     results = analyse(
-        snakemake.wildcards.model,
-        datasets,
-        params.pooled,
-        vocabulary[0] if vocabulary else None,
-        Options(**params.options),
+        model, datasets, params.pooled, vocabulary[0] if vocabulary else None, options
+    )
+    results["conventions"] = compare_conventions(
+        model, datasets, scores, convention=convention, options=options
     )
     for name, table in results.items():
         write_table(table, f"string_{name}", snakemake.output[name], params.options)

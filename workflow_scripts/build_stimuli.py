@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_table
 from lingprob.workflow import job
 

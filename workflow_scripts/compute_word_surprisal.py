@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.shards import delete_shards
@@ -22,10 +23,13 @@ with job(snakemake):
         context=params.context,
         window=window,
         stride=max(1, int(params.window_stride * window)),
+        window_counts=params.window_counts,
+        blanks=params.blanks,
         tokens_per_batch=resources.tokens_per_batch,
         shard_directory=shards,
-        identity=str(provenance),
+        identity=identity_of(provenance, params.code),
     )
-    provenance |= {"start_token": params.start_token, "context": params.context, "window": window}
+    keys = ("start_token", "context", "window_counts", "blanks")
+    provenance |= {"window": window, **{key: params.get(key) for key in keys}}
     write_table(surprisals, "surprisal", snakemake.output[0], provenance)
     delete_shards(shards)

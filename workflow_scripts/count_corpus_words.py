@@ -2,10 +2,10 @@
 
 from lingprob.corpora import iter_documents
 from lingprob.files import dataset_paths, write_text
-from lingprob.overlap.ngrams import count_words
+from lingprob.overlap.ngrams import total_words
 from lingprob.workflow import job
 
 with job(snakemake):
     corpus, entry = snakemake.wildcards.corpus, snakemake.params.entry
-    count = count_words(iter_documents(entry["parser"], dataset_paths(corpus, entry)))
+    count = total_words(iter_documents(entry["parser"], dataset_paths(corpus, entry)))
     write_text(f"{count}\n", snakemake.output[0])

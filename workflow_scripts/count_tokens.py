@@ -2,7 +2,7 @@
 
 from lingprob.corpora import iter_documents
 from lingprob.files import dataset_paths
-from lingprob.models.prepared import load_tokenizer
+from lingprob.models.tokenizer import load_tokenizer
 from lingprob.progress import Progress
 from lingprob.tables import write_table
 from lingprob.unigrams.counts import count_tokens

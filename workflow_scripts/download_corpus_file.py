@@ -13,7 +13,6 @@ with job(snakemake):
     manifest = fetch_files(
         [RemoteFile(file["name"], *map(file.get, ("sha256", "bytes", "mirror", "url")))],
         Path("resources/datasets") / corpus,
-        mirror=None,
         dataset=corpus,
         instructions=snakemake.params.instructions,
     )

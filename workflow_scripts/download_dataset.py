@@ -16,7 +16,6 @@ with job(snakemake):
             for file in entry["files"]
         ],
         Path(snakemake.output[0]).parent,
-        mirror=None,
         dataset=dataset,
         instructions=entry.get("instructions"),
     )

@@ -16,9 +16,9 @@ with job(snakemake):
     name, folder = f"chunk-{wildcards.number}.npy", Path("resources/datasets", wildcards.corpus)
     file = RemoteFile(name, sha256=None, size=None, mirror_path=None, url=None)
     try:
-        manifest = fetch_files([file], folder, mirror=None, dataset=wildcards.corpus)
+        manifest = fetch_files([file], folder, dataset=wildcards.corpus)
     except LingprobError:
         address = f"{hub_endpoint()}/{shards['path']}"
         fetch_chunk(int(wildcards.number), folder / name, address, shards["bytes"])
-        manifest = fetch_files([file], folder, mirror=None, dataset=wildcards.corpus)
+        manifest = fetch_files([file], folder, dataset=wildcards.corpus)
     write_csv(pd.DataFrame(manifest), snakemake.output[0])

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.models.prepare import write_manifest
-from lingprob.models.prepared import read_manifest
+from lingprob.models.manifest import read_manifest, write_manifest
 from lingprob.reading.texts import passage_texts
 from lingprob.tables import read_table
 from lingprob.training.fine_tuning import fine_tune

@@ -1,6 +1,6 @@
 """What each model's surprisal adds to the regression of one data set."""
 
-from lingprob.papers.leakage.reading.analysis import delta_log_likelihoods, reading_counts
+from lingprob.papers.leakage.reading.analysis import compare_regressions, reading_counts
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
@@ -8,7 +8,7 @@ with job(snakemake):
     dataset, params = snakemake.wildcards.dataset, snakemake.params
     times = read_table(snakemake.input.times, "reading_times")
     tables = [read_table(path, "surprisal") for path in snakemake.input.surprisals]
-    deltas = delta_log_likelihoods(
+    deltas, gains = compare_regressions(
         dataset,
         params.entry,
         times,
@@ -20,5 +20,6 @@ with job(snakemake):
         **params.options,
     )
     write_table(deltas, "delta_log_likelihood", snakemake.output.deltas, params.options)
+    write_table(gains, "reading_gains", snakemake.output.gains)
     counts = reading_counts(dataset, params.entry, times, params.options["scale"])
     write_table(counts, "reading_counts", snakemake.output.counts)

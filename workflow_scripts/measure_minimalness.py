@@ -2,7 +2,7 @@
 
 from lingprob.minimalness.distances import measure_pairs
 from lingprob.minimalness.embeddings import SentenceEmbedder
-from lingprob.models.prepared import read_manifest
+from lingprob.models.manifest import read_manifest
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -4,7 +4,7 @@ import pandas as pd
 
 from lingprob.context.perturbations import perturbed_prefixes
 from lingprob.context.prefixes import count_tokens, sentences_within, tokenizer_of
-from lingprob.papers.context.analysis import responsive_suites
+from lingprob.context.responses import responsive_suites
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 

@@ -27,6 +27,7 @@ with job(snakemake):
             vocabulary=params.vocabulary,
             context_window=params.context_window,
             folder=Path("resources/training"),
+            code=params.code,
             progress=progress,
         )
     write_description(described, snakemake.output[0])

@@ -22,7 +22,7 @@ with job(snakemake):
         unrelated_sentences(iter_documents(params.control_entry["parser"], files)),
         tokenizers,
         suites=params.entry.get("suites", []),
-        pairs_factor=params.entry.get("pairs_factor", 1),
+        pairs_per_suite=params.pairs_per_suite,
         settings=params.settings,
         seed=params.seed,
         perturbation=SHARED if snakemake.wildcards.stage == SHARED else None,

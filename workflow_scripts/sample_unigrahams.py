@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.progress import Progress
 from lingprob.tables import write_table
@@ -22,7 +23,7 @@ with job(snakemake):
     with Progress(None, f"sampling from {wildcards.model}", "samples") as progress:
         sums, sums_of_squares, samples = unigrahams_sums(
             lm,
-            [lm.context_id(params.start_token)],
+            [lm.start_id(params.start_token)],
             samples=params.samples,
             length=params.length,
             batch_size=params.batch_size,
@@ -31,6 +32,7 @@ with job(snakemake):
             n_shards=int(wildcards.shards),
             progress=progress,
             checkpoint=checkpoint,
+            identity=identity_of(provenance, params.code),
         )
     provenance |= {"estimator": "unigrahams", "total": samples, "length": params.length}
     table = sums_table(sums, sums_of_squares)

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lingprob.context.scores import formula_regions, score_prefixes
+from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.scoring.shards import delete_shards
 from lingprob.stimuli.suites import suites_of
@@ -28,7 +29,7 @@ with job(snakemake):
         baselines=wildcards.stage == "sampled",
         dataset=wildcards.dataset,
         shard_directory=shards,
-        identity=str(provenance),
+        identity=identity_of(provenance, params.code),
         tokens_per_batch=resources.tokens_per_batch if lm.device.type == "cuda" else None,
         workers=snakemake.threads if lm.device.type == "cpu" else 1,
     )

@@ -2,8 +2,10 @@
 
 from pathlib import Path
 
+from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
-from lingprob.scoring.shards import delete_shards, score_stimuli
+from lingprob.scoring.shards import delete_shards
+from lingprob.scoring.stimuli import score_stimuli
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
@@ -21,7 +23,7 @@ with job(snakemake):
         stimuli["item_id"].tolist(),
         stimuli["text"].tolist(),
         params.start_token,
-        identity=str(provenance),
+        identity=identity_of(provenance, params.code),
         shard_directory=shards,
         sentences_per_shard=resources.sentences_per_shard,
         tokens_per_batch=resources.tokens_per_batch,

@@ -1,14 +1,15 @@
 """List the chunks that overlap minimally with the passages, and draw a sample of them."""
 
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap import load_index, load_result
+from lingprob.overlap.automaton import load_index
+from lingprob.overlap.streaming import load_result
 from lingprob.papers.leakage.overlap.analysis import leakage_free_chunks
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    results = [load_result(path) for path in inputs.shards]
+    results = [load_result(path) for path in inputs.files]
     chunks = leakage_free_chunks(
         load_index(inputs.index),
         read_table(inputs.passages, "overlap_passages"),
@@ -17,7 +18,7 @@ with job(snakemake):
         params.scale,
         min_length=params.min_length,
         max_overlap=params.max_overlap,
-        sample_size=params.sample_size,
+        chunks_selected=params.chunks_selected,
         seed=params.seed,
     )
     write_csv(chunks, snakemake.output.csv)

@@ -3,7 +3,7 @@
 import pandas as pd
 
 from lingprob.files import write_text
-from lingprob.papers.leakage.overlap.analysis import summarise_overlaps
+from lingprob.papers.leakage.overlap.analysis import passage_lengths, summarise_overlaps
 from lingprob.report import table_as_html
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
@@ -13,5 +13,8 @@ with job(snakemake):
     overlaps = pd.concat(tables, ignore_index=True)
     summary = summarise_overlaps(overlaps)
     write_csv(summary, snakemake.output.csv)
-    write_text(table_as_html(summary, "Longest overlaps by corpus"), snakemake.output.html)
+    write_csv(passage_lengths(overlaps), snakemake.output.lengths)
+    title, why = "Longest overlaps by corpus", snakemake.params.no_chance_level
+    title += f" (ours without a chance level: {why})" if why else ""
+    write_text(table_as_html(summary, title), snakemake.output.html)
     write_table(overlaps, "overlap", snakemake.output.parquet)

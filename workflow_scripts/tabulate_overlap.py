@@ -1,13 +1,18 @@
 """Write each passage's longest overlaps with a corpus."""
 
+import logging
 from pathlib import Path
 
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap import load_index, load_result, longest_matches
+from lingprob.overlap.automaton import load_index
 from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
+from lingprob.overlap.passages import longest_matches
+from lingprob.overlap.streaming import load_result
 from lingprob.papers.leakage.overlap.analysis import overlap_table, with_chance_level
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
+
+logger = logging.getLogger(__name__)
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
@@ -24,6 +29,8 @@ with job(snakemake):
     if inputs.ngrams:
         n_words = params.n_words or float(Path(inputs.n_words).read_text())
         overlaps = with_chance_level(overlaps, load_kenlm(inputs.ngrams), n_words)
+    else:
+        logger.warning("%s: no chance level: %s", searched, params.no_chance_level)
     write_csv(overlaps[PUBLISHED_COLUMNS], snakemake.output.csv)
-    provenance = {"tokens": result.n_tokens, "files": len(result.shards)}
+    provenance = {"tokens": result.n_tokens, "files": len(result.files)}
     write_table(overlaps, "overlap", snakemake.output.parquet, provenance)

@@ -4,22 +4,28 @@ import json
 import shutil
 from pathlib import Path
 
-from lingprob.models.prepare import write_manifest
-from lingprob.training.launch import train
+from lingprob.models.manifest import write_manifest
+from lingprob.training.launch import kept_model, train
 from lingprob.workflow import job
 
-MEANS = ("micro_batch_size", "parallel", "compile", "validation_steps", "checkpoint_steps")
+MEANS = (
+    "micro_batch_size", "parallel", "compile", "repeat_examples", "validation_steps",
+    "checkpoint_steps",
+)  # fmt: skip
 
 with job(snakemake):
     params, resources, output = snakemake.params, snakemake.resources, snakemake.output
     folder, directory = Path(params.folder), Path(output.manifest).parent
     corpus = json.loads(Path(snakemake.input[0]).read_text())
+    keep = [int(step) for step in str(resources.keep_checkpoints).split(",") if step]
+    means = {"device": params.device, **{key: resources.get(key) for key in MEANS}}
     train(
         {
             "corpus": corpus,
             "validation_examples": params.validation_examples,
             "plan": params.plan,
-            "means": {"device": params.device, **{key: resources.get(key) for key in MEANS}},
+            "code": params.code,
+            "means": {**means, "keep_checkpoints": keep},
             "folder": str(folder),
             "directory": str(directory),
         },
@@ -28,5 +34,8 @@ with job(snakemake):
     )
     shutil.copy(folder / "log.jsonl", output.log)
     origin = f"trained by lingprob, code {params.code}"
+    for step, manifest in zip(keep, map(Path, output.kept), strict=True):
+        shutil.copytree(kept_model(folder, step), manifest.parent, dirs_exist_ok=True)
+        write_manifest(manifest.parent.name, "trained", origin, manifest.parent, manifest)
     write_manifest(params.model, "trained", origin, directory, Path(output.manifest))
     shutil.rmtree(folder)

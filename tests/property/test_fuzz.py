@@ -23,7 +23,7 @@ from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times
 from lingprob.scoring.imported import import_sentence_scores, import_token_scores
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import read_table, write_table
 
 STIMULI = pd.DataFrame({"item_id": ["a", "1"], "text": ["A b.", "x"]})

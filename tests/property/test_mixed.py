@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -10,8 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from lingprob.regression.linear_mixed import MixedModelData, fit_mixed_models
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
 from lingprob.regression.linear_mixed.likelihood import ModelMoments, derivatives, profile
+from lingprob.regression.linear_mixed.moments import MixedModelData
 
 FORMULA = "y ~ a + b + (1 + a | subject_id)"
 
@@ -126,3 +129,80 @@ def test_a_predictors_unit_changes_only_its_coefficients(
     assert after.sigma == pytest.approx(10 * before.sigma, rel=1e-4)
     assert after.fixed_effects["b"] == pytest.approx(10 * before.fixed_effects["b"], abs=1e-3)
     assert after.singular == before.singular
+
+
+SINGULAR = (
+    "y ~ a + b + (1 | subject_id)",
+    "y ~ a + b + (1 + a | subject_id)",
+    "y ~ a + b + (1 + a + b | subject_id)",
+    "y ~ a + b + c + (1 + a + b + c | subject_id)",
+)
+# Of these data the deviance has an optimum of rank one and a worse one of rank two.
+TWO_OPTIMA = 1637
+
+
+def few_groups(seed: int) -> tuple[pd.DataFrame, str]:
+    """Return data of 3 to 8 groups, many of them with a singular covariance, and a formula."""
+    generator = np.random.default_rng(seed)
+    q, groups = int(generator.integers(1, 5)), int(generator.integers(3, 9))
+    rows = int(generator.integers(groups * q + 5, 120))
+    frame = pd.DataFrame(generator.normal(size=(rows, 3)), columns=["a", "b", "c"])
+    subject = np.append(np.arange(groups), generator.integers(groups, size=rows - groups))
+    factor = generator.normal(size=(4, 4)) * generator.choice([0, 0.1, 0.3, 1, 5])
+    factor *= generator.random(4) < 0.6
+    effects = (generator.normal(size=(groups, 4)) @ factor.T)[subject]
+    frame["subject_id"] = subject
+    frame["y"] = effects[:, 0] + (effects[:, 1:] * frame[["a", "b", "c"]].to_numpy()).sum(axis=1)
+    frame["y"] += frame["b"] + generator.normal(size=rows)
+    return frame, SINGULAR[q - 1]
+
+
+def least_dense_deviance(frame: pd.DataFrame, formula: str, reml: bool, starts: int) -> float:
+    """Return the least deviance that descents from many starts find, with n x n matrices."""
+    names = formula.split("(1")[1].split("|")[0].replace("+", " ").split()
+    fixed = np.column_stack([np.ones(len(frame)), frame["a"], frame["b"]])
+    if "c" in names:
+        fixed = np.column_stack([fixed, frame["c"]])
+    z, y = np.column_stack([np.ones(len(frame)), frame[names]]), frame["y"].to_numpy()
+    same = np.equal.outer(frame["subject_id"].to_numpy(), frame["subject_id"].to_numpy())
+    q, freedom = z.shape[1], len(frame) - reml * fixed.shape[1]
+
+    def of(factor: np.ndarray) -> float:
+        half = z @ factor.reshape(q, q)
+        triangle = np.linalg.cholesky(np.eye(len(frame)) + same * (half @ half.T))
+        x, response = np.linalg.solve(triangle, fixed), np.linalg.solve(triangle, y)
+        left = response - x @ np.linalg.lstsq(x, response)[0]
+        value = 2 * np.log(np.diag(triangle)).sum()
+        value += reml * np.linalg.slogdet(x.T @ x)[1]
+        return float(value + freedom * (1 + np.log(2 * np.pi * left @ left / freedom)))
+
+    generator = np.random.default_rng(0)
+    scales = [(0.03, 0.3, 1.0)[number % 3] for number in range(starts)]
+    firsts = [generator.normal(scale=scale, size=q * q) for scale in scales]
+    return min(minimize(of, first, method="BFGS", options={"maxiter": 60}).fun for first in firsts)
+
+
+@pytest.mark.parametrize(
+    "seeds", [[TWO_OPTIMA, 1], pytest.param(range(2, 250), marks=pytest.mark.slow)]
+)
+def test_no_start_does_better_where_groups_are_few(seeds: Iterable[int]) -> None:
+    for seed in seeds:
+        frame, formula = few_groups(seed)
+        for method in ("ML", "REML"):
+            data = MixedModelData.from_formulas(frame, [formula])
+            (fit,) = fit_mixed_models(data, [formula], method)
+            assert fit.converged, (seed, method)
+            least = least_dense_deviance(frame, formula, method == "REML", 3)
+            assert -2 * fit.log_likelihood < least + 2e-6, (seed, method)
+
+
+def test_one_start_that_ends_at_the_worse_optimum_does_not_pass_for_several() -> None:
+    frame, formula = few_groups(TWO_OPTIMA)
+    data = MixedModelData.from_formulas(frame, [formula])
+    (best,) = fit_mixed_models(data, [formula])
+    ends = np.array(best.start_log_likelihoods)
+    # The first three starts end at the worse optimum, restarts at the better one.
+    assert (ends[:3] < best.log_likelihood - 1e-4).all()
+    assert (ends > best.log_likelihood - 1e-7).sum() >= 2
+    assert best.converged
+    assert best.singular

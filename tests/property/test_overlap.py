@@ -10,18 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.overlap import (
-    ShardResult,
-    StimulusIndex,
-    TokenBlock,
-    build_cdawg,
-    build_index,
-    cdawg_build,
-    longest_matches,
-    merge,
-    passage_overlaps,
-    scan,
-)
+from lingprob.overlap import cdawg_build
+from lingprob.overlap.automaton import StimulusIndex, build_index
+from lingprob.overlap.cdawg import build_cdawg
+from lingprob.overlap.passages import longest_matches, passage_overlaps
+from lingprob.overlap.streaming import ScanResult, merge, scan
+from lingprob.overlap.token_blocks import TokenBlock
 from overlap_reference import Sequences, arrays, block, random_case, slow_matches
 
 MIN_LENGTHS = (1, 4, 5, 6, 7, 9, 12)
@@ -33,11 +27,11 @@ def index_of(passages: Sequences, vocabulary_size: int = 10) -> StimulusIndex:
 
 
 def scanned(
-    index: StimulusIndex, blocks: Sequence[TokenBlock], shard_id: str = "0", min_length: int = 1,
+    index: StimulusIndex, blocks: Sequence[TokenBlock], file: str = "0", min_length: int = 1,
     separator: int | None = None,
-) -> ShardResult:  # fmt: skip
+) -> ScanResult:  # fmt: skip
     return scan(
-        index, blocks, shard_id=shard_id, tokenizer_hash="t", min_length=min_length,
+        index, blocks, file=file, tokenizer_hash="t", min_length=min_length,
         separator=separator,
     )  # fmt: skip
 
@@ -91,18 +85,18 @@ def test_ten_thousand_random_cases() -> None:
 @given(
     passages=sequences,
     documents=st.lists(st.lists(st.integers(0, 3), max_size=25), min_size=1, max_size=8),
-    shards=st.lists(st.integers(0, 2), min_size=8, max_size=8),
+    file_of=st.lists(st.integers(0, 2), min_size=8, max_size=8),
     min_length=st.sampled_from(MIN_LENGTHS),
     order=st.permutations(range(3)),
 )
-def test_any_sharding_and_any_order_of_merging_give_the_same(
-    passages: Sequences, documents: Sequences, shards: list[int], min_length: int,
+def test_any_split_into_files_and_any_order_of_merging_give_the_same(
+    passages: Sequences, documents: Sequences, file_of: list[int], min_length: int,
     order: list[int],
 ) -> None:  # fmt: skip
     index = index_of(passages)
-    # A document of foreign tokens makes the shards differ, so that none is refused as a copy.
+    # A document of foreign tokens makes the files differ, so that none is refused as a copy.
     parts = [
-        [document for document, shard in zip(documents, shards, strict=False) if shard == number]
+        [document for document, file in zip(documents, file_of, strict=False) if file == number]
         + [[9] * (number + 1)]
         for number in range(3)
     ]

@@ -45,7 +45,7 @@ def test_each_token_is_scored_once_with_the_context_promised(n_tokens, window, d
 
 @pytest.mark.parametrize(("window", "stride"), [(1, None), (8, 0), (8, 8), (8, -1)])
 def test_windows_that_would_skip_tokens_are_refused(window, stride):
-    with pytest.raises(LingprobError, match=r"scoring\.window.*scoring\.stride"):
+    with pytest.raises(LingprobError, match="that advance by"):
         sliding_windows(20, window, stride)
 
 
@@ -53,19 +53,19 @@ def test_windows_that_would_skip_tokens_are_refused(window, stride):
 @given(
     sequences=st.lists(ids, min_size=1, max_size=12),
     budgets=st.tuples(st.integers(1, 200), st.integers(1, 2000)),
-    context_id=st.sampled_from([None, 0]),
+    start_id=st.sampled_from([None, 0]),
     which=st.integers(0, 2),
     data=st.data(),
 )
 def test_batch_size_order_and_duplicates_change_nothing(
-    language_models, sequences, budgets, context_id, which, data
+    language_models, sequences, budgets, start_id, which, data
 ):
     language_model = language_models[which]
-    expected = score_sequences(language_model, sequences, context_id, tokens_per_batch=budgets[0])
+    expected = score_sequences(language_model, sequences, start_id, tokens_per_batch=budgets[0])
     places = st.integers(0, len(sequences) - 1)
     order = data.draw(st.permutations(range(len(sequences)))) + data.draw(st.lists(places))
     shuffled = [sequences[i] for i in order]
-    scored = score_sequences(language_model, shuffled, context_id, tokens_per_batch=budgets[1])
+    scored = score_sequences(language_model, shuffled, start_id, tokens_per_batch=budgets[1])
     for i, logprobs in zip(order, scored, strict=True):
         assert len(logprobs) == len(sequences[i])
         np.testing.assert_allclose(logprobs, expected[i], atol=1e-5)
@@ -94,18 +94,18 @@ alike = st.lists(st.integers(3, 5), min_size=1, max_size=12).map(np.array)
 @given(
     sequences=st.lists(alike, min_size=1, max_size=12),
     row_length=st.integers(1, 40),
-    context_id=st.sampled_from([None, 0]),
+    start_id=st.sampled_from([None, 0]),
     which=st.integers(0, 3),
 )
 def test_trees_score_as_sequences_one_by_one(
-    language_models, sequences, row_length, context_id, which
+    language_models, sequences, row_length, start_id, which
 ):
     language_model = language_models[which]
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(engine.TOKENS_PER_ROW, "cpu", row_length)
-        scored = score_sequences(language_model, sequences, context_id)
+        scored = score_sequences(language_model, sequences, start_id)
     for ids, logprobs in zip(sequences, scored, strict=True):
-        fed = torch.tensor([[*([] if context_id is None else [context_id]), *ids]])
+        fed = torch.tensor([[*([] if start_id is None else [start_id]), *ids]])
         expected = language_model.model(fed).logits[0].double().log_softmax(dim=-1)
         first = fed.shape[1] - len(ids)
         for i, token in enumerate(ids):

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from lingprob.unigrams import counts as counting
-from lingprob.unigrams.counts import count_token_rows, count_tokens
+from lingprob.unigrams.counts import count_tokens
 from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_tokenizer
 
@@ -45,18 +45,6 @@ def test_shards_add_up_to_a_counter_over_single_texts(documents, n_shards, batch
     assert [expected[token_id] for token_id in range(VOCABULARY_SIZE)] == sum(shards).tolist()
     merged = merge_sums(map(sums_table, shards))
     assert merged["sum"].tolist() == sum(shards).tolist()
-
-
-@given(
-    st.lists(st.lists(st.integers(0, 99), min_size=1, max_size=8), max_size=12), st.integers(1, 4)
-)
-def test_rows_of_tokens_are_counted_in_shards(rows, n_shards):
-    arrays = [np.array(row, dtype=np.uint16) for row in rows]
-    shards = [
-        count_token_rows(arrays, 100, shard=shard, n_shards=n_shards) for shard in range(n_shards)
-    ]
-    expected = Counter(token for row in rows for token in row)
-    assert sum(shards).tolist() == [expected[token] for token in range(100)]
 
 
 @given(st.lists(st.integers(0, 10**6), min_size=1, max_size=50), st.floats(1e-3, 10))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.regression import split_half, standardise_ratings
+from lingprob.regression.agreement import split_half, standardise_ratings
 from lingprob.regression.linking import information_criteria
 
 MIRROR = Path(

@@ -20,8 +20,8 @@ from lingprob.models.loading import load_language_model
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.data import Options, assemble
 from lingprob.scoring.sentences import summarise_sentences
-from lingprob.scoring.shards import score_stimuli
-from lingprob.stimuli import build_stimuli
+from lingprob.scoring.stimuli import score_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.sample import sample_pairs
 from lingprob.tables import read_table
 
@@ -107,7 +107,7 @@ def scored(models: Path, stimuli: pd.DataFrame, folder: Path) -> pd.DataFrame:
 
 def test_the_analyses_run_on_both_data_sets(models, samples, tmp_path):
     embed = SentenceEmbedder(models / "embedding", 512)
-    options = Options(10, "characters", 0.75, "below", 20, False, 5, 1, "laptop")
+    options = Options(10, "characters", 0.75, "below", "all", 20, False, 5, 1, "laptop")
     distances = {name: measure_pairs(table, name, embed) for name, table in samples.items()}
     scores = [scored(models, table, tmp_path / name) for name, table in samples.items()]
     datasets = assemble(

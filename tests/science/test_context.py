@@ -17,7 +17,7 @@ from lingprob.context.sentences import unrelated_sentences
 from lingprob.context.similarity import dependency_labels
 from lingprob.corpora import iter_documents
 from lingprob.models.loading import load_language_model
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.suites import read_suite
 
 
@@ -32,9 +32,14 @@ def language_model(smollm2):
     return load_language_model(smollm2)
 
 
+def by_words(texts):
+    """Offsets of a tokenizer whose tokens are words."""
+    return [np.zeros((len(text.split()), 2), dtype=int) for text in texts]
+
+
 def surprisal(lm, before, word):
     """Bits of a word after a text, by one plain forward pass over words that are tokens."""
-    start, context, target = lm.context_id("<|endoftext|>"), *lm.tokenize([before, f" {word}"])
+    start, context, target = lm.start_id("<|endoftext|>"), *lm.tokenize([before, f" {word}"])
     ids = [start, *context.ids.tolist(), *target.ids.tolist()]
     with torch.no_grad():
         logits = lm.model(torch.tensor([ids])).logits[0].double()
@@ -108,6 +113,22 @@ def test_the_suites_of_figure_14_are_known_and_have_both_kinds_of_sentences(synt
     )
 
 
+def test_no_mismatched_prefix_has_a_sentence_of_its_targets_suite(syntaxgym):
+    """23 suites, each seed; a third of SyntaxGym's suites share sentences."""
+    suites = Catalog().dataset("syntaxgym")["suites"]
+    texts = syntaxgym.groupby("paradigm")["text"].agg(set)
+    for seed in (0, 1, 2):
+        sampler = PrefixSampler("syntaxgym", syntaxgym, suites, ["A control."], {"w": by_words},
+                                max_tokens=1000, min_tokens=1, seed=seed)  # fmt: skip
+        for suite in suites:
+            pairs = syntaxgym.loc[syntaxgym["paradigm"] == suite, "pair_id"].unique()[:2]
+            for kind in ("mismatched_acceptable", "mismatched_unacceptable"):
+                sentences = sampler.grow(suite, list(pairs), kind).sentences
+                assert len(sentences) > 50
+                assert not texts[suite] & set(sentences)
+                assert len(set(sentences)) == len(sentences)
+
+
 def test_unrelated_sentences_of_wikitext_are_many_whole_and_natural(mirror):
     path = mirror / "wikitext" / "wikitext103_test.txt"
     sentences = unrelated_sentences(iter_documents("lines", [path]))
@@ -151,7 +172,7 @@ def test_perturbed_sentences_of_blimp_keep_names_and_lose_other_capitals(mirror)
         "Who should Derek hug after shocking Richard?", "long_prefix_adverb", rng
     )
     assert "Katherine can't help herself" in perturber.perturb(
-        "Katherine can't help herself.", "add_clause", rng
+        "Katherine can't help herself.", "suffix_clause", rng
     )
 
 

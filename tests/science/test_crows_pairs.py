@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lingprob.catalog import Catalog
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 
 
 def test_1508_pairs_of_nine_bias_types_and_two_directions(mirror):

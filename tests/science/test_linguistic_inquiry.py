@@ -8,7 +8,7 @@ from tokenizers import ByteLevelBPETokenizer, Tokenizer
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,11 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.minimalness.distances import measure_pairs, pair_texts
-from lingprob.papers.string_probability.counts import count_filters
-from lingprob.stimuli import build_stimuli
+from lingprob.config import read_settings
+from lingprob.minimalness.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
+from lingprob.papers.string_probability.counts import count_datasets, count_filters
+from lingprob.papers.string_probability.paradigms import read_accuracies
+from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores
 from lingprob.stimuli.li_large import JUDGMENTS
 
@@ -81,15 +83,28 @@ def test_cola_has_its_sentences_and_labels(mirror):
     assert stimuli["pair_id"].isna().all()
 
 
-def test_li_s_ratings_and_what_each_reading_of_the_filter_keeps(mirror):
-    """The paper has 1,883 pairs; no reading of its filter gives them."""
+def test_li_s_ratings_and_the_1883_pairs_that_the_filter_keeps(mirror):
+    """The 75th percentile of the 2,275 rated pairs is 18 characters; 1,884 of all pairs are at most
+    18 apart, and one of them has two identical strings."""
     stimuli = read_pairs(mirror, "li_large")
     ratings = stimuli.pivot(index="pair_id", columns="condition", values="rating")
     assert (ratings["good"] - ratings["bad"]).isna().sum() == 104
     distances = measure_pairs(stimuli, "li_large", lambda texts: np.ones((len(texts), 1)))
-    kept = count_filters({"li_large": distances}, 0.75, read_published("string_probability"), "")
-    assert kept["kept"].tolist() == [1750, 1794, 1635, 1921]
-    assert set(kept["kept_published"]) == {1883}
+    strings = read_settings({"scale": "laptop"})[0]["string_probability"]
+    reading = EditFilter(
+        *(strings[f"levenshtein_{key}"] for key in ("unit", "quantile", "comparison", "population"))
+    )
+    assert edit_threshold(stimuli, distances, reading) == 18
+    tables = {"li_large": stimuli}
+    about = ({"li_large": distances}, reading, read_published("string_probability"), "")
+    filters = count_filters(tables, *about)
+    assert filters.loc[filters["used"], ["kept", "kept_published"]].to_numpy().tolist() == [
+        [1883, 1883]
+    ]
+    counts = count_datasets(tables, tables, {"li_large": "LI"}, *about).iloc[0]
+    assert (counts["counted"], counts["used_pairs"]) == (1883, 1883)
+    # Readings of the quantile over all pairs and of words give other numbers.
+    assert filters["kept"].value_counts()[1883] == 1
 
 
 def test_li_s_means_are_those_of_single_judgments_where_these_are_known(mirror):
@@ -132,3 +147,21 @@ def test_the_same_words_in_another_order_have_the_same_unigram_logprob(mirror):
     same = pairs[pairs["words"] == pairs["words_bad"]]
     assert len(same) == 443
     assert ((same["unigrams"] - same["unigrams_bad"]).abs() < 1e-3).sum() == 426
+
+
+def test_published_accuracies_are_those_of_the_papers(mirror):
+    """Means over BLiMP's 67 paradigms and SyntaxGym's 34 suites as the papers state them."""
+    folder = mirror / "published_scores"
+    if not folder.exists():
+        pytest.skip("the mirror has no published scores")
+    blimp = read_accuracies("blimp_accuracies", folder / "blimp_paper")
+    assert blimp.groupby("system")["paradigm"].nunique().eq(67).all()
+    means = blimp.groupby("system")["accuracy"].mean().round(3).to_dict()
+    people = means.pop("people")
+    assert means == {"5-gram": 0.612, "LSTM": 0.698, "Transformer-XL": 0.696, "GPT-2 large": 0.83}
+    assert people == pytest.approx(0.886, abs=0.015)
+    suites = read_accuracies("syntaxgym_accuracies", folder / "syntaxgym_paper")
+    means = suites.groupby("system")["accuracy"].mean().round(3)
+    assert means["GPT-2"] == 0.781
+    assert means["JRNN"] == 0.587
+    assert suites["paradigm"].nunique() == 34

@@ -6,12 +6,14 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from lingprob.catalog import read_datasets
 from lingprob.overlap.chance import read_published
 from lingprob.papers.leakage.overlap.analysis import CATALOG_NAMES
+from lingprob.reading.parsers.printed import printed_geco, words_that_differ
 from lingprob.reading.texts import build_words, passage_texts
 
 MIRROR = Path(
@@ -42,7 +44,7 @@ def tokenizer() -> Any:
         ("natural_stories", 10, 10_256, None),
         ("brown_spr", 13, 7_188, 450),
         ("provo", 55, 2_745, 134),
-        ("geco", 4, 54_360, None),
+        ("geco", 13, 56_432, None),
         ("ucl_frank2013", 361, 4_957, 361),
     ],
 )
@@ -67,3 +69,31 @@ def test_passages_have_the_published_lengths_in_the_published_order(
     ours = [len(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts]
     differences = dict(enumerate((pd.Series(ours) - published.to_numpy()).tolist()))
     assert {number: by for number, by in differences.items() if by} == missing
+
+
+def test_geco_s_chapters_are_within_two_percent_of_the_published_lengths(tokenizer: Any) -> None:
+    """The words alone, as GECO's material has them, are 58,162 tokens; the paper has 75,939."""
+    table = read_published(MIRROR / "rt_leakage" / "rt_overlap_the_pile.tsv")
+    published = table[table["corpus"] == "geco"].groupby("article_num")["article_len"].first()
+    texts = passage_texts(words_of("geco"))
+    ours = np.array([len(tokenizer.encode(text, add_special_tokens=False).ids) for text in texts])
+    assert (np.abs(ours / published.to_numpy() - 1) < 0.02).all()
+    assert (published.sum(), ours.sum()) == (75_939, 75_486)
+
+
+def test_geco_s_words_are_all_there_in_print_and_in_their_order() -> None:
+    files = [MIRROR / file["mirror"] for file in read_datasets()["geco"]["files"]]
+    words = printed_geco(*files)
+    material = pd.read_csv(files[0], dtype=str, keep_default_na=False)
+    material = material[material["WORD"].str.strip() != ""]
+    kept = words[words["material_word"].notna()]
+    assert kept["material_word"].tolist() == material["WORD"].tolist()
+    assert kept["word_id"].tolist() == material["WORD_ID"].tolist()
+    assert not words["word_id"].dropna().duplicated().any()
+    # Names and compounds, which the material's lexicon lacks, are back with the ids that it skips.
+    differing = words_that_differ(words).groupby("difference").size()
+    assert differing.to_dict() == {"left out": 2006, "other edition": 66, "other letters": 103}
+    by_id = words.set_index("word_id")["word"]
+    assert by_id["1-5-41"] == "Poirot"
+    assert by_id["1-7-47"] == "again--after"
+    assert by_id[["1-5-36", "1-5-52"]].tolist() == ["asked,", "whole"]

@@ -11,9 +11,8 @@ from lingprob.catalog import read_datasets, read_published
 from lingprob.papers.leakage.reading.analysis import delta_log_likelihoods
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.reading.imported import import_word_surprisals
-from lingprob.reading.parsers import PARSERS
 from lingprob.reading.texts import build_words
-from lingprob.reading.times import build_reading_times, count_exclusions
+from lingprob.reading.times import build_reading_times, count_exclusions, load_parser
 from lingprob.reading.unigrams import count_words
 
 MODELS = ("gpt2", "opt-66b")
@@ -63,16 +62,16 @@ def test_counts(
 @pytest.mark.slow
 def test_geco_has_a_time_for_every_reader_and_word(mirror: Path) -> None:
     _, times = times_of(mirror, "geco_total")
-    assert len(times) == 14 * 54_360
+    assert len(times) == 14 * 54_362
     counts = dict(count_exclusions(times).to_numpy().tolist())
-    assert (counts["fit"], counts["exploratory"]) == (177_578, 88_751)
+    assert (counts["fit"], counts["exploratory"]) == (179_325, 88_903)
 
 
 def test_provos_own_export_of_passage_1(mirror: Path) -> None:
     """The raw layout with all 84 readers: 57 words each, and the means that others published."""
     words = words_of(mirror, "provo")
     path = mirror / "provo/Provo_example.csv"
-    times = PARSERS["provo_first_pass"]([path], words, {}, 0)
+    times = load_parser("corpus", "provo_first_pass")([path], words, {}, 0)
     assert times["subject_id"].nunique() == 84
     assert times.groupby("subject_id")["word_index"].nunique().eq(57).all()
     published = pd.read_csv(mirror / "provo/provo.csv").iloc[:15]
@@ -97,7 +96,7 @@ def test_realigned_means_agree_with_surprisal_better_than_the_labels_they_came_w
     """The correlations that the notes of the mirror state: .256 for word z + 1, .246 for z."""
     words, times = times_of(mirror, "natural_stories_means")
     (file,) = files_of(mirror, "natural_stories_means")
-    labelled = PARSERS["natural_stories_means"]([file], words, {"zone_shift": 0}, 0)
+    labelled = load_parser("corpus", "natural_stories_means")([file], words, {"zone_shift": 0}, 0)
     path = mirror / "published_scores/kuribayashi_ppp_NS/gpt2-xl/surprisal.json"
     surprisal = import_word_surprisals(path, words, "nats")
     right, wrong = (

@@ -29,9 +29,9 @@ def check_against_float64(directory, pairs):
     """Check pairs (good, bad); return the mean and largest difference per sentence in nats."""
     texts = [text for pair in pairs for text in pair]
     language_model = load_language_model(directory, device="cpu")
-    context_id = language_model.context_id("<|endoftext|>")
+    start_id = language_model.start_id("<|endoftext|>")
     sequences = [tokens.ids for tokens in language_model.tokenize(texts)]
-    scored = score_sequences(language_model, sequences, context_id)
+    scored = score_sequences(language_model, sequences, start_id)
     ours = np.array([logprobs.sum(dtype=np.float64) for logprobs in scored])
     reference = float64_sums(directory, texts)
     differences = np.abs(ours - reference)

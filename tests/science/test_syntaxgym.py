@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lingprob.catalog import Catalog
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.suites import read_suites
 
 

@@ -9,8 +9,13 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.regression import split_half, standardise_ratings
-from lingprob.regression.agreement import DEFINITIONS, number_judgments, shuffles
+from lingprob.regression.agreement import (
+    DEFINITIONS,
+    number_judgments,
+    shuffles,
+    split_half,
+    standardise_ratings,
+)
 from lingprob.schemas import SCHEMAS
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 
-from lingprob import corpora, stimuli
+from lingprob import corpora
 from lingprob.catalog import (
     Catalog,
     read_published,
@@ -17,23 +17,18 @@ from lingprob.config import (
     ROOT,
     catalog_violations,
     config_schema,
-    defaults,
     read_settings,
     refuse_duplicate_keys,
-    unigram_sources,
 )
 from lingprob.errors import LingprobError
-from lingprob.reading import texts, times
+from lingprob.plan import Plan
+from lingprob.reading import texts
+from lingprob.reading.parsers import names as times_names
+from lingprob.references import KINDS, declared_names, names_by_kind
+from lingprob.stimuli import names as stimuli_names
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
-
-
-def test_config_yaml_states_the_schema_s_defaults():
-    """A reader of config.yaml sees what holds when a key is left out."""
-    known = defaults(config_schema())
-    for key, value in SHIPPED.items():
-        assert known[key] == value
 
 
 def test_the_catalog_fits_its_schema():
@@ -48,10 +43,10 @@ def test_the_schema_lists_every_parser_of_a_kind():
     }
     generated = {"demo_control", "demo_sentences", "token_rows"}
     for kind, parsers in {
-        "stimuli": stimuli.PARSERS,
+        "stimuli": stimuli_names.PARSERS,
         "corpus": corpora.PARSERS.keys() | generated,
         "reading_texts": texts.PARSERS,
-        "reading_times": times.PARSERS,
+        "reading_times": times_names.PARSERS,
     }.items():
         assert set(listed[kind]) == set(parsers)
 
@@ -61,7 +56,7 @@ def test_a_scale_completes_the_settings(scale):
     settings, catalog = read_settings({**SHIPPED, "scale": scale})
     assert set(settings["morcela"]) == set(config_schema()["properties"]["morcela"]["properties"])
     for model in settings["morcela"]["models"]:
-        assert unigram_sources(catalog, model, settings["morcela"]["unigrams"])
+        assert Plan(settings, catalog).unigram_sources(model)
 
 
 def test_paper_scale_has_the_paper_s_sixteen_models_and_its_conventions():
@@ -112,6 +107,71 @@ def test_a_mistake_is_refused_with_its_place_and_the_remedy(config, said):
         read_settings(config)
 
 
+def declared_keys(scale):
+    """Place, schema and names of every key of a scale's settings that stands for other things."""
+    settings, _ = read_settings({"scale": scale})
+    return {where: part for where, *part in declared_names(settings, config_schema())}
+
+
+@pytest.mark.parametrize("where", declared_keys("laptop"))
+def test_an_unknown_name_and_one_of_a_wrong_kind_are_refused_at_every_key(where):
+    section, key = where.split(".")
+    part = config_schema()["properties"][section]["properties"][key]
+    kinds = names_by_kind(Catalog())
+    allowed = {name for kind in part["x-names"] for name in kinds[kind]}
+    wrong = next(name for name in ("blimp", "gutenberg") if name not in allowed)
+    for name, said in (("no-such-thing", "unknown"), (wrong, f"{where}: '{wrong}' is a .*, not a")):
+        shape = part.get("type")
+        value = {"array": [name], "object": {"en": name}}.get(shape, name)
+        with pytest.raises(LingprobError, match=said) as refused:
+            read_settings({"scale": "laptop", section: {key: value}})
+        assert where in str(refused.value)
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
+def test_every_key_whose_presets_are_names_of_the_catalog_is_declared(scale):
+    catalog = Catalog()
+    everything = {*catalog.models, *catalog.datasets, *catalog.embeddings}
+    declared = declared_keys(scale)
+    for section, keys in read_yaml("scales.yaml")[scale].items():
+        for key, value in keys.items():
+            names = value.values() if isinstance(value, dict) else value
+            names = [value] if isinstance(value, str) else names
+            if isinstance(names, list) and everything.intersection(map(str, names)):
+                assert f"{section}.{key}" in declared
+
+
+def test_every_kind_has_a_word_and_every_declared_kind_exists():
+    kinds = read_yaml("schema.yaml")["$defs"]["dataset"]["properties"]["kind"]["enum"]
+    assert set(kinds) <= set(KINDS)
+    for part, _ in declared_keys("paper").values():
+        assert set(part["x-names"]) <= set(KINDS)
+
+
+def test_what_a_name_is_instead_is_said():
+    scores = {**OWN_MODEL, "source": "scores", "level": "sentence"}
+    for config, said in (
+        ({"morcela": {"datasets": ["gutenberg"]}}, "morcela.datasets: 'gutenberg' is a corpus"),
+        ({"context": {"models": ["mine"]}}, "'mine' is a model of imported scores, without"),
+        ({"overlap": {"ngrams": "blimp"}}, "'blimp' is a data set of stimuli, not a corpus or"),
+        ({"overlap": {"ngrams": "gutenburg"}}, "'gutenberg'"),
+        ({"training": {"tokenizer": "owm"}}, "'own'"),
+    ):
+        with pytest.raises(LingprobError, match=said):
+            read_settings({"models": {"mine": scores}, **config})
+
+
+def test_names_that_need_no_entry_pass():
+    given = {
+        "overlap": {"ngrams": "models/mine.arpa"},
+        "reading": {"models": ["smollm2-*"]},
+        "training": {"tokenizer": "gpt-neox-20b"},
+        "morcela": {"unigrams": ["corpus_gutenberg", "nothing*"], "frequency_models": []},
+    }
+    settings, _ = read_settings(given)
+    assert settings["overlap"]["ngrams"] == "models/mine.arpa"
+
+
 def test_numbers_that_the_command_line_gives_as_text_are_numbers():
     given = {"morcela": {"folds": "4", "keep_pairs_together": "true"}, "seed": "7"}
     settings, _ = read_settings(given)
@@ -150,15 +210,6 @@ def test_a_key_that_stands_twice_is_refused(tmp_path):
     refuse_duplicate_keys([path, ROOT / "config.yaml"])
 
 
-def test_patterns_choose_among_the_alternatives_and_spare_the_default():
-    catalog = Catalog()
-    assert unigram_sources(catalog, "pythia-70m", ["nothing*"]) == ["pile_published"]
-    assert unigram_sources(catalog, "smollm2-135m", ["corpus_*"]) == [
-        "unigrahams_smollm2-135m",
-        "corpus_gutenberg",
-    ]
-
-
 def test_unigram_sources_name_their_kind():
     catalog = Catalog()
     assert catalog.unigram_source("unigrahams_opt-30b") == ("unigrahams", "opt-30b")
@@ -182,6 +233,45 @@ def test_published_numbers_fit_the_paper_s_own_formulas():
             assert abs(fit + k * math.log(1450) - bic) < 0.25
             checked += 1
     assert checked == 64
+
+
+@pytest.mark.parametrize(
+    ("bos", "policies"),
+    [
+        ("scored", {"smollm2-135m": "endoftext", "pythia-70m": "bos", "gpt2-chinese": "cls"}),
+        (
+            "excluded",
+            {"smollm2-135m": "endoftext_first_excluded", "pythia-70m": "none", "gpt2-chinese":
+             "cls_first_excluded"},
+        ),
+    ],
+)  # fmt: skip
+def test_string_probability_finds_each_family_s_bos_policy(bos, policies):
+    """The paper sums over all tokens, so that a start token precedes each sentence."""
+    config = {"string_probability": {"models": [*policies, "trigram"], "bos": bos}}
+    _, catalog = read_settings(config)
+    assert {name: catalog.bos_policy(name, bos) for name in policies} == policies
+    assert catalog.bos_policy("trigram", bos) == "imported"
+
+
+def test_by_default_all_tokens_are_scored_at_every_scale():
+    for scale in ("demo", "laptop", "paper"):
+        settings, catalog = read_settings({"scale": scale})
+        strings = settings["string_probability"]
+        for model in strings["models"]:
+            policy = catalog.bos_policies[catalog.bos_policy(model, strings["bos"])]
+            assert policy["first_token"] == "scored"
+
+
+@pytest.mark.parametrize(
+    ("bos", "message"),
+    [("scored", r"models.mine.bos_policies: \['none'\].*'scored'"), ("boss", r"'boss'.*'bos'")],
+)
+def test_a_model_without_such_a_bos_policy_is_named(bos, message):
+    own = {**OWN_MODEL, "bos_policies": ["none"]}
+    config = {"models": {"mine": own}, "string_probability": {"models": ["mine"], "bos": bos}}
+    with pytest.raises(LingprobError, match=message):
+        read_settings(config)
 
 
 def theirs(**entry: object) -> dict:
@@ -238,3 +328,15 @@ def test_a_data_set_of_the_wrong_kind_is_refused_in_morcela(name):
     assert "stimuli" in message
     assert "morcela.datasets" in message
     assert message.count(repr(name)) == 1
+
+
+def test_chunks_are_of_the_pile_alone_at_paper_scale_and_of_all_corpora_elsewhere():
+    """A file of OpenWebText is a twentieth of a chunk of the Pile, and overlaps with less."""
+    settings, _ = read_settings({**SHIPPED, "scale": "paper"})
+    assert settings["overlap"]["chunk_corpora"] == ["pile_pythia"]
+    assert not settings["training"]["repeat_examples"]
+    settings, _ = read_settings({**SHIPPED, "scale": "laptop"})
+    assert settings["overlap"]["chunk_corpora"] == ["gutenberg", "nltk", "brown_corpus"]
+    own = {**SHIPPED, "scale": "laptop", "overlap": {"chunk_corpora": ["abc_news"]}}
+    with pytest.raises(LingprobError, match=r"'abc_news' is none of overlap\.corpora"):
+        read_settings(own)

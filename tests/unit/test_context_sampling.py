@@ -13,6 +13,7 @@ from lingprob.context.perturbations import TITLES, Perturber, perturbed_prefixes
 from lingprob.context.prefixes import count_tokens, cuts, prefix_table, sentences_within
 from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
 from lingprob.context.sentences import joined, natural, unrelated_sentences
+from lingprob.context.suites import pairs_per_suite, with_suites
 from lingprob.errors import LingprobError
 
 CONTROL = [f"Unrelated text number {number} is here." for number in range(30)]
@@ -64,7 +65,6 @@ def sampler(stimuli, max_tokens=20, min_tokens=4, suites=()):
 
 def settings(**changes):
     defaults = {
-        "pairs_per_suite": 2,
         "lengths": [4, 8, 20],
         "pairs_per_prefix": 1,
         "matrix_sentences": 3,
@@ -80,7 +80,7 @@ def contexts(stimuli, seed=1, **changes):
         CONTROL,
         TOKENIZERS,
         suites=[],
-        pairs_factor=1,
+        pairs_per_suite=changes.pop("pairs_per_suite", 2),
         settings=settings(**changes),
         seed=seed,
     )
@@ -110,6 +110,46 @@ def test_a_sentence_with_the_words_of_a_target_is_never_drawn(stimuli):
     prefix = sampler(stimuli, max_tokens=1000).grow("a", ["a3"], "matched_acceptable")
     assert len(prefix.source_ids) == 8
     assert "a7good" not in prefix.source_ids
+
+
+def test_a_mismatched_prefix_has_no_words_of_its_targets_suite(stimuli):
+    """Suites may share sentences: c's neutral sentences may be those of a."""
+    for pair in range(9):
+        stimuli.loc[stimuli["item_id"] == f"c{pair}good", "text"] = f"Sentence a {pair} good."
+    prefix = sampler(stimuli, max_tokens=1000).grow("a", ["a3"], "mismatched_acceptable")
+    assert set(prefix.source_ids) == {*(f"b{pair}good" for pair in range(10)), "c9good"}
+
+
+def test_sentences_are_drawn_without_replacement_by_their_words(stimuli):
+    for pair in range(8):
+        stimuli.loc[stimuli["item_id"] == f"b{pair}good", "text"] = "The same words."
+    drawn = sampler(stimuli, max_tokens=1000)
+    for kind, expected in (("matched_acceptable", 3), ("mismatched_acceptable", 13)):
+        target = "b" if kind == "matched_acceptable" else "a"
+        sentences = drawn.grow(target, [f"{target}9"], kind).sentences
+        assert len(sentences) == len(set(sentences)) == expected - (target == "b")
+    matrix = drawn.from_suite("b", ["a1"], 0, None)
+    assert sorted(matrix.sentences) == ["Sentence b 8 good.", "Sentence b 9 good.",
+                                        "The same words."]  # fmt: skip
+
+
+def test_suites_are_paradigms_or_phenomena_or_the_data_set(stimuli):
+    stimuli.loc[stimuli["paradigm"] == "a", "paradigm"] = None
+    assert with_suites(stimuli, "mine")["paradigm"].unique().tolist() == ["p", "b", "c"]
+    nameless = stimuli.assign(paradigm=None, phenomenon=None)
+    assert set(with_suites(nameless, "mine")["paradigm"]) == {"mine"}
+    table = sample_contexts("mine", nameless, CONTROL, TOKENIZERS, suites=[],
+                            pairs_per_suite=None, settings=settings(), seed=1)  # fmt: skip
+    assert set(table["suite"].dropna()) == {"mine"}
+    assert set(table["kind"]) == {"matched_acceptable", "matched_unacceptable", "unrelated"}
+    assert len(table) == 30 * 3
+
+
+def test_ones_own_pairs_are_all_used():
+    context = {"pairs_per_suite": 2, "pairs_per_suite_of": {"syntaxgym": 1000}}
+    assert pairs_per_suite(context, "mine", {"parser": "table"}) is None
+    assert pairs_per_suite(context, "blimp", {"parser": "blimp"}) == 2
+    assert pairs_per_suite(context, "syntaxgym", {"parser": "syntaxgym"}) == 1000
 
 
 def test_a_prefix_grows_to_the_longest_length_and_a_longer_one_extends_it(stimuli):
@@ -163,7 +203,7 @@ def test_prefixes_that_are_compared_with_others_say_so(stimuli):
         CONTROL,
         TOKENIZERS,
         suites=[],
-        pairs_factor=1,
+        pairs_per_suite=2,
         settings=settings(pairs_per_prefix=100, matrix_prefixes=0),
         seed=1,
         perturbation="shared",
@@ -190,7 +230,6 @@ def test_cuts_are_the_longest_whole_sentences_within_each_length():
     ("change", "said"),
     [
         (lambda table: table[table["pair_id"].isin(["a1", "b1", "b2"])], "'a': a single pair"),
-        (lambda table: table.assign(paradigm=None), "item 'a0good': no paradigm"),
         (
             lambda table: table.assign(grammatical=[True, *table["grammatical"][1:-1], True]),
             "pair 'c9': one acceptable and one unacceptable sentence are needed",

@@ -4,15 +4,14 @@ import gzip
 import json
 import zipfile
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lingprob.corpora import batches, iter_documents, iter_token_rows
+from lingprob.corpora import batches, iter_documents
+from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
-from lingprob.stimuli import minimal_pairs
 
 BOOK = """\ufeffThe Project Gutenberg EBook of Café Stories, by Nobody\r
 \r
@@ -140,36 +139,6 @@ def test_unknown_parsers_and_missing_files_are_named_at_once(tmp_path):
         iter_documents("text", [])
 
 
-def test_token_rows_of_every_layout(tmp_path):
-    rows = np.arange(6, dtype=np.uint16).reshape(2, 3)
-    np.save(tmp_path / "two.npy", rows)
-    np.save(tmp_path / "flat.npy", rows.ravel())
-    (tmp_path / "wide.bin").write_bytes(rows.astype(np.uint32).tobytes())
-    two = list(iter_token_rows(tmp_path / "two.npy"))
-    flat = list(iter_token_rows(tmp_path / "flat.npy", row_length=4))
-    wide = list(iter_token_rows(tmp_path / "wide.bin", row_length=3, dtype="uint32"))
-    assert [row.tolist() for row in two] == [[0, 1, 2], [3, 4, 5]]
-    assert [row.tolist() for row in flat] == [[0, 1, 2, 3], [4, 5]]
-    assert [row.tolist() for row in wide] == [[0, 1, 2], [3, 4, 5]]
-    assert isinstance(wide[0].base, np.memmap)
-
-
-def test_token_files_that_cannot_be_read_are_named(tmp_path):
-    np.save(tmp_path / "floats.npy", np.zeros(4))
-    np.save(tmp_path / "flat.npy", np.zeros(4, dtype=np.uint16))
-    (tmp_path / "odd.bin").write_bytes(b"abc")
-    for name, options, message in [
-        ("floats.npy", {}, "holds float64"),
-        ("flat.npy", {}, "set row_length"),
-        ("odd.bin", {"row_length": 2}, "cannot be read as uint16"),
-        ("odd.bin", {"row_length": 2, "dtype": "int8"}, "neither 'uint16' nor 'uint32'"),
-        ("absent.npy", {}, "cannot be read"),
-        ("tokens.csv", {}, ".npy or .bin is needed"),
-    ]:
-        with pytest.raises(LingprobError, match=rf"{name}: .*{message}"):
-            iter_token_rows(tmp_path / name, **options)
-
-
 def test_batches_reach_their_size_and_keep_all_items():
     assert list(batches(["aa", "b", "cccc", "d"], 3)) == [["aa", "b"], ["cccc"], ["d"]]
     assert list(batches([], 3)) == []
@@ -177,7 +146,7 @@ def test_batches_reach_their_size_and_keep_all_items():
 
 def test_demo_sentences_are_the_acceptable_ones():
     documents = list(iter_documents("demo_sentences", []))
-    pairs = pd.read_csv(minimal_pairs.FILE)
+    pairs = pd.read_csv(MINIMAL_PAIRS)
     assert documents == pairs["good"].tolist()
 
 

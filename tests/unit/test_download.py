@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lingprob import download
-from lingprob.download import RemoteFile, fetch_file, fetch_files
+from lingprob.download import RemoteFile, fetch_file, fetch_files, may_be_had
 from lingprob.errors import LingprobError
 from loopback import Fault, FileServer
 from small_disk import on_small_disk
@@ -115,6 +115,27 @@ def test_a_mirror_may_be_a_base_url(tmp_path):
     with FileServer({"base/set/data #1.bin": CONTENT}) as mirror:
         file = remote(mirror_path="set/data #1.bin")
         assert fetch(file, tmp_path, f"{mirror.url}/base/").read_bytes() == CONTENT
+
+
+def test_whether_a_file_may_be_had_is_asked_without_fetching_it(tmp_path, server, dead_url):
+    cache = tmp_path / "cache"
+
+    def there(file: RemoteFile = remote(), mirror: str | None = None) -> bool:  # noqa: B008
+        return may_be_had(file, cache, mirror=mirror, dataset="set")
+
+    assert not there()
+    assert there(remote(dead_url))  # a public URL: its download says whether it answers
+    assert there(mirror=server.url)
+    assert there(remote(mirror_path=None), server.url)
+    assert not there(remote(mirror_path="set/other.bin"), server.url)
+    assert not there(mirror=dead_url.removesuffix("/set/data.bin"))
+    mirror = str(mirror_with(WRONG, tmp_path / "mirror"))
+    assert there(mirror=mirror)  # there, if wrong
+    assert not there(remote(mirror_path="other"), mirror)
+    assert not cache.exists()
+    cache.mkdir()
+    (cache / "data.bin").write_bytes(WRONG)
+    assert there()
 
 
 def test_the_manifest_tells_where_each_file_came_from(tmp_path, server):

@@ -1,6 +1,7 @@
 """The token-frequency regression against one that keeps all tokens, and its running sums."""
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 from hypothesis import given
@@ -9,11 +10,12 @@ from scipy.stats import linregress
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
+from lingprob.regression.moments import Moments, frequency_slope
 from lingprob.schemas import SCHEMAS
-from lingprob.scoring import frequency_slope as module
-from lingprob.scoring.frequency_slope import Moments, frequency_slope
+from lingprob.scoring import frequency_moments as module
+from lingprob.scoring.frequency_moments import frequency_moments
 from lingprob.scoring.windows import sliding_windows
-from lingprob.tables import write_table
+from lingprob.tables import read_table, write_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 
 WINDOW, STRIDE = 16, 8
@@ -33,9 +35,13 @@ def unigram_logprob():
     return logits - np.log(np.exp(logits).sum())
 
 
-def obvious_logprobs(lm, ids, context_id):
+def regressed(*arguments, **options):
+    return frequency_slope([frequency_moments(*arguments, **options)])
+
+
+def obvious_logprobs(lm, ids, start_id):
     """Score each token by itself, from the start of the window that sees it first."""
-    prefix = [] if context_id is None else [context_id]
+    prefix = [] if start_id is None else [start_id]
     full, values = prefix + list(ids), np.full(len(prefix) + len(ids), np.nan)
     for start, end, score_from in sliding_windows(len(full), WINDOW, STRIDE):
         for position in range(max(score_from, 1), end):
@@ -45,23 +51,31 @@ def obvious_logprobs(lm, ids, context_id):
     return values[len(prefix) :]
 
 
-def obvious_pairs(lm, unigram_logprob, context):
+def obvious_pairs(lm, unigram_logprob, start_token):
     x, y = [], []
     for document in DOCUMENTS:
         ids = lm.tokenizer(document, add_special_tokens=False)["input_ids"]
         x += [unigram_logprob[token] for token in ids[1:]]
-        y += list(obvious_logprobs(lm, ids, lm.context_id(context))[1:])
+        y += list(obvious_logprobs(lm, ids, lm.start_id(start_token))[1:])
     return np.array(x), np.array(y)
 
 
-@pytest.mark.parametrize("context", ["none", "bos"])
-def test_slope_and_bins_equal_those_of_all_tokens_kept(lm, unigram_logprob, context, monkeypatch):
+@pytest.mark.parametrize("start_token", ["none", "bos"])
+def test_slope_and_bins_equal_those_of_all_tokens_kept(
+    lm, unigram_logprob, start_token, monkeypatch
+):
     monkeypatch.setattr(module, "CHARACTERS_PER_BATCH", 100)
     monkeypatch.setattr(module, "BATCHES_PER_CHUNK", 0.1)
-    x, y = obvious_pairs(lm, unigram_logprob, context)
+    x, y = obvious_pairs(lm, unigram_logprob, start_token)
     expected = linregress(x, y)
-    fit, bins = frequency_slope(
-        lm, iter(DOCUMENTS), unigram_logprob, window=WINDOW, stride=STRIDE, context=context, bins=7
+    fit, bins = regressed(
+        lm,
+        iter(DOCUMENTS),
+        unigram_logprob,
+        window=WINDOW,
+        stride=STRIDE,
+        start_token=start_token,
+        bins=7,
     )
     assert fit["n_tokens"] == len(x) > 200
     assert fit["slope"] == pytest.approx(expected.slope, abs=1e-6)
@@ -82,16 +96,33 @@ def test_slope_and_bins_equal_those_of_all_tokens_kept(lm, unigram_logprob, cont
 
 
 def test_results_fit_their_tables(lm, unigram_logprob, tmp_path):
-    fit, bins = frequency_slope(lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE)
+    fit, bins = regressed(lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE)
     assert [name for name in SCHEMAS["frequency_slopes"].names if name in fit] == list(fit)
     bins = bins.assign(model="tiny", corpus="sentences")
     write_table(bins, "frequency_bins", tmp_path / "bins.parquet")
 
 
+def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "WINDOWS_PER_PIECE", 1)
+    options = {"window": WINDOW, "stride": STRIDE, "max_tokens": 200}
+    whole = frequency_moments(lm, DOCUMENTS, unigram_logprob, **options)
+    write_table(whole, "frequency_moments", tmp_path / "whole.parquet")
+    fit, bins = frequency_slope([read_table(tmp_path / "whole.parquet", "frequency_moments")])
+    parts = [
+        frequency_moments(lm, DOCUMENTS, unigram_logprob, shard=shard, shards=3, **options)
+        for shard in range(3)
+    ]
+    assert all(20 < part["n_tokens"].sum() < 150 for part in parts)
+    merged, merged_bins = frequency_slope(parts)
+    assert merged == pytest.approx(fit)
+    assert merged["n_tokens"] == 200
+    pd.testing.assert_frame_equal(merged_bins, bins)
+
+
 @pytest.mark.parametrize("max_tokens", [3, 50, 171])
 def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
     x, y = obvious_pairs(lm, unigram_logprob, "none")
-    fit, _ = frequency_slope(
+    fit, _ = regressed(
         lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE, max_tokens=max_tokens
     )
     assert fit["n_tokens"] == max_tokens
@@ -100,8 +131,8 @@ def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
 
 
 def test_a_smaller_context_window_takes_the_place_of_the_papers(lm, unigram_logprob):
-    default, _ = frequency_slope(lm, DOCUMENTS, unigram_logprob)
-    narrow, _ = frequency_slope(lm, DOCUMENTS, unigram_logprob, window=64, stride=32)
+    default, _ = regressed(lm, DOCUMENTS, unigram_logprob)
+    narrow, _ = regressed(lm, DOCUMENTS, unigram_logprob, window=64, stride=32)
     assert default == narrow
 
 
@@ -116,7 +147,7 @@ def test_a_smaller_context_window_takes_the_place_of_the_papers(lm, unigram_logp
 )
 def test_regressions_that_cannot_be_are_explained(lm, documents, unigrams, message):
     with pytest.raises(LingprobError, match=message):
-        frequency_slope(lm, documents, unigrams)
+        regressed(lm, documents, unigrams)
 
 
 @given(
@@ -155,11 +186,11 @@ def test_running_moments_equal_those_of_all_pairs(chunks, offset):
 
 @given(st.integers(2, 200), st.integers(2, 20), st.integers(1, 19), st.none() | st.just(999))
 def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
-    n_tokens, window, stride, context_id
+    n_tokens, window, stride, start_id
 ):
     stride = min(stride, window - 1)
     ids = np.arange(n_tokens)
-    full = ids if context_id is None else np.array([context_id, *ids])
+    full = ids if start_id is None else np.array([start_id, *ids])
 
     def seen(sequence):
         """Each token after the first, with the first token of the window that scores it."""
@@ -170,6 +201,6 @@ def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
         ]
 
     kept = []
-    for piece, keep_from in module._pieces(ids, context_id, window, stride):
+    for piece, keep_from in module._pieces(ids, start_id, window, stride):
         kept += seen(piece)[keep_from:]
-    assert kept == seen(full)[1 if context_id is None else 2 :]
+    assert kept == seen(full)[1 if start_id is None else 2 :]

@@ -12,8 +12,12 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.regression import LINKING_FUNCTIONS, fit_linking_functions
-from lingprob.regression.linking import fold_numbers, information_criteria, resample_counts
+from lingprob.regression.linking import (
+    LINKING_FUNCTIONS,
+    fit_linking_functions,
+    information_criteria,
+)
+from lingprob.regression.resampling import fold_numbers, resample_counts
 from lingprob.schemas import SCHEMAS
 
 QUICK: dict[str, Any] = {"repeats": 2, "bootstrap": 20}
@@ -217,7 +221,7 @@ def test_folds_that_determine_no_fit_are_an_error() -> None:
 
 def test_import_is_light() -> None:
     code = (
-        "import sys; from lingprob.regression import fit_linking_functions; "
+        "import sys; from lingprob.regression.linking import fit_linking_functions; "
         "print([m for m in ('statsmodels', 'sklearn', 'scipy', 'torch') if m in sys.modules])"
     )
     path = [entry for entry in sys.path if entry]

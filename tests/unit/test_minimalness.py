@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from itertools import pairwise
 
 import numpy as np
@@ -12,12 +13,15 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 
 from lingprob.errors import LingprobError
 from lingprob.minimalness.distances import (
+    EditFilter,
+    edit_threshold,
     equal_bins,
     measure_pairs,
+    near_pairs,
     pair_texts,
-    within_quantile,
 )
 from lingprob.minimalness.embeddings import SentenceEmbedder
+from lingprob.models.embedding import extract_folder
 from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 
 
@@ -69,10 +73,43 @@ def test_bins_differ_by_one_at_most_and_are_in_order():
     assert equal_bins(pd.Series([0.0] * 4), 2).tolist() == [1, 1, 2, 2]
 
 
-def test_the_quantile_itself_is_below_in_one_reading_only():
-    edits = pd.Series([1, 2, 3, 3, 9])
-    assert within_quantile(edits, 0.75, "below").tolist() == [True, True, False, False, False]
-    assert within_quantile(edits, 0.75, "at_most").tolist() == [True, True, True, True, False]
+def rated_pairs(edits: list[int], ratings: list[float | None]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stimuli and distances of pairs p0, p1 ...; of the last the two sentences are the same."""
+    ids = [f"p{number}" for number in range(len(edits))]
+    stimuli = pd.DataFrame(
+        {
+            "pair_id": np.repeat(ids, 2),
+            "grammatical": [True, False] * len(ids),
+            "text": [f"text {n}" for n in range(2 * len(ids) - 2)] + ["same", "same"],
+            "rating": [one for rating in ratings for one in (0.5, rating)],
+        }
+    )
+    return stimuli, pd.DataFrame({"pair_id": ids, "levenshtein_characters": edits})
+
+
+def test_the_filter_keeps_what_its_reading_says():
+    """Of all six pairs the 75th percentile is 6.25, of the five rated ones 4; p5 is no pair."""
+    stimuli, distances = rated_pairs([1, 2, 4, 9, 7, 0], [0.0, 0.0, 0.0, None, 0.0, 0.0])
+    kept = {}
+    for population in ("rated", "all"):
+        for comparison in ("below", "at_most"):
+            reading = EditFilter("characters", 0.75, comparison, population)
+            found = near_pairs(stimuli, distances, "mine", reading)
+            threshold = edit_threshold(stimuli, distances, reading)
+            kept[population, comparison] = (threshold, "".join(found))
+    assert kept == {
+        ("rated", "below"): (4.0, "p0p1"),
+        ("rated", "at_most"): (4.0, "p0p1p2"),
+        ("all", "below"): (6.25, "p0p1p2"),
+        ("all", "at_most"): (6.25, "p0p1p2"),
+    }
+
+
+def test_a_filter_of_rated_pairs_needs_some():
+    stimuli, distances = rated_pairs([1, 2], [None, None])
+    reading = EditFilter("characters", 0.75, "at_most", "rated")
+    with pytest.raises(LingprobError, match="levenshtein_population"):
+        edit_threshold(stimuli, distances, reading)
 
 
 def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path):
@@ -98,3 +135,19 @@ def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path):
 def test_a_directory_without_a_model_is_named(tmp_path):
     with pytest.raises(LingprobError, match="no embedding model there"):
         SentenceEmbedder(tmp_path, 64)
+
+
+def test_of_an_archive_the_model_s_own_folder_is_taken_and_nothing_below_it(tmp_path):
+    archive, target = tmp_path / "model.zip", tmp_path / "model"
+    target.mkdir()
+    with zipfile.ZipFile(archive, "w") as opened:
+        for name in ("m/config.json", "m/vocab.txt", "m/run.py", "m/deep/config.json", "x.json"):
+            opened.writestr(name, name)
+    extract_folder(archive, "m", target)
+    assert {path.name: path.read_text() for path in target.iterdir()} == {
+        "config.json": "m/config.json",
+        "vocab.txt": "m/vocab.txt",
+    }
+    archive.write_bytes(archive.read_bytes()[:-30])
+    with pytest.raises(LingprobError, match=r"model\.zip: not a whole zip file"):
+        extract_folder(archive, "m", target)

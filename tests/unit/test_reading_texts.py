@@ -36,11 +36,9 @@ def test_brown_counts_sentences_from_0_in_each_passage(tmp_path):
     ]  # fmt: skip
 
 
-def test_geco_passages_are_parts_and_rows_without_a_word_go(tmp_path):
-    content = "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,The\n1-5-2,1-1, \n1-5-3,1-2,end\n2-1-1,2-9,So\n"
-    assert parsed(tmp_path, "geco", content) == [
-        ("1", 0, "The", 0), ("1", 1, "end", 1), ("2", 0, "So", 0)
-    ]  # fmt: skip
+def test_geco_without_its_novel_is_refused(tmp_path):
+    with pytest.raises(LingprobError, match="lost their punctuation"):
+        parsed(tmp_path, "geco", "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,The\n")
 
 
 def test_provo_sorts_passage_numbers_as_the_published_tables_do(tmp_path):

@@ -14,8 +14,12 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words, attach_words
 from lingprob.reading.exclusions import saccades
-from lingprob.reading.parsers import PARSERS
-from lingprob.reading.times import build_reading_times, count_exclusions, sentence_numbers
+from lingprob.reading.times import (
+    build_reading_times,
+    count_exclusions,
+    load_parser,
+    sentence_numbers,
+)
 
 SELF_PACED = {"method": "self_paced", "unit": "subject"}
 EYE_TRACKING = {"method": "eye_tracking", "unit": "subject"}
@@ -36,7 +40,7 @@ def text(**passages: str) -> pd.DataFrame:
 def parsed(
     parser: str, words: pd.DataFrame, *files: Path, **entry: Any
 ) -> list[tuple[str, str, int, float]]:
-    times = PARSERS[parser](list(files), words, {"parser": parser, **entry}, 0)
+    times = load_parser("corpus", parser)(list(files), words, {"parser": parser, **entry}, 0)
     times = times.sort_values(["subject_id", "passage_id", "word_index"])
     columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
     return list(times[columns].itertuples(index=False, name=None))
@@ -155,37 +159,46 @@ def test_provo_means_have_no_places_of_their_own(tmp_path):
     ]  # fmt: skip
 
 
-MATERIAL = "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,the\n1-5-2,1-1, \n1-5-3,1-2,end\n2-1-1,2-9,So\n"
+MATERIAL = "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,the\n1-5-2,1-1, \n1-5-3,1-1,end\n2-1-1,2-9,So\n"
+NOVEL = "CHAPTER I. ONE\n\nthe bitter end.\n\nCHAPTER II. TWO\n\nSo\n"
 
 
 def test_geco_first_pass(tmp_path):
-    """A dot stands for no fixation; words without letters have no place."""
+    """A dot stands for no fixation; what a word got that was passed over at first does not count.
+
+    The material has lost the word 'bitter', but not its number.
+    """
     data = saved(
         tmp_path / "MonolingualReadingData.csv",
-        "PP_NR,GROUP,PART,TRIAL,WORD_ID,WORD,WORD_GAZE_DURATION,WORD_TOTAL_READING_TIME\n"
-        "pp21,monolingual,1,5,1-5-1,the,200,381\npp21,monolingual,1,5,1-5-3,end,.,.\n"
-        "pp21,monolingual,2,1,2-1-1,So,150,150\n",
+        "PP_NR,GROUP,PART,TRIAL,WORD_ID,WORD,WORD_GAZE_DURATION,WORD_SKIP\n"
+        "pp21,monolingual,1,5,1-5-1,the,200,0\npp21,monolingual,1,5,1-5-2,bitter,180,1\n"
+        "pp21,monolingual,1,5,1-5-3,end.,.,1\npp21,monolingual,2,1,2-1-1,So,150,0\n",
     )
     material = saved(tmp_path / "material.csv", MATERIAL)
-    found = parsed("geco_first_pass", text(p1="the / end", p2="So"), data, material)
-    assert found[0] == ("pp21", "1", 0, 200.0)
-    assert found[1][:3] == ("pp21", "1", 1)
-    assert np.isnan(found[1][3])
-    assert found[2] == ("pp21", "2", 0, 150.0)
+    novel = saved(tmp_path / "novel.txt", NOVEL)
+    words = text(p1="the bitter end.", p2="So")
+    found = parsed("geco_first_pass", words, data, material, novel)
+    assert [row[:3] for row in found] == [
+        ("pp21", "1", 0), ("pp21", "1", 1), ("pp21", "1", 2), ("pp21", "2", 0)
+    ]  # fmt: skip
+    assert found[0][3] == 200.0
+    assert np.isnan([row[3] for row in found]).tolist() == [False, True, True, False]
     saved(material, MATERIAL.replace("1-5-", "9-5-"))
-    with pytest.raises(LingprobError, match=r"only 33% of the words.*'1-5-1'"):
-        parsed("geco_first_pass", text(p1="the / end", p2="So"), data, material)
+    with pytest.raises(LingprobError, match=r"only 25% of the words.*'1-5-1'"):
+        parsed("geco_first_pass", words, data, material, novel)
 
 
 def test_geco_total(tmp_path):
     material = saved(tmp_path / "material.csv", MATERIAL)
+    novel = saved(tmp_path / "novel.txt", NOVEL)
     reader = saved(
         tmp_path / "pp21-relfix-feats.csv",
         ",sentence_id,word_id,word_id_orig,word,TRT,relFix\n"
-        "0,0,0,1-5-1,the,381.0,.1\n1,0,1,1-5-2, ,0.0,.1\n2,1,0,1-5-3,end,0.0,.2\n",
+        "0,0,0,1-5-1,the,381.0,.1\n2,1,0,1-5-3,end,0.0,.2\n",
     )
-    assert parsed("geco_total", text(p1="the / end", p2="So"), material, reader) == [
-        ("pp21", "1", 0, 381.0), ("pp21", "1", 1, 0.0)
+    words = text(p1="the bitter end.", p2="So")
+    assert parsed("geco_total", words, material, novel, reader) == [
+        ("pp21", "1", 0, 381.0), ("pp21", "1", 2, 0.0)
     ]  # fmt: skip
 
 
@@ -270,7 +283,7 @@ def test_dundee_first_passes_come_from_the_fixations_in_their_order(tmp_path):
     assert parsed("dundee_first_pass", words, *files) == [
         ("sa", "1", 0, 200.0), ("sa", "1", 2, 200.0), ("sa", "2", 0, 160.0)
     ]  # fmt: skip
-    times = PARSERS["dundee_first_pass"](files, words, {}, 0)
+    times = load_parser("corpus", "dundee_first_pass")(files, words, {}, 0)
     assert times["saccade"].tolist() == [1, 2, 2]
     # The saccade to word 4 starts at 2, but word 3 was fixated earlier.
     assert times["previous_fixated"].tolist() == [True, False, True]

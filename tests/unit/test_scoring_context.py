@@ -38,7 +38,7 @@ def slow(directory, text, begin, start_token):
     language_model = load_language_model(directory)
     model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
     (tokens,) = language_model.tokenize([text])
-    start = [] if start_token == "none" else [language_model.context_id(start_token)]
+    start = [] if start_token == "none" else [language_model.start_id(start_token)]
     fed = [*start, *tokens.ids.tolist()]
     with torch.no_grad():
         logprobs = torch.log_softmax(model(torch.tensor([fed])).logits[0].double(), dim=-1)
@@ -188,40 +188,16 @@ def test_a_cut_that_changes_the_tokens_of_the_prefix(llama, caplog):
 LONG = " ".join(SENTENCES[:6])
 
 
-def test_an_overflow_is_an_error_that_names_the_remedy(llama):
-    item = ContextItem(LONG, [23, len(LONG)], ["The cat.", "The cats sat on the mats."])
-    with pytest.raises(LingprobError, match=r"64 tokens at once.*too few.*'truncate'"):
+@pytest.mark.parametrize(
+    "item",
+    [
+        ContextItem(LONG, [23, len(LONG)], ["The cat.", "The cats sat on the mats."]),
+        ContextItem("So.", [0, 3], [LONG]),
+    ],
+)
+def test_a_text_longer_than_the_window_is_an_error_that_names_the_remedy(llama, item):
+    with pytest.raises(LingprobError, match=r"64 tokens at once.*too few.*context\.lengths"):
         score_in_context(llama, [item], start_token="bos")
-
-
-def test_a_target_longer_than_the_window_is_an_error_even_so(llama):
-    item = ContextItem("So.", [0, 3], [LONG])
-    with pytest.raises(LingprobError, match="64 tokens at once"):
-        score_in_context(llama, [item], start_token="bos", overflow="truncate")
-
-
-@pytest.mark.parametrize("start_token", ["bos", "none"])
-def test_truncation_drops_the_same_first_tokens_for_all_targets_of_a_cut(directory, start_token):
-    lm = load_language_model(directory)
-    targets = ["The cat.", "The cats sat on the mats."]
-    item = ContextItem(LONG, [23, len(LONG)], targets)
-    table = score_in_context(lm, [item], start_token=start_token, overflow="truncate")
-    start = [] if start_token == "none" else [0]
-    model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
-    prefix, *whole = (
-        t.ids.tolist() for t in lm.tokenize([LONG, *(f"{LONG} {t}" for t in targets)])
-    )
-    kept = len(prefix) - (max(map(len, whole)) + len(start) - 64)
-    for target_index, ids in enumerate(whole):
-        rows = table[(table["cut_index"] == 1) & (table["target_index"] == target_index)]
-        fed = [*start, *ids[len(prefix) - kept :]]
-        with torch.no_grad():
-            logprobs = torch.log_softmax(model(torch.tensor([fed])).logits[0], dim=-1)
-        n = len(rows)
-        expected = [float(logprobs[i - 1, fed[i]]) for i in range(len(fed) - n, len(fed))]
-        assert rows["token_id"].tolist() == fed[-n:]
-        assert (rows["prefix_tokens"] == kept).all()
-        np.testing.assert_allclose(rows["logprob"], expected, atol=1e-5)
 
 
 @pytest.mark.parametrize(
@@ -245,6 +221,7 @@ def test_no_item_at_all(llama):
 
 def test_finished_shards_are_found_again(llama, tmp_path):
     options = {"start_token": "bos", "shard_directory": tmp_path, "items_per_shard": 2}
+    options["identity"] = "these weights"
     items = [OTHER, ITEM, OTHER]
     whole = score_in_context(llama, items, **options)
     assert whole["item_index"].unique().tolist() == [0, 1, 2]

@@ -24,24 +24,24 @@ def llama(tmp_path_factory):
     return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
 
 
-def slow_logprobs(directory, ids, context_id):
+def slow_logprobs(directory, ids, start_id):
     """Feed the context and every token, one sentence at a time, in float64."""
     model = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float64)
-    fed = [*([] if context_id is None else [context_id]), *ids]
+    fed = [*([] if start_id is None else [start_id]), *ids]
     with torch.no_grad():
         probabilities = torch.softmax(model(torch.tensor([fed])).logits[0].double(), dim=-1)
     logprobs = [float(probabilities[i - 1, fed[i]].log()) for i in range(1, len(fed))]
-    return np.array(logprobs if context_id is not None else [np.nan, *logprobs])
+    return np.array(logprobs if start_id is not None else [np.nan, *logprobs])
 
 
-@pytest.mark.parametrize("context_id", [None, 0])
-def test_every_family_equals_the_float64_reference(family, context_id):
+@pytest.mark.parametrize("start_id", [None, 0])
+def test_every_family_equals_the_float64_reference(family, start_id):
     _, directory = family
     language_model = load_language_model(directory)
     sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
-    scored = score_sequences(language_model, sequences, context_id, tokens_per_batch=50)
+    scored = score_sequences(language_model, sequences, start_id, tokens_per_batch=50)
     for ids, logprobs in zip(sequences, scored, strict=True):
-        np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, context_id), atol=1e-5)
+        np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, start_id), atol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
@@ -55,7 +55,7 @@ def test_the_head_alone_is_used_exactly_where_it_makes_the_logits(family, dtype,
         assert "whole model is run" in caplog.text
     else:
         assert scorer.forward.head is not None
-    assert "context token is run" not in caplog.text
+    assert "start token is run" not in caplog.text
 
 
 def test_the_context_token_is_run_once_and_leaves_the_weights_alone(family):
@@ -102,7 +102,7 @@ def test_a_long_sequence_is_scored_in_windows(llama):
 def test_the_context_token_counts_in_the_first_window(llama):
     ids = np.random.default_rng(1).integers(3, 300, size=CONTEXT_WINDOW + 10)
     scored = score_sequences(llama, [ids], 0)[0]
-    first = CONTEXT_WINDOW - 1  # tokens beside the context token
+    first = CONTEXT_WINDOW - 1  # tokens beside the start token
     expected = slow_logprobs(llama.directory, ids[:first], 0)
     np.testing.assert_allclose(scored[:first], expected, atol=1e-5)
     second = slow_logprobs(llama.directory, ids[CONTEXT_WINDOW // 2 - 1 :], None)
@@ -227,5 +227,7 @@ def test_damaged_weights_are_an_error_and_not_unscored_tokens(tmp_path):
 
 
 def test_windows_wider_than_the_model_are_refused(llama):
-    with pytest.raises(LingprobError, match=r"scoring\.window is 65.*64"):
-        score_sequences(llama, [np.arange(3, 9)], 0, window=65)
+    """The last token of a window is not fed, so that one more than the model's own fits."""
+    assert len(score_sequences(llama, [np.arange(3, 9)], 0, window=65)[0]) == 6
+    with pytest.raises(LingprobError, match=r"scoring\.window is 66.*64"):
+        score_sequences(llama, [np.arange(3, 9)], 0, window=66)

@@ -96,7 +96,7 @@ def test_the_converted_model_is_the_original(original, gguf_path, tmp_path):
     sequences = [tokens.ids for tokens in before.tokenize(SENTENCES)]
     for ids, tokens in zip(sequences, after.tokenize(SENTENCES), strict=True):
         assert ids.tolist() == tokens.ids.tolist()
-    assert after.context_id("bos") == before.context_id("bos")
+    assert after.start_id("bos") == before.start_id("bos")
     for a, b in zip(
         score_sequences(before, sequences, 0), score_sequences(after, sequences, 0), strict=True
     ):

@@ -1,4 +1,4 @@
-"""Loading a model, tokenising with offsets, context tokens, and what a user can get wrong."""
+"""Loading a model, tokenising with offsets, start tokens, and what a user can get wrong."""
 
 import json
 
@@ -55,12 +55,12 @@ def test_no_special_token_is_added_or_recognised(language_model):
 
 
 def test_context_tokens(language_model):
-    assert language_model.context_id("none") is None
-    assert language_model.context_id("bos") == 0
-    assert language_model.context_id("eos") == 1
-    assert language_model.context_id("<pad>") == 2
+    assert language_model.start_id("none") is None
+    assert language_model.start_id("bos") == 0
+    assert language_model.start_id("eos") == 1
+    assert language_model.start_id("<pad>") == 2
     with pytest.raises(LingprobError, match=r"'<\|endoftext\|>'.*'</s>', '<pad>', '<s>'"):
-        language_model.context_id("<|endoftext|>")
+        language_model.start_id("<|endoftext|>")
 
 
 def test_a_tokenizer_without_bos_says_so(directory, language_model):
@@ -68,7 +68,7 @@ def test_a_tokenizer_without_bos_says_so(directory, language_model):
     language_model.tokenizer.bos_token = None
     try:
         with pytest.raises(LingprobError, match="'bos'"):
-            language_model.context_id("bos")
+            language_model.start_id("bos")
     finally:
         language_model.tokenizer.bos_token = own
 

@@ -12,7 +12,8 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.scoring.engine import score_sequences
-from lingprob.scoring.shards import delete_shards, score_stimuli
+from lingprob.scoring.shards import delete_shards
+from lingprob.scoring.stimuli import score_stimuli
 from lingprob.tables import read_table, write_table
 from models_for_tests import SENTENCES, save_tiny_model
 
@@ -25,10 +26,10 @@ def language_model(tmp_path_factory):
     return load_language_model(save_tiny_model("gpt_neox", tmp_path_factory.mktemp("model")))
 
 
-def score(language_model, shard_directory, texts=TEXTS, items=ITEMS, context="bos", **options):
+def score(language_model, shard_directory, texts=TEXTS, items=ITEMS, start_token="bos", **options):
     options = {"sentences_per_shard": 10, "identity": "tiny", "dataset": "toy", **options}
     return score_stimuli(
-        language_model, items, texts, context, shard_directory=shard_directory, **options
+        language_model, items, texts, start_token, shard_directory=shard_directory, **options
     )
 
 
@@ -45,7 +46,7 @@ def forwards(language_model, call):
 
 
 def test_the_table_holds_every_token_of_every_item(language_model, tmp_path):
-    table = score(language_model, tmp_path / "shards", context="none")
+    table = score(language_model, tmp_path / "shards", start_token="none")
     write_table(table, "scores", tmp_path / "scores.parquet")
     stored = read_table(tmp_path / "scores.parquet", "scores")
     assert list(dict.fromkeys(stored["item_id"])) == ITEMS
@@ -78,7 +79,12 @@ def test_finished_shards_are_found_again_and_deleted_on_request(language_model, 
 
 @pytest.mark.parametrize(
     "change",
-    [{"identity": "other weights"}, {"context": "eos"}, {"window": 8}, {"window": 64, "stride": 3}],
+    [
+        {"identity": "other weights"},
+        {"start_token": "eos"},
+        {"window": 8},
+        {"window": 64, "stride": 3},
+    ],
 )
 def test_shards_of_another_setting_are_not_used(language_model, tmp_path, change):
     score(language_model, tmp_path)
@@ -125,7 +131,7 @@ def test_a_killed_job_resumes_and_ends_with_the_same_numbers(language_model, tmp
 
 
 @pytest.mark.parametrize(
-    ("text", "context", "message"),
+    ("text", "start_token", "message"),
     [
         ("", "bos", r"'toy', row 3, item_id 'item3': the sentence is empty"),
         ("  ", "bos", r"item_id 'item3': the sentence is empty"),
@@ -133,19 +139,19 @@ def test_a_killed_job_resumes_and_ends_with_the_same_numbers(language_model, tmp
     ],
 )
 def test_a_sentence_without_a_score_is_an_error_before_any_work(
-    language_model, tmp_path, text, context, message
+    language_model, tmp_path, text, start_token, message
 ):
     texts = [*TEXTS[:3], text, *TEXTS[4:]]
 
     def call():
         with pytest.raises(LingprobError, match=message):
-            score(language_model, tmp_path / "shards", texts=texts, context=context)
+            score(language_model, tmp_path / "shards", texts=texts, start_token=start_token)
 
     assert forwards(language_model, call)[1] == 0
     assert not (tmp_path / "shards").exists()
 
 
-def test_a_single_token_is_scored_after_a_context_token(language_model, tmp_path):
+def test_a_single_token_is_scored_after_a_start_token(language_model, tmp_path):
     table = score(language_model, tmp_path, texts=["a"], items=["one"])
     assert table["scored"].tolist() == [True]
     assert table["logprob"].iloc[0] < 0

@@ -17,7 +17,7 @@ from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.embedding import prepare_embedding
 from lingprob.models.loading import load_language_model
 from lingprob.models.prepare import prepare_model, write_manifest
-from lingprob.models.prepared import load_tokenizer
+from lingprob.models.tokenizer import load_tokenizer
 from models_for_tests import save_tiny_model
 
 ENTRY = {"source": "local"}

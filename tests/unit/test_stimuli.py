@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.stimuli import build_stimuli
+from lingprob.stimuli import minimal_pairs
+from lingprob.stimuli.build import build_stimuli
 
 TABLE = {"title": "Mine", "kind": "stimuli", "parser": "table"}
 
@@ -55,6 +57,27 @@ def test_simulated_ratings_follow_the_seed_and_favour_the_acceptable_sentence():
     stimuli = build_stimuli("demo_minimal_pairs", entry, Path("."), 1)[0]
     means = stimuli.groupby("grammatical")["rating"].mean()
     assert means[True] - means[False] > 0.8
+
+
+def test_simulated_ratings_follow_the_paper_s_model():
+    """An unlikely error costs more than a likely one, and a longer message than a shorter one."""
+    entry = Catalog().dataset("demo_minimal_pairs")
+    tables = [build_stimuli("demo_minimal_pairs", entry, Path("."), seed)[0] for seed in range(8)]
+    for stimuli in tables:
+        assert set(stimuli["phenomenon"]) == set(minimal_pairs.ERROR_PROBABILITY)
+        assert stimuli["rating"].notna().all()
+    stimuli = tables[0].assign(rating=np.mean([table["rating"] for table in tables], axis=0))
+    sides = stimuli.pivot(index="pair_id", columns="grammatical", values="rating")
+    about = stimuli.drop_duplicates("pair_id").set_index("pair_id")
+    cost = -np.log(about["phenomenon"].map(minimal_pairs.ERROR_PROBABILITY))
+    assert set(cost.round(6)) == {2.0, 4.0, 6.0}
+    by_cost = (sides[True] - sides[False]).groupby(cost.round(6)).mean()
+    assert by_cost.is_monotonic_increasing
+    # On the bounded scale of 7 the cost falls short of a straight line, but not by much.
+    assert 1.4 < by_cost[6.0] / by_cost[2.0] < 3.2
+    words = stimuli["text"].str.split().str.len()
+    good = stimuli["grammatical"].astype(bool)
+    assert np.corrcoef(words[good], stimuli.loc[good, "rating"])[0, 1] < -0.3
 
 
 def test_an_own_csv_needs_only_sentence_and_rating(tmp_path):

@@ -101,6 +101,56 @@ print(list(disk.iterdir()))
     assert left == "[]"
 
 
+@pytest.mark.parametrize(
+    ("table", "column", "values"),
+    [
+        ("scores", "logprob", [0.1]),  # a double that float32 would round
+        ("scores", "token_index", [1.5]),
+        ("scores", "token_index", pd.Series([1.5], dtype=object)),  # Arrow alone makes it 1
+        ("scores", "token_index", ["1"]),
+        ("scores", "scored", [2]),
+        ("scores", "item_id", [7]),
+    ],
+)
+def test_a_value_that_the_type_would_change_is_refused(tmp_path, table, column, values):
+    frame = one_score()
+    write_table(frame, table, tmp_path / "whole.parquet")
+    with pytest.raises(LingprobError, match=rf"column '{column}': not \w+: "):
+        write_table(frame.assign(**{column: values}), table, tmp_path / "x.parquet")
+    assert not (tmp_path / "x.parquet").exists()
+
+
+def test_a_type_that_holds_the_value_is_no_matter(tmp_path):
+    path = tmp_path / "x.parquet"
+    write_table(one_score().assign(logprob=[-0.5], token_index=[1.0]), "scores", path)
+    back = read_table(path, "scores")
+    assert back[["token_index", "logprob"]].to_numpy().tolist() == [[1, -0.5]]
+    write_table(one_score().assign(logprob=[np.nan]), "scores", path)
+    assert read_table(path, "scores")["logprob"].isna().all()
+    assert back.dtypes[["token_index", "logprob"]].tolist() == [np.int32, np.float32]
+
+
+def test_a_table_of_other_types_is_not_read_as_if_it_were_ours(tmp_path):
+    path = tmp_path / "x.parquet"
+    one_score().assign(logprob=[0.1]).to_parquet(path)
+    with pytest.raises(LingprobError, match=r"would change as float.*delete it and run again"):
+        read_table(path, "scores")
+
+
+def one_score() -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "item_id": ["a"],
+            "token_index": [0],
+            "token_id": [5],
+            "char_start": [0],
+            "char_end": [1],
+            "logprob": np.array([-0.1], dtype=np.float32),
+            "scored": [True],
+        }
+    )
+
+
 FRAME = pd.DataFrame({"token_id": range(20_000), "count": 1.0, "std_error": 1.0, "logprob": -1.0})
 
 

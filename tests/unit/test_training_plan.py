@@ -9,8 +9,9 @@ import pytest
 import torch
 
 from lingprob.catalog import read_yaml
-from lingprob.config import read_settings
+from lingprob.config import read_settings, surprisal_models
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import group_of
 from lingprob.training.model import build_model
 from lingprob.training.order import examples_of_step
 from lingprob.training.schedule import learning_rate, warmup_steps
@@ -120,10 +121,25 @@ def test_a_model_s_entry_follows_from_its_size():
     assert len(trained) == 9
 
 
+def test_a_model_kept_in_training_has_an_entry_and_a_state_of_its_own():
+    settings = {"training": {"keep_checkpoints": [1, 40]}, "reading": {"models": ["trained-*"]}}
+    settings, catalog = read_settings(settings)
+    entry = catalog.model("trained-tiny-small-step40")
+    assert (entry["training_step"], entry["fine_tuning_steps"]) == (40, 0)
+    assert entry["title"] == "Tiny small, step 40"
+    states = {
+        group_of(catalog.models[name])
+        for name in surprisal_models(catalog, settings["reading"]["models"], "demo_reading")
+    }
+    tuned = {f"trained, {steps} FT steps" for steps in (5, 10)}
+    assert states == {"trained", *tuned, "trained, after step 1", "trained, after step 40"}
+
+
 @pytest.mark.parametrize(
     ("training", "said"),
     [
-        ({"tokenizer": "gpt-neox"}, "unknown model 'gpt-neox'"),
+        ({"keep_checkpoints": [61]}, "no step 61 in a training of 60 steps"),
+        ({"tokenizer": "gpt-neox"}, r"'gpt-neox-20b'.*\(training\.tokenizer\)"),
         ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, "'width' is a required property"),
         ({"chunks": "some"}, r"training\.chunks: 'some' is not one of"),
         ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean \['steps'\]"),

@@ -130,7 +130,8 @@ def test_selected_chunks_train_and_the_other_leakage_free_ones_validate():
 
 
 def prepare(chunks, folder: Path, tokenizer: Path | None, **changes):
-    options = {"vocabulary": VOCABULARY, "context_window": 4, "folder": folder, **changes}
+    options = {"vocabulary": VOCABULARY, "context_window": 4, "folder": folder, "code": "c"}
+    options |= changes
     return prepare_corpus(chunks, [], tokenizer_file=tokenizer, progress=QUIET, **options)
 
 
@@ -167,6 +168,24 @@ def test_an_own_tokenizer_is_made_of_the_chosen_text(tmp_path):
     rows = TrainingData(described, validation_examples=0).take(np.array([0]))[0]
     assert rows.tolist() == [*ids, 0][:5]
     assert tokenizer.eos_token == "<|endoftext|>"
+
+
+def test_rows_are_made_again_by_other_code_or_of_other_text(tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("w1 w2 w3\nw4 w5\n")
+    file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
+
+    def rows(**changes):
+        made = prepare([chunk("text.txt", text)], tmp_path / "work", file, **changes)
+        (path,) = made["training"]
+        return Path(path), np.load(path).tolist()
+
+    path, right = rows()
+    np.save(path, np.zeros((1, 5), dtype=np.uint16))
+    assert rows()[1] == [[0] * 5]  # the same in everything: kept
+    assert rows(code="edited")[1] == right
+    text.write_text("w5 w2 w3\nw4 w1\n")
+    assert rows(code="edited")[1] == [[5, 2, 3, 0, 4]]
 
 
 def test_rows_made_by_another_tokenizer_are_refused(tmp_path):

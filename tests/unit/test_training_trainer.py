@@ -19,7 +19,7 @@ from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.training.checkpoint import before
 from lingprob.training.corpus import TrainingData
-from lingprob.training.launch import SCRIPTS, sole_user
+from lingprob.training.launch import SCRIPTS, kept_model, sole_user
 from lingprob.training.model import build_model
 from lingprob.training.order import examples_of_step
 from lingprob.training.parallel import World
@@ -272,6 +272,34 @@ def test_weights_that_give_no_finite_loss_are_not_saved(corpus, tmp_path):
 def test_more_examples_a_step_than_there_are_is_refused(corpus, tmp_path):
     with pytest.raises(LingprobError, match=r"accumulates 91 examples.*have 90 of 13 tokens"):
         trainer(corpus, tmp_path, plan={"batch_size": 91})
+
+
+def test_a_second_epoch_is_refused_unless_it_is_allowed(corpus, tmp_path):
+    """90 examples are 11 batches of 8: the twelfth would need some of them again."""
+    once = {"repeat_examples": False}
+    trainer(corpus, tmp_path, plan={"steps": 11}, means=once)
+    with pytest.raises(LingprobError, match=r"12 steps of 8 examples are 1\.07 epochs of the 90"):
+        trainer(corpus, tmp_path, plan={"steps": 12}, means=once)
+    trainer(corpus, tmp_path, plan={"steps": 12})
+
+
+def test_models_are_kept_after_the_steps_asked_for_a_kill_notwithstanding(
+    corpus, uninterrupted, tmp_path
+):
+    """Step 3 is kept before the kill and step 20 after it, each as it was after that step."""
+    described = job(corpus, tmp_path, means={"keep_checkpoints": [3, 20]})
+    kill_after(described, 14)
+    first = kept_model(Path(described["folder"]), 3) / "model.safetensors"
+    written = first.stat().st_mtime_ns
+    assert losses(described) == uninterrupted[1]
+    assert first.stat().st_mtime_ns == written
+    again = trainer(corpus, tmp_path / "again")
+    for step in range(1, 21):
+        again.step(step)
+        if step in (3, 20):
+            kept = load_language_model(kept_model(Path(described["folder"]), step), device="cpu")
+            for name, weight in kept.model.named_parameters():
+                torch.testing.assert_close(weight, again.model.get_parameter(name))
 
 
 class Payload:

@@ -8,7 +8,7 @@ from transformers import AutoTokenizer
 
 from lingprob.errors import LingprobError
 from lingprob.tables import read_table, write_table
-from lingprob.unigrams.counts import count_token_rows, count_tokens
+from lingprob.unigrams.counts import count_tokens
 from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
 from lingprob.unigrams.published import published_counts, published_logprobs
 from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
@@ -32,8 +32,6 @@ def test_special_tokens_in_the_text_are_counted_as_plain_text(tokenizer):
 def test_tokens_outside_the_vocabulary_and_shards_that_do_not_exist_are_refused(tokenizer):
     with pytest.raises(LingprobError, match="vocabulary has 10 entries"):
         count_tokens(["The cat"], tokenizer, 10)
-    with pytest.raises(LingprobError, match="token ids from 0 to 70000"):
-        count_token_rows([np.array([0, 70000], dtype=np.uint32)], 320)
     for shard, n_shards in [(2, 2), (-1, 2)]:
         with pytest.raises(LingprobError, match=f"shard {shard} of 2"):
             count_tokens([], tokenizer, 10, shard=shard, n_shards=n_shards)

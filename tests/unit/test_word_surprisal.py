@@ -119,11 +119,14 @@ def test_a_tokenizer_that_does_not_know_a_word_is_refused(lm, words):
         word_surprisals(odd, words, start_token="none")
 
 
-def test_blanks_begin_tokens_of_byte_level_vocabularies(lm):
-    ids = blank_tokens(lm.tokenizer, lm.vocabulary_size)
+@pytest.mark.parametrize(("blanks", "letters"), [("blank", "Ġ"), ("white_space", "ĠĉĊċČč")])
+def test_blanks_begin_tokens_of_byte_level_vocabularies(lm, blanks, letters):
+    """Line breaks only where they are asked for."""
+    ids = set(blank_tokens(lm.tokenizer, lm.vocabulary_size, blanks))
     names = lm.tokenizer.convert_ids_to_tokens(range(lm.vocabulary_size))
-    assert {names[i][0] for i in ids} <= set("ĠĉĊċČč")
-    assert all(name[0] != "Ġ" for i, name in enumerate(names) if i not in set(ids))
+    special = set(lm.tokenizer.all_special_ids)
+    assert {"Ġ", "Ċ"} <= {name[0] for name in names}
+    assert ids == {n for n, name in enumerate(names) if name[0] in letters and n not in special}
     with pytest.raises(LingprobError, match="no token of the vocabulary begins with a blank"):
         blank_tokens(lm.tokenizer, 3)
 
@@ -165,30 +168,40 @@ def test_sentence_context_forgets_the_sentences_before(lm, words):
         word_surprisals(lm, words, start_token="bos", context="story")
 
 
-def test_a_long_passage_goes_on_with_the_second_half_of_the_window(lm):
-    """The tokens of the third window see the last half of the second, and nothing before it."""
-    long = " ".join([TEXT] * 6)
+@pytest.mark.parametrize(("counts", "fed"), [("predicted", 63), ("fed", 64)])
+def test_a_long_passage_goes_on_with_the_second_half_of_the_window(lm, counts, fed):
+    """Each token from the tokens that it may see, one by one, in float64; in two conventions.
+
+    The window is the model's own. Token 64 (from 0, the start token counts) is the first that a
+    model sees the second half of the window before, or the last that it sees the whole before.
+    """
+    import torch
+
+    long = " ".join([TEXT] * 4)
     split = long.split()
     words = pd.DataFrame(
         {"passage_id": "a", "word_index": range(len(split)), "word": split, "sentence_index": 0}
     )
-    table = word_surprisals(lm, words, start_token="bos", window=64)
-    found = lm.tokenize([long])[0].ids
-    ids = np.array([0, *found])
-    import torch
+    assert lm.context_window == 64
+    table = word_surprisals(lm, words, start_token="bos", window=64, window_counts=counts)
+    ids = np.array([0, *lm.tokenize([long])[0].ids])
+    nats = []
+    for place in range(1, len(ids)):
+        start = 0
+        while place - start > fed:
+            start += 32
+        logits = lm.model(torch.from_numpy(ids[None, start:place])).logits[0, -1].double()
+        nats.append(-logits.log_softmax(-1)[ids[place]].item())
+    ends = table["n_tokens"].cumsum().to_numpy()
+    expected = np.add.reduceat(nats, np.append(0, ends[:-1])) / np.log(2)
+    assert table["surprisal_uncorrected"].to_numpy() == pytest.approx(expected, abs=1e-4)
 
-    expected = np.full(len(ids), np.nan)
-    for start, end, new in [(0, 64, 1), (32, 96, 64), (64, 128, 96)]:
-        logprobs = lm.model(torch.from_numpy(ids[None, start:end])).logits[0].double()
-        logprobs = logprobs.log_softmax(-1).numpy()
-        for place in range(new, end):
-            expected[place] = logprobs[place - 1 - start, ids[place]]
-    nats = -expected[1:][~np.isnan(expected[1:])].sum()
-    counts = table["n_tokens"].cumsum()
-    whole = int((counts <= 127).sum())
-    ours = table["surprisal_uncorrected"].iloc[:whole].sum() * np.log(2)
-    tail = -expected[1 + counts.iloc[whole - 1] : 128].sum()
-    assert ours + tail == pytest.approx(nats, abs=1e-3)
+
+def test_unknown_conventions_are_refused(lm, words):
+    with pytest.raises(LingprobError, match="window_counts 'fet'"):
+        word_surprisals(lm, words, start_token="bos", window_counts="fet")
+    with pytest.raises(LingprobError, match="blanks 'blanks'"):
+        word_surprisals(lm, words, start_token="bos", blanks="blanks")
 
 
 def test_a_killed_job_goes_on_with_what_it_had(lm, words, tmp_path, monkeypatch):

@@ -1,4 +1,4 @@
-"""Code digests, the job wrapper and progress lines."""
+"""The job wrapper, progress lines and near names."""
 
 from __future__ import annotations
 
@@ -9,28 +9,7 @@ import pytest
 
 from lingprob.errors import LingprobError, nearest
 from lingprob.progress import Progress
-from lingprob.workflow import CARRIERS, SCRIPTS, imported_modules, job
-
-
-def modules_behind(rule: str) -> set[str]:
-    pending, seen = imported_modules(SCRIPTS / f"{rule}.py"), set()
-    while pending:
-        path = pending.pop()
-        if path not in seen:
-            seen.add(path)
-            pending += imported_modules(path)
-    return {str(path.relative_to(SCRIPTS / "lingprob")) for path in seen}
-
-
-def test_a_rule_depends_on_what_its_script_imports_at_any_depth():
-    behind = modules_behind("score_stimuli")
-    assert {"scoring/shards.py", "scoring/engine.py", "models/loading.py"} <= behind
-    assert not {"regression/linking.py", "figures/style.py", "download.py"} & behind
-    assert "regression/linking.py" in modules_behind("fit_linking_functions")
-
-
-def test_every_carrier_exists():
-    assert all(path.is_file() for path in CARRIERS)
+from lingprob.workflow import job
 
 
 def test_a_mendable_problem_is_one_message_without_a_traceback(tmp_path, capsys):

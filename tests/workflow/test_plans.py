@@ -12,6 +12,12 @@ import pytest
 from checkout import ROOT, planned_jobs, snakemake
 from lingprob.catalog import read_yaml
 
+CHUNK_CORPORA = {
+    "demo": ["demo_sentences"],
+    "laptop": ["gutenberg", "nltk", "brown_corpus"],
+    "paper": ["pile_pythia"],
+}
+
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
 def test_every_scale_has_a_plan(checkout, scale):
@@ -23,12 +29,16 @@ def test_every_scale_has_a_plan(checkout, scale):
 
 @pytest.mark.parametrize(("scale", "files"), [("demo", 1), ("laptop", 19), ("paper", 223)])
 def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, files):
-    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "overlap")
+    arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]
+    plan = snakemake(checkout, *arguments, "--", "overlap")
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     texts = read_yaml("scales.yaml")[scale]["overlap"]["texts"]
     assert (jobs["scan_corpus"], jobs["build_words"]) == (files, len(texts))
     assert "score_stimuli" not in jobs
+    chosen_from = re.search(r"rule select_chunks:.*?output:", plan.stdout, re.S)[0]
+    searched = set(re.findall(r"overlap/shards/(\w+)/", chosen_from))
+    assert searched == set(CHUNK_CORPORA[scale])
 
 
 @pytest.mark.parametrize(
@@ -47,6 +57,19 @@ def test_every_scale_has_a_plan_for_training(checkout, scale, sizes, gpus):
     assert all(60 <= int(minutes) <= 3 * 24 * 60 for _, minutes in asked)
 
 
+def test_reading_at_scale_laptop_is_of_the_trained_models_in_every_state(checkout):
+    """Figure 2's points: three sizes, before and after 5 and 10 steps of fine-tuning."""
+    plan = snakemake(checkout, "-n", "--config", "scale=laptop", "--", "reading")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["train_model"] == jobs["fine_tune_model"] == 3
+    scored = set(re.findall(r"output: results/surprisal/(trained-[^/]+)/geco\.", plan.stdout))
+    states = ["", "-ft5", "-ft10"]
+    assert scored == {
+        f"trained-tiny-{size}{state}" for size in ("small", "medium", "large") for state in states
+    }
+
+
 def test_a_trained_model_is_scored_as_any_other(checkout):
     target = "results/scores/trained-tiny-small-ft5/none/demo_minimal_pairs.parquet"
     plan = snakemake(checkout, "-n", "--", target)
@@ -55,14 +78,30 @@ def test_a_trained_model_is_scored_as_any_other(checkout):
     assert (jobs["train_model"], jobs["fine_tune_model"], jobs["score_stimuli"]) == (1, 1, 1)
 
 
-@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 8), ("paper", 20)])
+def test_a_model_kept_in_training_comes_of_its_training_alone(checkout):
+    target = "results/scores/trained-tiny-small-step4/none/demo_minimal_pairs.parquet"
+    plan = snakemake(checkout, "-n", "--config", 'training={"keep_checkpoints": [4]}', "--", target)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["train_model"], jobs["score_stimuli"]) == (1, 1)
+    assert "fine_tune_model" not in jobs
+
+
+@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 10), ("paper", 22)])
 def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
-    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "string_probability")
+    arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]
+    plan = snakemake(checkout, *arguments, "--", "string_probability")
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     models = read_yaml("scales.yaml")[scale]["string_probability"]["models"]
     assert (jobs["analyse_strings"], jobs["score_stimuli"]) == (len(models), scored)
     assert jobs.get("sample_stimuli", 0) == (3 if scale == "laptop" else 0)
+    if scale == "paper":
+        # SLOR is for Prediction 3, which no Chinese model is tested on: no unigrams for them.
+        assert "unigrahams_gpt2/" in plan.stdout
+        assert "chinese" not in "".join(
+            line for line in plan.stdout.splitlines() if "results/unigram" in line
+        )
 
 
 def test_the_size_of_a_sample_is_in_its_name(checkout):
@@ -89,6 +128,41 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     assert len(drawn) == figures
 
 
+def test_what_is_not_there_and_cannot_be_fetched_is_left_out_and_all_else_is_planned(checkout):
+    plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "all")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    for name in ("brown_spr", "dundee", "hll", "pile_test", "llama-3-70b"):
+        assert len(re.findall(rf"^Left out: {name} .*\(", plan.stdout, re.M)) == 1
+        assert f"={name}\n" not in plan.stdout
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["analyse_strings"], jobs["count_strings"]) == (3, 1)
+    assert (jobs["train_model"], jobs["fit_reading_times"]) == (3, 3)
+    assert "regress_on_frequency" not in jobs
+    assert jobs["fit_linking_functions"] == 16
+
+
+def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk_to_download_to(checkout):
+    arguments = ["-n", "--resources", "gpu=8", "--config", "scale=paper", "missing=stop"]
+    plan = snakemake(checkout, *arguments, "--", "all").stdout
+    asked = re.findall(r"rule (\w+):\n(?:(?! +resources:).*\n)+ +resources: (.*)", plan)
+    values = [(rule, dict(re.findall(r"(\w+)=(\w+)", resources))) for rule, resources in asked]
+    assert len(values) > 1000
+    assert max(int(value.get("runtime", 0)) for _, value in values) == 24 * 60
+    scans = {int(value["runtime"]) for rule, value in values if rule == "scan_corpus"}
+    assert max(scans) <= 60
+    # Pythia 12B over a hundred million tokens is cut into jobs.
+    moments = [int(value["runtime"]) for rule, value in values if rule == "sum_frequency_moments"]
+    assert (len(moments), max(moments) < 8 * 60) == (9 * 8, True)
+    models = [value for _, value in values if "device_map" in value]
+    several = {value["gpu"] for value in models if value["device_map"] == "auto"}
+    assert several == {"3"}
+    assert {value["gpu"] for value in models if value["device_map"] == "single"} == {"1"}
+    downloads = [value for _, value in values if "download" in value]
+    assert len(downloads) > 223
+    assert all(int(value["disk_mb"]) >= 100 for value in downloads)
+    assert sum(int(value["disk_mb"]) > 4196 for value in downloads) >= 143
+
+
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
     plan = snakemake(checkout, "-n", "--config", "scale=paper", "--", "morcela").stdout
     asked = {}
@@ -112,7 +186,7 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     assert jobs["fit_linking_functions"] == jobs["prepare_model"] == 1
-    assert "plot_linking_functions" not in jobs
+    assert "plot_morcela" not in jobs
     assert "smollm2-135m" not in plan.stdout
 
 
@@ -125,9 +199,12 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'morcela={"models": ["pythia-70"]}'], "Did you mean 'pythia-70m'"),
         (["--config", 'morcela={"datasets": ["demo"]}'], "'demo_minimal_pairs'"),
         (["--config", 'overlap={"texts": ["prov"]}'], "Did you mean 'provo'"),
-        (["--config", 'overlap={"corpora": ["provo"]}'], "unknown corpus 'provo'"),
-        (["--config", 'overlap={"tokenizer": "gpt-neox"}'], "unknown model 'gpt-neox'"),
-        (["--config", 'reading={"datasets": ["geco"]}'], "unknown reading_times 'geco'"),
+        (["--config", 'overlap={"corpora": ["provo"]}'], "texts that people read, not a corpus"),
+        (
+            ["--config", 'overlap={"tokenizer": "gpt-neox"}'],
+            "unknown model or tokenizer",
+        ),
+        (["--config", 'reading={"datasets": ["geco"]}'], "not a data set of reading times"),
         (["--config", 'reading={"models": ["smollm"]}'], "Did you mean 'smollm2-135m'"),
         (
             ["--config", "scale=laptop", 'reading={"models": ["published-*"]}'],
@@ -139,7 +216,7 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
         (["--config", 'string_probability={"prediction_3": []}'], "prediction_3"),
         (["--config", 'context={"datasets": ["blmp"]}'], "Did you mean 'blimp'"),
         (["--config", 'context={"datasets": ["syntaxgym"]}'], "one of plain pairs is needed"),
-        (["--config", 'context={"control": "blimp"}'], "unknown corpus 'blimp'"),
+        (["--config", 'context={"control": "blimp"}'], "a data set of stimuli, not a corpus"),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),

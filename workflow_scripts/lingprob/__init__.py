@@ -1,3 +1,32 @@
-"""lingprob: how a language model's probabilities relate to human language."""
+"""lingprob: how a language model's probabilities relate to human language.
+
+One word for one thing, in code, tables, settings and messages:
+
+    logprob         natural logarithm of a probability (nats), of a token or summed over tokens
+    surprisal       -log2 p of a word (bits); made and used in `reading` alone
+    start token     what precedes a text that is scored; 'none' for nothing
+    BOS policy      a start token, and whether a sentence's first token counts
+    context         all that precedes a token or word; context window: tokens that a model sees
+    prefix          sentences before a target, cut at a length; its keys and values: `KeyValues`
+    window, stride  tokens that are run at once in a longer text, and the step to the next ones
+    data set        an entry of the catalog under `datasets`, of one kind: stimuli, corpus,
+                    reading_texts, reading_times, unigrams, tokenizer, surprisals or overlaps
+    item, pair      a sentence of a data set of stimuli; two that differ in grammaticality
+    paradigm        pairs made to one pattern; several are a phenomenon; suite: in context, either
+                    a paradigm or a suite of SyntaxGym
+    text, passage   what people read: a text is passages, a passage is words
+    corpus, file    documents that are searched, counted or trained on, in files
+    document        what is tokenised by itself, and no match or window leaves
+    chunk           what training data are chosen in: 1,000 batches of Pythia's, or else a file
+    shard           a part of unfinished work, kept until the whole is there
+    unigram source  where a model's unigram log-probabilities are from: published, a corpus, or
+                    unigrahams (samples of its own)
+    linking function  what makes a rating of a sentence's logprob, length and unigram logprob
+    convention      a setting that changes results; the paper's is the default
+    random effects  those of a mixed model, by subject; their structure is `paper` or `reduced`
+    draw            one resampling of a bootstrap; an interval holds 95% of them
+    scale           the size of a run: demo, laptop or paper
+    scorecard       published numbers and claims beside ours, each with a verdict
+"""
 
 __version__ = "0.1.0"

@@ -16,7 +16,9 @@ from referencing import Registry, Resource
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
-from lingprob.training.sizes import fine_tuning_steps, model_name, trained_models
+from lingprob.kenlm import chance_level
+from lingprob.references import check_names
+from lingprob.training.sizes import trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
 Settings = dict[str, Any]
@@ -45,7 +47,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
     settings = merged(settings, config)
-    corpora = settings["overlap"]["corpora"]
+    corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
     models = {**trained_models(settings["training"], corpora), **settings["models"]}
     catalog = Catalog(
         models,
@@ -54,90 +56,85 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
         settings["start_tokens"],
         settings["embeddings"],
     )
-    for key, lookup in (("models", catalog.model), ("datasets", catalog.dataset)):
-        for name in settings["morcela"][key]:
-            lookup(name)
-    for name in settings["morcela"]["datasets"]:
-        if catalog.dataset(name)["kind"] != "stimuli":
-            known = [n for n, entry in catalog.datasets.items() if entry["kind"] == "stimuli"]
-            raise unknown_name("data set of stimuli", name, known, "(morcela.datasets)")
-    catalog.dataset(settings["morcela"]["frequency_corpus"])
-    check_overlap(settings["overlap"], catalog)
-    check_strings(settings["string_probability"], catalog)
-    check_training(settings, catalog)
-    check_reading(settings["reading"], catalog)
-    check_context(settings["context"], catalog)
+    settings["overlap"] |= chance_level(settings["overlap"], catalog)
+    check_names(settings, schema, catalog)
+    settings["overlap"] = with_chunk_corpora(settings["overlap"])
+    catalog.check_references()
+    check_languages(settings["string_probability"], catalog)
+    check_conventions(settings["string_probability"], catalog)
+    check_trained_models(settings["training"], catalog)
+    check_surprisals(settings["reading"], catalog)
+    if primary_dataset(settings["context"]["datasets"]) is None:
+        raise LingprobError(
+            "context.datasets: one of plain pairs is needed, such as blimp; it has "
+            f"{settings['context']['datasets']}."
+        )
     return settings, catalog
 
 
-def check_strings(strings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a name in `string_probability` that is none of what it should be."""
-    for name in strings["models"]:
-        catalog.model(name)
-    for name in strings["embeddings"].values():
-        catalog.embedding(name)
-    known = [name for name, entry in catalog.datasets.items() if entry["kind"] == "stimuli"]
-    for key in ("prediction_1", "prediction_2", "prediction_3", "pooled", "sampled"):
+def check_languages(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for pairs in a language that no embedding model is named for."""
+    for key in ("prediction_1", "prediction_2", "prediction_3", "pooled"):
         for name in strings[key]:
-            if name not in known:
-                where = f"(string_probability.{key})"
-                raise unknown_name("data set of stimuli", name, known, where)
             language = catalog.dataset(name).get("language", "en")
-            if language not in strings["embeddings"] and key != "sampled":
+            if language not in strings["embeddings"]:
                 raise LingprobError(
                     f"string_probability.embeddings: none for {language!r}, the language of the "
                     f"data set {name!r} of string_probability.{key}. Add one."
                 )
 
 
-def check_overlap(overlap: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a name in `overlap` that is none of what it should be."""
-    for key, kind in (("texts", "reading_texts"), ("corpora", "corpus")):
-        for name in overlap[key]:
-            if catalog.dataset(name)["kind"] != kind:
-                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
-                raise unknown_name(kind, name, known, f"(overlap.{key})")
-    tokenizer = overlap["tokenizer"]
-    if catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
-        catalog.model(tokenizer)
+def with_chunk_corpora(overlap: Settings) -> Settings:
+    """Return `overlap` with the corpora whose files are chunks to train on; by default all.
+
+    Raises LingprobError for one that is not searched: nobody would know what it overlaps with.
+    """
+    chunk_corpora = overlap["chunk_corpora"] or overlap["corpora"]
+    for name in chunk_corpora:
+        if name not in overlap["corpora"]:
+            raise LingprobError(
+                f"overlap.chunk_corpora: {name!r} is none of overlap.corpora "
+                f"{overlap['corpora']}. Name some of these, or null for all of them."
+            )
+    return {**overlap, "chunk_corpora": chunk_corpora}
 
 
-def check_training(settings: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a tokenizer or a trained model that nothing in `training` makes."""
-    training = settings["training"]
-    tokenizer = training["tokenizer"]
-    if tokenizer != "own" and catalog.datasets.get(tokenizer, {}).get("kind") != "tokenizer":
-        catalog.model(tokenizer)
+def check_conventions(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a model that has no BOS policy as string_probability wants it."""
+    for name in strings["models"]:
+        catalog.bos_policy(name, strings["bos"])
+
+
+def check_trained_models(training: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a model of source `trained` that nothing in `training` makes."""
+    for step in training["keep_checkpoints"]:
+        if step > training["steps"]:
+            raise LingprobError(
+                f"training.keep_checkpoints: there is no step {step} in a training of "
+                f"{training['steps']} steps. Leave it out, or raise training.steps."
+            )
+    made = trained_models(training, [""])
     for name, entry in catalog.models.items():
-        made = [model_name(s, n) for s in training["sizes"] for n in fine_tuning_steps(training)]
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
 
 
-def check_reading(reading: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a name in `reading` that is none of what it should be."""
-    for key, kind in (("datasets", "reading_times"), ("unigram_corpora", "corpus")):
-        for name in reading[key]:
-            if catalog.dataset(name)["kind"] != kind:
-                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
-                raise unknown_name(kind, name, known, f"(reading.{key})")
+def check_surprisals(reading: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for read texts that no model of `reading` has surprisals of."""
     for name in reading["datasets"]:
-        if not surprisal_models(catalog, reading["models"], catalog.dataset(name)["texts"]):
+        texts = catalog.dataset(name)["texts"]
+        if not surprisal_models(catalog, reading["models"], texts):
             raise LingprobError(
-                f"reading.models: none of {reading['models']} has surprisals of "
-                f"{catalog.dataset(name)['texts']!r}, which reading.datasets asks for ({name})."
+                f"reading.models: none of {reading['models']} has surprisals of {texts!r}, which "
+                f"reading.datasets asks for ({name})."
             )
 
 
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
     """Return the models that match one of the patterns and have, or can make, surprisals of a text.
 
-    A name without a wildcard must exist. Imported word surprisals cover the texts that their entry
-    names, other imported scores none.
+    Imported word surprisals cover the texts that their entry names, other imported scores none.
     """
-    for pattern in patterns:
-        if not set(pattern) & set("*?["):
-            catalog.model(pattern)
     found = [name for pattern in patterns for name in catalog.models if fnmatch(name, pattern)]
     return [
         name
@@ -147,27 +144,6 @@ def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[
     ]
 
 
-def check_context(context: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a name in `context` that is none of what it should be."""
-    for name in context["models"]:
-        if catalog.model(name)["source"] == "scores":
-            raise LingprobError(
-                f"context.models: {name!r} has scores but no weights, and prefixes are scored with "
-                "weights. Leave it out."
-            )
-    for key, kind in (("datasets", "stimuli"), ("control", "corpus")):
-        names = context[key] if key == "datasets" else [context[key]]
-        for name in names:
-            if catalog.dataset(name)["kind"] != kind:
-                known = [other for other, e in catalog.datasets.items() if e["kind"] == kind]
-                raise unknown_name(kind, name, known, f"(context.{key})")
-    if primary_dataset(context["datasets"]) is None:
-        raise LingprobError(
-            "context.datasets: one of plain pairs is needed, such as blimp; it has "
-            f"{context['datasets']}."
-        )
-
-
 def export_mirror(settings: Settings) -> None:
     """Hand a configured mirror to jobs as LINGPROB_MIRROR.
 
@@ -175,13 +151,6 @@ def export_mirror(settings: Settings) -> None:
     """
     if settings["mirror"]:
         os.environ["LINGPROB_MIRROR"] = str(settings["mirror"])
-
-
-def unigram_sources(catalog: Catalog, model: str, patterns: list[str]) -> list[str]:
-    """Return a model's default unigram source and those others that match one of the patterns."""
-    default, *others = catalog.model(model)["unigrams"]
-    matching = [name for name in others if any(fnmatch(name, pattern) for pattern in patterns)]
-    return [default, *matching]
 
 
 def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:

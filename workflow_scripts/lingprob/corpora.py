@@ -1,4 +1,4 @@
-"""Text corpora and pre-tokenised corpora, read as streams of documents or of token rows."""
+"""Text corpora, read as streams of documents."""
 
 from __future__ import annotations
 
@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TextIO, TypeVar
 
-import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stimuli import minimal_pairs
 
 Item = TypeVar("Item")
 
@@ -28,7 +27,6 @@ BROWN_FILE = re.compile(r"brown/c[a-r]\d\d")
 # Marks that NLTK sets apart from the word before or after them.
 BROWN_CLOSING = re.compile(r" (''|[,.;:?!)])(?= |$)")
 BROWN_OPENING = re.compile(r"(``|\() ")
-CONTROL_SENTENCES = minimal_pairs.FILE.with_name("control_sentences.txt")
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 
@@ -53,7 +51,7 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     a file, zip member or line that is not what the parser expects, and for a file without text.
     """
     if parser == "demo_sentences":
-        return iter(pd.read_csv(minimal_pairs.FILE)["good"])
+        return iter(pd.read_csv(MINIMAL_PAIRS)["good"])
     if parser == "demo_control":
         return iter(CONTROL_SENTENCES.read_text(encoding="utf-8").splitlines())
     if parser not in PARSERS:
@@ -81,31 +79,6 @@ def _filled(parser: Callable[[Path], Iterator[str]], path: Path) -> Iterator[str
         raise LingprobError(f"{path}: no text in it. Fill the file, or leave it out of the corpus.")
 
 
-def iter_token_rows(
-    path: str | Path, *, row_length: int | None = None, dtype: str = "uint16"
-) -> Iterator[np.ndarray]:
-    """Stream the rows of a pre-tokenised corpus through a memory map.
-
-    Args:
-        path: a .npy file of integers, shape (rows, row_length) or (n_tokens,), or a headerless
-            .bin file of `dtype`.
-        row_length: tokens a row; needed unless the .npy file has two dimensions. The last row
-            may be shorter.
-        dtype: `uint16` or `uint32`; of a .bin file only.
-
-    Returns:
-        An iterator over integer arrays of shape (row_length,), views of the file.
-
-    Raises LingprobError if the file or an option does not fit this.
-    """
-    tokens = _map_tokens(Path(path), dtype)
-    if tokens.ndim == 2:
-        return iter(tokens)
-    if row_length is None or row_length < 1:
-        raise LingprobError(f"{path}: holds one long row of tokens; set row_length (1 or more).")
-    return (tokens[start : start + row_length] for start in range(0, len(tokens), row_length))
-
-
 def batches(
     items: Iterable[Item],
     size: int,
@@ -122,28 +95,6 @@ def batches(
             batch, total = [], 0
     if batch:
         yield batch
-
-
-def _map_tokens(path: Path, dtype: str) -> np.ndarray:
-    if path.suffix not in (".npy", ".bin"):
-        raise LingprobError(f"{path}: not a pre-tokenised corpus; .npy or .bin is needed.")
-    if dtype not in ("uint16", "uint32"):
-        raise LingprobError(f"{path}: dtype {dtype!r} is neither 'uint16' nor 'uint32'.")
-    try:
-        if path.suffix == ".bin":
-            return np.memmap(path, dtype=dtype, mode="r")
-        tokens = np.load(path, mmap_mode="r")
-    except (OSError, ValueError) as error:
-        raise LingprobError(
-            f"{path}: cannot be read as {dtype if path.suffix == '.bin' else 'a NumPy array'} "
-            f"({error}). Check the path, or write the file again."
-        ) from error
-    if tokens.dtype.kind not in "ui" or tokens.ndim not in (1, 2):
-        raise LingprobError(
-            f"{path}: holds {tokens.dtype} of shape {tokens.shape}; integers of shape "
-            "(rows, row_length) or (n_tokens,) are needed."
-        )
-    return tokens
 
 
 def _decode(data: bytes) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import re
 import tempfile
@@ -95,6 +96,21 @@ def _own_paths(name: str, path: str) -> list[Path]:
         problem = "two files have the same name" if found else "there is no file"
         raise LingprobError(f"datasets.{name}.path: {problem} at {path!r}. Mend the path.")
     return found
+
+
+def identity_of(*parts: object) -> str:
+    """Return a digest of plain values, by which unfinished work is known to be of the same job."""
+    text = json.dumps(parts, sort_keys=True, default=vars)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def require_identity(kept_at: str | Path | None, identity: str) -> None:
+    """Raise LingprobError if work is to be kept without a word on what it is the work of."""
+    if kept_at is not None and not identity:
+        raise LingprobError(
+            f"{kept_at}: unfinished work is kept there, but nothing tells it from that of other "
+            "weights or code. Give an `identity`, such as `identity_of(provenance, code)`."
+        )
 
 
 def write_text(text: str, path: str | Path) -> None:

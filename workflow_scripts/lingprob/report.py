@@ -3,8 +3,14 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 import pandas as pd
+
+from lingprob.errors import unknown_name
+from lingprob.files import write_text
+from lingprob.tables import write_csv
 
 STYLE = """
 body {font: 14px/1.4 system-ui, sans-serif; margin: 1.5em; color: #111; background: #fff}
@@ -15,6 +21,22 @@ th {position: sticky; top: 0; background: #fff; border-bottom: 2px solid #111}
 tr.agrees td:last-child {color: #006b3f} tr.differs td:last-child {color: #b03a00}
 .simulated {color: #b03a00; font-weight: bold}
 """
+
+
+def write_pages(
+    tables: Mapping[str, pd.DataFrame], titles: Mapping[str, str], paths: Iterable[str | Path]
+) -> None:
+    """Write to each path, as CSV or as a page, the table that the file is named after.
+
+    Raises LingprobError if there is no table of that name.
+    """
+    for path in map(Path, paths):
+        if path.stem not in tables:
+            raise unknown_name(f"table to write to {path}", path.stem, tables)
+        if path.suffix == ".csv":
+            write_csv(tables[path.stem], path)
+        else:
+            write_text(table_as_html(tables[path.stem], titles[path.stem]), path)
 
 
 def table_as_html(table: pd.DataFrame, title: str, class_column: str | None = None) -> str:

@@ -26,15 +26,16 @@ def write_table(
     """Check `frame` against the schema `name` and write it to `path` atomically.
 
     Raises LingprobError that names the column and first row at fault if a column is missing or
-    unknown, has the wrong type, or holds a null, NaN or infinity where none may be.
+    unknown, has values that its type cannot hold as they are (the caller rounds, not the file), or
+    a null, NaN or infinity where none may be.
     """
     schema = _schema(name)
     _check_columns(list(frame.columns), schema, f"{path} (table {name})")
     arrays = []
     for field in schema:
         try:
-            array = pa.Array.from_pandas(frame[field.name], type=field.type)
-        except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+            array = _as_type(pa.Array.from_pandas(frame[field.name]), field.type)
+        except pa.ArrowException as error:
             raise LingprobError(
                 f"{path} (table {name}), column {field.name!r}: not {field.type}: {error}"
             ) from error
@@ -50,7 +51,7 @@ def write_table(
 def read_table(path: str | Path, name: str) -> pd.DataFrame:
     """Read the Parquet file at `path`, which must have exactly the columns of schema `name`.
 
-    Raises LingprobError if the file is not Parquet or not such a table.
+    Raises LingprobError if the file is not Parquet, not such a table, or one of other types.
     """
     schema = _schema(name)
     try:
@@ -61,11 +62,13 @@ def read_table(path: str | Path, name: str) -> pd.DataFrame:
         raise _damaged(path, error) from error
     _check_columns(table.column_names, schema, f"{path} (table {name})")
     try:
-        return table.select(schema.names).cast(schema.remove_metadata()).to_pandas()
+        columns = [_as_type(table.column(field.name), field.type) for field in schema]
     except (pa.ArrowException, ValueError) as error:
         raise LingprobError(
-            f"{path}: not the table {name} of this version ({error}). Delete it and run again."
+            f"{path} (table {name}): its columns have other types ({error}). It was written by "
+            "another version: delete it and run again."
         ) from error
+    return pa.Table.from_arrays(columns, schema=schema.remove_metadata()).to_pandas()
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
@@ -100,6 +103,24 @@ def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:
         raise LingprobError(
             f"{where}: missing columns {missing}, unknown columns {extra}; expected {schema.names}."
         )
+
+
+def _as_type(values: pa.Array | pa.ChunkedArray, kind: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """Return values as another type that holds each of them as it is.
+
+    Raises pa.ArrowException if it cannot: Arrow itself would round, and read text as numbers.
+    """
+    if pa.types.is_dictionary(values.type):
+        values = values.cast(values.type.value_type)
+    if values.null_count == len(values):
+        return pa.nulls(len(values), kind)
+    if values.type in (kind, pa.list_(pa.null())):
+        return values.cast(kind)
+    is_text = [pa.types.is_string(a) or pa.types.is_large_string(a) for a in (values.type, kind)]
+    cast = values.cast(kind)
+    if is_text[0] != is_text[1] or not cast.cast(values.type).equals(values):
+        raise pa.ArrowInvalid(f"values of type {values.type} would change as {kind}")
+    return cast
 
 
 def _check_values(array: pa.Array, field: pa.Field, where: str) -> None:

@@ -2,39 +2,15 @@
 
 from __future__ import annotations
 
-import ast
-import hashlib
 import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 from lingprob.errors import LingprobError
 
-SCRIPTS = Path(__file__).resolve().parent.parent
-# Modules that carry bytes and numbers without changing them (downloads are checked by checksum):
-# an edit there repeats no work.
-CARRIERS = {
-    SCRIPTS / "lingprob" / name
-    for name in (
-        "download.py",
-        "errors.py",
-        "files.py",
-        "models/embedding.py",
-        "models/hub.py",
-        "models/package.py",
-        "progress.py",
-        "report.py",
-        "schemas.py",
-        "tables.py",
-        "training/preshuffled.py",
-        "workflow.py",
-    )
-}
 logger = logging.getLogger("lingprob")
 
 
@@ -60,40 +36,3 @@ def job(snakemake: Any) -> Iterator[None]:
     except Exception:
         logger.exception("rule %s failed", snakemake.rule)
         raise
-
-
-@cache
-def code_digest(rule: str) -> str:
-    """Return a digest of every package module that a rule's script imports, at any depth.
-
-    Passed as a rule's `code` parameter: Snakemake sees a script's own edits, not its imports'.
-    Modules that cannot change a result (CARRIERS) do not count.
-    """
-    pending = imported_modules(SCRIPTS / f"{rule}.py")
-    seen: set[Path] = set()
-    while pending:
-        path = pending.pop()
-        if path not in seen | CARRIERS:
-            seen.add(path)
-            pending += imported_modules(path)
-    digest = hashlib.sha256()
-    for path in sorted(seen):
-        digest.update(path.read_bytes())
-    return digest.hexdigest()[:16]
-
-
-def imported_modules(path: Path) -> list[Path]:
-    """Return the package's source files that one source file imports, also inside functions."""
-    names: list[str] = []
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            names += [node.module] + [f"{node.module}.{alias.name}" for alias in node.names]
-    found = []
-    for name in names:
-        stem = SCRIPTS.joinpath(*name.split("."))
-        for candidate in (stem.with_suffix(".py"), stem / "__init__.py"):
-            if name.startswith("lingprob") and candidate.exists():
-                found.append(candidate)
-    return found

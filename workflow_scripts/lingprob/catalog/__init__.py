@@ -55,7 +55,6 @@ class Catalog:
 
     `models`, `datasets`, `embeddings`, `start_tokens` and `bos_policies` map a name to its complete
     entry.
-    Names in an entry that nothing answers to raise LingprobError with the nearest names.
     """
 
     def __init__(
@@ -89,9 +88,9 @@ class Catalog:
             **read_yaml("embeddings.yaml"),
             **(embeddings or {}),
         }
-        self._check_references()
 
-    def _check_references(self) -> None:
+    def check_references(self) -> None:
+        """Raise LingprobError for a name in an entry that nothing answers to."""
         for name, policy in self.bos_policies.items():
             if policy["start_token"] not in self.start_tokens:
                 raise unknown_name(
@@ -141,6 +140,32 @@ class Catalog:
     def start_token_of(self, bos: str) -> str:
         """Return the name of the start token that a BOS policy puts before a sentence."""
         return str(self.bos_policies[bos]["start_token"])
+
+    def bos_policy(self, model: str, convention: str) -> str:
+        """Return the BOS policy under which a convention reads a model's scores.
+
+        `scored` and `excluded` stand for the first of the model's policies that does so with a
+        sentence's first token; any other convention is the name of one of its policies. Imported
+        scores have theirs alone. Raises LingprobError if the model has no such policy.
+        """
+        entry = self.model(model)
+        policies = entry["bos_policies"]
+        if entry["source"] == "scores":
+            return str(policies[0])
+        if convention not in ("scored", "excluded"):
+            if convention not in self.bos_policies:
+                raise unknown_name("BOS policy", convention, self.bos_policies)
+            found = [policy for policy in policies if policy == convention]
+        else:
+            first_token = {name: entry["first_token"] for name, entry in self.bos_policies.items()}
+            found = [policy for policy in policies if first_token[policy] == convention]
+        if not found:
+            raise LingprobError(
+                f"models.{model}.bos_policies: {policies}, none of them {convention!r}, which "
+                "string_probability.bos asks for. Add one, such as `bos` (a start token, first "
+                "token scored), or choose another convention."
+            )
+        return str(found[0])
 
     def unigram_source(self, source: str) -> tuple[str, str]:
         """Split a unigram source into its kind and what it is made of.

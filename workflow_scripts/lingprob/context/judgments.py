@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import NO_PREFIX
+from lingprob.context.suites import with_suites
 from lingprob.stimuli.suites import Suite
 
 KEYS = ["prefix_id", "length", "pair_id"]
@@ -29,6 +30,7 @@ def judge(
     perplexity a token less the acceptable one's, given the prefix (Eq. 3 with the sign turned, so
     that a right judgment tends to be positive); null for items of suites.
     """
+    stimuli = with_suites(stimuli, dataset)
     paired = judged_suites(stimuli, scores, suites) if suites else judged_pairs(stimuli, scores)
     of_pair = stimuli.drop_duplicates("pair_id").set_index("pair_id")[["paradigm", "phenomenon"]]
     described = prefixes.set_index("prefix_id")[DESCRIBED]

@@ -97,7 +97,7 @@ def sentences_within(n_tokens: pd.DataFrame, length: int) -> dict[str, int]:
 
 def tokenizer_of(manifest: str | Path) -> Tokenize:
     """Return a prepared model's tokenizer as a function from texts to token offsets."""
-    from lingprob.models.prepared import load_tokenizer
+    from lingprob.models.tokenizer import load_tokenizer
 
     tokenizer, _ = load_tokenizer(manifest)
 

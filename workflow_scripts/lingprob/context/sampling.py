@@ -25,6 +25,7 @@ from lingprob.context.names import (
 )
 from lingprob.context.prefixes import Prefix, Tokenize, prefix_table
 from lingprob.context.sentences import joined
+from lingprob.context.suites import with_suites
 from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
@@ -36,24 +37,21 @@ def generator(seed: int, *parts: str) -> np.random.Generator:
 
 
 def sample_targets(
-    dataset: str, stimuli: pd.DataFrame, suites: Sequence[str], pairs_per_suite: int, seed: int
+    dataset: str,
+    stimuli: pd.DataFrame,
+    suites: Sequence[str],
+    pairs_per_suite: int | None,
+    seed: int,
 ) -> pd.DataFrame:
     """Draw pairs (or items of more conditions) of each suite to judge.
 
-    A suite is a paradigm of the stimulus table; no `suites` means all. Pairs of identical
-    sentences cannot be judged and are left out.
+    A suite is a paradigm of the stimulus table; no `suites` means all, and `pairs_per_suite` None
+    all pairs. Pairs of identical sentences cannot be judged and are left out.
 
     Returns suite, phenomenon and pair_id, a row a pair. Raises LingprobError for an unknown suite,
     a suite with a single pair (nothing matched could precede it), or pairs without two members.
     """
     where = f"data set {dataset!r}"
-    refuse_rows(
-        stimuli["paradigm"].isna(),
-        "{where}, item {item_id!r}: no paradigm, and prefixes match a paradigm or not. Name one, "
-        "or leave the data set out of context.datasets.",
-        stimuli,
-        where=where,
-    )
     known = list(dict.fromkeys(stimuli["paradigm"]))
     if unknown := [suite for suite in suites if suite not in known]:
         raise LingprobError(f"{where} has no suite {unknown[0]!r}; it has {known}.")
@@ -137,9 +135,12 @@ class PrefixSampler:
         self.texts, self.ids = table["text"].to_numpy(object), table["item_id"].to_numpy(object)
         self.unrelated = table["paradigm"].isna().to_numpy()
         self.acceptable = (table["grammatical"] == True).to_numpy()  # noqa: E712 (null is neither)
-        places = shown[["paradigm", "text"]].drop_duplicates()
-        repeated = places.loc[places["text"].duplicated(), "text"]
-        self.in_several = table["text"].isin(repeated).to_numpy()
+        # Suites share sentences: which rows have the words of some sentence of each suite.
+        of_suite = {suite: set(rows["text"]) for suite, rows in shown.groupby("paradigm")}
+        self.words_of = {
+            suite: table["text"].isin(texts).to_numpy() for suite, texts in of_suite.items()
+        }
+        self.in_several = np.sum([*self.words_of.values()], axis=0) > 1
         # Numbers compare faster than names: pools are picked for every prefix anew.
         self.suite_number, self.suite_of = codes(table["paradigm"])
         self.text_number, self.text_of = codes(table["text"])
@@ -151,20 +152,23 @@ class PrefixSampler:
     def grow(self, suite: str, pair_ids: Sequence[str], kind: str) -> Prefix:
         """Draw the prefix of one kind for pairs of one suite, usually one pair.
 
-        Never a sentence of these pairs, nor one with the same words.
+        Never a sentence of these pairs, nor one with the same words; a mismatched or unrelated
+        prefix has none with the words of a sentence of the suite (context, §3: c not in S).
         """
         if kind == UNRELATED:
-            pool = self.unrelated.copy()
+            pool = self.unrelated & ~self.words_of[suite]
         else:
             same_suite = self.suite_number == self.suite_of[suite]
-            pool = same_suite if kind in MATCHED else ~same_suite & ~self.unrelated
+            mismatched = ~self.unrelated & ~self.words_of[suite]
+            pool = same_suite if kind in MATCHED else mismatched
             pool &= self.acceptable != kind.endswith("unacceptable")
         own = [text for pair in pair_ids for text in self.members[pair]]
         pool &= ~np.isin(self.text_number, [self.text_of.get(text, -1) for text in own])
         pool &= ~np.isin(self.pair_number, [self.pair_of.get(pair, -2) for pair in pair_ids])
         indices = np.flatnonzero(pool)
         rng = generator(self.seed, self.dataset, *pair_ids, kind)
-        chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}, {kind}", None)
+        order = self._each_text_once(rng.permutation(indices))
+        chosen = self._until_full(order, f"suite {suite!r}, {kind}", None)
         return self._prefix(f"{kind}/{'+'.join(pair_ids)}", kind, suite, None, pair_ids, chosen)
 
     def from_suite(
@@ -178,7 +182,8 @@ class PrefixSampler:
         pool = (self.suite_number == self.suite_of[suite]) & self.acceptable & ~self.in_several
         indices = np.flatnonzero(pool)
         rng = generator(self.seed, self.dataset, suite, f"replicate {replicate}")
-        chosen = self._until_full(rng.permutation(indices), f"suite {suite!r}", sentences)
+        order = self._each_text_once(rng.permutation(indices))
+        chosen = self._until_full(order, f"suite {suite!r}", sentences)
         name = f"{FROM_SUITE}/{suite}/{replicate}"
         return self._prefix(name, FROM_SUITE, None, suite, targets, chosen)
 
@@ -200,6 +205,11 @@ class PrefixSampler:
             tuple(self.ids[index] for index in chosen),
             tuple(self.texts[index] for index in chosen),
         )
+
+    def _each_text_once(self, shuffled: np.ndarray) -> np.ndarray:
+        """Drop all but the first sentence of each text: sampling is without replacement."""
+        _, first = np.unique(self.text_number[shuffled], return_index=True)
+        return shuffled[np.sort(first)]
 
     def _until_full(self, shuffled: np.ndarray, what: str, sentences: int | None) -> list[int]:
         """Take sentences in order until they fill the longest length under every tokenizer."""
@@ -248,7 +258,7 @@ def sample_contexts(
     tokenizers: Mapping[str, Tokenize],
     *,
     suites: Sequence[str],
-    pairs_factor: int,
+    pairs_per_suite: int | None,
     settings: Mapping[str, Any],
     seed: int,
     perturbation: str | None = None,
@@ -261,13 +271,13 @@ def sample_contexts(
         control: unrelated sentences.
         tokenizers: of all models, by name.
         suites: those that stand in contexts; none means all.
-        pairs_factor: pairs of a suite for each of `settings["pairs_per_suite"]`.
+        pairs_per_suite: pairs of each suite that are judged; None means all.
         settings: section `context` of the configuration.
         seed: of every draw.
         perturbation: `shared` where targets of a suite share prefixes to compare with their own.
     """
-    pairs = settings["pairs_per_suite"] * pairs_factor
-    targets = sample_targets(dataset, stimuli, suites, pairs, seed)
+    stimuli = with_suites(stimuli, dataset)
+    targets = sample_targets(dataset, stimuli, suites, pairs_per_suite, seed)
     sampler = PrefixSampler(
         dataset,
         stimuli,
@@ -279,7 +289,7 @@ def sample_contexts(
         seed=seed,
     )
     prefixes = [*_growing(sampler, targets, settings["pairs_per_prefix"])]
-    if dataset != CROWS_PAIRS:
+    if dataset != CROWS_PAIRS and len(sampler.words_of) > 1:
         # SyntaxGym's as many as fit (Figure 14), BLiMP's ten (Figure 13).
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
         prefixes += _of_suites(sampler, targets, settings["matrix_prefixes"], sentences)
@@ -290,11 +300,15 @@ def sample_contexts(
 def _growing(
     sampler: PrefixSampler, targets: pd.DataFrame, pairs_per_prefix: int
 ) -> Iterator[Prefix]:
+    kinds: tuple[str, ...] = KINDS
+    if len(sampler.words_of) == 1:
+        logger.warning("%s has one suite, so no prefix can be mismatched", sampler.dataset)
+        kinds = (*MATCHED, UNRELATED)
     for suite, rows in targets.groupby("suite", sort=False):
         pair_ids = rows["pair_id"].tolist()
         for first in range(0, len(pair_ids), pairs_per_prefix):
             sharing = pair_ids[first : first + pairs_per_prefix]
-            yield from (sampler.grow(str(suite), sharing, kind) for kind in KINDS)
+            yield from (sampler.grow(str(suite), sharing, kind) for kind in kinds)
 
 
 def _of_suites(

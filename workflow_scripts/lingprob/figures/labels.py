@@ -1,93 +1,96 @@
-"""Names, colours and markers of linking functions and model families in every figure."""
+"""What figures say beside their panels: titles, legends and the footer on provenance."""
 
 from __future__ import annotations
 
-import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from lingprob.figures import style
-
-NAMES = {
-    "logprob": "Log-probability",
-    "mean_logprob": "Mean log-probability",
-    "slor": "SLOR",
-    "morcela_gamma_0": r"MORCELA$_{\gamma=0}$",
-    "morcela_beta_1": r"MORCELA$_{\beta=1}$",
-    "morcela": "MORCELA",
-}
-COLOURS = {
-    "logprob": style.GREY,
-    "mean_logprob": style.SKY,
-    "slor": style.ORANGE,
-    "morcela_gamma_0": style.PURPLE,
-    "morcela_beta_1": style.GREEN,
-    "morcela": style.BLUE,
-}
-MARKERS = {
-    "logprob": "v",
-    "mean_logprob": "^",
-    "slor": "s",
-    "morcela_gamma_0": "P",
-    "morcela_beta_1": "D",
-    "morcela": "o",
-}
-FAMILIES = {"pythia": style.BLUE, "opt": style.RED, "smollm2": style.GREEN, "gpt2": style.PURPLE}
-Models = dict[str, Any]
+from lingprob.figures import palette
+from lingprob.figures.palette import Models
 
 
 def short_title(name: str, models: Models) -> str:
     """Return a model's title less its family's name (Pythia 70M: 70M), in lines of 14 letters."""
     title, family = str(models[name]["title"]), str(models[name]["family_title"])
-    return textwrap.fill(title.removeprefix(family).strip() or title, 14)
+    return fill(title.removeprefix(family).strip() or title, 14)
 
 
-def family_colour(model: str, models: Models) -> str:
-    """Return the colour of a model's family; black for a family of the user's own."""
-    return FAMILIES.get(models[model]["family"], style.BLACK)
+def wrapped_title(name: str, titles: Mapping[str, str], letters: int = 26) -> str:
+    """Return a data set's title in lines of so many letters."""
+    return fill(titles.get(name, name.replace("_", " ").capitalize()), letters)
 
 
-def linking_function_handles(
-    linking_functions: list[str], published: bool, ceiling: bool
-) -> list[Line2D]:
-    """Return legend entries for linking functions, published values and the ceiling."""
-    handles = [
-        Line2D([], [], color=COLOURS[name], marker=MARKERS[name], label=NAMES[name])
-        for name in linking_functions
+def model_handles(names: Iterable[str], models: Models) -> list[Line2D]:
+    """Return a legend's entries for these models, each once."""
+    return [
+        handle(models[name]["title"], models[name]["colour"], models[name]["marker"])
+        for name in dict.fromkeys(names)
     ]
-    if published:
-        handles.append(_published_handle(":"))
-    if ceiling:
-        label = "between halves of the participants"
-        handles.append(Line2D([], [], color=style.BLACK, linestyle="--", label=label))
-    return handles
 
 
-def family_handles(names: list[str], models: Models, published: bool) -> list[Line2D]:
-    """Return legend entries for the families of these models, and for published values."""
-    families = {models[name]["family"]: str(models[name]["family_title"]) for name in names}
-    handles = [
-        Line2D(
-            [],
-            [],
-            color=FAMILIES.get(family, style.BLACK),
-            marker="o",
-            linestyle="none",
-            label=title,
+def group_handles(names: Iterable[str], models: Models, linestyle: str = "-") -> list[Line2D]:
+    """Return a legend's entries for the families (and fine-tunings) of these models."""
+    groups = {models[name]["group"]: models[name] for name in names}
+    return [
+        handle(group, model["group_colour"], model["marker"], linestyle)
+        for group, model in groups.items()
+    ]
+
+
+def handle(label: str, colour: str, marker: str = "", linestyle: str = "-", **look: Any) -> Line2D:
+    """Return a legend's entry; `look` goes to the line."""
+    return Line2D([], [], color=colour, marker=marker, linestyle=linestyle, label=label, **look)
+
+
+def published_handle(linestyle: str = "none") -> Line2D:
+    """Return a legend's entry for published values."""
+    return handle("published", palette.BLACK, "o", linestyle, markerfacecolor="white")
+
+
+def legend_above(figure: Figure, handles: Sequence[Line2D], columns: int = 6) -> None:
+    """Put one legend above all panels, in as many columns (at most these) as the figure is wide."""
+    canvas: Any = FigureCanvasAgg(figure)
+    width = figure.get_window_extent().width
+    for count in range(min(columns, len(handles)), 0, -1):
+        legend = figure.legend(
+            handles=handles,
+            loc="outside upper center",
+            ncols=count,
+            fontsize=6.5,
+            columnspacing=1.0,
         )
-        for family, title in families.items()
-    ]
-    return handles + ([_published_handle("none")] if published else [])
+        if count == 1 or legend.get_window_extent(canvas.get_renderer()).width < 0.99 * width:
+            return
+        legend.remove()
 
 
-def _published_handle(linestyle: str) -> Line2D:
-    return Line2D(
-        [],
-        [],
-        color=style.BLACK,
-        marker="o",
-        markerfacecolor="white",
-        linestyle=linestyle,
-        label="published",
+def label_provenance(
+    figure: Figure,
+    scales: Iterable[str],
+    sources: Iterable[str] = (),
+    what: str = "ratings",
+    note: str = "",
+) -> None:
+    """Write the scale on the figure and, in plain sight, that data are simulated if any are.
+
+    Args:
+        scales: of the rows behind the figure.
+        sources: where each row's ratings, or `what` it is, come from.
+        note: what else is to be known of the data; stands in a line above.
+    """
+    scale = "/".join(sorted(set(scales)))
+    simulated = "simulated" in set(sources)
+    text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else f"scale: {scale}"
+    figure.supxlabel(
+        "\n".join(filter(None, (note, text))),
+        fontsize=8 if simulated else 6,
+        color=palette.RED if simulated else palette.GREY,
+        fontweight="bold" if simulated else "normal",
+        x=0.995,
+        ha="right",
     )

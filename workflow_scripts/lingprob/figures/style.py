@@ -1,8 +1,8 @@
-"""One look for all figures: colours safe for colour-blind readers, small journal type."""
+"""One look for all figures: small journal type, sizes, and files with nothing but the figure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import matplotlib
@@ -12,20 +12,9 @@ matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 from matplotlib.figure import Figure
 
+from lingprob.errors import LingprobError
 from lingprob.files import atomic_path
 
-# Okabe & Ito's palette.
-BLACK, ORANGE, SKY, GREEN, YELLOW, BLUE, RED, PURPLE = (
-    "#000000",
-    "#E69F00",
-    "#56B4E9",
-    "#009E73",
-    "#F0E442",
-    "#0072B2",
-    "#D55E00",
-    "#CC79A7",
-)
-GREY = "#7F7F7F"
 COLUMN_INCHES = 3.35
 PAGE_INCHES = 7.0
 
@@ -44,37 +33,29 @@ plt.rcParams.update(
         "lines.linewidth": 1.2,
         "lines.markersize": 4.5,
         "figure.constrained_layout.use": True,
+        # All figures of a paper are open until they are saved.
+        "figure.max_open_warning": 0,
         "pdf.fonttype": 42,
         "savefig.dpi": 200,
     }
 )
 
 
-def label_provenance(
-    figure: Figure, sources: Iterable[str], scales: Iterable[str], what: str = "ratings"
-) -> None:
-    """Write the scale on the figure and, in plain sight, that data are simulated if any are.
+def save_figures(figures: Mapping[str, Figure], paths: Iterable[str | Path]) -> None:
+    """Save to each path the figure that the file is named after, atomically, and close all.
 
-    `sources` says of each row where its ratings, or `what` it is, come from.
+    Raises LingprobError if there is no figure of that name.
     """
-    scale = "/".join(sorted(set(scales)))
-    simulated = "simulated" in set(sources)
-    text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else f"scale: {scale}"
-    figure.supxlabel(
-        text,
-        fontsize=8 if simulated else 6,
-        color=RED if simulated else GREY,
-        fontweight="bold" if simulated else "normal",
-        x=0.995,
-        ha="right",
-    )
-
-
-def save_figure(figure: Figure, pdf: str | Path, png: str | Path) -> None:
-    """Save a figure as PDF and PNG, each atomically, and close it."""
-    for path in (pdf, png):
+    # In one order whatever the caller's: saving a figure twice may move its layout a little.
+    for path in sorted(map(Path, paths)):
+        if path.stem not in figures:
+            raise LingprobError(
+                f"{path}: no figure is called {path.stem!r}; the tables given make "
+                f"{', '.join(figures) or 'none'}. Correct the rule's list of figures."
+            )
         with atomic_path(path) as temporary:
             # A fixed date keeps a PDF the same when nothing in it changed.
-            metadata = {"CreationDate": None} if Path(path).suffix == ".pdf" else {}
-            figure.savefig(temporary, metadata=metadata)
-    plt.close(figure)
+            metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
+            figures[path.stem].savefig(temporary, metadata=metadata)
+    for figure in figures.values():
+        plt.close(figure)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "below": operator.lt,
     "at_most": operator.le,
 }
+POPULATIONS = ("rated", "all")
 
 
 def pair_texts(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
@@ -75,9 +77,58 @@ def measure_pairs(stimuli: pd.DataFrame, dataset: str, embed: Embed) -> pd.DataF
     )
 
 
-def within_quantile(distances: pd.Series, quantile: float, comparison: str) -> pd.Series:
-    """Tell which distances are `below` or `at_most` their quantile, bool with the same index."""
-    return COMPARISONS[comparison](distances, distances.quantile(quantile))
+@dataclass(frozen=True)
+class EditFilter:
+    """A reading of "edit distance below the 75th quantile across all pairs" (string_probability,
+    §5.1): `unit` of an edit (characters, words), the quantile, `comparison` with it (below,
+    at_most) and the `population` that it is of (rated: pairs with both ratings; all)."""
+
+    unit: str
+    quantile: float
+    comparison: str
+    population: str
+
+
+def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: EditFilter) -> float:
+    """Return the quantile of the edit distances of a reading's population.
+
+    Raises LingprobError if no pair has both ratings and the quantile is of such pairs.
+    """
+    edits = distances.set_index("pair_id")[f"levenshtein_{reading.unit}"]
+    if reading.population == "rated":
+        rated = stimuli["rating"].notna().groupby(stimuli["pair_id"]).all()
+        edits = edits[rated.reindex(edits.index, fill_value=False)]
+    if edits.empty:
+        raise LingprobError(
+            "the filter by edit distance: no pair has both ratings. Set "
+            "string_probability.levenshtein_population to all."
+        )
+    return float(edits.quantile(reading.quantile))
+
+
+def near_pairs(
+    stimuli: pd.DataFrame, distances: pd.DataFrame, dataset: str, reading: EditFilter
+) -> pd.Index:
+    """Return the ids of the pairs that a reading of the filter keeps, in the order of the table.
+
+    Pairs of identical sentences are not among them. `distances` is the `minimalness` table.
+    """
+    texts = pair_texts(stimuli, dataset)
+    different = texts.index[texts["good"] != texts["bad"]]
+    edits = distances.set_index("pair_id")[f"levenshtein_{reading.unit}"].reindex(different)
+    threshold = edit_threshold(stimuli, distances, reading)
+    return different[COMPARISONS[reading.comparison](edits, threshold).to_numpy()]
+
+
+def pairs_in_use(
+    stimuli: pd.DataFrame, dataset: str, distances: pd.DataFrame | None, reading: EditFilter
+) -> pd.Index:
+    """Return the ids of the pairs that analyses use: those of two sentences and, given `distances`
+    of rated pairs, near ones."""
+    if distances is not None:
+        return near_pairs(stimuli, distances, dataset, reading)
+    texts = pair_texts(stimuli, dataset)
+    return texts.index[texts["good"] != texts["bad"]]
 
 
 def equal_bins(values: pd.Series, bins: int) -> pd.Series:

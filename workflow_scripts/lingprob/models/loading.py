@@ -70,23 +70,23 @@ class LanguageModel:
             tokens.append(Tokens(np.asarray(ids, dtype=np.int32), offsets[:, 0], offsets[:, 1]))
         return tokens
 
-    def context_id(self, context: str) -> int | None:
+    def start_id(self, start_token: str) -> int | None:
         """Return the id of the token that precedes every sentence, or None for 'none'.
 
-        `context` is 'none', 'bos', 'eos', or a token of the vocabulary such as
+        `start_token` is 'none', 'bos', 'eos', or a token of the vocabulary such as
         '<|endoftext|>'. Raises LingprobError if the tokenizer has no such single token.
         """
-        if context == "none":
+        if start_token == "none":
             return None
-        if context in ("bos", "eos"):
-            token_id = getattr(self.tokenizer, f"{context}_token_id")
+        if start_token in ("bos", "eos"):
+            token_id = getattr(self.tokenizer, f"{start_token}_token_id")
         else:
-            token_id = self.tokenizer.get_vocab().get(context)
+            token_id = self.tokenizer.get_vocab().get(start_token)
         if token_id is None:
             known = ", ".join(map(repr, sorted(self.tokenizer.all_special_tokens))) or "none"
             raise LingprobError(
-                f"{self.directory}: the tokenizer has no single token for context {context!r}. "
-                f"Its special tokens: {known}. Name one of them, or 'none'."
+                f"{self.directory}: the tokenizer has no single token for {start_token!r}. Its "
+                f"special tokens: {known}. Name one of them, or 'none'."
             )
         return int(token_id)
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lingprob.models.safe_files import ONLY_DATA, unloadable
+from lingprob.errors import LingprobError
+from lingprob.models.manifest import read_manifest
 
 if TYPE_CHECKING:
     from lingprob.models.loading import LanguageModel
+
+
+KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")
 
 
 def load_prepared(
@@ -28,6 +31,11 @@ def load_prepared(
     from lingprob.models.loading import load_language_model
 
     content = read_manifest(manifest)
+    if missing := [key for key in KEPT if key not in content]:
+        raise LingprobError(
+            f"{manifest}: says nothing of {', '.join(missing)}, for another version wrote it. "
+            "Delete it and run again; what was fetched is kept."
+        )
     if dtype == "auto":
         on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
         dtype = entry.get("dtype", {}).get("cuda" if on_gpu else "cpu", "auto")
@@ -38,23 +46,5 @@ def load_prepared(
         device_map=device_map,
         context_window=entry.get("context_window"),
     )
-    kept = {key: content[key] for key in ("model", "origin", "tokenizer_sha256")}
+    kept = {key: content[key] for key in KEPT}
     return lm, {**kept, "dtype": str(lm.dtype), "device": lm.device.type}
-
-
-def read_manifest(path: str | Path) -> dict[str, str]:
-    """Return what `prepare_model` wrote."""
-    return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
-def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
-    """Load a prepared model's tokenizer without its weights; return it and the number of logits."""
-    from transformers import AutoConfig, AutoTokenizer
-
-    directory = read_manifest(manifest)["directory"]
-    try:
-        config = AutoConfig.from_pretrained(directory, **ONLY_DATA)
-        tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
-    except Exception as error:  # whatever transformers makes of a stranger's files
-        raise unloadable(Path(directory), error) from error
-    return tokenizer, int(config.get_text_config().vocab_size)

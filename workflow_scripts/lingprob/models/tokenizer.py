@@ -9,7 +9,8 @@ from typing import Any
 import pandas as pd
 
 from lingprob.files import sha256_of
-from lingprob.models.prepared import load_tokenizer, read_manifest
+from lingprob.models.manifest import read_manifest
+from lingprob.models.safe_files import ONLY_DATA, unloadable
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,3 +41,16 @@ def open_tokenizer(manifest: str | Path) -> Tokenizer:
     path = Path(manifest).parent / name
     tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(path))
     return Tokenizer(tokenizer, len(tokenizer), sha256_of(path))
+
+
+def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
+    """Load a prepared model's tokenizer without its weights; return it and the number of logits."""
+    from transformers import AutoConfig, AutoTokenizer
+
+    directory = read_manifest(manifest)["directory"]
+    try:
+        config = AutoConfig.from_pretrained(directory, **ONLY_DATA)
+        tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+    except Exception as error:  # whatever transformers makes of a stranger's files
+        raise unloadable(Path(directory), error) from error
+    return tokenizer, int(config.get_text_config().vocab_size)

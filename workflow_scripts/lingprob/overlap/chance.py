@@ -51,11 +51,6 @@ def logprob_threshold(n_words: float, level: float = LEVEL) -> float:
     return float(np.log(-np.expm1(np.log1p(-level) / n_words)))
 
 
-def words_of_threshold(threshold: float, level: float = LEVEL) -> float:
-    """Return the number of words at which `logprob_threshold` is `threshold` (nats)."""
-    return float(np.log1p(-level) / np.log1p(-np.exp(threshold)))
-
-
 def below_threshold(
     log10_prob: np.ndarray, threshold: float, convention: str = "compat"
 ) -> np.ndarray:

@@ -10,22 +10,22 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.passages import longest_matches
-from lingprob.overlap.streaming import ShardResult
+from lingprob.overlap.streaming import ScanResult
 
 MAX_OVERLAP = 11  # tokens
-SAMPLE_SIZE = 10
+CHUNKS_SELECTED = 10
 
 
 def summarise_chunks(
     index: StimulusIndex,
-    results: Mapping[str, ShardResult],
+    results: Mapping[str, ScanResult],
     decode: Callable[[list[int]], str] | None = None,
 ) -> pd.DataFrame:
     """Return each chunk's longest overlap with any passage.
 
     Args:
         index: the passages.
-        results: each chunk's counts, of one shard or of several merged, by the chunk's name.
+        results: each chunk's counts, of one file or of several merged, by the chunk's name.
         decode: token ids in, text out; without it `overlap_text` is empty.
 
     Returns:
@@ -61,7 +61,7 @@ def select_chunks(
     min_length: int,
     seed: int,
     max_overlap: int = MAX_OVERLAP,
-    sample_size: int = SAMPLE_SIZE,
+    chunks_selected: int = CHUNKS_SELECTED,
 ) -> pd.DataFrame:
     """Mark the chunks without a long overlap, and a seeded sample of them (leakage, §3.1).
 
@@ -70,7 +70,7 @@ def select_chunks(
         min_length: of the scan; at most max_overlap + 1, or longer overlaps go unseen.
         seed: of the sample; the choice depends on nothing else but the chunks' names.
         max_overlap: longest overlap of a leakage-free chunk, tokens.
-        sample_size: number of chunks to choose.
+        chunks_selected: number of chunks to choose.
 
     Returns:
         The table with two columns more, bool: leakage_free and selected.
@@ -83,12 +83,12 @@ def select_chunks(
             f"{max_overlap + 1} would go unseen. Scan with min_length {max_overlap + 1} or less."
         )
     free = (chunks.overlap_tokens <= max_overlap).to_numpy()
-    if free.sum() < sample_size:
+    if free.sum() < chunks_selected:
         raise LingprobError(
             f"{int(free.sum())} of {len(chunks)} chunks overlap in at most {max_overlap} tokens, "
-            f"but {sample_size} are to be chosen. Lower the sample size, raise max_overlap, or "
-            "make the chunks smaller."
+            f"but {chunks_selected} are to be chosen. Lower overlap.chunks_selected, raise "
+            "overlap.max_overlap, or make the chunks smaller."
         )
     names = np.sort(chunks.chunk[free].to_numpy(dtype=str))
-    chosen = np.random.default_rng(seed).choice(names, size=sample_size, replace=False)
+    chosen = np.random.default_rng(seed).choice(names, size=chunks_selected, replace=False)
     return chunks.assign(leakage_free=free, selected=chunks.chunk.isin(chosen).to_numpy())

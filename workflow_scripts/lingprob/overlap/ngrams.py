@@ -14,11 +14,11 @@ from pathlib import Path
 
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, sha256_of
+from lingprob.kenlm import PROGRAMS
 from lingprob.overlap.token_blocks import normalise
 
 logger = logging.getLogger(__name__)
 
-PROGRAMS = ("lmplz", "build_binary")
 KENLM = "kenlm==0.3.0"
 KENLM_SHA256 = "c4628bb9fb63c8a6f9240035b8b037385cfc404cb72e933cf48878291edac1e8"
 NEEDED = (
@@ -77,7 +77,7 @@ def estimate_ngrams(
         _run([programs / "build_binary", "-T", scratch, arpa, written])
 
 
-def count_words(documents: Iterable[str]) -> int:
+def total_words(documents: Iterable[str]) -> int:
     """Return the number of white-space words of a corpus (leakage, footnote 3)."""
     return sum(len(document.split()) for document in documents)
 

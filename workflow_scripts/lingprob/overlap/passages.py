@@ -13,10 +13,10 @@ from numba import njit
 
 from lingprob.errors import LingprobError
 from lingprob.overlap.automaton import StimulusIndex
-from lingprob.overlap.streaming import ShardResult
+from lingprob.overlap.streaming import ScanResult
 
 
-def longest_matches(index: StimulusIndex, result: ShardResult) -> tuple[np.ndarray, np.ndarray]:
+def longest_matches(index: StimulusIndex, result: ScanResult) -> tuple[np.ndarray, np.ndarray]:
     """Return the longest match with the corpus that ends at every token of the passages.
 
     Args:

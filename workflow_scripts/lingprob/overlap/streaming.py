@@ -1,7 +1,7 @@
 """One pass of a corpus through the stimulus index: counts per state, to be merged.
 
 A state's counts take 24 bytes: its visits, the longest match seen there, and the visits at that
-length. They are sums and maxima, so shards are independent, and nothing grows with the corpus.
+length. They are sums and maxima, so files are independent, and nothing grows with the corpus.
 """
 
 # Compiled functions are typed by Numba.
@@ -31,12 +31,12 @@ MAX_BITMAP_BITS = {2: 20, 3: 21, GRAM: 23}  # together within a second-level cac
 
 
 @dataclass(frozen=True, eq=False)
-class ShardResult:
-    """What one shard, or several merged, did to the index's states.
+class ScanResult:
+    """What the scan of one file, or of several merged, did to the index's states.
 
     index_digest: of the index that was used.
     min_length: matches of at least so many tokens were counted; 1 for all.
-    shards: digest of the tokens of each shard, by its id.
+    files: digest of the tokens of each file, by its name.
     n_tokens: corpus tokens, separators included.
     states: the visited states in rising order, int32 (n,).
     visits: positions of the corpus whose longest match ends in the state, int64 (n,).
@@ -46,7 +46,7 @@ class ShardResult:
 
     index_digest: str
     min_length: int
-    shards: dict[str, str]
+    files: dict[str, str]
     n_tokens: int
     states: np.ndarray
     visits: np.ndarray
@@ -62,8 +62,8 @@ class ShardResult:
                 index_digest=self.index_digest,
                 min_length=self.min_length,
                 n_tokens=self.n_tokens,
-                shard_ids=np.array(list(self.shards), dtype=np.str_),
-                shard_digests=np.array(list(self.shards.values()), dtype=np.str_),
+                files=np.array(list(self.files), dtype=np.str_),
+                digests=np.array(list(self.files.values()), dtype=np.str_),
                 states=self.states,
                 visits=self.visits,
                 longest=self.longest,
@@ -71,24 +71,24 @@ class ShardResult:
             )
 
 
-def load_result(path: str | Path) -> ShardResult:
-    """Read a result that `ShardResult.save` wrote.
+def load_result(path: str | Path) -> ScanResult:
+    """Read a result that `ScanResult.save` wrote.
 
     Raises LingprobError if the file is absent, cut short or something else.
     """
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return ShardResult(
+            return ScanResult(
                 str(archive["index_digest"]),
                 int(archive["min_length"]),
-                dict(zip(archive["shard_ids"].tolist(), archive["shard_digests"].tolist(),
+                dict(zip(archive["files"].tolist(), archive["digests"].tolist(),
                          strict=True)),
                 int(archive["n_tokens"]),
                 *(archive[name] for name in ("states", "visits", "longest", "at_longest")),
             )  # fmt: skip
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise LingprobError(
-            f"{path}: not a whole overlap shard ({error}). Delete it and run again."
+            f"{path}: not a whole scan of a file ({error}). Delete it and run again."
         ) from error
 
 
@@ -96,18 +96,18 @@ def scan(
     index: StimulusIndex,
     blocks: Iterable[TokenBlock],
     *,
-    shard_id: str,
+    file: str,
     tokenizer_hash: str,
     min_length: int = 1,
     separator: int | None = None,
     progress: Progress | None = None,
-) -> ShardResult:
-    """Stream one shard of a corpus through the index (leakage, §2.1 and §3.1).
+) -> ScanResult:
+    """Stream one file of a corpus through the index (leakage, §2.1 and §3.1).
 
     Args:
         index: the passages.
-        blocks: the shard's token ids, whole documents in each block.
-        shard_id: names the shard; a merge refuses to count it twice.
+        blocks: the file's token ids, whole documents in each block.
+        file: its name; a merge refuses to count it twice.
         tokenizer_hash: of the corpus; must be the index's.
         min_length: count matches of at least so many tokens. From 4 tokens on most of the
             corpus is skipped, the faster the longer; below, every length is exact.
@@ -141,30 +141,30 @@ def scan(
         if progress is not None:
             progress.advance(len(codes))
     states = np.flatnonzero(counts[:, 0])
-    return ShardResult(
-        index.digest, min_length if filtered else 1, {shard_id: content.hexdigest()}, n_tokens,
+    return ScanResult(
+        index.digest, min_length if filtered else 1, {file: content.hexdigest()}, n_tokens,
         states.astype(np.int32), counts[states, 0], counts[states, 1].astype(np.int32),
         counts[states, 2],
     )  # fmt: skip
 
 
-def merge(results: Sequence[ShardResult]) -> ShardResult:
-    """Add results of different shards (or of merged ones) of the same index and `min_length`.
+def merge(results: Sequence[ScanResult]) -> ScanResult:
+    """Add results of different files (or of merged ones) of the same index and `min_length`.
 
-    Raises LingprobError if there are none, they differ in index or `min_length`, or a shard is
-    counted twice, be it under its own id or, with the same tokens, under another.
+    Raises LingprobError if there are none, they differ in index or `min_length`, or a file is
+    counted twice, be it under its own name or, with the same tokens, under another.
     """
     if not results:
-        raise LingprobError("there are no overlap shards to merge. Check the corpus's files.")
+        raise LingprobError("there are no scans to merge. Check the corpus's files.")
     first = results[0]
     for result in results[1:]:
         if (result.index_digest, result.min_length) != (first.index_digest, first.min_length):
             raise LingprobError(
-                f"shards {_names(first)} and {_names(result)} were scanned for different "
+                f"files {_names(first)} and {_names(result)} were scanned for different "
                 f"passages or minimal lengths ({first.min_length} and {result.min_length}). "
                 "Delete the older ones and run again."
             )
-    shards = _union([result.shards for result in results])
+    files = _union([result.files for result in results])
     n_states = 1 + max((int(result.states[-1]) for result in results if len(result.states)),
                        default=0)  # fmt: skip
     visits, longest, at_longest = np.zeros((3, n_states), dtype=np.int64)
@@ -176,33 +176,33 @@ def merge(results: Sequence[ShardResult]) -> ShardResult:
         at_longest[states] += kept
         longest[states] = np.maximum(longest[states], result.longest)
     visited = np.flatnonzero(visits)
-    return ShardResult(
-        first.index_digest, first.min_length, shards, sum(result.n_tokens for result in results),
+    return ScanResult(
+        first.index_digest, first.min_length, files, sum(result.n_tokens for result in results),
         visited.astype(np.int32), visits[visited], longest[visited].astype(np.int32),
         at_longest[visited],
     )  # fmt: skip
 
 
-def _names(result: ShardResult) -> str:
-    return ", ".join(list(result.shards)[:3]) + ("..." if len(result.shards) > 3 else "")
+def _names(result: ScanResult) -> str:
+    return ", ".join(list(result.files)[:3]) + ("..." if len(result.files) > 3 else "")
 
 
 def _union(groups: Iterable[dict[str, str]]) -> dict[str, str]:
     nothing = hashlib.blake2b(digest_size=16).hexdigest()
-    shards: dict[str, str] = {}
-    id_of: dict[str, str] = {}
+    files: dict[str, str] = {}
+    name_of: dict[str, str] = {}
     for group in groups:
         for name, digest in group.items():
-            if name in shards:
-                raise LingprobError(f"shard {name!r} would be counted twice. List it once.")
-            if digest in id_of and digest != nothing:
+            if name in files:
+                raise LingprobError(f"file {name!r} would be counted twice. List it once.")
+            if digest in name_of and digest != nothing:
                 raise LingprobError(
-                    f"shards {id_of[digest]!r} and {name!r} hold the same tokens, which would be "
+                    f"files {name_of[digest]!r} and {name!r} hold the same tokens, which would be "
                     "counted twice. Leave one of them out."
                 )
-            shards[name] = digest
-            id_of[digest] = name
-    return shards
+            files[name] = digest
+            name_of[digest] = name
+    return files
 
 
 def _check_scan(

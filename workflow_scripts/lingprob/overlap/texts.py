@@ -17,7 +17,7 @@ from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.automaton import StimulusIndex, build_index
-from lingprob.overlap.streaming import ShardResult, scan
+from lingprob.overlap.streaming import ScanResult, scan
 from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
 from lingprob.progress import Progress
@@ -60,16 +60,16 @@ def scan_file(
     tokenizer: Tokenizer,
     entry: Mapping[str, Any],
     files: Sequence[Path],
-    shard_id: str,
+    file: str,
     min_length: int,
     progress: Progress,
-) -> ShardResult:
+) -> ScanResult:
     """Stream one file of a corpus through the index (leakage, §2.1).
 
     Args:
         index, tokenizer: as `index_texts` has them.
         entry, files: as `corpus_blocks` has them.
-        shard_id: names the file among all that are merged.
+        file: names the file among all that are merged.
         min_length: shortest matches that count, tokens.
         progress: advanced by the number of tokens.
 
@@ -79,7 +79,7 @@ def scan_file(
     result = scan(
         index,
         blocks,
-        shard_id=shard_id,
+        file=file,
         tokenizer_hash=tokenizer.sha256,
         min_length=min_length,
         separator=separator,
@@ -87,7 +87,7 @@ def scan_file(
     )
     if not result.n_tokens:
         raise LingprobError(
-            f"{', '.join(map(str, files)) or shard_id}: no token in it, so every text would seem "
+            f"{', '.join(map(str, files)) or file}: no token in it, so every text would seem "
             "to be free of it. Fill the file, or leave it out of the corpus."
         )
     return result

@@ -74,7 +74,7 @@ def read_rows(
     if first_row < 0 or count < 0 or first_row + count > layout.n_rows:
         raise LingprobError(
             f"{path}: rows {first_row} to {first_row + count} asked for, but it has "
-            f"{layout.n_rows}. Check the shards, or fetch the file again."
+            f"{layout.n_rows}. Check it, or fetch the file again."
         )
     return _row_blocks(layout, first_row, count)
 

@@ -13,6 +13,8 @@ import pandas as pd
 from lingprob.errors import LingprobError, unknown_name
 
 CONTEXTS = ("passage", "sentence")
+# Of a word that ends a sentence, where the corpus does not mark any.
+SENTENCE_END = r"[.?!][\"'\u201d\u2019)\]]*$"
 
 
 @dataclass(frozen=True)

@@ -68,6 +68,7 @@ def regression_frame(
     surprisals: Mapping[str, pd.DataFrame],
     *,
     corrected: bool = True,
+    covariates: pd.DataFrame | None = None,
     where: str = "",
 ) -> tuple[pd.DataFrame, list[Predictors]]:
     """Return the reading times that are not excluded with their predictors, not yet standardised.
@@ -78,6 +79,7 @@ def regression_frame(
         unigram_surprisal: of each row of `words`, in bits.
         surprisals: a `surprisal` table by model.
         corrected: take the surprisals with the correction for trailing blanks.
+        covariates: more predictors of the baseline, a row a word of `words`, in its order.
         where: the data set, for messages.
 
     Returns:
@@ -97,6 +99,9 @@ def regression_frame(
         table[f"surprisal_{number}"] = values
         table[f"previous_surprisal_{number}"] = _previous(words, values)
         models.append((model, f"surprisal_{number}", f"previous_surprisal_{number}"))
+    covariates = pd.DataFrame(index=words.index) if covariates is None else covariates
+    more = list(covariates.columns)
+    table[more] = covariates.to_numpy(float)
     kept = times[times["excluded"].isna()]
     frame = kept.merge(table, on=["passage_id", "word_index"], how="left")
     refuse_rows(
@@ -106,9 +111,9 @@ def regression_frame(
         frame,
         where=where,
     )
-    baseline: tuple[str, ...] = BASELINE
+    baseline: tuple[str, ...] = (*BASELINE, *more)
     if frame[PREVIOUS_FIXATED].notna().all():
-        baseline = (*BASELINE, PREVIOUS_FIXATED)
+        baseline = (*baseline, PREVIOUS_FIXATED)
         frame[PREVIOUS_FIXATED] = frame[PREVIOUS_FIXATED].astype(float)
     predictors = [Predictors(model, now, before, baseline) for model, now, before in models]
     columns = list(dict.fromkeys(name for entry in predictors for name in entry.all))

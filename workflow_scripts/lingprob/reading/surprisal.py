@@ -19,8 +19,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
-from lingprob.files import atomic_path
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.files import atomic_path, require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.reading.passages import digest_of, passages_of
@@ -28,8 +28,14 @@ from lingprob.scoring.engine import Scorer
 
 logger = logging.getLogger(__name__)
 
-# How sentence-piece and byte-level vocabularies write white space (bytes 9 to 13 and 32).
-BLANKS = ("Ġ", "▁", "ĉ", "Ċ", "ċ", "Č", "č")
+# How sentence-piece and byte-level vocabularies write a blank, and white space (bytes 9 to 13 and
+# 32). Passages hold blanks alone, so a line break ends no word of theirs.
+BLANKS = {
+    "blank": ("Ġ", "▁", " "),
+    "white_space": ("Ġ", "▁", " ", "ĉ", "Ċ", "ċ", "Č", "č", *"\t\n\v\f\r"),
+}
+# What a window's tokens are: those with the one that is only predicted, or those that are fed.
+WINDOWS = {"predicted": 0, "fed": 1}
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
 
 
@@ -53,6 +59,8 @@ def word_surprisals(
     context: str = "passage",
     window: int | None = None,
     stride: int | None = None,
+    window_counts: str = "predicted",
+    blanks: str = "blank",
     tokens_per_batch: int | None = None,
     shard_directory: str | Path | None = None,
     identity: str = "",
@@ -62,22 +70,34 @@ def word_surprisals(
     Args:
         lm: the language model.
         words: a `words` table.
-        start_token: what precedes each passage, as in `LanguageModel.context_id`; after 'none' a
+        start_token: what precedes each passage, as in `LanguageModel.start_id`; after 'none' a
             passage's first token has no log-probability, nor its first word a surprisal.
         context: `passage` (the paper's) or `sentence`: what may precede a word.
         window: tokens that the model sees at once (paper: 2,048); at most its context window.
         stride: tokens from one window to the next (paper: half a window, so that the second half
             of a window is the context of what follows).
+        window_counts: `predicted`: a window holds the tokens that are predicted in it, so that the
+            first token after one has `window - stride` tokens of context (the paper's wording);
+            `fed`: it holds those that the model is fed, and the last of them predicts the first
+            token after it with the whole window as context (the public code of the authors).
+        blanks: what the correction moves: `blank`, the probability of tokens that begin with a
+            blank (the authors' set), or `white_space`, that of line breaks and tabs, too.
         tokens_per_batch: padded tokens a forward pass.
         shard_directory: where finished passages are kept, for a killed job to go on.
-        identity: what tells this model's weights from any other's.
+        identity: what tells these weights and this code from any other, for those passages.
 
     Raises LingprobError that names the passage and word where the tokens do not cover the text,
     and if no token of the vocabulary begins with a blank.
     """
+    require_identity(shard_directory, identity)
     pieces = passages_of(words, context)
     texts = [piece.text for piece in pieces]
-    blanks = blank_tokens(lm.tokenizer, lm.vocabulary_size)
+    for option, value, known in (
+        ("window_counts", window_counts, WINDOWS),
+        ("blanks", blanks, BLANKS),
+    ):
+        if value not in known:
+            raise unknown_name(option, value, known, f"(reading.{option})")
     tokens = lm.tokenize(texts)
     token_words = [
         token_word_index(piece.words, found, piece.name)
@@ -86,8 +106,9 @@ def word_surprisals(
     check_vocabulary(lm.tokenizer, pieces, tokens)
     window = min(window or lm.context_window, lm.context_window)
     scored = _score(
-        lm, [found.ids for found in tokens], lm.context_id(start_token), blanks, window,
-        stride or window // 2, tokens_per_batch, shard_directory, identity,
+        lm, [found.ids for found in tokens], lm.start_id(start_token),
+        blank_tokens(lm.tokenizer, lm.vocabulary_size, blanks), window + WINDOWS[window_counts],
+        stride or window // 2, tokens_per_batch, shard_directory, f"{identity} {blanks}",
     )  # fmt: skip
     rows = [
         _word_rows(len(piece.words), index, passage)
@@ -162,8 +183,8 @@ def check_vocabulary(tokenizer: Any, pieces: Sequence[Any], tokens: Sequence[Tok
             )
 
 
-def blank_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
-    """Return the ids (int64) of the tokens that begin with a blank.
+def blank_tokens(tokenizer: Any, vocabulary_size: int, blanks: str = "blank") -> np.ndarray:
+    """Return the ids (int64) of the tokens that begin with a blank, or with any white space.
 
     Raises LingprobError if there are none: then a word's tokens do say where it ends.
     """
@@ -172,7 +193,7 @@ def blank_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
     ids = [
         number
         for number, name in enumerate(names)
-        if name and number not in special and (name.startswith(BLANKS) or name[0].isspace())
+        if name and number not in special and name.startswith(BLANKS[blanks])
     ]
     if not ids:
         raise LingprobError(
@@ -196,7 +217,7 @@ def _word_rows(n_words: int, word_of_token: np.ndarray, passage: ScoredPassage) 
 def _score(
     lm: LanguageModel,
     sequences: Sequence[np.ndarray],
-    context_id: int | None,
+    start_id: int | None,
     blanks: np.ndarray,
     window: int,
     stride: int,
@@ -212,13 +233,13 @@ def _score(
     found: list[ScoredPassage] = []
     with Progress(sum(map(len, sequences)), "word surprisal", "tokens") as progress:
         for batch in _batches(sequences):
-            settings = [identity, context_id, window, stride, str(lm.dtype)]
+            settings = [identity, start_id, window, stride, str(lm.dtype)]
             path = Path(shard_directory or "", f"{digest_of(settings, batch)}.npz")
             values = _kept(path) if shard_directory is not None else None
             if values is None:
                 padded = [np.append(ids, ids[-1]) for ids in batch]
                 values = scorer.score(
-                    padded, context_id, window=window, stride=stride, members=blanks
+                    padded, start_id, window=window, stride=stride, members=blanks
                 )
                 if shard_directory is not None:
                     named: dict[str, Any] = {f"{n:08d}": array for n, array in enumerate(values)}

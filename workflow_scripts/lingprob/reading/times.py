@@ -7,17 +7,18 @@ whether a row is a reader's or a mean over readers (`unit`).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, refuse_rows, unknown_name
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading import exclusions
 from lingprob.reading.alignment import check_words
-from lingprob.reading.parsers import PARSERS
+from lingprob.reading.parsers.names import parser_function
 
 COLUMNS = [
     "subject_id", "passage_id", "word_index", "rt_ms", "previous_fixated", "excluded", "partition",
@@ -56,12 +57,11 @@ def build_reading_times(
     Raises LingprobError that names file, passage and word for times that are not numbers or do not
     fit the text, and if all are excluded or a partition is empty.
     """
-    if entry["parser"] not in PARSERS:
-        raise unknown_name("parser", entry["parser"], PARSERS, f"(datasets.{corpus}.parser)")
+    parse = load_parser(corpus, entry["parser"])
     for path in files:
         if not path.is_file():
             raise LingprobError(f"{path}: no such file of reading times. See datasets.{corpus}.")
-    times = PARSERS[entry["parser"]](files, words, entry, seed).reset_index(drop=True)
+    times = parse(files, words, entry, seed).reset_index(drop=True)
     _check(times, corpus, entry)
     if "word" in times:
         check_words(times, words, f"data set {corpus!r}")
@@ -91,6 +91,13 @@ def build_reading_times(
     times["partition"] = partitions(times).where(times["excluded"].isna(), None)
     _check_partitions(times, corpus)
     return times[COLUMNS]
+
+
+def load_parser(corpus: str, parser: str) -> Callable[..., pd.DataFrame]:
+    """Return a data set's parser, by its name. Raises LingprobError if there is none."""
+    module, function = parser_function(corpus, parser).split(":")
+    found: Callable[..., pd.DataFrame] = getattr(import_module(module), function)
+    return found
 
 
 def partitions(times: pd.DataFrame) -> pd.Series:

@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
+from lingprob.regression.resampling import interval, tails
 
 logger = logging.getLogger(__name__)
 
@@ -169,8 +170,8 @@ def split_half(
         if np.isnan(r).any():
             logger.warning("%s: too few judgments an item or too little variation", name)
             continue
-        low, high = np.quantile(r, [(1 - confidence) / 2, (1 + confidence) / 2])
-        rows.append((name, definition.description, float(r.mean()), float(low), float(high), draws))
+        low, high = interval(r, tails(confidence))
+        rows.append((name, definition.description, float(r.mean()), low, high, draws))
     columns = ["definition", "description", "r", "r_low", "r_high", "draws"]
     return pd.DataFrame(rows, columns=columns)
 

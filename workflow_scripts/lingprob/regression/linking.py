@@ -4,7 +4,7 @@ With p a sentence's logprob, u its unigram_logprob (both nats) and l its n_token
 function is an ordinary least-squares (OLS) regression of the rating on a few terms. MORCELA,
 rating ~ a p/l + b u/l + c 1/l + d, has beta = -b/a and gamma = c/a.
 
-    from lingprob.regression import fit_linking_functions
+    from lingprob.regression.linking import fit_linking_functions
     fits = fit_linking_functions(table.logprob, table.unigram_logprob, table.n_tokens, table.rating)
     print(fits[["linking_function", "r_cv", "beta", "gamma"]])
 
@@ -25,6 +25,13 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lingprob.errors import LingprobError, unknown_name
+from lingprob.regression.resampling import (
+    fold_numbers,
+    interval,
+    resample_counts,
+    standardise,
+    tails,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -123,12 +130,11 @@ def fit_linking_functions(
     resamples = resample_counts(units, bootstrap, np.random.default_rng([seed, 1]))
     in_folds = _moments(fits, shuffles[:, None, unit] == np.arange(folds)[:, None])
     resampled = _moments(fits, resamples[:, unit])
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
     rows = [
         {
             "linking_function": fit.name,
-            **_cross_validation(fit, in_folds[fit.name], tails),
-            **_full_fit(fit, resampled[fit.name], tails),
+            **_cross_validation(fit, in_folds[fit.name], confidence),
+            **_full_fit(fit, resampled[fit.name], confidence),
         }
         for fit in fits
     ]
@@ -142,22 +148,6 @@ def information_criteria(sse: float, n: int, predictors: int) -> tuple[float, fl
     """
     fit = n * np.log(sse / n)
     return float(fit + 2 * predictors), float(fit + predictors * np.log(n))
-
-
-def fold_numbers(units: int, folds: int, repeats: int, generator: np.random.Generator) -> NDArray:
-    """Return the fold of each unit in each shuffle, (repeats, units) int; folds count from 0.
-
-    Fold sizes differ by at most one, the larger folds first, as in scikit-learn's KFold.
-    """
-    in_order = np.sort(np.arange(units) % folds)
-    return generator.permuted(np.tile(in_order, (repeats, 1)), axis=1)
-
-
-def resample_counts(units: int, draws: int, generator: np.random.Generator) -> NDArray:
-    """Return how often each unit occurs in each bootstrap resample, (draws, units) int."""
-    drawn = generator.integers(units, size=(draws, units))
-    drawn += units * np.arange(draws)[:, None]
-    return np.bincount(drawn.ravel(), minlength=draws * units).reshape(draws, units)
 
 
 def _needs_unigrams(name: str) -> bool:
@@ -246,11 +236,10 @@ def _fit(name: str, inputs: dict[str, Array]) -> Fit:
     signs = np.sign(np.diag(triangle))
     whitened = orthogonal * signs * np.sqrt(len(rating))
     to_slopes = np.linalg.inv(triangle * signs[:, None]) * np.sqrt(len(rating)) / sd[:, None]
-    standardised = (rating - rating.mean()) / rating.std()
     return Fit(
         name=name,
         terms=names,
-        columns=np.column_stack([np.ones(len(rating)), whitened, standardised]),
+        columns=np.column_stack([np.ones(len(rating)), whitened, standardise(rating)]),
         to_slopes=to_slopes,
         slopes=np.asarray(model.params[1:]),
         r=float(np.corrcoef(score, rating)[0, 1]),
@@ -345,7 +334,7 @@ def _scores_or_fits(fit: Fit, moments: Array) -> Array:
     return np.ones((*moments.shape[:-2], 1)) if len(fit.terms) == 1 else _slopes(moments)
 
 
-def _cross_validation(fit: Fit, in_folds: Array, tails: list[float]) -> dict[str, float]:
+def _cross_validation(fit: Fit, in_folds: Array, confidence: float) -> dict[str, float]:
     """Return r_cv and its interval from moments (repeats, folds, m, m) of the test folds."""
     in_training = in_folds.sum(axis=1, keepdims=True) - in_folds
     r = _correlation(in_folds, _scores_or_fits(fit, in_training))
@@ -357,19 +346,19 @@ def _cross_validation(fit: Fit, in_folds: Array, tails: list[float]) -> dict[str
             "Lower folds, or give more varied sentences."
         )
     means = r.mean(axis=1)
-    low, high = np.quantile(means, tails)
-    return {"r_cv": float(means.mean()), "r_cv_low": float(low), "r_cv_high": float(high)}
+    low, high = interval(means, tails(confidence))
+    return {"r_cv": float(means.mean()), "r_cv_low": low, "r_cv_high": high}
 
 
-def _full_fit(fit: Fit, resampled: Array, tails: list[float]) -> dict[str, float]:
+def _full_fit(fit: Fit, resampled: Array, confidence: float) -> dict[str, float]:
     """Return the columns of the fit on all data, intervals from moments (draws, m, m)."""
     n, predictors = len(fit.columns), len(fit.terms) + 1
     r = _correlation(resampled, _scores_or_fits(fit, resampled))
-    columns = {"r": fit.r} | _interval(fit.name, "r", r, tails)
+    columns = {"r": fit.r} | _interval(fit.name, "r", r, confidence)
     slopes = _slopes(resampled) @ fit.to_slopes.T
     for parameter in PARAMETERS:
         estimate, refits = _parameter(fit, slopes, parameter)
-        columns |= {parameter: estimate} | _interval(fit.name, parameter, refits, tails)
+        columns |= {parameter: estimate} | _interval(fit.name, parameter, refits, confidence)
     aic, bic = information_criteria(fit.sse, n, predictors)
     return columns | {"sse": fit.sse, "aic": aic, "bic": bic, "predictors": predictors, "n": n}
 
@@ -387,13 +376,13 @@ def _parameter(fit: Fit, slopes: Array, parameter: str) -> tuple[float, Array]:
         return float(sign * fit.slopes[at] / fit.slopes[0]), sign * slopes[:, at] / slopes[:, 0]
 
 
-def _interval(name: str, column: str, values: Array, tails: list[float]) -> dict[str, float]:
+def _interval(name: str, column: str, values: Array, confidence: float) -> dict[str, float]:
     """Return the percentile interval of the finite values, NaN if there is none."""
-    finite = values[np.isfinite(values)]
-    if len(finite) < len(values):
+    wild = int((~np.isfinite(values)).sum())
+    if wild:
         logger.warning(
             "%s: %d of %d bootstrap refits gave no finite %s and are left out of its interval",
-            name, len(values) - len(finite), len(values), column,
+            name, wild, len(values), column,
         )  # fmt: skip
-    low, high = np.quantile(finite, tails) if len(finite) else (np.nan, np.nan)
-    return {f"{column}_low": float(low), f"{column}_high": float(high)}
+    low, high = interval(values, tails(confidence))
+    return {f"{column}_low": low, f"{column}_high": high}

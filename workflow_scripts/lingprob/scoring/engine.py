@@ -18,7 +18,7 @@ import torch
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
-from lingprob.scoring.forward import PROBE_TOKENS, Forward, Prefix, lay_out, order_of
+from lingprob.scoring.forward import PROBE_TOKENS, Forward, KeyValues, lay_out, order_of
 from lingprob.scoring.trees import Branch, Row, batches, pack
 from lingprob.scoring.windows import sliding_windows
 
@@ -43,7 +43,7 @@ class Segment:
 def score_sequences(
     language_model: LanguageModel,
     sequences: Sequence[np.ndarray],
-    context_id: int | None,
+    start_id: int | None,
     *,
     tokens_per_batch: int | None = None,
     window: int | None = None,
@@ -52,7 +52,7 @@ def score_sequences(
 ) -> list[np.ndarray]:
     """Return the natural-log probability of every token given those before it.
 
-    `sequences` are integer arrays of token ids, each preceded by `context_id` unless that is
+    `sequences` are integer arrays of token ids, each preceded by `start_id` unless that is
     None, in which case a first token's value is NaN. Each result has its sequence's length and
     is float32 (float64 for a float64 model). Sequences longer than `window` (default: the
     context window) are scored in windows that advance by `stride`. The values do not depend on
@@ -60,7 +60,7 @@ def score_sequences(
     Raises LingprobError if a single sequence does not fit into memory, or a value is not finite.
     """
     scorer = Scorer(language_model, tokens_per_batch)
-    return scorer.score(sequences, context_id, window=window, stride=stride, progress=progress)
+    return scorer.score(sequences, start_id, window=window, stride=stride, progress=progress)
 
 
 class Scorer:
@@ -80,7 +80,7 @@ class Scorer:
     def score(
         self,
         sequences: Sequence[np.ndarray],
-        context_id: int | None,
+        start_id: int | None,
         *,
         window: int | None = None,
         stride: int | None = None,
@@ -93,23 +93,23 @@ class Scorer:
         log-probability that the token at this place is any of them.
         """
         window = self._check_window(window)
-        prefix = [] if context_id is None else [context_id]
+        prefix = [] if start_id is None else [start_id]
         whole = [np.array([*prefix, *ids], dtype=np.int64) for ids in sequences]
         numbers: dict[bytes, int] = {}
         unique_of = [numbers.setdefault(ids.tobytes(), len(numbers)) for ids in whole]
         unique = [np.frombuffer(key, dtype=np.int64) for key in numbers]
         width = () if members is None else (2,)
         logprobs = [np.full((len(ids), *width), np.nan, dtype=self.result_dtype) for ids in unique]
-        context = self.prepare(unique, context_id)
+        after_start = self.prepare(unique, start_id)
         if members is not None:
-            context = None  # what it leaves behind holds no mass of the members
+            after_start = None  # what it leaves behind holds no mass of the members
         segments: list[Segment] = []
         for number, ids in enumerate(unique):
-            segments += _segments(number, ids, window, stride, context is not None)
-            if context is not None and context.logprobs is not None and len(ids) > 1:
-                logprobs[number][1] = context.logprobs[ids[1]]
+            segments += _segments(number, ids, window, stride, after_start is not None)
+            if after_start is not None and after_start.logprobs is not None and len(ids) > 1:
+                logprobs[number][1] = after_start.logprobs[ids[1]]
         tally = _Tally(unique_of, segments, progress)
-        for start, before in ((1, context), (0, None)):
+        for start, before in ((1, after_start), (0, None)):
             todo = [segment for segment in segments if segment.branch.start == start]
             for number, values in self.run([segment.branch for segment in todo], before, members):
                 segment = todo[number]
@@ -117,10 +117,10 @@ class Scorer:
                 tally.finish(segment)
         return [logprobs[number][len(prefix) :].copy() for number in unique_of]
 
-    def prepare(self, sequences: Sequence[np.ndarray], context_id: int | None) -> Prefix | None:
-        """Check the model, once, on the longest and the shortest sequence (context included).
+    def prepare(self, sequences: Sequence[np.ndarray], start_id: int | None) -> KeyValues | None:
+        """Check the model, once, on the longest and the shortest sequence (start token included).
 
-        Returns what the context token leaves behind, or None if it must be run with each.
+        Returns what the start token leaves behind, or None if it must be run with each.
         """
         by_length = sorted((ids for ids in sequences if len(ids) > 1), key=len)
         if not by_length:
@@ -129,12 +129,12 @@ class Scorer:
         probes = [long, by_length[0][: max(2, len(long) // 2)].copy()]
         with self.preparing:
             self.forward.prepare(probes)
-            return None if context_id is None else self.forward.context(context_id, probes)
+            return None if start_id is None else self.forward.after_start(start_id, probes)
 
     def run(
         self,
         branches: Sequence[Branch],
-        prefix: Prefix | None,
+        prefix: KeyValues | None,
         members: np.ndarray | None = None,
     ) -> Iterator[tuple[int, np.ndarray]]:
         """Yield each branch's number and ln p of its wanted tokens; those that share together.
@@ -154,7 +154,7 @@ class Scorer:
                     left.remove(numbers[place])
                     yield numbers[place], logprobs
 
-    def _batches(self, branches: list[Branch], prefix: Prefix | None) -> Iterator[list[Row]]:
+    def _batches(self, branches: list[Branch], prefix: KeyValues | None) -> Iterator[list[Row]]:
         """Lay branches out; on a long prefix in one row a batch, which need not copy it."""
         budget = self.tokens_per_batch
         row_length = TOKENS_PER_ROW[self.language_model.device.type]
@@ -164,7 +164,7 @@ class Scorer:
         return batches(rows, budget)
 
     def _try(
-        self, rows: list[Row], prefix: Prefix | None, members: np.ndarray | None
+        self, rows: list[Row], prefix: KeyValues | None, members: np.ndarray | None
     ) -> list[np.ndarray] | None:
         """Return ln p by branch in the order of the rows, or None if memory ran out."""
         start = max(max(row.start) for row in rows)
@@ -193,9 +193,9 @@ class Scorer:
         if whole or tokens < 2:
             raise LingprobError(
                 f"{self.language_model.directory}: out of memory on {self.language_model.device} "
-                f"with one sequence of {tokens} tokens. Set a smaller scoring.window, "
-                "`scoring.dtype: bfloat16` (GPU), `scoring.device_map: auto` over several GPUs, "
-                "or choose a smaller model."
+                f"with one sequence of {tokens} tokens. Set a smaller context_window in its "
+                "entry, `scoring.dtype: bfloat16` (GPU) or `scoring.device_map: auto` (several "
+                "GPUs), or choose a smaller model."
             )
         self.tokens_per_batch = tokens // 2
         logger.warning("out of memory: going on with %d tokens a batch", self.tokens_per_batch)
@@ -204,9 +204,10 @@ class Scorer:
 
     def _check_window(self, window: int | None) -> int:
         limit = self.language_model.context_window
-        if window is not None and window > limit:
+        # A window's last token is only predicted, so that one more than the model can be fed fits.
+        if window is not None and window > limit + 1:
             raise LingprobError(
-                f"scoring.window is {window}, more than the {limit} tokens of "
+                f"a window of {window} tokens is more than the {limit} of "
                 f"{self.language_model.directory}: lower it, or leave it out."
             )
         return window or limit
@@ -235,15 +236,15 @@ class _Tally:
 
 
 def _segments(
-    number: int, ids: np.ndarray, window: int, stride: int | None, context_is_read: bool
+    number: int, ids: np.ndarray, window: int, stride: int | None, start_is_read: bool
 ) -> Iterator[Segment]:
-    """Cut a sequence, its context token included, into windows with something to score."""
+    """Cut a sequence, its start token included, into windows with something to score."""
     for start, end, score_from in sliding_windows(len(ids), window, stride):
-        after_context = context_is_read and start == 0
-        begin = 1 if after_context else start
-        position = max(score_from, begin + 1)  # nothing, or a context read before, precedes it
+        after_start = start_is_read and start == 0
+        begin = 1 if after_start else start
+        position = max(score_from, begin + 1)  # nothing, or a start token read before, precedes it
         if position < end:
-            branch = Branch(ids[begin:end], position - begin, int(after_context))
+            branch = Branch(ids[begin:end], position - begin, int(after_start))
             yield Segment(number, position, branch)
 
 

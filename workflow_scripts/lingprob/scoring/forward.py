@@ -22,7 +22,7 @@ from transformers import DynamicCache
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.float64 import in_float64
-from lingprob.scoring.key_values import Prefix, states_of
+from lingprob.scoring.key_values import KeyValues, states_of
 from lingprob.scoring.linear import fast_linear
 from lingprob.scoring.trees import Branch, Row, pack, visible
 
@@ -69,11 +69,11 @@ class Forward:
         self.prepared = False
         self.takes_trees = False
         self.head: tuple[torch.Tensor, torch.Tensor | None] | None = None
-        self.contexts: dict[int, Prefix | None] = {}
+        self.after_starts: dict[int, KeyValues | None] = {}
 
     @torch.inference_mode()
     def logprobs(
-        self, batch: Batch, prefix: Prefix | None = None, members: torch.Tensor | None = None
+        self, batch: Batch, prefix: KeyValues | None = None, members: torch.Tensor | None = None
     ) -> torch.Tensor:
         """Return ln p (n,) of the batch's targets, in float32, after `prefix` if there is one.
 
@@ -102,7 +102,7 @@ class Forward:
         return logprobs
 
     @torch.inference_mode()
-    def extend(self, prefix: Prefix | None, row: Row, kept: int) -> tuple[Prefix, np.ndarray]:
+    def extend(self, prefix: KeyValues | None, row: Row, kept: int) -> tuple[KeyValues, np.ndarray]:
         """Run a row after `prefix`; return the prefix with the branch `kept`, and ln p.
 
         `kept` is the number of a branch that begins where `prefix` ends. The log-probabilities
@@ -113,7 +113,7 @@ class Forward:
         cache = DynamicCache() if prefix is None else prefix.growing()
         output = self._run(batch.ids, cache, batch.mask, batch.positions)
         values = self._logprobs_at(output[0][0], batch.column, batch.targets).cpu().numpy()
-        longer = Prefix(states_of(output.past_key_values), length + len(row.ids))
+        longer = KeyValues(states_of(output.past_key_values), length + len(row.ids))
         nodes = row.paths[kept]
         if len(nodes) < len(row.ids):
             longer = longer.select([*range(length), *(length + node for node in nodes)])
@@ -141,39 +141,39 @@ class Forward:
         self.prepared = True
 
     @torch.no_grad()
-    def context(self, context_id: int, probes: Sequence[np.ndarray]) -> Prefix | None:
-        """Return what `context_id` leaves behind, or None where the model can't go on from it.
+    def after_start(self, start_id: int, probes: Sequence[np.ndarray]) -> KeyValues | None:
+        """Return what `start_id` leaves behind, or None where the model can't go on from it.
 
-        `probes` are sequences that begin with the context token.
+        `probes` are sequences that begin with the start token.
         """
-        if context_id not in self.contexts:
-            context = self._read_context(context_id)
+        if start_id not in self.after_starts:
+            after_start = self._read_start(start_id)
             probes = [ids[1:] for ids in probes if len(ids) > 2]
-            if context is not None and probes:
-                plain = [self._plain_logprobs(np.array([context_id, *ids]))[1:] for ids in probes]
-                continued = self._in_rows(probes, context, merge=self.takes_trees)
+            if after_start is not None and probes:
+                plain = [self._plain_logprobs(np.array([start_id, *ids]))[1:] for ids in probes]
+                continued = self._in_rows(probes, after_start, merge=self.takes_trees)
                 if not _mean_difference(continued, plain) <= self._tolerance():
-                    context = None
-            if context is None:
+                    after_start = None
+            if after_start is None:
                 logger.info(
-                    "%s: the context token is run with every sentence (slower, as exact)",
+                    "%s: the start token is run with every sentence (slower, as exact)",
                     self.language_model.directory,
                 )
-            self.contexts[context_id] = context
-        return self.contexts[context_id]
+            self.after_starts[start_id] = after_start
+        return self.after_starts[start_id]
 
     def _tolerance(self) -> float:
         return TOLERANCE.get(self.language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
 
     def _in_rows(
-        self, sequences: Sequence[np.ndarray], prefix: Prefix | None, merge: bool
+        self, sequences: Sequence[np.ndarray], prefix: KeyValues | None, merge: bool
     ) -> list[torch.Tensor]:
         """Return ln p of all but the first token of each sequence, in one batch."""
         start = 0 if prefix is None else prefix.length
         return self._branches([Branch(ids, 1, start) for ids in sequences], prefix, merge)
 
     def _branches(
-        self, branches: Sequence[Branch], prefix: Prefix | None, merge: bool
+        self, branches: Sequence[Branch], prefix: KeyValues | None, merge: bool
     ) -> list[torch.Tensor]:
         rows = pack(branches, sum(len(branch.ids) for branch in branches), merge)
         values = self.logprobs(lay_out(rows, 0 if prefix is None else prefix.length), prefix)
@@ -232,13 +232,13 @@ class Forward:
         )  # fmt: skip
         return None
 
-    def _read_context(self, context_id: int) -> Prefix | None:
-        """Run the context token alone, and a float32 model's in float64.
+    def _read_start(self, start_id: int) -> KeyValues | None:
+        """Run the start token alone, and a float32 model's in float64.
 
         A first token's activations are huge, and their rounding errors reach every token after
         it: SmolLM2-135M is off by 2.9e-5 nats a sentence with them, 1.0e-5 without.
         """
-        fed = torch.tensor([[context_id]]).to(self.language_model.device)
+        fed = torch.tensor([[start_id]]).to(self.language_model.device)
         exactly = self.language_model.dtype == torch.float32
         with torch.no_grad(), in_float64(self._body()) if exactly else nullcontext():
             output = self._body()(input_ids=fed, use_cache=True)
@@ -249,7 +249,7 @@ class Forward:
         states = [(keys.to(dtype), values.to(dtype)) for keys, values in states_of(cache)]
         logits = self._logits(output[0][0]).double()
         logprobs = (logits - logits.logsumexp(dim=1))[0].cpu().numpy()
-        return Prefix(states, 1, logprobs)
+        return KeyValues(states, 1, logprobs)
 
     def _body(self) -> Any:
         return self.language_model.model.base_model if self.head else self.language_model.model

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -17,6 +17,7 @@ import pyarrow as pa
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.files import require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.scoring.engine import Scorer
@@ -76,7 +77,6 @@ def score_in_context(
     *,
     start_token: str,
     separator: str = " ",
-    overflow: str = "error",
     shard_directory: str | Path | None = None,
     identity: str = "",
     items_per_shard: int = 20,
@@ -86,7 +86,7 @@ def score_in_context(
     """Score every target after every cut of its item's prefix, given all that precedes.
 
     The text is `prefix[:cut] + separator + target` (the target alone for a cut of 0), tokenised
-    as a whole, after `start_token` (as in `LanguageModel.context_id`). The target's tokens are
+    as a whole, after `start_token` (as in `LanguageModel.start_id`). The target's tokens are
     those that end after the prefix: one that begins before it does is the target's too. Where a
     cut changes the prefix's own tokens, those are run again from the first that differs.
 
@@ -95,11 +95,9 @@ def score_in_context(
         items: the prefixes with their cuts and targets.
         start_token: 'none', 'bos', 'eos' or a token of the vocabulary.
         separator: what stands between prefix and target; '' for Chinese.
-        overflow: 'error', or 'truncate': a prefix that doesn't fit the context window with the
-            longest of its targets loses its first tokens, the same for all targets of a cut.
         shard_directory: where finished items are kept, so that a later call with the same items
             and settings goes on after them; nowhere if None.
-        identity: what tells this model's weights from any other's, for those shards.
+        identity: what tells these weights and this code from any other, for those shards.
         items_per_shard: how many items are lost at most.
         tokens_per_batch: token budget; the engine's own if None.
         workers: on a CPU, how many items are scored at once, with a thread of torch each if more
@@ -115,17 +113,15 @@ def score_in_context(
     Raises LingprobError that names the item for an empty target, a cut outside the prefix, or a
     text that does not fit the context window.
     """
-    if overflow not in ("error", "truncate"):
-        raise LingprobError(f"overflow: {overflow!r} is neither 'error' nor 'truncate'.")
+    require_identity(shard_directory, identity)
     for number, item in enumerate(items):
         _check(number, item)
     work = _Work(
         Scorer(language_model, tokens_per_batch),
-        language_model.context_id(start_token),
+        language_model.start_id(start_token),
         separator,
-        overflow == "truncate",
     )
-    settings = [identity, work.context_id, separator, overflow, language_model.context_window]
+    settings = [identity, work.start_id, separator, language_model.context_window]
     settings.append(str(language_model.dtype))
     tables = []
     retokenized: list[bool] = []
@@ -232,29 +228,25 @@ class _Work:
     """Settings of a call; `score` may be called from several threads."""
 
     scorer: Scorer
-    context_id: int | None
+    start_id: int | None
     separator: str
-    truncate: bool
     tokenizing: Lock = field(default_factory=Lock)  # tokenizers refuse to be called twice at once
 
     def score(self, item: ContextItem) -> _Scored:
         """Return the targets after each cut with their log-probabilities."""
         with self.tokenizing:
             chain, continuations = self._tokenize(item)
-        fitting, others = self._split(item, continuations)
-        groups = [(chain, fitting)] if fitting else []
-        groups += [(group[0].tokens.ids[: group[0].first], group) for group in others]
-        scored: _Scored = []
-        for chain, group in groups:
-            values = score_along(
-                self.scorer,
-                chain,
-                [one.tokens.ids for one in group],
-                [one.first for one in group],
-                self.context_id,
-            )
-            scored += zip(group, values, strict=True)
-        return scored
+        self._check_room(item, continuations)
+        if not continuations:
+            return []
+        values = score_along(
+            self.scorer,
+            chain,
+            [one.tokens.ids for one in continuations],
+            [one.first for one in continuations],
+            self.start_id,
+        )
+        return list(zip(continuations, values, strict=True))
 
     def _tokenize(self, item: ContextItem) -> tuple[np.ndarray, list[_Continuation]]:
         """Return the tokens of the prefix up to its last cut, and all continuations."""
@@ -279,31 +271,15 @@ class _Work:
             )
         return chain.ids, continuations
 
-    def _split(
-        self, item: ContextItem, continuations: list[_Continuation]
-    ) -> tuple[list[_Continuation], list[list[_Continuation]]]:
-        """Part what fits the context window from the rest, which is truncated, cut by cut."""
+    def _check_room(self, item: ContextItem, continuations: list[_Continuation]) -> None:
+        """Raise LingprobError where a text does not fit the context window."""
         lm = self.scorer.language_model
-        room = lm.context_window - (self.context_id is not None)
-        fitting, truncated = [], []
-        for cut_index, cut in enumerate(item.cuts):
-            group = [one for one in continuations if one.cut_index == cut_index]
-            excess = max(len(one.tokens.ids) for one in group) - room if group else 0
-            if excess <= 0:
-                fitting += group
-            elif self.truncate and excess <= min(one.first for one in group):
-                truncated.append([_without(one, excess) for one in group])
-            else:
+        room = lm.context_window - (self.start_id is not None)
+        for one in continuations:
+            if (excess := len(one.tokens.ids) - room) > 0:
                 raise LingprobError(
                     f"{lm.directory} reads {lm.context_window} tokens at once, {excess} too few "
-                    f"for the {cut} characters {item.prefix[:40]!r}... and the longest target "
-                    "after them. Shorten the prefix, or set overflow to 'truncate'."
+                    f"for the {item.cuts[one.cut_index]} characters {item.prefix[:40]!r}... and "
+                    f"the target {item.targets[one.target_index]!r}. Shorten the prefix "
+                    "(context.lengths)."
                 )
-        return fitting, truncated
-
-
-def _without(one: _Continuation, excess: int) -> _Continuation:
-    tokens = Tokens(
-        one.tokens.ids[excess:], one.tokens.char_start[excess:], one.tokens.char_end[excess:]
-    )
-    return replace(one, tokens=tokens, first=one.first - excess)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from lingprob.errors import refuse_rows
@@ -63,7 +64,9 @@ def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     for column in ("char_start", "char_end"):
         known = column in given.columns
         frame[column] = whole(path, column, given[column], smallest=-1) if known else -1
-    frame["logprob"] = _logprobs(path, "logprob", given["logprob"], nullable=True)
+    frame["logprob"] = _logprobs(path, "logprob", given["logprob"], nullable=True).astype(
+        np.float32
+    )
     frame = _of_items(path, frame, stimuli)
     frame = frame.sort_values(["place", "token_index"], kind="stable", ignore_index=True)
     frame["scored"] = frame["logprob"].notna()

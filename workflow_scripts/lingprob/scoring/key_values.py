@@ -27,7 +27,7 @@ class _KeptLayer(DynamicLayer):
 
 
 @dataclass(frozen=True)
-class Prefix:
+class KeyValues:
     """The keys and values of `length` tokens, a pair a layer, for all that comes after them.
 
     `logprobs` (vocabulary,) are ln p after the last of them, where that was asked for.
@@ -37,12 +37,12 @@ class Prefix:
     length: int
     logprobs: np.ndarray | None = None
 
-    def crop(self, length: int) -> Prefix:
+    def crop(self, length: int) -> KeyValues:
         """Return the first `length` tokens alone."""
         cropped = [(keys[:, :, :length], values[:, :, :length]) for keys, values in self.states]
-        return Prefix(cropped, length)
+        return KeyValues(cropped, length)
 
-    def select(self, tokens: Sequence[int]) -> Prefix:
+    def select(self, tokens: Sequence[int]) -> KeyValues:
         """Return some of the tokens alone."""
         places = torch.tensor(tokens)
         chosen = [
@@ -50,7 +50,7 @@ class Prefix:
              values.index_select(2, places.to(values.device)))
             for keys, values in self.states
         ]  # fmt: skip
-        return Prefix(chosen, len(tokens))
+        return KeyValues(chosen, len(tokens))
 
     def kept(self) -> Cache:
         """Return a cache for any number of rows and passes."""

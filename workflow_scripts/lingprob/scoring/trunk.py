@@ -12,7 +12,7 @@ import numpy as np
 
 from lingprob.errors import LingprobError
 from lingprob.scoring.engine import Scorer, is_out_of_memory
-from lingprob.scoring.forward import Prefix
+from lingprob.scoring.forward import KeyValues
 from lingprob.scoring.trees import Branch, pack, shared_length
 
 # The pieces in which a chain is run: a longer one makes more of the attention in vain.
@@ -24,18 +24,18 @@ def score_along(
     chain: np.ndarray,
     sequences: Sequence[np.ndarray],
     score_from: Sequence[int],
-    context_id: int | None,
+    start_id: int | None,
 ) -> list[np.ndarray]:
     """Return ln p of `sequences[k][score_from[k]:]`, each token given those before it.
 
     `chain` (n,) holds the token ids that the sequences begin with, each as far as it agrees. All
-    are preceded by `context_id` unless that is None, in which case the value of a sequence's
+    are preceded by `start_id` unless that is None, in which case the value of a sequence's
     first token is NaN. Results are float32 (float64 for a float64 model). A model that takes no
     trees reads every sequence from its beginning.
     Raises LingprobError if a sequence exceeds the context window, does not fit into memory, or
     has a value that is not finite.
     """
-    before = [] if context_id is None else [context_id]
+    before = [] if start_id is None else [start_id]
     whole = [np.array([*before, *ids], dtype=np.int64) for ids in sequences]
     first = [at + len(before) for at in score_from]
     longest = max((len(ids) for ids in whole), default=0)
@@ -44,19 +44,19 @@ def score_along(
             f"{longest} tokens do not fit the {scorer.language_model.context_window} of "
             f"{scorer.language_model.directory}. Shorten the prefix."
         )
-    context = scorer.prepare(whole, context_id)
-    read = 0 if context is None else 1
+    after_start = scorer.prepare(whole, start_id)
+    read = 0 if after_start is None else 1
     chain = np.array([*before, *chain], dtype=np.int64)
     if not scorer.forward.takes_trees:
         chain = chain[:read]
     common = [min(shared_length(chain, ids), len(ids) - 1) for ids in whole]
     logprobs = [np.full(len(ids), np.nan, dtype=scorer.result_dtype) for ids in whole]
-    if context is not None and context.logprobs is not None:
+    if after_start is not None and after_start.logprobs is not None:
         for k, ids in enumerate(whole):
             if len(ids) > 1:
-                logprobs[k][1] = context.logprobs[ids[1]]
+                logprobs[k][1] = after_start.logprobs[ids[1]]
     chain = chain[: max(common, default=0)]
-    for k, position, values in _run(scorer, context, chain, _Sequences(whole, first, common)):
+    for k, position, values in _run(scorer, after_start, chain, _Sequences(whole, first, common)):
         logprobs[k][position:][: len(values)] = values
     return [values[at:] for values, at in zip(logprobs, first, strict=True)]
 
@@ -101,7 +101,7 @@ class _Sequences:
 
 
 def _run(
-    scorer: Scorer, prefix: Prefix | None, chain: np.ndarray, sequences: _Sequences
+    scorer: Scorer, prefix: KeyValues | None, chain: np.ndarray, sequences: _Sequences
 ) -> Iterator[tuple[int, int, np.ndarray]]:
     """Run a chain, of which `prefix` is read, and all branches; yield owner, position, ln p.
 
@@ -137,7 +137,7 @@ def _run(
 
 
 def _beside(
-    scorer: Scorer, prefix: Prefix | None, hanging: tuple[list[int], list[Branch]]
+    scorer: Scorer, prefix: KeyValues | None, hanging: tuple[list[int], list[Branch]]
 ) -> Iterator[tuple[int, int, np.ndarray]]:
     owners, branches = hanging
     for number, values in scorer.run(branches, prefix):

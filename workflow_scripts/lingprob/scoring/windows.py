@@ -20,14 +20,14 @@ def sliding_windows(n_tokens: int, window: int, stride: int | None = None) -> li
 
     The first window scores all of its tokens. Later ones start `stride` tokens further on
     (default: half a window) and score only what is new, so every token after the first window
-    has at least `window - stride` tokens of context. A context token before the sequence counts
+    has at least `window - stride` tokens of context. A start token before the sequence counts
     as one of the `n_tokens`.
     Raises LingprobError unless `window` is at least 2 and `stride` from 1 to `window - 1`.
     """
     stride = window // 2 if stride is None else stride
     if window < 2 or not 1 <= stride < window:
         raise LingprobError(
-            f"scoring.window is {window} and scoring.stride {stride}: the window must be at least "
+            f"windows of {window} tokens that advance by {stride}: the window must be at least "
             "2 tokens and the stride from 1 to window - 1, so that each new token has context."
         )
     windows = [Window(0, min(window, n_tokens), 0)] if n_tokens > 0 else []

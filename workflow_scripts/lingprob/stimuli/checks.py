@@ -47,7 +47,6 @@ def two_sentences_a_pair(pairs: pd.DataFrame) -> pd.DataFrame:
                     "pair_id": pairs["pair_id"],
                     "condition": side,
                     "text": pairs[f"{side}_text"],
-                    "context": None,
                     "grammatical": grammatical,
                     "rating": pairs[f"{side}_rating"],
                     "phenomenon": pairs["phenomenon"],

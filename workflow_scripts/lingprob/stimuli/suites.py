@@ -209,7 +209,6 @@ def parse(
             "pair_id": f"{suite.name}/{item.number}",
             "condition": condition,
             "text": sentence.text,
-            "context": None,
             "grammatical": suite.grammatical(condition),
             "rating": None,
             "rating_source": None,

@@ -24,7 +24,6 @@ def parse(
             "pair_id": None,
             "condition": None,
             "text": [" ".join(string) + "." for string in words],
-            "context": None,
             "grammatical": [string in GRAMMATICAL for string in words],
             "rating": None,
             "rating_source": None,

@@ -79,7 +79,6 @@ def parse(
             "pair_id": given.get("pair"),
             "condition": None,
             "text": text,
-            "context": None,
             "grammatical": grammatical,
             "rating": rating,
             "rating_source": None if rating is None else entry.get("rating_source", "human"),

@@ -88,7 +88,7 @@ def load_checkpoint(
     if content is None:
         return 0
     if content["identity"] != identity:
-        logger.warning("%s is of other settings or data: training starts anew", path)
+        logger.warning("%s is of other settings, data or code: training starts anew", path)
         return 0
     options = StateDictOptions(full_state_dict=True, cpu_offload=world.size > 1)
     set_state_dict(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -17,8 +16,8 @@ from transformers import PreTrainedTokenizerFast
 
 from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path, sha256_of, write_text
-from lingprob.models.prepared import read_manifest
+from lingprob.files import atomic_path, identity_of, sha256_of, write_text
+from lingprob.models.manifest import read_manifest
 from lingprob.overlap.token_blocks import count_rows
 from lingprob.overlap.tokenizing import usual_tokenize
 from lingprob.progress import Progress
@@ -80,6 +79,7 @@ def prepare_corpus(
     vocabulary: int,
     context_window: int,
     folder: Path,
+    code: str,
     progress: Progress,
 ) -> dict[str, Any]:
     """Bring chunks to rows of token ids and describe them; what is there already is kept.
@@ -90,11 +90,13 @@ def prepare_corpus(
         vocabulary: number of token ids of the models.
         context_window: tokens of an example that are seen; a row has one more.
         folder: of the tokenizer and the rows made here.
+        code: digest of the code that makes them; rows of other code are made again.
         progress: advanced by the number of tokens.
 
     Returns:
         Plain values: tokenizer (directory), tokenizer_sha256, separator, vocabulary,
-        context_window, chunks (what identifies each), and the files of training and validation.
+        context_window, code, chunks (what identifies each), and the files of training and
+        validation.
 
     Raises LingprobError for a tokenizer without <|endoftext|> or with more ids than `vocabulary`,
     and for rows that are cut short, of another length, or made by another tokenizer.
@@ -118,6 +120,7 @@ def prepare_corpus(
         "separator": separator,
         "vocabulary": vocabulary,
         "context_window": context_window,
+        "code": code,
         "chunks": {chunk.name: file_identity(chunk) for chunk in [*chosen, *held_out]},
     }
     for key, chunks in (("training", chosen), ("validation", held_out)):
@@ -142,7 +145,9 @@ def rows_of(
             separator=described["separator"],
             row_length=row_length,
             vocabulary=described["vocabulary"],
-            identity=f"{described['tokenizer_sha256']} {row_length} {file_identity(chunk)}",
+            identity=identity_of(
+                described["code"], described["tokenizer_sha256"], row_length, file_identity(chunk)
+            ),
             progress=progress,
         )
     made_by = chunk.entry.get("tokenizer_sha256", described["tokenizer_sha256"])
@@ -158,7 +163,10 @@ def rows_of(
 
 
 def file_identity(chunk: Chunk) -> str:
-    """Return what tells a chunk's content from another: parser and, of a file, size and time."""
+    """Return what tells a chunk's content from another: parser and, of a file, size and time.
+
+    The package's own data are told apart by the digest of the code.
+    """
     if chunk.path is None:
         return str(chunk.entry["parser"])
     status = Path(chunk.path).stat()
@@ -264,9 +272,3 @@ def tokenizer_file(manifest: str | None) -> Path | None:
 def write_description(described: Mapping[str, Any], path: Path) -> None:
     """Write what `prepare_corpus` returned."""
     write_text(json.dumps(described, indent=1) + "\n", path)
-
-
-def identity_of(*parts: object) -> str:
-    """Return a digest of plain values, by which a checkpoint knows its training."""
-    text = json.dumps(parts, sort_keys=True, default=vars)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]

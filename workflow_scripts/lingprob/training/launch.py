@@ -17,8 +17,8 @@ from typing import Any
 
 from lingprob.download import disk_error
 from lingprob.errors import LingprobError
-from lingprob.files import write_text
-from lingprob.training.corpus import TrainingData, identity_of
+from lingprob.files import identity_of, write_text
+from lingprob.training.corpus import TrainingData
 from lingprob.training.model import save_model
 from lingprob.training.parallel import world_of
 from lingprob.training.sizes import ModelSize
@@ -34,8 +34,8 @@ def train(job: Mapping[str, Any], processes: int) -> None:
 
     Args:
         job: plain values: corpus (as `prepare_corpus` describes it), validation_examples, plan and
-            means (the fields of `Plan` and `Means`; plan.size those of `ModelSize`), folder (of
-            checkpoint and log) and directory (of the model).
+            means (the fields of `Plan` and `Means`; plan.size those of `ModelSize`), code (digest
+            of the code that trains), folder (of checkpoint and log) and directory (of the model).
         processes: one on a CPU or a GPU, or several, each with a GPU of its own.
 
     Raises LingprobError as `Trainer` does, from whichever process it came.
@@ -65,16 +65,30 @@ def run(job: Mapping[str, Any]) -> None:
     """Train in this process, alone or as one of torchrun's, and save the model."""
     plan = Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     data = TrainingData(job["corpus"], job["validation_examples"])
-    identity = identity_of(job["plan"], job["corpus"], job["validation_examples"])
-    folder = Path(job["folder"])
+    means = Means(**job["means"])
+    # A training that kept other steps has not kept these: it starts anew.
+    kept = [list(means.keep_checkpoints)] if means.keep_checkpoints else []
+    identity = identity_of(
+        job["plan"], job["corpus"], job["validation_examples"], job["code"], *kept
+    )
+    folder, tokenizer = Path(job["folder"]), Path(job["corpus"]["tokenizer"])
+
+    def keep(step: int, model: Any) -> None:
+        save_model(model, tokenizer, kept_model(folder, step))
+
     with world_of(job["means"]["device"]) as world, sole_user(folder, world.is_first):
-        trainer = Trainer(plan, Means(**job["means"]), data, folder, identity, world)
+        trainer = Trainer(plan, means, data, folder, identity, world, keep)
         try:
             model = trainer.train()
             if world.is_first:
-                save_model(model, Path(job["corpus"]["tokenizer"]), Path(job["directory"]))
+                save_model(model, tokenizer, Path(job["directory"]))
         except OSError as error:
             raise disk_error(error, folder) from error
+
+
+def kept_model(folder: Path, step: int) -> Path:
+    """Return where a training keeps its model after a step, until the training is done."""
+    return folder / "kept" / str(step)
 
 
 @contextmanager

@@ -63,6 +63,6 @@ def _logprob(lm: Any, passages: Sequence[str]) -> tuple[float, int]:
     sequences = [tokens.ids for tokens in lm.tokenize(list(passages))]
     window = lm.context_window
     logprobs = score_sequences(
-        lm, sequences, lm.context_id(SEPARATOR), window=window, stride=window // 2
+        lm, sequences, lm.start_id(SEPARATOR), window=window, stride=window // 2
     )
     return sum(float(p.sum(dtype=np.float64)) for p in logprobs), sum(map(len, sequences))

@@ -39,13 +39,21 @@ def model_name(size: str, steps: int = 0) -> str:
     return f"{PREFIX}{size}" + (f"-ft{steps}" if steps else "")
 
 
+def checkpoint_name(size: str, step: int) -> str:
+    """Return the catalog name of a model as it was after so many steps of its training."""
+    return f"{PREFIX}{size}-step{step}"
+
+
 def fine_tuning_steps(training: Mapping[str, Any]) -> list[int]:
     """Return the numbers of fine-tuning steps after which there is a model, 0 first."""
     return [0, *training["fine_tuning"]["steps"]]
 
 
 def trained_models(training: Mapping[str, Any], corpora: list[str]) -> dict[str, dict[str, Any]]:
-    """Return a catalog entry of source `trained` for every size and number of fine-tuning steps.
+    """Return a catalog entry of source `trained` for every size, and state of it that is kept.
+
+    These are after each number of fine-tuning steps, and after each of `keep_checkpoints` steps of
+    training (`training_step`).
 
     Args:
         training: the section `training` of the settings.
@@ -56,16 +64,21 @@ def trained_models(training: Mapping[str, Any], corpora: list[str]) -> dict[str,
     entries = {}
     for name, size in training["sizes"].items():
         title = name.replace("-", " ").capitalize()
+        entry = {
+            "title": title,
+            "family": "trained",
+            "source": "trained",
+            "size": name,
+            "fine_tuning_steps": 0,
+            "parameters": ModelSize(**size).parameters(training["vocabulary"]),
+            "tokenizer": "trained" if own else training["tokenizer"],
+            "context_window": training["context_window"],
+            "unigrams": unigrams,
+        }
         for steps in fine_tuning_steps(training):
-            entries[model_name(name, steps)] = {
-                "title": f"{title}, fine-tuned {steps} steps" if steps else title,
-                "family": "trained",
-                "source": "trained",
-                "size": name,
-                "fine_tuning_steps": steps,
-                "parameters": ModelSize(**size).parameters(training["vocabulary"]),
-                "tokenizer": "trained" if own else training["tokenizer"],
-                "context_window": training["context_window"],
-                "unigrams": unigrams,
-            }
+            state = {"title": f"{title}, fine-tuned {steps} steps", "fine_tuning_steps": steps}
+            entries[model_name(name, steps)] = {**entry, **(state if steps else {})}
+        for step in training["keep_checkpoints"]:
+            state = {"title": f"{title}, step {step:,}", "training_step": step}
+            entries[checkpoint_name(name, step)] = {**entry, **state}
     return entries

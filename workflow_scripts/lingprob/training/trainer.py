@@ -6,6 +6,7 @@ import json
 import logging
 import math
 import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,8 +59,10 @@ class Means:
     micro_batch_size: int
     parallel: str
     compile: str
+    repeat_examples: bool
     validation_steps: int
     checkpoint_steps: int
+    keep_checkpoints: Sequence[int] = ()
 
 
 class Trainer:
@@ -69,10 +72,12 @@ class Trainer:
         plan, means: what is trained, and how.
         data: the examples.
         folder: of the checkpoint and the log, which a later run goes on from.
-        identity: of plan and data.
+        identity: of plan, data and code; only a checkpoint of the same one is gone on from.
         world: the processes.
+        keep: what the first process does with the model after a step of `means.keep_checkpoints`.
 
-    Raises LingprobError if the batch is larger than the data or no multiple of the processes.
+    Raises LingprobError if the batch is larger than the data or no multiple of the processes, or if
+    there are fewer examples than the steps need and none may come twice.
     """
 
     def __init__(
@@ -83,8 +88,11 @@ class Trainer:
         folder: Path,
         identity: str,
         world: World,
+        keep: Callable[[int, nn.Module], None] | None = None,
     ) -> None:
+        self.keep = keep
         check_batch(plan, data, world)
+        check_epochs(plan, data, means.repeat_examples)
         self.plan, self.means, self.data, self.world = plan, means, data, world
         self.folder, self.identity = folder, identity
         self.dtype = choose_dtype(plan.precision, world.device)
@@ -133,6 +141,10 @@ class Trainer:
             progress.resume_at(done * tokens)
             for step in range(done + 1, self.plan.steps + 1):
                 record = self.step(step)
+                if step in self.means.keep_checkpoints:
+                    whole = self.whole_model()
+                    if self.keep is not None and self.world.is_first:
+                        self.keep(step, whole)
                 if step % self.means.validation_steps == 0 or step == self.plan.steps:
                     record["validation_loss"] = self.validation_loss()
                 if self.world.is_first:
@@ -279,5 +291,17 @@ def check_batch(plan: Plan, data: TrainingData, world: World) -> None:
             f"training.batch_size: {plan.batch_size} examples cannot be shared equally by "
             f"{world.size} processes. Make it a multiple of training.processes."
         )
-    epochs = plan.batch_size * plan.steps / data.n_examples
+
+
+def check_epochs(plan: Plan, data: TrainingData, repeat_examples: bool) -> None:
+    """Raise LingprobError if examples come more than once and may not (leakage, §3.1)."""
+    needed = plan.batch_size * plan.steps
+    epochs = needed / data.n_examples
+    if needed > data.n_examples and not repeat_examples:
+        raise LingprobError(
+            f"training.steps: {plan.steps} steps of {plan.batch_size} examples are {epochs:.2f} "
+            f"epochs of the {data.n_examples} examples that there are. Select more chunks "
+            f"(overlap.chunks_selected), take {data.n_examples // plan.batch_size} steps, or allow "
+            "it with training.repeat_examples: true."
+        )
     logger.info("%d examples, %.2f epochs in %d steps", data.n_examples, epochs, plan.steps)

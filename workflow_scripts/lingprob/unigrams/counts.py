@@ -1,4 +1,4 @@
-"""Token counts of a corpus, document by document or over pre-tokenised rows."""
+"""Token counts of a corpus, document by document."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from lingprob.progress import Progress
 Item = TypeVar("Item")
 
 CHARACTERS_PER_BATCH = 2**20
-TOKENS_PER_BATCH = 2**20
 
 
 def count_tokens(
@@ -48,18 +47,6 @@ def count_tokens(
     )
 
 
-def count_token_rows(
-    rows: Iterable[np.ndarray],
-    vocabulary_size: int,
-    *,
-    shard: int = 0,
-    n_shards: int = 1,
-    progress: Progress | None = None,
-) -> np.ndarray:
-    """Count the tokens of pre-tokenised rows, integer arrays; else as `count_tokens`."""
-    return _count(_joined(_shard_of(rows, shard, n_shards)), vocabulary_size, progress)
-
-
 def _shard_of(items: Iterable[Item], shard: int, n_shards: int) -> Iterator[Item]:
     if not 0 <= shard < n_shards:
         raise LingprobError(f"shard {shard} of {n_shards}: shards are numbered from 0.")
@@ -75,7 +62,7 @@ def _count(
             raise LingprobError(
                 f"token ids from {ids.min()} to {ids.max()} in the corpus, but the model's "
                 f"vocabulary has {vocabulary_size} entries: the corpus was tokenised for another "
-                "model, or read with the wrong dtype."
+                "model."
             )
         counts += np.bincount(ids, minlength=vocabulary_size)
         if progress is not None:
@@ -94,8 +81,3 @@ def _tokenized(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]
             verbose=False,
         )
         yield np.concatenate([np.asarray(ids, dtype=np.int64) for ids in encoded["input_ids"]])
-
-
-def _joined(rows: Iterable[np.ndarray]) -> Iterator[np.ndarray]:
-    for batch in batches(rows, TOKENS_PER_BATCH):
-        yield np.concatenate([np.asarray(row, dtype=np.int64) for row in batch])

@@ -15,7 +15,7 @@ import torch
 from transformers import DynamicCache
 
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path
+from lingprob.files import atomic_path, require_identity
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
 
@@ -28,7 +28,7 @@ CHECKPOINT_SECONDS = 60.0
 class Sampling:
     """What fixes the samples; a checkpoint is taken up only by a run with the same."""
 
-    model: str
+    identity: str
     prompt_ids: tuple[int, ...]
     samples: int
     length: int
@@ -69,6 +69,7 @@ def unigrahams_sums(
     n_shards: int = 1,
     progress: Progress | None = None,
     checkpoint: Path | None = None,
+    identity: str = "",
 ) -> tuple[np.ndarray, np.ndarray, int]:
     """Sum up the next-token distributions along sampled responses (morcela, Algorithm 1).
 
@@ -90,6 +91,7 @@ def unigrahams_sums(
         progress: advanced by the number of samples.
         checkpoint: file that keeps the sums of finished batches once a minute. A run that finds
             it goes on from there, if all of the above is the same; the end deletes it.
+        identity: what tells these weights and this code from any other, for the checkpoint.
 
     Returns:
         The sum and the sum of squares of the samples' totals, float64 of shape (V,), and the
@@ -98,9 +100,9 @@ def unigrahams_sums(
     Raises LingprobError if an option is out of range or the response outgrows the context window.
     """
     sampling = Sampling(
-        str(lm.directory), tuple(map(int, prompt_ids)), samples, length, batch_size, seed, shard,
-        n_shards,
-    )  # fmt: skip
+        identity, tuple(map(int, prompt_ids)), samples, length, batch_size, seed, shard, n_shards
+    )
+    require_identity(checkpoint, identity)
     _check(lm, sampling)
     done = _load(checkpoint, sampling, lm.vocabulary_size)
     if progress is not None and done.samples:

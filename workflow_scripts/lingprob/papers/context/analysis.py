@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
-from lingprob.regression.bootstrap import mean_intervals
+from lingprob.context.responses import at_longest, with_baseline
+from lingprob.regression.resampling import mean_intervals
 from lingprob.schemas import SCHEMAS
 
 # Kinds of prefixes that figures collapse over match (context, Figures 3 and 16).
@@ -19,16 +18,7 @@ COLLAPSED = {
 LEVELS = ("phenomenon", "suite")
 # The group of pairs whose data set names no phenomenon.
 NAMELESS = "(none)"
-TABLE_ROWS = 10
 PAPER_DATASET = "blimp"
-
-
-def with_baseline(judgments: pd.DataFrame) -> pd.DataFrame:
-    """Return judgments under prefixes, each with its pair's judgment and margin without one."""
-    keys = ["model", "dataset", "pair_id"]
-    alone = judgments[judgments["kind"] == NO_PREFIX].drop_duplicates(keys)
-    baseline = alone.set_index(keys)[["correct", "margin"]].add_prefix("baseline_")
-    return judgments[judgments["kind"] != NO_PREFIX].join(baseline, on=keys)
 
 
 def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
@@ -112,33 +102,6 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
     return found
 
 
-def at_longest(judgments: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return each pair's judgment after the longest prefix of one kind, with its baseline."""
-    prefixed = with_baseline(judgments)
-    rows = prefixed[(prefixed["kind"] == kind) & prefixed["perturbation"].isna()]
-    return rows.sort_values("length", kind="stable").drop_duplicates(
-        ["model", "dataset", "pair_id"], keep="last"
-    )
-
-
-def responsive_suites(judgments: pd.DataFrame, count: int) -> list[str]:
-    """Return the suites that respond most to matched prefixes (context, §5 and footnote 8).
-
-    By the mean over models, acceptable and unacceptable prefixes of the size of the change in
-    accuracy at the greatest length; ties by name.
-    """
-    changes = []
-    for kind in MATCHED:
-        rows = at_longest(judgments, kind)
-        by_suite = rows.groupby(["model", "suite"])[["correct", "baseline_correct"]].mean()
-        changes.append((by_suite["correct"] - by_suite["baseline_correct"]).abs())
-    mean = pd.concat(changes).groupby("suite").mean()
-    ordered = mean.reset_index(name="change").sort_values(
-        ["change", "suite"], ascending=[False, True]
-    )
-    return ordered["suite"].head(count).tolist()
-
-
 def matrix_table(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Return a `context_matrix` table: each suite after sentences of each (Figures 13 and 14).
 
@@ -203,33 +166,3 @@ def unprefixed_accuracy(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
         accuracy=("correct", "mean"), n=("pair_id", "nunique")
     )
     return table.reset_index().assign(scale=scale)
-
-
-def paper_tables(
-    accuracy: pd.DataFrame, dataset: str, published: dict[str, Any], models: dict[str, Any]
-) -> dict[int, pd.DataFrame]:
-    """Return Tables 1 and 2: our ten suites, then the paper's that are not among them.
-
-    The paper's means over its models stand beside ours where the data set is the paper's.
-    """
-    tables = {}
-    for number, kind in enumerate(MATCHED, start=1):
-        ranked = extreme_suites(accuracy, dataset, kind)
-        rows = next(
-            item["rows"] for item in published["items"] if item["item"] == f"Table {number}"
-        )
-        theirs = {key.removeprefix("mean/"): rows[key] for key in rows if key.startswith("mean/")}
-        shown = ranked.head(TABLE_ROWS).copy()
-        if dataset == PAPER_DATASET:
-            others = ranked.iloc[TABLE_ROWS:]
-            shown = pd.concat([shown, others[others["suite"].isin(theirs)]])
-            for column, place in (("published mean_delta", 0), ("published mean_sd", 1)):
-                shown[column] = [theirs[suite][place] if suite in theirs else None
-                                 for suite in shown["suite"]]  # fmt: skip
-        titles = {
-            f"{name}/{column}": f"{models[name]['title']}: {column}"
-            for name in models
-            for column in ("delta", "sd")
-        }
-        tables[number] = shown.rename(columns=titles).assign(scale=accuracy["scale"].iloc[0])
-    return tables

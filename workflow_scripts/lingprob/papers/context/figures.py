@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any
 
-import matplotlib.pyplot as plt
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import PercentFormatter
 
 from lingprob.context.names import (
@@ -21,142 +18,145 @@ from lingprob.context.names import (
     SHARED,
     SYNTAXGYM,
     UNRELATED,
+    figures_of,
 )
 from lingprob.context.perturbations import TITLES
-from lingprob.figures import style
-from lingprob.figures.labels import Models
-from lingprob.papers.context import matrix_figures as context_matrices
+from lingprob.figures import palette
+from lingprob.figures.labels import handle, label_provenance, legend_above
+from lingprob.figures.panels import grid, wrapped
+from lingprob.papers.context.matrix_figures import (
+    metric_scatter,
+    overlaps,
+    perturbation_scatter,
+    relative_matrix,
+    suite_matrix,
+)
+from lingprob.papers.contract import Run, Tables
 
 LENGTH = "Length of the prefix (tokens)"
 DELTA = r"$\Delta$ accuracy (points)"
 ANTISTEREOTYPICAL = "Antistereotypical preferred (%)"
-NARROWEST_INCHES = 3.8
+# Curves of one figure share their y axis.
+CURVES: dict[str, Any] = {
+    "width": 2.4, "height": 2.0, "margins": (1.2, 0.9), "narrowest": 3.8, "sharey": True
+}  # fmt: skip
 # The least range of an axis of accuracies.
 FLAT = 0.1
 COLOURS = {
-    "matched_acceptable": style.GREEN,
-    "mismatched_acceptable": style.ORANGE,
-    "matched_unacceptable": style.PURPLE,
-    "mismatched_unacceptable": style.RED,
-    "acceptable": style.GREEN,
-    "unacceptable": style.PURPLE,
-    UNRELATED: style.SKY,
+    "matched_acceptable": palette.GREEN,
+    "mismatched_acceptable": palette.ORANGE,
+    "matched_unacceptable": palette.PURPLE,
+    "mismatched_unacceptable": palette.RED,
+    "acceptable": palette.GREEN,
+    "unacceptable": palette.PURPLE,
+    UNRELATED: palette.SKY,
 }
 PERTURBATION_COLOURS = dict(
     zip(
         [ORIGINAL, *TITLES],
         [
-            style.BLACK,
-            style.ORANGE,
-            style.SKY,
-            style.GREEN,
-            style.BLUE,
-            style.RED,
-            style.PURPLE,
+            palette.BLACK,
+            palette.ORANGE,
+            palette.SKY,
+            palette.WINE,
+            palette.GREEN,
+            palette.BLUE,
+            palette.OLIVE,
+            palette.RED,
+            palette.PURPLE,
         ],
         strict=True,
     )
 )
 
 
-class Shown(NamedTuple):
-    """What the figures say of the run: titles of models, data sets and the control."""
+def draw(tables: Tables, run: Run) -> dict[str, Figure]:
+    """Draw those of the paper's figures whose data sets the tables have, by name, and `sharing`.
 
-    models: Models
-    titles: Mapping[str, str]
-    control: str
-    primary: str
-
-
-def draw(
-    name: str, tables: Mapping[str, pd.DataFrame], points: pd.DataFrame, shown: Shown
-) -> Figure:
-    """Draw one of the paper's figures (`figure_2`) or `sharing`, by name."""
-    accuracy = tables["accuracy"]
-    curves: dict[str, Callable[[], Figure]] = {
-        "figure_2": lambda: by_dataset(accuracy, shown),
-        "figure_3": lambda: collapsed(accuracy, shown, shown.primary),
-        "figure_4": lambda: matched(accuracy, shown, shown.primary),
-        "figure_5": lambda: perturbed(accuracy, shown),
-        "figure_6": lambda: stereotypes(accuracy, shown, "unacceptable"),
-        "figure_7": lambda: stereotypes(accuracy, shown, "acceptable"),
-        "figure_8": lambda: bias_types(accuracy, shown),
-        "figure_9": lambda: context_matrices.perturbation_scatter(
-            points, tables["correlations"], shown.models
-        ),
-        "figure_10": lambda: context_matrices.metric_scatter(
-            points, tables["correlations"], shown.models, shown.titles, "matched_acceptable"
-        ),
-        "figure_11": lambda: context_matrices.metric_scatter(
-            points, tables["correlations"], shown.models, shown.titles, "matched_unacceptable"
-        ),
-        "figure_12": lambda: context_matrices.overlaps(tables["overlap"]),
-        "figure_13": lambda: context_matrices.suite_matrix(
-            tables["matrix"], shown.primary, shown.models
-        ),
-        "figure_14": lambda: context_matrices.relative_matrix(
-            tables["matrix"], SYNTAXGYM, shown.models
-        ),
-        "figure_15": lambda: margins(accuracy, shown),
-        "sharing": lambda: sharing(accuracy, shown),
-        "figure_16": lambda: collapsed(accuracy, shown, SYNTAXGYM),
-        "figure_17": lambda: matched(accuracy, shown, SYNTAXGYM),
+    Args:
+        tables: `accuracy`, `matrix`, `overlap`, `correlations` and `points`.
+        run: its options: `primary`, the data set of what the paper does on BLiMP alone, and
+            `control`, the title of the corpus of unrelated sentences. Columns stand in the order
+            of its titles.
+    """
+    accuracy, points, related = tables["accuracy"], tables["points"], tables["correlations"]
+    primary = run.options["primary"]
+    makers: dict[str, Callable[[], Figure]] = {
+        "figure_2": lambda: by_dataset(accuracy, run),
+        "figure_3": lambda: collapsed(accuracy, run, primary),
+        "figure_4": lambda: matched(accuracy, run, primary),
+        "figure_5": lambda: perturbed(accuracy, run),
+        "figure_6": lambda: stereotypes(accuracy, run, "unacceptable"),
+        "figure_7": lambda: stereotypes(accuracy, run, "acceptable"),
+        "figure_8": lambda: bias_types(accuracy, run),
+        "figure_9": lambda: perturbation_scatter(points, related, run),
+        "figure_10": lambda: metric_scatter(points, related, run, "matched_acceptable"),
+        "figure_11": lambda: metric_scatter(points, related, run, "matched_unacceptable"),
+        "figure_12": lambda: overlaps(tables["overlap"]),
+        "figure_13": lambda: suite_matrix(tables["matrix"], primary, run.models),
+        "figure_14": lambda: relative_matrix(tables["matrix"], SYNTAXGYM, run.models),
+        "figure_15": lambda: margins(accuracy, run),
+        "figure_16": lambda: collapsed(accuracy, run, SYNTAXGYM),
+        "figure_17": lambda: matched(accuracy, run, SYNTAXGYM),
     }
-    figure = curves[name]()
-    style.label_provenance(figure, [], accuracy["scale"])
-    return figure
+    figures = {name: makers[name]() for name in figures_of(list(accuracy["dataset"].unique()))}
+    if (accuracy["perturbation"] == SHARED).any():
+        figures["sharing"] = sharing(accuracy, run)
+    for figure in figures.values():
+        label_provenance(figure, accuracy["scale"])
+    return figures
 
 
-def by_dataset(accuracy: pd.DataFrame, shown: Shown) -> Figure:
+def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 2: change in accuracy by length under five kinds of prefixes.
 
     A row a model, a column a data set.
     """
     rows = overall(accuracy)
-    datasets = [name for name in shown.titles if name in set(rows["dataset"])]
+    datasets = [name for name in run.titles if name in set(rows["dataset"])]
     models = models_of(rows)
-    figure, axes = grid(len(models), len(datasets))
+    figure, axes = grid(len(models), len(datasets), **CURVES)
     for line, model in zip(axes, models, strict=True):
         for ax, dataset in zip(line, datasets, strict=True):
             here = rows[(rows["model"] == model) & (rows["dataset"] == dataset)]
             for kind in KINDS:
                 curve(ax, here[here["kind"] == kind], "delta", COLOURS[kind], dash(kind))
-            ax.set_title(f"{shown.models[model]['title']}: {shown.titles[dataset]}")
+            ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}")
             finish(ax, DELTA if ax is line[0] else "")
-    legend(figure, {label(kind, shown): (COLOURS[kind], dash(kind)) for kind in KINDS})
+    legend(figure, {label(kind, run): (COLOURS[kind], dash(kind)) for kind in KINDS})
     return figure
 
 
-def collapsed(accuracy: pd.DataFrame, shown: Shown, dataset: str) -> Figure:
+def collapsed(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
     """Figures 3 and 16: change by length, matched and mismatched together; a panel a model."""
     kinds = ("acceptable", "unacceptable", UNRELATED)
-    return one_row(accuracy, shown, dataset, kinds, "delta", DELTA)
+    return one_row(accuracy, run, dataset, kinds, "delta", DELTA)
 
 
-def matched(accuracy: pd.DataFrame, shown: Shown, dataset: str) -> Figure:
+def matched(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
     """Figures 4 and 17: matched against mismatched prefixes; a row a model."""
     rows = overall(accuracy)
     rows = rows[rows["dataset"] == dataset]
     models = models_of(rows)
-    figure, axes = grid(len(models), 2)
+    figure, axes = grid(len(models), 2, **CURVES)
     for line, model in zip(axes, models, strict=True):
         for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
             for kind in (f"matched_{side}", f"mismatched_{side}"):
                 here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
                 curve(ax, here, "delta", COLOURS[kind], dash(kind))
-            ax.set_title(f"{shown.models[model]['title']}: {side} prefixes")
+            ax.set_title(f"{run.models[model]['title']}: {side} prefixes")
             finish(ax, DELTA if ax is line[0] else "")
     related = [kind for kind in KINDS if kind != UNRELATED]
-    legend(figure, {label(kind, shown): (COLOURS[kind], dash(kind)) for kind in related})
+    legend(figure, {label(kind, run): (COLOURS[kind], dash(kind)) for kind in related})
     return figure
 
 
-def perturbed(accuracy: pd.DataFrame, shown: Shown) -> Figure:
+def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 5: change by length under each perturbation of the most responsive suites."""
-    rows = accuracy[(accuracy["level"] == "all") & (accuracy["dataset"] == shown.primary)]
+    rows = accuracy[(accuracy["level"] == "all") & (accuracy["dataset"] == run.options["primary"])]
     changed = rows[rows["perturbation"].isin(PERTURBATION_COLOURS)]
     models = models_of(changed)
-    figure, axes = grid(len(models), 2)
+    figure, axes = grid(len(models), 2, **CURVES)
     for line, model in zip(axes, models, strict=True):
         for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
             kind = f"matched_{side}"
@@ -164,29 +164,29 @@ def perturbed(accuracy: pd.DataFrame, shown: Shown) -> Figure:
             for name, colour in PERTURBATION_COLOURS.items():
                 one = here[here["perturbation"] == name]
                 curve(ax, one, "delta", colour, "-", interval=name in (ORIGINAL, "all"))
-            ax.set_title(f"{shown.models[model]['title']}: {side} prefixes")
+            ax.set_title(f"{run.models[model]['title']}: {side} prefixes")
             finish(ax, DELTA if ax is line[0] else "")
     names = {ORIGINAL: "Original", **TITLES}
     legend(figure, {names[key]: (value, "-") for key, value in PERTURBATION_COLOURS.items()})
     return figure
 
 
-def sharing(accuracy: pd.DataFrame, shown: Shown) -> Figure:
+def sharing(accuracy: pd.DataFrame, run: Run) -> Figure:
     """What sharing does: change by length after prefixes of a pair's own and of a whole suite.
 
     A row a model, a column a kind of prefixes.
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isin([OWN, SHARED])]
     models = models_of(rows)
-    figure, axes = grid(len(models), len(KINDS))
-    looks = {OWN: (style.BLACK, "-"), SHARED: (style.ORANGE, "--")}
+    figure, axes = grid(len(models), len(KINDS), **CURVES)
+    looks = {OWN: (palette.BLACK, "-"), SHARED: (palette.ORANGE, "--")}
     for line, model in zip(axes, models, strict=True):
         for ax, kind in zip(line, KINDS, strict=True):
             here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
             for name, look in looks.items():
                 curve(ax, here[here["perturbation"] == name], "delta", *look)
-            ax.set_title(label(kind, shown).replace(", ", ",\n"))
-            named = f"{shown.models[model]['title']}\n{DELTA}"
+            ax.set_title(label(kind, run).replace(", ", ",\n"))
+            named = f"{run.models[model]['title']}\n{DELTA}"
             finish(ax, named if ax is line[0] else "")
             ax.set_xlabel("Tokens")
     titles = {
@@ -197,22 +197,22 @@ def sharing(accuracy: pd.DataFrame, shown: Shown) -> Figure:
     return figure
 
 
-def stereotypes(accuracy: pd.DataFrame, shown: Shown, side: str) -> Figure:
+def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
     """Figures 6 and 7: CrowS-Pairs after (anti)stereotypical prefixes, matched and mismatched.
 
     The share of pairs whose less stereotypical sentence is preferred; a fair model has one half.
     """
     kinds = (f"matched_{side}", f"mismatched_{side}")
-    figure = one_row(accuracy, shown, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
+    figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
     for ax in figure.axes:
-        ax.axhline(0.5, color=style.BLACK, linewidth=0.8, linestyle=":")
+        ax.axhline(0.5, color=palette.BLACK, linewidth=0.8, linestyle=":")
     return figure
 
 
-def bias_types(accuracy: pd.DataFrame, shown: Shown) -> Figure:
+def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 8: CrowS-Pairs after antistereotypical matched prefixes; thin: each bias type."""
     kinds = ("matched_acceptable",)
-    figure = one_row(accuracy, shown, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
+    figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
     rows = accuracy[
         (accuracy["level"] == "suite")
         & (accuracy["dataset"] == CROWS_PAIRS)
@@ -220,25 +220,27 @@ def bias_types(accuracy: pd.DataFrame, shown: Shown) -> Figure:
     ]
     for ax, model in zip(figure.axes, models_of(rows), strict=True):
         for _, one in rows[rows["model"] == model].groupby("group", sort=False):
-            curve(ax, one, "accuracy", style.GREY, "-", interval=False, linewidth=0.5)
-        ax.axhline(0.5, color=style.BLACK, linewidth=0.8, linestyle=":")
+            curve(ax, one, "accuracy", palette.GREY, "-", interval=False, linewidth=0.5)
+        ax.axhline(0.5, color=palette.BLACK, linewidth=0.8, linestyle=":")
     return figure
 
 
-def margins(accuracy: pd.DataFrame, shown: Shown) -> Figure:
+def margins(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 15: mean perplexity margin by length; dashed without a prefix."""
-    figure = one_row(accuracy, shown, shown.primary, KINDS, "margin", "Perplexity margin (a token)")
+    figure = one_row(
+        accuracy, run, run.options["primary"], KINDS, "margin", "Perplexity margin (a token)"
+    )
     rows = overall(accuracy)
-    rows = rows[rows["dataset"] == shown.primary]
+    rows = rows[rows["dataset"] == run.options["primary"]]
     for ax, model in zip(figure.axes, models_of(rows), strict=True):
         baseline = rows.loc[rows["model"] == model, "baseline_margin"].iloc[0]
-        ax.axhline(baseline, color=style.BLACK, linewidth=0.8, linestyle="--")
+        ax.axhline(baseline, color=palette.BLACK, linewidth=0.8, linestyle="--")
     return figure
 
 
 def one_row(
     accuracy: pd.DataFrame,
-    shown: Shown,
+    run: Run,
     dataset: str,
     kinds: Sequence[str],
     column: str,
@@ -249,17 +251,14 @@ def one_row(
     rows = rows[rows["dataset"] == dataset]
     models = models_of(rows)
     columns = min(3, len(models))
-    figure, axes = grid(-(-len(models) // columns), columns)
-    panels = list(axes.flat)
-    for ax in panels[len(models) :]:
-        ax.remove()
-    for number, (ax, model) in enumerate(zip(panels, models, strict=False)):
+    figure, panels = wrapped(len(models), columns=columns, **CURVES)
+    for number, (ax, model) in enumerate(zip(panels, models, strict=True)):
         here = rows[rows["model"] == model]
         for kind in kinds:
             curve(ax, here[here["kind"] == kind], column, COLOURS[kind], dash(kind))
-        ax.set_title(f"{shown.models[model]['title']}: {shown.titles[dataset]}")
+        ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}")
         finish(ax, axis_label if number % columns == 0 else "", percent=column != "margin")
-    legend(figure, {label(kind, shown, dataset): (COLOURS[kind], dash(kind)) for kind in kinds})
+    legend(figure, {label(kind, run, dataset): (COLOURS[kind], dash(kind)) for kind in kinds})
     return figure
 
 
@@ -301,23 +300,15 @@ def dash(kind: str) -> str:
     return {"unrelated": ":"}.get(kind, "--" if kind.endswith("unacceptable") else "-")
 
 
-def label(kind: str, shown: Shown, dataset: str = "") -> str:
+def label(kind: str, run: Run, dataset: str = "") -> str:
     """Return what a legend calls a kind of prefixes."""
     if kind == UNRELATED:
-        return shown.control
+        return run.options["control"]
     named = kind.replace("_", ", ")
     if dataset == CROWS_PAIRS:
         named = named.replace("unacceptable", "stereotypical")
         named = named.replace("acceptable", "antistereotypical")
     return named.capitalize()
-
-
-def grid(rows: int, columns: int) -> tuple[Figure, np.ndarray]:
-    """Make a grid of panels, an array of axes (rows, columns), with a common y axis."""
-    width = min(style.PAGE_INCHES, max(NARROWEST_INCHES, 1.2 + 2.4 * columns))
-    return plt.subplots(
-        rows, columns, squeeze=False, sharey=True, figsize=(width, 0.9 + 2.0 * rows)
-    )
 
 
 def finish(ax: Axes, axis_label: str, percent: bool = True) -> None:
@@ -335,10 +326,8 @@ def legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None:
         figure.axes[0].set_ylim((low + high - FLAT) / 2, (low + high + FLAT) / 2)
     for ax in figure.axes:
         if low <= 0 <= high:
-            ax.axhline(0, color=style.GREY, linewidth=0.7)
+            ax.axhline(0, color=palette.GREY, linewidth=0.7)
     handles = [
-        Line2D([], [], color=colour, linestyle=linestyle, label=name)
-        for name, (colour, linestyle) in entries.items()
+        handle(name, colour, linestyle=linestyle) for name, (colour, linestyle) in entries.items()
     ]
-    columns = 2 if figure.get_size_inches()[0] < 1.2 * NARROWEST_INCHES else 4
-    figure.legend(handles=handles, loc="outside upper center", ncols=columns, fontsize=6.5)
+    legend_above(figure, handles, columns=4)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -12,25 +9,23 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import PercentFormatter
 
 from lingprob.context.perturbations import TITLES
-from lingprob.figures import style
-from lingprob.figures.labels import Models
+from lingprob.figures import palette, style
+from lingprob.figures.palette import Models
+from lingprob.figures.panels import grid
+from lingprob.papers.contract import Run
 
 
-def perturbation_scatter(
-    points: pd.DataFrame, correlations: pd.DataFrame, models: Models
-) -> Figure:
+def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
     """Figure 9: similarity of perturbed to original prefixes against the change in accuracy."""
     shown = points[points["analysis"] == "perturbations"]
     names = list(dict.fromkeys(shown["model"]))
-    figure, axes = plt.subplots(
-        len(names), 2, squeeze=False, figsize=(style.PAGE_INCHES, 0.6 + 2.4 * len(names))
-    )
+    figure, axes = grid(len(names), 2, width=style.PAGE_INCHES, height=2.4, margins=(0.0, 0.6))
     titles = {"original": "Original", **TITLES}
     for line, model in zip(axes, names, strict=True):
         for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
             kind = f"matched_{side}"
             here = shown[(shown["model"] == model) & (shown["kind"] == kind)]
-            colour = style.GREEN if side == "acceptable" else style.PURPLE
+            colour = palette.GREEN if side == "acceptable" else palette.PURPLE
             ax.plot(here["x"], here["y"], "o", color=colour)
             # Neighbours' names stand above and below in turn.
             for number, row in enumerate(here.sort_values("x").itertuples()):
@@ -43,7 +38,7 @@ def perturbation_scatter(
                     fontsize=5.5,
                 )
             rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
-            ax.set_title(f"{models[model]['title']}: {side} prefixes\n{rho}")
+            ax.set_title(f"{run.models[model]['title']}: {side} prefixes\n{rho}")
             ax.set_xlabel("Token $F_1$ with the original prefix")
             ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
             ax.margins(0.2, 0.4)
@@ -51,34 +46,25 @@ def perturbation_scatter(
     return figure
 
 
-def metric_scatter(
-    points: pd.DataFrame,
-    correlations: pd.DataFrame,
-    models: Models,
-    titles: Mapping[str, str],
-    kind: str,
-) -> Figure:
+def metric_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run, kind: str) -> Figure:
     """Figures 10 and 11: suites' accuracy without a prefix and after the longest of one kind."""
     shown = points[(points["analysis"] == "metric") & (points["kind"] == kind)]
     names = list(dict.fromkeys(shown["model"]))
-    datasets = [name for name in titles if name in set(shown["dataset"])]
-    figure, axes = plt.subplots(
-        len(names),
-        len(datasets),
-        squeeze=False,
-        sharex=True,
-        sharey=True,
-        figsize=(min(style.PAGE_INCHES, 1.6 + 2.2 * len(datasets)), 0.6 + 2.2 * len(names)),
-    )
+    datasets = [name for name in run.titles if name in set(shown["dataset"])]
+    figure, axes = grid(
+        len(names), len(datasets), width=2.2, height=2.2, margins=(1.6, 0.6),
+        sharex=True, sharey=True,
+    )  # fmt: skip
     for line, model in zip(axes, names, strict=True):
         for ax, dataset in zip(line, datasets, strict=True):
             here = shown[(shown["model"] == model) & (shown["dataset"] == dataset)]
             # Few pairs a suite make many equal points: darker where several lie.
-            ax.plot(here["x"], here["y"], "o", color=style.BLUE, alpha=0.35, markeredgewidth=0)
-            ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=0.7, linestyle=":")
+            colour, marker = run.models[model]["colour"], run.models[model]["marker"]
+            ax.plot(here["x"], here["y"], marker, color=colour, alpha=0.35, markeredgewidth=0)
+            ax.plot([0, 1], [0, 1], color=palette.GREY, linewidth=0.7, linestyle=":")
             rows = correlations[correlations["dataset"] == dataset]
             value = correlation(rows, model, "metric", "y", kind)
-            ax.set_title(f"{models[model]['title']}: {titles[dataset]}\n{value}")
+            ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}\n{value}")
             ax.set_xlabel("Accuracy without a prefix")
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
@@ -90,7 +76,7 @@ def metric_scatter(
 def overlaps(overlap: pd.DataFrame) -> Figure:
     """Figure 12: mean F1 of tokens (left) and dependency labels (right) between suites."""
     measures = list(dict.fromkeys(overlap["measure"]))
-    figure, axes = plt.subplots(1, len(measures), squeeze=False, figsize=(style.PAGE_INCHES, 3.3))
+    figure, axes = grid(1, len(measures), width=style.PAGE_INCHES, height=3.3, margins=(0.0, 0.0))
     for ax, measure in zip(axes[0], measures, strict=True):
         wide = square(overlap[overlap["measure"] == measure], "f1")
         image = ax.imshow(wide, cmap="viridis")
@@ -105,9 +91,7 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
     rows = matrix[matrix["dataset"] == dataset]
     rows = rows[rows["target_suite"] != rows["prefix_suite"]]
     names = list(dict.fromkeys(rows["model"]))
-    figure, axes = plt.subplots(
-        len(names), 2, squeeze=False, figsize=(style.PAGE_INCHES, 0.3 + 3.0 * len(names))
-    )
+    figure, axes = grid(len(names), 2, width=style.PAGE_INCHES, height=3.0, margins=(0.0, 0.3))
     for line, model in zip(axes, names, strict=True):
         here = rows[rows["model"] == model]
         panels = (
@@ -132,7 +116,7 @@ def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figur
     rows = matrix[matrix["dataset"] == dataset]
     model = rows["model"].iloc[0]
     wide = square(rows[rows["model"] == model], "relative_improvement")
-    figure, ax = plt.subplots(figsize=(style.PAGE_INCHES, 6.6))
+    figure, ((ax,),) = grid(1, 1, width=style.PAGE_INCHES, height=6.6, margins=(0.0, 0.0))
     image = ax.imshow(wide, cmap="RdBu", vmin=-100, vmax=100)
     for (row, column), value in np.ndenumerate(wide.to_numpy()):
         if np.isfinite(value):

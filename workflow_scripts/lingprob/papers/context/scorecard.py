@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pandas as pd
 
 from lingprob.context.names import MATCHED, SYNTAXGYM
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 Claim = tuple[str, str, float, bool]
 
 
-def compare_context(
-    published: dict[str, Any], tables: Mapping[str, pd.DataFrame], scale: str
-) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare Tables 1 and 2, Figure 14 and the paper's claims with ours: a `scorecard` table.
 
     `tables` are accuracy, regression, matrix and correlations, by name.
     """
     claims = [
-        claim(published, item, f"{model}/{dataset}", text, value, holds, scale=scale)
+        claim(published, item, f"{model}/{dataset}", text, value, holds, scale=run.scale)
         for (model, dataset), rows in tables["accuracy"].groupby(["model", "dataset"], sort=False)
         for item, text, value, holds in [
             *accuracy_claims(rows),
@@ -30,7 +29,7 @@ def compare_context(
             *correlation_claims(of(tables["correlations"], model, dataset)),
         ]
     ]
-    return make_scorecard(published, context_quantities(tables, published), claims, scale)
+    return make_scorecard(published, context_quantities(tables, published), claims, run.scale)
 
 
 def of(table: pd.DataFrame, model: str, dataset: str) -> pd.DataFrame:
@@ -38,7 +37,7 @@ def of(table: pd.DataFrame, model: str, dataset: str) -> pd.DataFrame:
     return table[(table["model"] == model) & (table["dataset"] == dataset)]
 
 
-def context_quantities(tables: Mapping[str, pd.DataFrame], published: dict[str, Any]) -> Quantities:
+def context_quantities(tables: Tables, published: dict[str, Any]) -> Quantities:
     """Return our values of Tables 1 and 2 and of Figure 14, from the paper's data sets alone.
 
     Means over models are those over the paper's, where all of them ran.

@@ -10,14 +10,16 @@ import pandas as pd
 from scipy import stats
 
 from lingprob.context.names import KINDS, MATCHED, MISMATCHED, ORIGINAL, UNRELATED
+from lingprob.context.responses import at_longest
 from lingprob.errors import LingprobError
-from lingprob.papers.context.analysis import at_longest
 from lingprob.regression.logistic_mixed.fit import aggregate, all_interactions, fit_mixed_logistic
 from lingprob.regression.logistic_mixed.items import item_standard_errors
 from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 RELATED = (*MATCHED, *MISMATCHED)
+# A standard error by pairs that is so small beside the model's is rounding noise: no pair changed.
+ROUNDING = 1e-6
 
 
 def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
@@ -25,12 +27,13 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
 
     Over related prefixes: log length by match by acceptability with all interactions, factors
     coded 1 (matched, acceptable) and -1, and a random intercept for the suite; over unrelated
-    ones: log length alone. The length is the one asked for (tokens, natural logarithm), centred on
-    the mean over lengths.
+    ones: log length alone. The length is that of the prefix itself (tokens, natural logarithm: one
+    whose suite has no more sentences is shorter than was asked for), centred on its mean.
 
     Returns a `context_regression` table: estimates on the logit scale with the model's standard
     errors, z and p, and standard errors and p that hold where a pair recurs at all lengths, by a
-    sandwich over pairs. Null where no fit exists, as the log says.
+    sandwich over pairs, null where no pair's judgment changes. Null where no fit exists, as the
+    log says.
     """
     tables = [SCHEMAS["context_regression"].empty_table().to_pandas()]
     grown = judgments[judgments["kind"].isin(KINDS) & judgments["perturbation"].isna()]
@@ -60,7 +63,9 @@ def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
     table = fit.table().assign(sd_suite=fit.sd)
     if rows.groupby("suite")["pair_id"].nunique().min() > 1:
         by_pair = item_standard_errors(fit, rows["correct"], terms, rows["suite"], rows["pair_id"])
-        table["pair_std_error"] = by_pair.reindex(table["term"]).to_numpy()
+        by_pair = by_pair.reindex(table["term"]).to_numpy()
+        known = by_pair > ROUNDING * table["std_error"]
+        table["pair_std_error"] = np.where(known, by_pair, np.nan)
         z = (table["estimate"] / table["pair_std_error"]).abs()
         table["pair_p"] = 2 * stats.norm.sf(z)
     return table
@@ -68,8 +73,8 @@ def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
 
 def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
     """Return the terms of a regression less its intercept, a row a judgment."""
-    lengths = np.log(rows["length"].to_numpy(dtype=float))
-    columns = {"log_length": lengths - np.log(rows["length"].unique().astype(float)).mean()}
+    lengths = np.log(rows["prefix_tokens"].to_numpy(dtype=float))
+    columns = {"log_length": lengths - lengths.mean()}
     if related:
         columns["matched"] = np.where(rows["kind"].isin(MATCHED), 1.0, -1.0)
         unacceptable = rows["kind"].str.endswith("unacceptable")

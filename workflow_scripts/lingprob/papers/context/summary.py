@@ -10,6 +10,7 @@ import pandas as pd
 from lingprob.context.names import MATCHED, MISMATCHED, NO_PREFIX, ORIGINAL, OWN, SHARED
 from lingprob.context.prefixes import Tokenize
 from lingprob.context.similarity import Bags, dependency_labels, prefix_overlaps, suite_overlaps
+from lingprob.context.suites import with_suites
 from lingprob.papers.context.analysis import accuracy_table, matrix_table, unprefixed_accuracy
 from lingprob.papers.context.statistics import (
     baseline_correlations,
@@ -46,6 +47,7 @@ def summarise(
         primary: the data set of the analyses that the paper does on BLiMP alone.
         overlap_sentences, bootstrap, seed, scale: as in config.yaml.
     """
+    stimuli = with_suites(stimuli, primary)
     grown = accuracy_table(judgments, bootstrap, seed, scale)
     is_shared = changed["perturbation"] == SHARED
     perturbed, shared = (

@@ -6,60 +6,48 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 PAPER_DATASET = "linguistic_inquiry"
 
 
-def compare_morcela(
-    published: dict[str, Any],
-    linking_functions: pd.DataFrame,
-    intergroup_correlation: pd.DataFrame,
-    stimuli: dict[str, pd.DataFrame],
-    scale: str,
-) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare every number of MORCELA's text and Tables 2 to 4; return a `scorecard` table.
 
     A verdict is `agrees` (within the tolerance), `differs`, or `not computed at this scale`.
     Claims that need no published number (one linking function above another) are rows too.
+    Tables: `linking_functions`, `intergroup_correlation` and `stimuli` with their `dataset`.
     """
-    ours = morcela_quantities(linking_functions, intergroup_correlation, stimuli)
-    return make_scorecard(
-        published, ours, morcela_claims(published, linking_functions, scale), scale
-    )
+    claims = morcela_claims(published, tables["linking_functions"], run.scale)
+    return make_scorecard(published, morcela_quantities(tables), claims, run.scale)
 
 
-def morcela_quantities(
-    linking_functions: pd.DataFrame,
-    intergroup_correlation: pd.DataFrame,
-    stimuli: dict[str, pd.DataFrame],
-) -> Quantities:
-    """Return (our value, note) by (row, column) as `published.yaml` names them.
+def morcela_quantities(tables: Tables) -> Quantities:
+    """Return (our value, note) by (row, column) as the published numbers name them.
 
     Only the paper's data set and each model's default conventions count.
     """
     paper = PAPER_DATASET
     found: Quantities = {}
-    if paper in stimuli:
-        found[(f"{paper}/sentences", "value")] = (float(len(stimuli[paper])), "")
-    fits = linking_functions[
-        linking_functions["default_convention"] & (linking_functions["dataset"] == paper)
-    ]
+    sentences = (tables["stimuli"]["dataset"] == paper).sum()
+    if sentences:
+        found[(f"{paper}/sentences", "value")] = (float(sentences), "")
+    fits = tables["linking_functions"]
+    fits = fits[fits["default_convention"] & (fits["dataset"] == paper)]
     for fit in fits.itertuples():
         row = f"{fit.model}/{fit.linking_function}"
         for column in ("beta", "gamma", "r_cv", "aic", "bic", "sse"):
             found[(row, column)] = (float(getattr(fit, column)), f"{fit.bos}, {fit.unigrams}")
-    halves = intergroup_correlation[
-        (intergroup_correlation["dataset"] == paper)
-        & (intergroup_correlation["definition"] == "equal_halves")
-    ]
+    halves = tables["intergroup_correlation"]
+    halves = halves[(halves["dataset"] == paper) & (halves["definition"] == "equal_halves")]
     for half in halves.itertuples():
         found[(f"{paper}/intergroup_correlation", "r")] = (float(half.r), str(half.description))
     return found
 
 
 def morcela_claims(
-    published: dict[str, Any], linking_functions: pd.DataFrame, scale: str
+    published: Published, linking_functions: pd.DataFrame, scale: str
 ) -> list[dict[str, Any]]:
     """Check the paper's orderings for every model of ours: §4.1, §4.2 and §4.3."""
     fits = linking_functions[linking_functions["default_convention"]]

@@ -11,10 +11,19 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.minimalness.distances import equal_bins
-from lingprob.papers.string_probability.data import Dataset, Options, pairs_of, string_scores, units
+from lingprob.papers.string_probability.confounds import confounds
+from lingprob.papers.string_probability.data import (
+    Dataset,
+    Options,
+    pairs_of,
+    string_scores,
+    table_of,
+    units,
+    variables,
+)
+from lingprob.papers.string_probability.pools import pools
 from lingprob.papers.string_probability.separation import separation
-from lingprob.regression.bootstrap import correlation, correlation_interval
-from lingprob.schemas import SCHEMAS
+from lingprob.regression.resampling import correlation, correlation_interval
 
 logger = logging.getLogger(__name__)
 
@@ -26,7 +35,7 @@ def analyse(
     vocabulary_size: int | None,
     options: Options,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables `scores`, `correlations`, `separation` and `roc` of one model."""
+    """Return the tables `scores`, `correlations`, `confounds`, `separation`, `pools` and `roc`."""
     if not datasets:
         raise LingprobError(
             f"string_probability: no data set of prediction_1 to prediction_3 is in the language "
@@ -41,7 +50,9 @@ def analyse(
     return {
         "scores": scores,
         "correlations": correlations(model, datasets, scores, options),
+        "confounds": confounds(model, datasets, scores, options),
         "separation": separated,
+        "pools": pools(model, scores[scores["dataset"].isin(third)], pooled_datasets, options),
         "roc": curves,
     }
 
@@ -63,19 +74,12 @@ def correlations(
                 {"dataset": dataset.name, "prediction": prediction, **row}
                 for row in correlations_of(pairs, prediction, options)
             ]
-    names = SCHEMAS["string_correlations"].names
-    table = pd.DataFrame(rows).assign(model=model, scale=options.scale) if rows else None
-    return pd.DataFrame(columns=names) if table is None else table[names]
+    return table_of(rows, "string_correlations", model=model, scale=options.scale)
 
 
 def correlations_of(pairs: pd.DataFrame, prediction: int, options: Options) -> list[dict[str, Any]]:
     """Return a prediction's correlations in one data set: overall, by bin and by paradigm."""
-    good, bad = pairs["logprob_good"], pairs["logprob_bad"]
-    if prediction == 1:
-        pairs = pairs.assign(x=good, y=bad)
-    else:
-        pairs = pairs.assign(x=pairs["rating_good"] - pairs["rating_bad"], y=good - bad)
-    pairs = pairs[pairs["x"].notna()].reset_index(drop=True)
+    pairs = variables(pairs, prediction)
     subsets = [("overall", "", pairs, options.cluster_by_paradigm)]
     if len(pairs) >= options.bins:
         by_bin = pairs.groupby(equal_bins(pairs["cosine_distance"], options.bins))

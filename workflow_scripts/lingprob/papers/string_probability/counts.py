@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Any
 
 import pandas as pd
 
-from lingprob.minimalness.distances import COMPARISONS, pair_texts, within_quantile
+from lingprob.minimalness.distances import (
+    COMPARISONS,
+    POPULATIONS,
+    EditFilter,
+    edit_threshold,
+    near_pairs,
+    pair_texts,
+    pairs_in_use,
+)
 
 UNITS = ("characters", "words")
 COUNTS, FILTER = "Table 1a", "§5.1"
@@ -23,14 +32,17 @@ def count_datasets(
     whole: Mapping[str, pd.DataFrame],
     used: Mapping[str, pd.DataFrame],
     titles: Mapping[str, str],
+    distances: Mapping[str, pd.DataFrame],
+    reading: EditFilter,
     published: Mapping[str, Any],
     scale: str,
 ) -> pd.DataFrame:
     """Return a row a data set: its counts, what is left out and why, and the paper's count.
 
-    `whole` and `used` are `stimuli` tables, the latter a sample or the same. `counted` is what the
-    paper counts: pairs of different sentences, or sentences where there are no pairs; of rated
-    pairs the paper counts those that pass the filter (`count_filters`), so that it is not here.
+    `whole` and `used` are `stimuli` tables, the latter a sample or the same; `distances` are the
+    `minimalness` tables of rated pairs that are used. `counted` is what the paper counts: pairs of
+    different sentences, or sentences where there are no pairs; of rated pairs those that pass the
+    filter. What the analyses use are `used_pairs` and `used_sentences`.
     """
     rows = []
     for name, stimuli in whole.items():
@@ -38,6 +50,9 @@ def count_datasets(
         identical = int((texts["good"] == texts["bad"]).sum())
         paired = stimuli["pair_id"].notna().any()
         unrated = stimuli["rating"].isna()
+        kept = pairs_in_use(used[name], name, distances.get(name), reading)
+        counted = len(texts) - identical if paired else len(stimuli)
+        section, quantity = (FILTER, "kept") if name in distances else (COUNTS, "counted")
         rows.append(
             {
                 "dataset": name,
@@ -48,10 +63,10 @@ def count_datasets(
                 "duplicated_sentences": int(stimuli["text"].duplicated().sum()),
                 # Data sets that nobody rated lack no rating.
                 "missing_ratings": 0 if unrated.all() else int(unrated.sum()),
-                "counted": len(texts) - identical if paired else len(stimuli),
-                "counted_published": published_value(published, COUNTS, f"{name}/counted"),
-                "used_pairs": int(used[name]["pair_id"].nunique()),
-                "used_sentences": len(used[name]),
+                "counted": len(kept) if name in distances else counted,
+                "counted_published": published_value(published, section, f"{name}/{quantity}"),
+                "used_pairs": len(kept),
+                "used_sentences": 2 * len(kept) + int(used[name]["pair_id"].isna().sum()),
                 "rating_source": stimuli["rating_source"].fillna("").max(),
                 "scale": scale,
             }
@@ -60,33 +75,36 @@ def count_datasets(
 
 
 def count_filters(
+    stimuli: Mapping[str, pd.DataFrame],
     distances: Mapping[str, pd.DataFrame],
-    quantile: float,
+    chosen: EditFilter,
     published: Mapping[str, Any],
     scale: str,
 ) -> pd.DataFrame:
     """Return a row for each reading of the filter by edit distance: how many pairs it keeps.
 
-    `distances` are `minimalness` tables of rated pairs. (string_probability, §5.1)
+    `distances` are `minimalness` tables of rated pairs, `stimuli` tables that have them; `used`
+    marks the reading `chosen`. (string_probability, §5.1)
     """
-    columns = ["dataset", "unit", "comparison", "quantile", "edits", "pairs", "kept"]
-    rows = []
-    for name, table in distances.items():
-        for unit in UNITS:
-            edits = table[f"levenshtein_{unit}"]
-            for comparison in COMPARISONS:
-                kept = within_quantile(edits, quantile, comparison)
-                rows.append(
-                    {
-                        "dataset": name,
-                        "unit": unit,
-                        "comparison": comparison,
-                        "quantile": quantile,
-                        "edits": float(edits.quantile(quantile)),
-                        "pairs": len(table),
-                        "kept": int(kept.sum()),
-                        "kept_published": published_value(published, FILTER, f"{name}/kept"),
-                        "scale": scale,
-                    }
-                )
-    return pd.DataFrame(rows, columns=[*columns, "kept_published", "scale"])
+    readings = [
+        EditFilter(unit, chosen.quantile, comparison, population)
+        for unit in UNITS
+        for comparison in COMPARISONS
+        for population in POPULATIONS
+    ]
+    rows = [
+        {
+            "dataset": name,
+            **asdict(reading),
+            "edits": edit_threshold(stimuli[name], table, reading),
+            "pairs": len(table),
+            "kept": len(near_pairs(stimuli[name], table, name, reading)),
+            "kept_published": published_value(published, FILTER, f"{name}/kept"),
+            "used": reading == chosen,
+            "scale": scale,
+        }
+        for name, table in distances.items()
+        for reading in readings
+    ]
+    columns = ["dataset", "unit", "quantile", "comparison", "population", "edits", "pairs", "kept"]
+    return pd.DataFrame(rows, columns=[*columns, "kept_published", "used", "scale"])

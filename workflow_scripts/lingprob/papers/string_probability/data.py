@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.minimalness.distances import pair_texts, within_quantile
+from lingprob.minimalness.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
 from lingprob.schemas import SCHEMAS
 
@@ -23,11 +24,22 @@ class Options:
     levenshtein_unit: str
     levenshtein_quantile: float
     levenshtein_comparison: str
+    levenshtein_population: str
     bootstrap: int
     cluster_by_paradigm: bool
     folds: int
     seed: int
     scale: str
+
+    @property
+    def filter(self) -> EditFilter:
+        """The reading of the filter of rated pairs."""
+        return EditFilter(
+            self.levenshtein_unit,
+            self.levenshtein_quantile,
+            self.levenshtein_comparison,
+            self.levenshtein_population,
+        )
 
 
 @dataclass(frozen=True)
@@ -35,7 +47,8 @@ class Dataset:
     """A data set as one model sees it.
 
     `stimuli`, `scores` (`sentence_scores` of one convention) and `distances` (`minimalness`; None
-    for Prediction 3 alone) are tables; `predictions` says which of 1, 2 and 3 it is for.
+    for Prediction 3 alone) are tables; `predictions` says which of 1, 2 and 3 it is for. `weight`
+    is how many sentences of the whole data set one of `stimuli` stands for, where that is a sample.
     """
 
     name: str
@@ -43,6 +56,7 @@ class Dataset:
     stimuli: pd.DataFrame
     scores: pd.DataFrame
     distances: pd.DataFrame | None
+    weight: float = 1.0
 
 
 def assemble(
@@ -52,18 +66,43 @@ def assemble(
     distances: dict[str, pd.DataFrame],
     *,
     convention: tuple[str, str],
+    whole: Sequence[pd.DataFrame] | None = None,
 ) -> list[Dataset]:
     """Put tables together by data set; `convention` is the (BOS policy, unigram source) used.
 
-    `predictions` names the data sets in the order of the tables.
+    `predictions` names the data sets in the order of the tables; `whole` are the `stimuli` tables
+    that samples were drawn from (the tables themselves where absent).
     """
-    bos, unigrams = convention
     datasets = []
-    for name, items, scores in zip(predictions, stimuli, sentence_scores, strict=True):
-        chosen = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
+    sources = stimuli if whole is None else whole
+    for name, items, source, scores in zip(
+        predictions, stimuli, sources, sentence_scores, strict=True
+    ):
         numbers = frozenset(predictions[name])
-        datasets.append(Dataset(name, numbers, items, chosen, distances.get(name)))
+        weight = countable_sentences(source, name) / max(countable_sentences(items, name), 1)
+        chosen = of_convention(scores, name, convention)
+        datasets.append(Dataset(name, numbers, items, chosen, distances.get(name), weight))
     return datasets
+
+
+def of_convention(scores: pd.DataFrame, dataset: str, convention: tuple[str, str]) -> pd.DataFrame:
+    """Return the rows of a `sentence_scores` table under one BOS policy and unigram source."""
+    bos, unigrams = convention
+    chosen = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
+    if chosen.empty:
+        raise LingprobError(
+            f"data set {dataset!r}: no sentence scores under BOS policy {bos!r} with unigrams of "
+            f"{unigrams!r}; there are {scores['bos'].unique().tolist()} and "
+            f"{scores['unigrams'].unique().tolist()}."
+        )
+    return chosen
+
+
+def countable_sentences(stimuli: pd.DataFrame, dataset: str) -> int:
+    """Return the number of sentences of pairs whose sentences differ, and of those without pair."""
+    texts = pair_texts(stimuli, dataset)
+    different = int((texts["good"] != texts["bad"]).sum())
+    return 2 * different + int(stimuli["pair_id"].isna().sum())
 
 
 def string_scores(
@@ -98,24 +137,23 @@ def string_scores(
         seed=options.seed,
     )
     table = table.drop(columns=["logprob"]).join(metrics)
-    table = table.assign(model=model, dataset=dataset.name, scale=options.scale)
+    table = table.assign(
+        model=model, dataset=dataset.name, weight=dataset.weight, scale=options.scale
+    )
     names = SCHEMAS["string_scores"].names
     return table.assign(**{name: None for name in names if name not in table})[names]
 
 
 def chosen_pairs(dataset: Dataset, options: Options) -> pd.Index:
     """Return the ids of the pairs that the analyses use."""
-    texts = pair_texts(dataset.stimuli, dataset.name)
-    pairs = texts.index[texts["good"] != texts["bad"]]
-    if dataset.distances is None or 2 not in dataset.predictions:
-        return pairs
-    distances = dataset.distances.set_index("pair_id")[f"levenshtein_{options.levenshtein_unit}"]
-    near = within_quantile(distances, options.levenshtein_quantile, options.levenshtein_comparison)
-    kept = pairs.intersection(near.index[near])
-    if kept.empty:
+    reading = options.filter
+    distances = dataset.distances if 2 in dataset.predictions else None
+    kept = pairs_in_use(dataset.stimuli, dataset.name, distances, reading)
+    if kept.empty and distances is not None:
+        edits = edit_threshold(dataset.stimuli, distances, reading)
         raise LingprobError(
             f"data set {dataset.name!r}: the filter by edit distance keeps none of its pairs, for "
-            f"they differ by {distances.quantile(options.levenshtein_quantile):g} "
+            f"they differ by {edits:g} "
             f"{options.levenshtein_unit} at the quantile, and none by fewer. Set "
             "string_probability.levenshtein_comparison to at_most, or another unit or quantile."
         )
@@ -136,16 +174,40 @@ def units(table: pd.DataFrame, cluster_by_paradigm: bool) -> NDArray[np.int64]:
     return pd.factorize(own + unit)[0]
 
 
+def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> pd.DataFrame:
+    """Return the table `name` of rows, with the columns that are the same in all; maybe empty."""
+    names = SCHEMAS[name].names
+    if not rows:
+        return pd.DataFrame(columns=names)
+    return pd.DataFrame(rows).assign(**constants).reindex(columns=names)
+
+
+def variables(pairs: pd.DataFrame, prediction: int) -> pd.DataFrame:
+    """Return pairs with what a prediction correlates, x and y; those without an x are left out.
+
+    1: log-probabilities of the grammatical and of the ungrammatical sentence. 2: differences of
+    the ratings and of the log-probabilities. (string_probability, §4.4 and §5.2)
+    """
+    good, bad = pairs["logprob_good"], pairs["logprob_bad"]
+    if prediction == 1:
+        pairs = pairs.assign(x=good, y=bad)
+    else:
+        pairs = pairs.assign(x=pairs["rating_good"] - pairs["rating_bad"], y=good - bad)
+    return pairs[pairs["x"].notna()].reset_index(drop=True)
+
+
 def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     """Return the pairs of a `string_scores` table of one data set, a pair a row.
 
-    Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source and, for good
-    and bad, every metric and the rating as NAME_good and NAME_bad.
+    Columns: pair_id, dataset, paradigm, phenomenon, cosine_distance, rating_source, weight and, for
+    good and bad, every metric, the rating and the length as NAME_good and NAME_bad.
     """
     paired = scores[scores["pair_id"].notna()]
     about = paired.drop_duplicates("pair_id").set_index("pair_id")
-    pairs = about[["dataset", "paradigm", "phenomenon", "cosine_distance", "rating_source"]]
+    pairs = about[
+        ["dataset", "paradigm", "phenomenon", "cosine_distance", "rating_source", "weight"]
+    ]
     for side, suffix in ((True, "_good"), (False, "_bad")):
         chosen = paired[paired["grammatical"] == side].set_index("pair_id")
-        pairs = pairs.join(chosen[[*METRICS, "rating"]].add_suffix(suffix))
+        pairs = pairs.join(chosen[[*METRICS, "rating", "n_tokens"]].add_suffix(suffix))
     return pairs.reset_index()

@@ -2,105 +2,103 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from textwrap import fill
 from typing import Any
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lingprob.figures import style
-from lingprob.figures.labels import Models
-from lingprob.papers.string_probability.panels import (
-    GRAMMATICAL,
-    Titles,
-    grammatical_handles,
-    model_colours,
-    model_handles,
-    name_axes,
-    panel_title,
-    panels,
-    short_title,
+from lingprob.figures import palette
+from lingprob.figures.labels import label_provenance, legend_above, model_handles, wrapped_title
+from lingprob.figures.panels import grid, name_axes, wrapped
+from lingprob.papers.contract import Run, Tables
+from lingprob.papers.string_probability.further_figures import (
+    bin_edges,
+    deconfounded,
+    distances,
+    paradigm_accuracies,
+    paradigm_correlations,
+    separation_by_pool,
+    theory,
 )
 from lingprob.papers.string_probability.separation_figures import (
+    GRAMMATICAL,
     accuracies,
     areas,
     by_phenomenon,
     curves,
     distributions,
+    grammatical_handles,
+    panel_title,
 )
+from lingprob.papers.string_probability.theory import toy_surprisals
 
 POINTS_SHOWN = 2000
+# Of a footer.
+LETTERS_AN_INCH = 17
 
 
-def draw_figures(
-    tables: Mapping[str, pd.DataFrame],
-    toy: pd.DataFrame,
-    models: Models,
-    titles: Titles,
-    pooled: Sequence[str],
-    scale: str,
-) -> dict[str, Figure]:
+def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw every figure, by name.
 
     Args:
-        tables: `scores`, `correlations`, `separation` and `roc` of all models.
-        toy: as `toy_surprisals` returns it.
-        models: title, family and size by name.
-        titles: of the data sets, by name.
-        pooled: data sets that are taken together where a model has any of them.
-        scale: of the run.
+        tables: `scores`, `correlations`, `separation` and `roc` of all models, `toy_stimuli` and,
+            where a model has weights, their `sentence_scores` as `toy_scores`; `confounds` and
+            `pools`, and `paradigms` as `paradigm_accuracies` makes it.
+        run: `options["pooled"]` names the data sets that are taken together where a model has any,
+            `options["absent"]` what the paper has and this run has not.
     """
     scores, correlations = tables["scores"], tables["correlations"]
     separation, roc = tables["separation"], tables["roc"]
     keys = separation[["model", "dataset"]].drop_duplicates()
     third = scores.merge(keys, on=["model", "dataset"])
-    has_pooled = third["dataset"].isin(pooled).groupby(third["model"]).transform("any")
-    together = third[third["dataset"].isin(pooled) | ~has_pooled]
+    pooled = third["dataset"].isin(run.options["pooled"])
+    together = third[pooled | ~pooled.groupby(third["model"]).transform("any")]
     figures = {
-        "figure_1b": toy_strings(toy, models),
-        "figure_2a": pairs_by_prediction(scores, correlations, models, titles, 1),
-        "figure_2b": correlation_by_bin(correlations, models, titles, 1),
-        "figure_3a": pairs_by_prediction(scores, correlations, models, titles, 2),
-        "figure_3b": correlation_by_bin(correlations, models, titles, 2),
-        "figure_4a": distributions(together, models, titles, by_dataset=False),
-        "figure_4b": areas(separation, models, titles),
-        "figure_5": distributions(third, models, titles, by_dataset=True),
-        "figure_6": curves(roc, separation, models, titles),
-        "figure_8": accuracies(separation, models, titles),
-        "phenomena": by_phenomenon(separation, models, titles),
+        "figure_1b": toy_strings(toy_surprisals(tables), run),
+        "figure_2a": pairs_by_prediction(scores, correlations, run, 1),
+        "figure_2b": correlation_by_bin(correlations, run, 1),
+        "figure_3a": pairs_by_prediction(scores, correlations, run, 2),
+        "figure_3b": correlation_by_bin(correlations, run, 2),
+        "figure_4a": distributions(together, run, by_dataset=False),
+        "figure_4b": areas(separation, run),
+        "figure_5": distributions(third, run, by_dataset=True),
+        "figure_6": curves(roc, separation, run),
+        "figure_8": accuracies(separation, run),
+        "figure_7": theory(tables["toy_stimuli"]),
+        "phenomena": by_phenomenon(separation, run),
+        "paradigms": paradigm_accuracies(tables["paradigms"], run),
+        "paradigm_correlations": paradigm_correlations(correlations, run),
+        "distances": distances(scores, correlations, run),
+        "deconfounded": deconfounded(tables["confounds"], run),
+        "pools": separation_by_pool(tables["pools"], run),
     }
-    rated = correlations[correlations["prediction"] == 2]
-    sources = ["simulated"] if rated["simulated"].any() else []
+    second = correlations[correlations["prediction"] == 2]
+    sources = ["simulated"] if second["simulated"].any() else []
     for name, figure in figures.items():
-        style.label_provenance(figure, sources if name.startswith("figure_3") else [], [scale])
+        rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
+        # Simulated ratings are said alone, in large type; the theory has no model.
+        said = [] if rated or name == "figure_7" else notes(scores, run)
+        letters = int(figure.get_figwidth() * LETTERS_AN_INCH)
+        note = "\n".join(fill(text, letters) for text in said)
+        label_provenance(figure, [run.scale], sources if rated else [], note=note)
     return figures
 
 
-def toy_surprisals(
-    stimuli: pd.DataFrame, models: Sequence[str], scores: Sequence[pd.DataFrame]
-) -> pd.DataFrame:
-    """Return each toy string's surprisal (bits) by model: model, text, grammatical, surprisal.
-
-    `scores` are `sentence_scores`; the first convention of each counts.
-    """
-    parts = [pd.DataFrame(columns=["model", "text", "grammatical", "surprisal"])]
-    for model, table in zip(models, scores, strict=True):
-        first = table[["bos", "unigrams"]].iloc[0]
-        chosen = table[(table["bos"] == first["bos"]) & (table["unigrams"] == first["unigrams"])]
-        joined = stimuli.merge(chosen, on="item_id")
-        joined = joined.assign(model=model, surprisal=-joined["logprob"] / np.log(2))
-        parts.append(joined[parts[0].columns])
-    return pd.concat(parts[1:] or parts, ignore_index=True)
+def notes(scores: pd.DataFrame, run: Run) -> list[str]:
+    """Return what a reader must know of the models shown, each said once, and what is absent."""
+    shown = [run.models[name].get("note") for name in dict.fromkeys(scores["model"])]
+    absent = run.options.get("absent", [])
+    missing = [f"Absent, without a model or file here: {', '.join(absent)}."] if absent else []
+    return [*dict.fromkeys(note for note in shown if note), *missing]
 
 
-def toy_strings(toy: pd.DataFrame, models: Models) -> Figure:
+def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
     """Figure 1b: surprisal of the eight toy strings, a panel a model."""
     names = list(dict.fromkeys(toy["model"])) or [""]
-    figure, axes = plt.subplots(
-        1, len(names), squeeze=False, figsize=(max(3.6, 2.9 * len(names)), 2.4)
-    )
+    figure, axes = grid(1, len(names), width=2.9, height=2.4, margins=(0.0, 0.0), narrowest=3.6)
     for ax, name in zip(axes[0], names, strict=True):
         strings = toy[toy["model"] == name].sort_values("surprisal", ascending=False)
         colours = [GRAMMATICAL[bool(flag)][0] for flag in strings["grammatical"]]
@@ -109,18 +107,21 @@ def toy_strings(toy: pd.DataFrame, models: Models) -> Figure:
         ax.barh(range(len(strings)), strings["surprisal"], color=colours, height=0.7)
         ax.set_yticks(range(len(strings)), labels)
         ax.grid(axis="y", visible=False)
-        ax.set_title(models[name]["title"] if name else "no model with weights")
+        ax.set_title(run.models[name]["title"] if name else "no model with weights")
         ax.set_xlabel("Surprisal (bits)")
-    figure.legend(handles=grammatical_handles(), loc="outside upper center", ncols=2)
+    legend_above(figure, grammatical_handles())
     return figure
 
 
+def label_edges(ax: Axes, edges: list[float]) -> None:
+    """Mark every edge of the bins 1 to n on an axis of bins, and name each third."""
+    places = [place + 0.5 for place in range(len(edges))]
+    ax.set_xticks(places[::3], [f"{edge:.2g}" for edge in edges[::3]])
+    ax.set_xticks(places, minor=True)
+
+
 def pairs_by_prediction(
-    scores: pd.DataFrame,
-    correlations: pd.DataFrame,
-    models: Models,
-    titles: Titles,
-    prediction: int,
+    scores: pd.DataFrame, correlations: pd.DataFrame, run: Run, prediction: int
 ) -> Figure:
     """Figures 2a and 3a: the pairs behind each correlation, a panel a model and data set.
 
@@ -129,21 +130,21 @@ def pairs_by_prediction(
     overall = correlations[
         (correlations["prediction"] == prediction) & (correlations["subset"] == "overall")
     ]
-    figure, axes = panels(len(overall), height=1.75)
+    figure, axes = wrapped(len(overall), height=1.75)
     for ax, row in zip(axes, overall.itertuples(), strict=True):
         chosen = (scores["model"] == row.model) & (scores["dataset"] == row.dataset)
         x, y = pair_coordinates(scores[chosen], prediction)
         shown = np.random.default_rng(0).permutation(len(x))[:POINTS_SHOWN]
         ax.plot(
-            x[shown], y[shown], ".", color=style.BLUE, alpha=0.25, markersize=2.5, rasterized=True
+            x[shown], y[shown], ".", color=palette.BLUE, alpha=0.25, markersize=2.5, rasterized=True
         )
         if prediction == 1 and len(x):
             ends = [min(x.min(), y.min()), max(x.max(), y.max())]
-            ax.plot(ends, ends, color=style.GREY, linewidth=0.8)
+            ax.plot(ends, ends, color=palette.GREY, linewidth=0.8)
         else:
-            ax.axhline(0, color=style.GREY, linewidth=0.8)
-            ax.axvline(0, color=style.GREY, linewidth=0.8)
-        ax.set_title(panel_title(row, models, titles, overall), fontsize=7)
+            ax.axhline(0, color=palette.GREY, linewidth=0.8)
+            ax.axvline(0, color=palette.GREY, linewidth=0.8)
+        ax.set_title(panel_title(row, run, overall), fontsize=7)
         ax.text(0.03, 0.97, r_text(row), transform=ax.transAxes, va="top", fontsize=6)
     labels = {
         1: ("log p, grammatical (nats)", "log p, ungrammatical (nats)"),
@@ -172,9 +173,7 @@ def r_text(row: Any) -> str:
     return f"r = {row.r:.2f} [{row.r_low:.2f}, {row.r_high:.2f}]\nn = {row.n:,}"
 
 
-def correlation_by_bin(
-    correlations: pd.DataFrame, models: Models, titles: Titles, prediction: int
-) -> Figure:
+def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) -> Figure:
     """Figures 2b and 3b: r within bins of cosine distance, a panel a data set, a line a model.
 
     Bands are 95% bootstrap intervals; a bin in which nothing varies has no point.
@@ -184,22 +183,18 @@ def correlation_by_bin(
     ]
     datasets = list(dict.fromkeys(bins["dataset"]))
     names = list(dict.fromkeys(bins["model"]))
-    figure, axes = panels(len(datasets), height=1.7, sharey=True)
-    colours = model_colours(names)
+    figure, axes = wrapped(len(datasets), height=1.7, sharey=True)
     for ax, dataset in zip(axes, datasets, strict=True):
         for name in names:
             line = bins[(bins["dataset"] == dataset) & (bins["model"] == name)]
             x = line["name"].astype(int)
-            ax.plot(x, line["r"], marker="o", markersize=3, color=colours[name])
-            ax.fill_between(
-                x, line["r_low"], line["r_high"], color=colours[name], alpha=0.2, linewidth=0
-            )
+            colour, marker = run.models[name]["colour"], run.models[name]["marker"]
+            ax.plot(x, line["r"], marker=marker, markersize=3, color=colour)
+            ax.fill_between(x, line["r_low"], line["r_high"], color=colour, alpha=0.2, linewidth=0)
         if prediction == 2:  # of Prediction 1 all are far above 0
-            ax.axhline(0, color=style.GREY, linewidth=0.8)
-        ax.set_title(short_title(dataset, titles), fontsize=7)
-        highest = bins["name"].astype(int).max()
-        ax.set_xticks(sorted({1, (highest + 1) // 2, highest}))
-    name_axes(axes, "Bin by cosine distance", "Pearson r")
-    handles = model_handles(names, models)
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=7)
+            ax.axhline(0, color=palette.GREY, linewidth=0.8)
+        ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
+        label_edges(ax, bin_edges(bins, dataset))
+    name_axes(axes, "Edges of bins, cosine distance", "Pearson r")
+    legend_above(figure, model_handles(names, run.models), columns=3)
     return figure

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.regression.linking import fold_numbers
+from lingprob.regression.resampling import fold_numbers
 
 logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]
@@ -52,14 +52,15 @@ def learned_weights(
     *,
     folds: int,
     seed: int,
+    weight: Array | None = None,
 ) -> Array:
     """Return MORCELA's score, (n,), with weights learned from grammaticality, cross-validated.
 
     MORCELA (Tjuatja et al. 2025) scores a sentence by (p - beta u + gamma) / N; the weights of p /
     N, u / N and 1 / N are those of an OLS regression, here of grammaticality (1 or 0) instead of
     ratings. A sentence's score comes from weights that were learned without it and the others of
-    its unit, (n,) int. Without u, its term is left out. NaN for all if there is one class only or
-    fewer units than folds.
+    its unit, (n,) int. Without u, its term is left out. Rows count as `weight`, (n,), says. NaN for
+    all if there is one class only or fewer units than folds.
     """
     units = int(unit.max()) + 1
     if units < folds or grammatical.all() or not grammatical.any():
@@ -71,10 +72,13 @@ def learned_weights(
     if not np.isnan(unigrams).any():
         terms.append(unigrams / length)
     design = np.column_stack(terms)
+    root = np.sqrt(np.ones(len(scores)) if weight is None else weight)
+    target = root * grammatical
     fold = fold_numbers(units, folds, 1, np.random.default_rng(seed))[0][unit]
     predicted = np.empty(len(scores))
     for number in range(folds):
         tested = fold == number
-        weights, *_ = np.linalg.lstsq(design[~tested], grammatical[~tested].astype(float))
+        learned_from = root[~tested, None] * design[~tested]
+        weights, *_ = np.linalg.lstsq(learned_from, target[~tested])
         predicted[tested] = design[tested] @ weights
     return predicted

@@ -8,17 +8,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.string_probability.data import Options, pairs_of, units
+from lingprob.papers.string_probability.data import Options, pairs_of, table_of, units
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights
-from lingprob.regression.bootstrap import (
-    area_intervals,
-    area_under_roc,
-    mean_interval,
-    roc_curve,
-)
-from lingprob.schemas import POOLED, SCHEMAS
+from lingprob.regression.resampling import mean_interval
+from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
+from lingprob.schemas import SCHEMAS
 
 ROC_POINTS = 201
+# Stands for a data set's name where several are taken together; no data set may be called so.
+POOLED = "all data sets"
 
 
 def separation(
@@ -26,7 +24,8 @@ def separation(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the `string_separation` and `string_roc` tables of one model: Prediction 3.
 
-    `scores` has the data sets for it; those of `pooled_datasets` make a flat set too. The area
+    `scores` has the data sets for it; those of `pooled_datasets` make a flat set too, in which a
+    sample counts as much as the whole data set that it was drawn from. The area
     under the ROC curve tells grammatical from ungrammatical sentences without regard to pairs; the
     accuracy is the share of pairs whose grammatical sentence scores higher. (string_probability,
     §6.3)
@@ -48,12 +47,12 @@ def separation(
         ]
         if not phenomenon:
             curves.append(curves_of(group).assign(dataset=name))
-    tables = {"string_separation": pd.DataFrame(rows), "string_roc": pd.concat(curves)}
-    separated, roc = (
-        table.assign(model=model, scale=options.scale).reindex(columns=SCHEMAS[name].names)
-        for name, table in tables.items()
+    about = {"model": model, "scale": options.scale}
+    roc = pd.concat(curves, ignore_index=True).assign(**about)
+    return (
+        table_of(rows, "string_separation", **about),
+        roc.reindex(columns=SCHEMAS["string_roc"].names).astype({"metric": object}),
     )
-    return separated, roc
 
 
 def pooled(scores: pd.DataFrame, options: Options) -> pd.DataFrame:
@@ -67,6 +66,7 @@ def pooled(scores: pd.DataFrame, options: Options) -> pd.DataFrame:
         units(parts, False),
         folds=options.folds,
         seed=options.seed,
+        weight=parts["weight"].to_numpy(dtype=float),
     )
     return scores.assign(learned_weights=learned)
 
@@ -81,7 +81,10 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
     unit = units(group, clustered)
     known = [name for name in METRICS if group[name].notna().all()]
     resampling: dict[str, int] = {"draws": options.bootstrap, "seed": options.seed}
-    areas = area_intervals(group[known].to_numpy(dtype=float), positive, unit, **resampling)
+    weight = group["weight"].to_numpy(dtype=float)
+    areas = area_intervals(
+        group[known].to_numpy(dtype=float), positive, unit, weight=weight, **resampling
+    )
     pair_id = group["pair_id"].astype("string")
     pairs = pairs_of(group.assign(pair_id=group["dataset"] + "/" + pair_id))
     rows = []
@@ -91,13 +94,16 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
         row |= dict.fromkeys(("auc", "auc_low", "auc_high"), np.nan)
         row |= dict.fromkeys(("accuracy", "accuracy_low", "accuracy_high"), np.nan)
         if name in known:
-            row["auc"] = area_under_roc(group[name].to_numpy(dtype=float), positive)
+            row["auc"] = area_under_roc(group[name].to_numpy(dtype=float), positive, weight)
             row["auc_low"], row["auc_high"] = areas[known.index(name)]
         if name in known and len(pairs):
             right = (pairs[f"{name}_good"] > pairs[f"{name}_bad"]).to_numpy(dtype=float)
             of_pair = units(pairs, clustered)
-            row["accuracy"] = right.mean()
-            row["accuracy_low"], row["accuracy_high"] = mean_interval(right, of_pair, **resampling)
+            of_set = pairs["weight"].to_numpy(dtype=float)
+            row["accuracy"] = np.average(right, weights=of_set)
+            row["accuracy_low"], row["accuracy_high"] = mean_interval(
+                right, of_pair, weight=of_set, **resampling
+            )
         rows.append(row)
     return rows
 
@@ -105,11 +111,12 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
 def curves_of(group: pd.DataFrame) -> pd.DataFrame:
     """Return each metric's ROC curve at evenly spaced false positive rates."""
     positive = group["grammatical"].to_numpy(dtype=bool)
+    weight = group["weight"].to_numpy(dtype=float)
     at = np.linspace(0, 1, ROC_POINTS)
     curves = []
     for name in METRICS:
         if group[name].notna().all() and 0 < positive.sum() < len(positive):
-            false, true = roc_curve(group[name].to_numpy(dtype=float), positive)
+            false, true = roc_curve(group[name].to_numpy(dtype=float), positive, weight)
             curves.append(
                 pd.DataFrame(
                     {

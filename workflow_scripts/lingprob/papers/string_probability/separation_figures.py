@@ -2,62 +2,54 @@
 
 from __future__ import annotations
 
-import matplotlib.pyplot as plt
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from lingprob.figures import style
-from lingprob.figures.labels import Models
-from lingprob.papers.string_probability.panels import (
-    GRAMMATICAL,
-    Titles,
-    grammatical_handles,
-    model_colours,
-    model_handles,
-    name_axes,
-    panel_title,
-    panels,
-    short_title,
-)
+from lingprob.figures import palette, style
+from lingprob.figures.labels import handle, legend_above, model_handles, wrapped_title
+from lingprob.figures.panels import grid, name_axes, whiskers, wrapped
+from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.scorecard import HIGHEST_AUC
 
+GRAMMATICAL = {True: (palette.BLUE, "grammatical"), False: (palette.RED, "ungrammatical")}
 METRICS = {
-    "logprob": ("log p", style.GREY),
-    "uniform_bayes_factor": ("BF uniform", style.PURPLE),
-    "unigram_bayes_factor": ("BF unigram", style.GREEN),
-    "slor": ("SLOR", style.ORANGE),
-    "mean_logprob": ("mean log p", style.SKY),
-    "learned_weights": ("learned weights", style.BLUE),
+    "logprob": ("log p", palette.GREY),
+    "uniform_bayes_factor": ("BF uniform", palette.PURPLE),
+    "unigram_bayes_factor": ("BF unigram", palette.GREEN),
+    "slor": ("SLOR", palette.ORANGE),
+    "mean_logprob": ("mean log p", palette.SKY),
+    "learned_weights": ("learned weights", palette.BLUE),
 }
 HISTOGRAM_BINS = 30
 # Beyond these quantiles a few long sentences would squeeze the rest.
 SHOWN = (0.002, 0.998)
 
 
-def distributions(scores: pd.DataFrame, models: Models, titles: Titles, by_dataset: bool) -> Figure:
+def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
     """Figures 4a and 5: densities of each metric for grammatical and ungrammatical strings.
 
-    A row is a model over all the data sets that `scores` has of it, or a model and data set.
+    A row is a model over all the data sets that `scores` has of it, or a model and data set. A
+    sample counts as much as the whole data set that it was drawn from.
     """
     columns = ["model", "dataset"] if by_dataset else ["model"]
     groups = list(scores.groupby(columns, sort=False))
-    figure, axes = plt.subplots(
-        len(groups),
-        len(METRICS),
-        squeeze=False,
-        figsize=(style.PAGE_INCHES + 1.0, 0.8 + 1.15 * len(groups)),
-    )
+    figure, axes = grid(len(groups), len(METRICS), width=style.PAGE_INCHES, height=1.15)
     for row, (key, group) in enumerate(groups):
         for ax, metric in zip(axes[row], METRICS, strict=True):
             density(ax, group, metric)
             if row == 0:
                 ax.set_title(METRICS[metric][0], fontsize=7)
-        lines = [models[key[0]]["title"]] if scores["model"].nunique() > 1 or not by_dataset else []
-        lines += [short_title(key[1], titles)] if by_dataset else []
+        lines = (
+            [run.models[key[0]]["title"]] if scores["model"].nunique() > 1 or not by_dataset else []
+        )
+        lines += [wrapped_title(key[1], run.titles)] if by_dataset else []
         axes[row][0].set_ylabel("\n".join(lines), fontsize=6)
-    figure.legend(handles=grammatical_handles(), loc="outside upper center", ncols=2)
+    legend_above(figure, grammatical_handles())
     figure.supylabel("Density", fontsize=8)
     return figure
 
@@ -76,6 +68,7 @@ def density(ax: Axes, group: pd.DataFrame, metric: str) -> None:
     for flag, (colour, _) in GRAMMATICAL.items():
         ax.hist(
             group.loc[group["grammatical"] == flag, metric],
+            weights=group.loc[group["grammatical"] == flag, "weight"],
             bins=edges,
             density=True,
             histtype="stepfilled",
@@ -84,70 +77,55 @@ def density(ax: Axes, group: pd.DataFrame, metric: str) -> None:
         )
 
 
-def areas(separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
+def areas(separation: pd.DataFrame, run: Run) -> Figure:
     """Figure 4b: area under the ROC curve of each metric, a panel a data set and for all of them.
 
     Bars are 95% bootstrap intervals; dotted: the highest that the paper found.
     """
-    return metric_panels(
-        separation[separation["phenomenon"] == ""],
-        models,
-        titles,
-        "auc",
-        "Area under ROC curve",
-        lines=(0.5, HIGHEST_AUC),
-    )
+    whole = separation[separation["phenomenon"] == ""]
+    return metric_panels(whole, run, "auc", "Area under ROC curve", lines=(0.5, HIGHEST_AUC))
 
 
-def accuracies(separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
+def accuracies(separation: pd.DataFrame, run: Run) -> Figure:
     """Figure 8: share of pairs whose grammatical sentence scores higher; bars as in Figure 4b."""
     chosen = separation[(separation["phenomenon"] == "") & (separation["n_pairs"] > 0)]
-    return metric_panels(chosen, models, titles, "accuracy", "Accuracy on pairs", lines=(0.5, 0.8))
+    return metric_panels(chosen, run, "accuracy", "Accuracy on pairs", lines=(0.5, 0.8))
 
 
 def metric_panels(
-    rows: pd.DataFrame,
-    models: Models,
-    titles: Titles,
-    value: str,
-    label: str,
-    lines: tuple[float, float],
+    rows: pd.DataFrame, run: Run, value: str, label: str, lines: tuple[float, float]
 ) -> Figure:
     """Return a figure with a panel a data set, the metrics along x and a marker a model."""
     datasets, names = (list(dict.fromkeys(rows[key])) for key in ("dataset", "model"))
-    figure, axes = panels(len(datasets), height=2.0, sharey=True)
-    colours = model_colours(names)
+    figure, axes = wrapped(len(datasets), height=2.0, sharey=True)
     shifts = np.linspace(-0.25, 0.25, len(names)) if len(names) > 1 else [0.0]
     for ax, dataset in zip(axes, datasets, strict=True):
         for name, shift in zip(names, shifts, strict=True):
             chosen = rows[(rows["dataset"] == dataset) & (rows["model"] == name)]
             found = chosen.set_index("metric").reindex(METRICS)
-            whiskers = [found[value] - found[f"{value}_low"], found[f"{value}_high"] - found[value]]
             ax.errorbar(
                 np.arange(len(METRICS)) + shift,
                 found[value],
-                yerr=np.maximum(whiskers, 0),
-                fmt="o",
-                color=colours[name],
+                yerr=whiskers(found[value], found[f"{value}_low"], found[f"{value}_high"]),
+                fmt=run.models[name]["marker"],
+                color=run.models[name]["colour"],
                 markersize=3,
                 linewidth=0.8,
             )
-        ax.axhline(lines[0], color=style.GREY, linewidth=0.8)
-        ax.axhline(lines[1], color=style.GREY, linewidth=0.8, linestyle=":")
+        ax.axhline(lines[0], color=palette.GREY, linewidth=0.8)
+        ax.axhline(lines[1], color=palette.GREY, linewidth=0.8, linestyle=":")
         ax.set_xticks(range(len(METRICS)), [short for short, _ in METRICS.values()], rotation=60)
         ax.tick_params(axis="x", labelsize=6)
-        ax.set_title(short_title(dataset, titles), fontsize=7)
+        ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
     name_axes(axes, "", label)
-    figure.legend(
-        handles=model_handles(names, models), loc="outside upper center", ncols=3, fontsize=7
-    )
+    legend_above(figure, model_handles(names, run.models), columns=3)
     return figure
 
 
-def curves(roc: pd.DataFrame, separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
+def curves(roc: pd.DataFrame, separation: pd.DataFrame, run: Run) -> Figure:
     """Figure 6: ROC curves, a panel a model and data set, a line a metric with its area."""
     groups = roc[["model", "dataset"]].drop_duplicates()
-    figure, axes = panels(len(groups), height=1.8)
+    figure, axes = wrapped(len(groups), height=1.8)
     whole = separation[separation["phenomenon"] == ""].set_index(["model", "dataset", "metric"])
     for ax, row in zip(axes, groups.itertuples(), strict=True):
         for metric, (short, colour) in METRICS.items():
@@ -166,14 +144,14 @@ def curves(roc: pd.DataFrame, separation: pd.DataFrame, models: Models, titles: 
                     linewidth=0.9,
                     label=label,
                 )
-        ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=0.6)
-        ax.set_title(panel_title(row, models, titles, groups), fontsize=7)
+        ax.plot([0, 1], [0, 1], color=palette.GREY, linewidth=0.6)
+        ax.set_title(panel_title(row, run, groups), fontsize=7)
         ax.legend(fontsize=4.5, loc="lower right", handlelength=1.0, labelspacing=0.2)
     name_axes(axes, "False positive rate", "True positive rate")
     return figure
 
 
-def by_phenomenon(separation: pd.DataFrame, models: Models, titles: Titles) -> Figure:
+def by_phenomenon(separation: pd.DataFrame, run: Run) -> Figure:
     """Accuracy on pairs and area under the ROC curve of log p, a point a phenomenon."""
     rows = separation[
         (separation["phenomenon"] != "")
@@ -181,19 +159,28 @@ def by_phenomenon(separation: pd.DataFrame, models: Models, titles: Titles) -> F
         & separation["accuracy"].notna()
     ]
     datasets, names = (list(dict.fromkeys(rows[key])) for key in ("dataset", "model"))
-    figure, axes = panels(len(datasets), height=1.8)
-    colours = model_colours(names)
+    figure, axes = wrapped(len(datasets), height=1.8)
     for ax, dataset in zip(axes, datasets, strict=True):
         for name in names:
             chosen = rows[(rows["dataset"] == dataset) & (rows["model"] == name)]
-            ax.plot(
-                chosen["auc"], chosen["accuracy"], "o", color=colours[name], alpha=0.6, markersize=3
-            )
-        ax.plot([0, 1], [0, 1], color=style.GREY, linewidth=0.6)
+            colour, marker = run.models[name]["colour"], run.models[name]["marker"]
+            x, y = chosen["auc"], chosen["accuracy"]
+            ax.plot(x, y, marker, color=colour, alpha=0.6, markersize=3)
+        ax.plot([0, 1], [0, 1], color=palette.GREY, linewidth=0.6)
         ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
-        ax.set_title(short_title(dataset, titles), fontsize=7)
+        ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
     name_axes(axes, "Area under ROC curve", "Accuracy on pairs")
-    figure.legend(
-        handles=model_handles(names, models), loc="outside upper center", ncols=3, fontsize=7
-    )
+    legend_above(figure, model_handles(names, run.models), columns=3)
     return figure
+
+
+def panel_title(row: Any, run: Run, rows: pd.DataFrame) -> str:
+    """Return the title of a panel: the data set and, where there are several, the model."""
+    title = wrapped_title(row.dataset, run.titles)
+    several = rows["model"].nunique() > 1
+    return f"{title}\n{run.models[row.model]['title']}" if several else title
+
+
+def grammatical_handles() -> list[Line2D]:
+    """Return legend entries for grammatical and ungrammatical strings."""
+    return [handle(label, colour, "s", "none") for colour, label in GRAMMATICAL.values()]

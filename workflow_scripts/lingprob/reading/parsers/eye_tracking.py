@@ -10,6 +10,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import attach_words
+from lingprob.reading.parsers.printed import printed_geco
 from lingprob.reading.parsers.tables import number, read, whole
 
 NOT_FIXATED = ("", ".", "NA")
@@ -80,13 +81,16 @@ def provo_motr(
 def geco_first_pass(
     files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
 ) -> pd.DataFrame:
-    """Read MonolingualReadingData (.xlsx or saved as .csv): PP_NR, WORD_ID, WORD_GAZE_DURATION.
+    """Read MonolingualReadingData (.xlsx or saved as .csv): the duration of the first pass.
 
-    The second file is the material, by which a WORD_ID has its place (Cop et al. 2017).
+    WORD_SKIP marks the words that were passed over at first; the time that later fixations on them
+    took is no first pass (as with Provo). The other files are the material and the novel, by which
+    a WORD_ID has its place (Cop et al. 2017).
     """
-    path, material = files
-    table = read(path, ",", ["PP_NR", "WORD_ID", "WORD_GAZE_DURATION"], quoting=0)
-    place = geco_places(material)
+    path, material, novel = files
+    columns = ["PP_NR", "WORD_ID", "WORD_GAZE_DURATION", "WORD_SKIP"]
+    table = read(path, ",", columns, quoting=0)
+    place = geco_places(material, novel)
     known = table["WORD_ID"].isin(place.index)
     if known.mean() < 0.9:
         raise LingprobError(
@@ -100,7 +104,7 @@ def geco_first_pass(
             "subject_id": table["PP_NR"].to_numpy(),
             "passage_id": place.loc[table["WORD_ID"], "passage_id"].to_numpy(),
             "word_index": place.loc[table["WORD_ID"], "word_index"].to_numpy(),
-            "rt_ms": duration.to_numpy(),
+            "rt_ms": duration.where(number(path, table["WORD_SKIP"]) == 0).to_numpy(),
         }
     )
 
@@ -110,10 +114,10 @@ def geco_total(
 ) -> pd.DataFrame:
     """Read ppN-relfix-feats.csv, a reader a file: word_id_orig, TRT, 0 where never fixated.
 
-    The first file is the material, by which a word has its place.
+    The first files are the material and the novel, by which a word has its place.
     """
-    material, *readers = files
-    place = geco_places(material)
+    material, novel, *readers = files
+    place = geco_places(material, novel)
     parts = []
     for path in readers:
         table = read(path, ",", ["word_id_orig", "TRT"], quoting=0)
@@ -132,10 +136,8 @@ def geco_total(
     return pd.concat(parts, ignore_index=True)
 
 
-def geco_places(material: Path) -> pd.DataFrame:
-    """Return passage_id and word_index by WORD_ID, as the words of the material are numbered."""
-    table = read(material, ",", ["WORD_ID", "WORD"], quoting=0)
-    table = table[table["WORD"].str.strip() != ""]
-    part = table["WORD_ID"].str.split("-").str[0]
-    place = pd.DataFrame({"passage_id": part, "word_index": part.groupby(part).cumcount()})
-    return place.set_index(table["WORD_ID"])
+def geco_places(material: Path, novel: Path) -> pd.DataFrame:
+    """Return passage_id and word_index by WORD_ID, as the printed words are numbered."""
+    words = printed_geco(material, novel)
+    words = words[words["word_id"].notna()]
+    return words.set_index("word_id")[["passage_id", "word_index"]]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.regression.linear_mixed.formula import INTERCEPT, MixedFormula
-from lingprob.regression.linear_mixed.moments import MixedModelData, constant_predictor
+from lingprob.regression.linear_mixed.moments import Columns, constant_predictor
 
 Array = NDArray[np.float64]
 
@@ -36,12 +36,11 @@ class Basis:
         return self.columns @ self.to_own
 
 
-def basis(data: MixedModelData, names: tuple[str, ...]) -> Basis:
+def basis(data: Columns, names: tuple[str, ...]) -> Basis:
     """Return the basis of the named effects; with an intercept, scaled columns are centred."""
     columns = np.zeros((len(data.shift), len(names)))
     to_own = np.eye(len(names))
     spread = data.deviations()
-    total = data.moments.sum(axis=0)
     for place, name in enumerate(names):
         if name == INTERCEPT:
             columns[0, place] = 1
@@ -52,23 +51,24 @@ def basis(data: MixedModelData, names: tuple[str, ...]) -> Basis:
             to_own[:, place] /= spread[at] or 1
             to_own[names.index(INTERCEPT), place] = -data.shift[at] * to_own[place, place]
         else:
-            square = columns[:, place] @ total @ columns[:, place] / data.n
+            square = columns[:, place] @ data.total @ columns[:, place] / data.n
             to_own[:, place] /= np.sqrt(square) or 1
     return Basis(columns, to_own)
 
 
-def check_names(data: MixedModelData, formula: MixedFormula) -> None:
+def check_names(data: Columns, formula: MixedFormula) -> None:
     """Raise LingprobError if the formula's response, group or predictors are not the data's."""
-    if (formula.response, formula.group) != (data.response, data.group):
+    if formula.response != data.response or not set(formula.groups) <= set(data.factors):
         raise LingprobError(
-            f"{formula.text!r}: the data have response {data.response} by {data.group}."
+            f"{formula.text!r}: the data have response {data.response} by "
+            f"{', '.join(data.factors)}."
         )
     for name in formula.predictors:
         if name not in data.predictors:
             raise unknown_name("predictor", name, data.predictors, f"Formula: {formula.text!r}.")
 
 
-def response_scale(data: MixedModelData, formula: MixedFormula) -> tuple[float, float]:
+def response_scale(data: Columns, formula: MixedFormula) -> tuple[float, float]:
     """Return what is subtracted from the response (if it has an intercept) and its scale."""
     spread = data.deviations()[-1]
     if spread == 0:
@@ -77,26 +77,32 @@ def response_scale(data: MixedModelData, formula: MixedFormula) -> tuple[float, 
 
 
 def check_determined(
-    data: MixedModelData, formula: MixedFormula, fixed: Basis, random: Basis
+    data: Columns, formula: MixedFormula, fixed: Basis, random: list[Basis]
 ) -> None:
-    """Raise LingprobError if the data do not determine the model."""
-    groups, q = len(data.groups), len(formula.random)
-    if groups < 2:
-        raise LingprobError(f"{data.group} has one value: no variance between groups to estimate.")
-    if groups * q >= data.n or len(formula.fixed) >= data.n:
-        raise LingprobError(
-            f"{formula.text!r}: {data.n} rows cannot tell {groups} groups with {q} random effects "
-            "each, or the fixed effects, from the residuals. Give more rows a group, or leave out "
-            "random slopes."
-        )
+    """Raise LingprobError if the data do not determine the model; `random` has a basis a term."""
+    for term in formula.terms:
+        levels, q = len(data.levels(term.group)), len(term.effects)
+        if levels < 2:
+            raise LingprobError(
+                f"{term.group} has one value: no variance between groups to estimate."
+            )
+        if levels * q >= data.n or len(formula.fixed) >= data.n:
+            raise LingprobError(
+                f"{formula.text!r}: {data.n} rows cannot tell {levels} groups with {q} random "
+                f"effects each by {term.group}, or the fixed effects, from the residuals. Give "
+                "more rows a group, or leave out random slopes."
+            )
     means, spread = data.means(), data.deviations()
     for name in formula.predictors:
         at = 1 + data.predictors.index(name)
         if spread[at] <= 1e-12 * max(abs(means[at]), 1e-300):
             raise constant_predictor(name, means[at])
-    total = data.moments.sum(axis=0)
-    for names, columns in ((formula.fixed, fixed.scaled), (formula.random, random.scaled)):
-        _check_collinear(formula.text, names, columns.T @ total @ columns / data.n)
+    pairs = [(formula.fixed, fixed)]
+    pairs += [(term.effects, own) for term, own in zip(formula.terms, random, strict=True)]
+    for names, columns in pairs:
+        _check_collinear(
+            formula.text, names, columns.scaled.T @ data.total @ columns.scaled / data.n
+        )
 
 
 def check_residual(text: str, with_z: Array, total: Array, n: int) -> None:

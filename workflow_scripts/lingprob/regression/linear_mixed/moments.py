@@ -1,13 +1,16 @@
 """The data of linear mixed models as sums of products: one matrix a group, whatever the rows.
 
-A linear mixed model depends on its data only through each group's Gram matrix of
-[1, predictors, response]. One pass over the rows makes these for all predictors of all models.
+A linear mixed model with one grouping factor depends on its data only through each group's Gram
+matrix of [1, predictors, response]. One pass over the rows makes these for all predictors of all
+models.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -20,86 +23,50 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class MixedModelData:
-    """Sums of products of [1, predictors, response] by group, k predictors and G groups.
+class Columns:
+    """The columns [1, predictors, response] of n rows less `shift`, (k + 2,) float64.
 
-    `moments`, (G, k + 2, k + 2) float64, are of the columns less `shift`, (k + 2,) float64 (the
-    columns' means; 0 for the ones), which keeps digits. `counts`, (G,), are rows of each group.
+    The shift is the columns' means (0 for the ones), which keeps digits; once standardised, the
+    columns may be shifted by other numbers.
     """
 
     response: str
     predictors: tuple[str, ...]
-    group: str
-    groups: pd.Index
-    moments: Array
     shift: Array
 
-    @classmethod
-    def from_frame(
-        cls, frame: pd.DataFrame, *, response: str, predictors: Iterable[str], group: str
-    ) -> MixedModelData:
-        """Read a frame of one row an observation, once.
-
-        `predictors` are numeric columns, or terms of them as a formula writes them
-        ('length:surprisal'). Raises LingprobError for an empty frame, unknown names, values that
-        are missing, infinite or not numeric.
-        """
-        names = tuple(dict.fromkeys(predictors))
-        if frame.empty:
-            raise LingprobError("no rows: the partition or selection of the data is empty.")
-        columns = evaluate_terms(frame, (*names, response))
-        for name, column in zip((*names, response), columns, strict=True):
-            check_finite(name, column)
-        codes, groups = _group_codes(frame, group)
-        shift = np.array([0.0, *(column.mean(dtype=np.float64) for column in columns)])
-        # numpy sorts 16 bits by radix, several times faster.
-        narrow = codes.astype(np.uint16) if len(groups) < 2**16 else codes
-        order = np.argsort(narrow, kind="stable")
-        ends = np.cumsum(np.bincount(codes, minlength=len(groups)))
-        moments = np.empty((len(groups), len(shift), len(shift)))
-        for number, rows in enumerate(np.split(order, ends[:-1])):
-            block = np.ones((len(rows), len(shift)))
-            for place, column in enumerate(columns, start=1):
-                block[:, place] = column[rows]
-            block -= shift
-            moments[number] = block.T @ block
-        return cls(response, names, group, groups, moments, shift)
-
-    @classmethod
-    def from_formulas(cls, frame: pd.DataFrame, formulas: Iterable[str]) -> MixedModelData:
-        """Read what all these formulas need from a frame, once; errors as from_frame."""
-        parsed = [parse_formula(text) for text in formulas]
-        for attribute in ("response", "group"):
-            found = {getattr(formula, attribute) for formula in parsed}
-            if len(found) != 1:
-                raise LingprobError(f"formulas must share one {attribute}; got {sorted(found)}.")
-        predictors = [name for formula in parsed for name in formula.predictors]
-        first = parsed[0]
-        return cls.from_frame(
-            frame, response=first.response, predictors=predictors, group=first.group
-        )
-
     @property
-    def counts(self) -> Array:
-        """Rows of each group, (G,) float64."""
-        return self.moments[:, 0, 0]
+    def factors(self) -> tuple[str, ...]:
+        """Names of the grouping factors."""
+        raise NotImplementedError
+
+    def levels(self, factor: str) -> pd.Index:
+        """Return the levels of a grouping factor."""
+        raise NotImplementedError
+
+    @cached_property
+    def total(self) -> Array:
+        """Sums of products of the shifted columns over all rows, (k + 2, k + 2)."""
+        raise NotImplementedError
+
+    def divided(self, spread: Array, shift: Array) -> Self:
+        """Return the data with columns divided by `spread` (k + 2,), and another shift."""
+        raise NotImplementedError
 
     @property
     def n(self) -> int:
         """Rows in all."""
-        return round(self.counts.sum())
+        return round(self.total[0, 0])
 
     def means(self) -> Array:
         """Return the means (k + 2,) of [1, predictors, response] over all rows."""
-        return self.shift + self.moments.sum(axis=0)[0] / self.n * (np.arange(len(self.shift)) > 0)
+        return self.shift + self.total[0] / self.n * (np.arange(len(self.shift)) > 0)
 
     def deviations(self) -> Array:
         """Return the standard deviations (k + 2,), with n - 1 as R has them; 0 for the ones."""
-        total = self.moments.sum(axis=0)
-        squares = np.diag(total) - total[0] ** 2 / self.n
+        squares = np.diag(self.total) - self.total[0] ** 2 / self.n
         return np.sqrt(np.maximum(squares, 0) / max(self.n - 1, 1))
 
-    def standardised(self, like: MixedModelData | None = None) -> MixedModelData:
+    def standardised(self, like: Columns | None = None) -> Self:
         """Return the data with each predictor less its mean, divided by its standard deviation.
 
         Both are those of `like`: give the fit partition to put held-out data on its scale (the
@@ -116,11 +83,111 @@ class MixedModelData:
             if sd <= 1e-10 * abs(mean) or sd == 0:
                 raise constant_predictor(name, mean)
         means[[0, -1]], spread[[0, -1]] = 0, 1
-        return replace(
-            self,
-            moments=self.moments / np.outer(spread, spread),
-            shift=(self.shift - means) / spread,
-        )
+        return self.divided(spread, (self.shift - means) / spread)
+
+
+@dataclass(frozen=True)
+class MixedModelData(Columns):
+    """Sums of products of [1, predictors, response] by group, k predictors and G groups.
+
+    `moments`, (G, k + 2, k + 2) float64, are of the shifted columns; `counts`, (G,), are rows of
+    each group.
+    """
+
+    group: str
+    groups: pd.Index
+    moments: Array
+
+    @classmethod
+    def from_frame(
+        cls, frame: pd.DataFrame, *, response: str, predictors: Iterable[str], group: str
+    ) -> MixedModelData:
+        """Read a frame of one row an observation, once.
+
+        `predictors` are numeric columns, or terms of them as a formula writes them
+        ('length:surprisal'). Raises LingprobError for an empty frame, unknown names, values that
+        are missing, infinite or not numeric.
+        """
+        names = tuple(dict.fromkeys(predictors))
+        columns = checked_columns(frame, (*names, response))
+        codes, groups = group_codes(frame, group)
+        shift = np.array([0.0, *(column.mean(dtype=np.float64) for column in columns)])
+        ones = np.ones(len(frame))
+        moments = group_moments([ones, *columns], codes, len(groups), shift)
+        return cls(response, names, shift, group, groups, moments)
+
+    @classmethod
+    def from_formulas(cls, frame: pd.DataFrame, formulas: Iterable[str]) -> MixedModelData:
+        """Read what all these formulas need from a frame, once; errors as from_frame."""
+        response, predictors, factors = shared_names(formulas)
+        if len(factors) > 1:
+            raise LingprobError(
+                f"several grouping factors, {', '.join(factors)}: read them with "
+                "CrossedData.from_formulas."
+            )
+        return cls.from_frame(frame, response=response, predictors=predictors, group=factors[0])
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        """The one grouping factor."""
+        return (self.group,)
+
+    def levels(self, factor: str) -> pd.Index:
+        """Return the groups."""
+        return self.groups
+
+    @cached_property
+    def total(self) -> Array:
+        """Sums of products of the shifted columns over all rows, (k + 2, k + 2)."""
+        return self.moments.sum(axis=0)
+
+    def divided(self, spread: Array, shift: Array) -> Self:
+        """Return the data with columns divided by `spread` (k + 2,), and another shift."""
+        return replace(self, moments=self.moments / np.outer(spread, spread), shift=shift)
+
+    @property
+    def counts(self) -> Array:
+        """Rows of each group, (G,) float64."""
+        return self.moments[:, 0, 0]
+
+
+def shared_names(formulas: Iterable[str]) -> tuple[str, list[str], list[str]]:
+    """Return the response that formulas share, their predictors and their grouping factors."""
+    parsed = [parse_formula(text) for text in formulas]
+    responses = sorted({formula.response for formula in parsed})
+    if len(responses) != 1:
+        raise LingprobError(f"formulas must share one response; got {responses}.")
+    predictors = dict.fromkeys(name for formula in parsed for name in formula.predictors)
+    factors = dict.fromkeys(name for formula in parsed for name in formula.groups)
+    return responses[0], list(predictors), list(factors)
+
+
+def group_moments(
+    columns: list[NDArray], codes: NDArray[np.intp], groups: int, shift: Array | float = 0.0
+) -> Array:
+    """Return sums of products of columns, each (n,), less `shift`, by group (G, c, c)."""
+    # numpy sorts 16 bits by radix, several times faster.
+    narrow = codes.astype(np.uint16) if groups < 2**16 else codes
+    order = np.argsort(narrow, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=groups))
+    moments = np.empty((groups, len(columns), len(columns)))
+    for number, rows in enumerate(np.split(order, ends[:-1])):
+        block = np.empty((len(rows), len(columns)))
+        for place, column in enumerate(columns):
+            block[:, place] = column[rows]
+        block -= shift
+        moments[number] = block.T @ block
+    return moments
+
+
+def checked_columns(frame: pd.DataFrame, names: tuple[str, ...]) -> list[NDArray]:
+    """Return the named columns of a frame that has rows, each (n,) and finite."""
+    if frame.empty:
+        raise LingprobError("no rows: the partition or selection of the data is empty.")
+    columns = evaluate_terms(frame, names)
+    for name, column in zip(names, columns, strict=True):
+        check_finite(name, column)
+    return columns
 
 
 def constant_predictor(name: str, value: float) -> LingprobError:
@@ -139,10 +206,18 @@ def check_finite(name: str, column: NDArray) -> None:
         )
 
 
-def _group_codes(frame: pd.DataFrame, group: str) -> tuple[NDArray[np.intp], pd.Index]:
-    if group not in frame:
-        raise unknown_name("column", group, map(str, frame.columns))
-    codes, groups = pd.factorize(frame[group], sort=True)
-    if (codes < 0).any():
-        raise LingprobError(f"{group}, row {int((codes < 0).argmax())}: the group is missing.")
-    return codes, pd.Index(groups, name=group)
+def group_codes(frame: pd.DataFrame, factor: str) -> tuple[NDArray[np.intp], pd.Index]:
+    """Return each row's level of a factor as a number (n,), and the levels.
+
+    Those of `story:sentence` are the pairs of both that occur.
+    """
+    names = factor.split(":")
+    for name in names:
+        if name not in frame:
+            raise unknown_name("column", name, map(str, frame.columns))
+        missing = frame[name].isna()
+        if missing.any():
+            raise LingprobError(f"{name}, row {int(missing.argmax())}: the group is missing.")
+    values = frame[names[0]] if len(names) == 1 else pd.MultiIndex.from_frame(frame[names])
+    codes, levels = pd.factorize(values, sort=True)
+    return codes, pd.Index(levels, name=factor) if len(names) == 1 else levels

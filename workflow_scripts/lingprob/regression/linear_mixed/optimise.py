@@ -8,19 +8,12 @@ singular, by what variance along any new direction could gain (the escape).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import NamedTuple
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-from lingprob.regression.linear_mixed.likelihood import (
-    ModelMoments,
-    Profile,
-    derivatives,
-    derivatives_by_psi,
-    profile,
-)
 
 Array = NDArray[np.float64]
 
@@ -33,6 +26,35 @@ ACCEPTED = 1e-7
 # Curvatures below this share of the largest are flat: rotations of F change nothing.
 FLAT = 1e-9
 SADDLE = 1e-6
+# Deviances of starts that ended at one optimum; variances (of residuals' 1) that are none.
+SAME = 1e-6
+NO_VARIANCE = 1e-8
+# At a bound, starts at random follow until this many ended at the best, at most RESTARTS.
+AGREED = 3
+RESTARTS = 12
+SCALES = (0.1, 1.0, 3.0)
+
+
+class Objective(Protocol):
+    """The deviance as a function of an array F."""
+
+    def profile(self, factor: Array) -> Any:
+        """Return the deviance, and what goes with it; raises numpy.linalg.LinAlgError."""
+
+    def derivatives(self, at: Any, factor: Array) -> tuple[Array, Array]:
+        """Return the gradient and the Hessian by F, flattened."""
+
+    def escape(self, at: Any, factor: Array) -> tuple[float, Array]:
+        """Return what variance in the best direction would gain, and F with it added."""
+
+    def starts(self, count: int) -> Iterator[Array]:
+        """Yield values of F to start from."""
+
+    def approach(self, start: Array) -> Array:
+        """Return F nearer to an optimum, where second derivatives are dear."""
+
+    def split(self, factor: Array) -> list[Array]:
+        """Return the F of each term, (q, q)."""
 
 
 class Optimum(NamedTuple):
@@ -40,40 +62,103 @@ class Optimum(NamedTuple):
 
     `newton_decrement` is the log-likelihood that a further step in F or a new direction of Psi
     would gain, to second order; `gradient_norm` the largest derivative of the deviance by F;
-    `curvature` its Hessian's smallest eigenvalue over the largest, below 0 at a saddle.
+    `curvature` its Hessian's smallest eigenvalue over the largest, below 0 at a saddle; `agreed`
+    whether another start, if there was one, ended there, too.
     """
 
     factor: Array
-    profile: Profile
+    profile: Any
     newton_decrement: float
     gradient_norm: float
     curvature: float
     iterations: int
+    agreed: bool = True
 
     @property
     def converged(self) -> bool:
-        """Whether nothing that counts is left to gain."""
-        return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE
+        """Whether nothing that counts is left to gain, here or (as other starts tell) elsewhere."""
+        return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE and self.agreed
 
 
-def best_optimum(moments: ModelMoments, reml: bool, starts: int) -> tuple[Optimum, list[float]]:
-    """Return the best of the optima found from several starts, and the deviances of all."""
-    optima = [optimise(moments, reml, start) for start in _starts(moments.q, starts)]
+def best_optimum(objective: Objective, starts: int) -> tuple[Optimum, list[float]]:
+    """Return the best of the optima found from several starts, and the deviances of all.
+
+    On the boundary of the covariance matrices there may be several optima, of different rank.
+    There, and where starts disagree, further ones follow: from nearly no variance and from much,
+    from the best optimum less one direction that varies, and at random. The best counts as
+    converged if two starts at least have reached it, unless there was but one.
+    """
+    optima: list[Optimum] = []
+    for start in objective.starts(starts):
+        optima.append(optimise(objective, start, optima))
+    if _at_bound(objective, _best(optima)) or _reached(optima) < len(optima):
+        psi = [own @ own.T for own in objective.split(_best(optima).factor)]
+        for start in _restarts(psi):
+            optima.append(optimise(objective, start, optima))
+        for start in islice(objective.starts(starts + RESTARTS), starts, None):
+            if _reached(optima) >= AGREED:
+                break
+            scaled = SCALES[len(optima) % len(SCALES)] * start
+            optima.append(optimise(objective, scaled, optima))
+    best = _best(optima)
+    agreed = len(optima) == 1 or _reached(optima) > 1
+    return best._replace(agreed=agreed), [optimum.profile.deviance for optimum in optima]
+
+
+def _best(optima: list[Optimum]) -> Optimum:
     # Among equal deviances the best certificate: starts agree up to rounding.
     least = min(optimum.profile.deviance for optimum in optima)
     equal = [optimum for optimum in optima if optimum.profile.deviance < least + 1e-9]
-    best = min(equal, key=lambda optimum: optimum.newton_decrement)
-    return best, [optimum.profile.deviance for optimum in optima]
+    return min(equal, key=lambda optimum: optimum.newton_decrement)
 
 
-def optimise(moments: ModelMoments, reml: bool, start: Array) -> Optimum:
-    """Minimise the deviance from Psi = start start'."""
-    optimum = _newton(moments, reml, start)
+def _reached(optima: list[Optimum]) -> int:
+    """Return how many optima are the best one."""
+    deviances = np.array([optimum.profile.deviance for optimum in optima])
+    return int((deviances < deviances.min() + SAME).sum())
+
+
+def _at_bound(objective: Objective, optimum: Optimum) -> bool:
+    parts = objective.split(optimum.factor)
+    return any(np.linalg.eigvalsh(own @ own.T)[0] < NO_VARIANCE for own in parts)
+
+
+def _restarts(psi: list[Array]) -> Iterator[Array]:
+    """Yield F nearly without variance, F of much, and of Psi less each direction that varies."""
+    roots = []
+    for own in psi:
+        values, axes = np.linalg.eigh(own)
+        roots.append(axes * np.sqrt(np.maximum(values, 0)))
+    for size in (1e-3, 5.0):
+        yield _flat([size * np.eye(len(own)) for own in psi])
+    for term, root in enumerate(roots):
+        for axis in np.flatnonzero((root**2).sum(axis=0) > NO_VARIANCE):
+            kept = root * (np.arange(len(root)) != axis)
+            yield _flat([*roots[:term], kept, *roots[term + 1 :]])
+
+
+def _flat(roots: list[Array]) -> Array:
+    """Return F of one term as it is, of several in a row."""
+    return roots[0] if len(roots) == 1 else np.concatenate([root.ravel() for root in roots])
+
+
+def optimise(objective: Objective, start: Array, known: Sequence[Optimum] = ()) -> Optimum:
+    """Minimise the deviance from F = start.
+
+    An approach that ends where an optimum is `known` goes no further.
+    """
+    factor = objective.approach(start)
+    if factor is not start:
+        deviance = objective.profile(factor).deviance
+        for optimum in known:
+            if abs(deviance - optimum.profile.deviance) < SAME:
+                return optimum
+    optimum = _newton(objective, factor)
     for _ in range(ESCAPES):
-        gain, factor = _escape(moments, optimum, reml)
+        gain, factor = objective.escape(optimum.profile, optimum.factor)
         if gain < NEGLIGIBLE:
             break
-        found = _newton(moments, reml, factor)
+        found = _newton(objective, factor)
         if found.profile.deviance >= optimum.profile.deviance:
             decrement = max(optimum.newton_decrement, gain)
             return optimum._replace(newton_decrement=decrement)
@@ -81,18 +166,10 @@ def optimise(moments: ModelMoments, reml: bool, start: Array) -> Optimum:
     return optimum
 
 
-def _starts(q: int, count: int) -> Iterator[Array]:
-    """Yield F with slopes that vary less than intercepts, then as much, then at random."""
-    yield np.diag([0.3] + [0.05] * (q - 1))
-    generator = np.random.default_rng(0)
-    for number in range(1, count):
-        yield np.eye(q) if number == 1 else generator.normal(scale=0.3, size=(q, q))
-
-
-def _newton(moments: ModelMoments, reml: bool, factor: Array) -> Optimum:
+def _newton(objective: Objective, factor: Array) -> Optimum:
     """Follow Newton steps within a trust region, turned downhill where curvature is negative."""
-    at, radius = profile(moments, factor, reml), 1.0
-    gradient, hessian = derivatives(moments, at, factor, reml)
+    at, radius = objective.profile(factor), 1.0
+    gradient, hessian = objective.derivatives(at, factor)
     for iteration in range(ITERATIONS):
         curvature, axes = np.linalg.eigh(hessian)
         along = axes.T @ gradient
@@ -104,7 +181,7 @@ def _newton(moments: ModelMoments, reml: bool, factor: Array) -> Optimum:
             step = _within(along, steep, radius)
             promised = -(along @ step + (curvature * step**2).sum() / 2)
             moved = factor + (axes @ step).reshape(factor.shape)
-            there = _profile_or_none(moments, moved, reml)
+            there = _profile_or_none(objective, moved)
             gained = -np.inf if there is None else at.deviance - there.deviance
             length = float(np.linalg.norm(step))
             # Gains below the rounding of the deviance cannot be seen: the derivatives are trusted.
@@ -118,13 +195,13 @@ def _newton(moments: ModelMoments, reml: bool, factor: Array) -> Optimum:
             radius = max(radius, 3 * length)
         assert there is not None
         factor, at = moved, there
-        gradient, hessian = derivatives(moments, at, factor, reml)
+        gradient, hessian = objective.derivatives(at, factor)
     return _optimum(factor, at, decrement, gradient, curvature, iteration)
 
 
 def _optimum(
     factor: Array,
-    at: Profile,
+    at: Any,
     decrement: float,
     gradient: Array,
     curvature: Array,
@@ -145,24 +222,8 @@ def _within(along: Array, steep: Array, radius: float) -> Array:
     return step
 
 
-def _profile_or_none(moments: ModelMoments, factor: Array, reml: bool) -> Profile | None:
+def _profile_or_none(objective: Objective, factor: Array) -> Any | None:
     try:
-        return profile(moments, factor, reml)
+        return objective.profile(factor)
     except np.linalg.LinAlgError:
         return None
-
-
-def _escape(moments: ModelMoments, optimum: Optimum, reml: bool) -> tuple[float, Array]:
-    """Return what variance in the best direction would gain, and F with that variance added."""
-    first, second = derivatives_by_psi(moments, optimum.profile, reml)
-    slopes, directions = np.linalg.eigh(first)
-    if slopes[0] >= 0:
-        return 0.0, optimum.factor
-    direction = directions[:, 0]
-    curvature = np.einsum("abcd,a,b,c,d", second, *[direction] * 4)
-    curvature = max(curvature, -slopes[0])
-    # The smallest axis of Psi has no variance where there is anything to gain: it makes room.
-    values, axes = np.linalg.eigh(optimum.factor @ optimum.factor.T)
-    factor = axes * np.sqrt(np.maximum(values, 0))
-    factor[:, 0] = np.sqrt(-slopes[0] / curvature) * direction
-    return float(slopes[0] ** 2 / curvature / 4), factor

@@ -10,10 +10,14 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError
+from lingprob.regression.linear_mixed.crossed_data import CrossedData
 from lingprob.regression.linear_mixed.formula import INTERCEPT, MixedFormula, evaluate_terms
-from lingprob.regression.linear_mixed.held_out import held_out_log_likelihood
-from lingprob.regression.linear_mixed.moments import MixedModelData, check_finite
+from lingprob.regression.linear_mixed.held_out import (
+    crossed_log_likelihood,
+    held_out_log_likelihood,
+)
+from lingprob.regression.linear_mixed.moments import MixedModelData, check_finite, group_codes
 
 Array = NDArray[np.float64]
 Method = Literal["ML", "REML"]
@@ -25,33 +29,32 @@ SINGULAR = 1e-4
 
 
 @dataclass(frozen=True)
-class MixedFit:
-    """A linear mixed model fitted to n rows in groups, with p fixed and q random effects.
+class LinearMixedFit:
+    """A linear mixed model fitted to n rows, with p fixed effects.
 
     - fixed_effects, standard_errors: Series (p,); fixed_covariance: frame (p, p), their
       covariance, as lme4's vcov gives it.
-    - covariance: frame (q, q), of the random effects between groups; sigma: standard deviation of
-      the residuals (ML: n, REML: n - p in the denominator). Units are those of the data.
-    - log_likelihood: maximised, nats; under REML the restricted one.
-    - converged: nothing above 1e-7 nats is left to gain, and the end is no saddle.
+    - sigma: standard deviation of the residuals (ML: n, REML: n - p in the denominator). Units
+      are those of the data.
+    - log_likelihood: maximised, nats; under REML the restricted one. aic: -2 log_likelihood plus
+      twice the number of fixed effects, variances and covariances, as lme4 counts them.
+    - converged: nothing above 1e-7 nats is left to gain, the end is no saddle, and where several
+      starts were made two of them at least ended there, none above it.
       newton_decrement: that gain to second order, in nats, moves off the boundary included.
       gradient_norm: largest derivative of the deviance. curvature: smallest eigenvalue of its
       Hessian over the largest (about 0, as rotated factors are one covariance; below 0 a saddle).
       start_log_likelihoods: where each start ended.
-    - smallest_eigenvalue: of the random effects' covariance relative to sigma squared, predictors
+    - smallest_eigenvalue: of the random effects' covariances relative to sigma squared, predictors
       scaled to standard deviation 1; singular: its root is below 1e-4, as lme4's isSingular.
-    - random_effects: frame (n_groups, q), conditional means by group, lme4's ranef.
     """
 
     formula: MixedFormula
     method: Method
     fixed_effects: pd.Series
     fixed_covariance: pd.DataFrame
-    covariance: pd.DataFrame
     sigma: float
     log_likelihood: float
     n: int
-    n_groups: int
     converged: bool
     newton_decrement: float
     gradient_norm: float
@@ -59,7 +62,6 @@ class MixedFit:
     iterations: int
     start_log_likelihoods: tuple[float, ...]
     smallest_eigenvalue: float
-    random_effects: pd.DataFrame
 
     @property
     def names(self) -> list[str]:
@@ -71,6 +73,11 @@ class MixedFit:
         """Standard errors of the fixed effects."""
         variances = np.diag(self.fixed_covariance.to_numpy())
         return pd.Series(np.sqrt(variances), index=self.fixed_effects.index)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's information criterion."""
+        return 2 * self.formula.n_parameters - 2 * self.log_likelihood
 
     @property
     def singular(self) -> bool:
@@ -86,6 +93,19 @@ class MixedFit:
         }
         return pd.DataFrame(columns).rename_axis("term").reset_index()
 
+
+@dataclass(frozen=True)
+class MixedFit(LinearMixedFit):
+    """A linear mixed model with q random effects by one grouping factor.
+
+    - covariance: frame (q, q), of the random effects between groups; 0 between terms.
+    - random_effects: frame (n_groups, q), conditional means by group, lme4's ranef.
+    """
+
+    covariance: pd.DataFrame
+    n_groups: int
+    random_effects: pd.DataFrame
+
     def predict(self, frame: pd.DataFrame, random: bool = True) -> Array:
         """Return the expected response (n,) of each row of a frame.
 
@@ -94,9 +114,8 @@ class MixedFit:
         fixed = _design(frame, self.formula.fixed)
         expected = fixed @ self.fixed_effects.to_numpy()
         if random:
-            if self.formula.group not in frame:
-                raise unknown_name("column", self.formula.group, map(str, frame.columns))
-            effects = self.random_effects.reindex(frame[self.formula.group]).fillna(0.0)
+            codes, levels = group_codes(frame, self.formula.groups[0])
+            effects = self.random_effects.reindex(levels).fillna(0.0).iloc[codes]
             expected += (_design(frame, self.formula.random) * effects.to_numpy()).sum(axis=1)
         return expected
 
@@ -110,18 +129,15 @@ class MixedFit:
 
         `kind` marginal integrates the random effects out, conditional takes each group's own;
         `per` gives the sum, the mean of an observation, or a Series by group. Details and the
-        scale that the data must have: mixed_held_out.held_out_log_likelihood.
+        scale that the data must have: held_out.held_out_log_likelihood.
         """
-        if kind not in get_args(Kind) or per not in get_args(Per):
-            raise LingprobError(
-                f"kind={kind!r}, per={per!r}: need one of {get_args(Kind)} and of {get_args(Per)}."
-            )
+        _check(kind, per)
         if isinstance(data, pd.DataFrame):
             data = MixedModelData.from_frame(
                 data,
                 response=self.formula.response,
                 predictors=self.formula.predictors,
-                group=self.formula.group,
+                group=self.formula.groups[0],
             )
         by_group = held_out_log_likelihood(
             data,
@@ -135,6 +151,80 @@ class MixedFit:
             return by_group
         total = float(by_group.sum())
         return total / data.n if per == "observation" else total
+
+
+@dataclass(frozen=True)
+class CrossedFit(LinearMixedFit):
+    """A linear mixed model with several grouping factors.
+
+    By random term of the formula: covariances, frames (q, q), of the random effects between
+    levels; random_effects, frames (levels, q), their conditional means. n_levels: of each factor.
+    """
+
+    covariances: list[pd.DataFrame]
+    n_levels: dict[str, int]
+    random_effects: list[pd.DataFrame]
+
+    def variances(self) -> pd.DataFrame:
+        """Return group, effect, variance and sd of the random effects, a row each."""
+        rows = [
+            (term.group, name, covariance.loc[name, name], covariance.loc[name, name] ** 0.5)
+            for term, covariance in zip(self.formula.terms, self.covariances, strict=True)
+            for name in term.effects
+        ]
+        return pd.DataFrame(rows, columns=["group", "effect", "variance", "sd"])
+
+    def predict(self, frame: pd.DataFrame, random: bool = True) -> Array:
+        """Return the expected response (n,) of each row; as MixedFit.predict."""
+        expected = _design(frame, self.formula.fixed) @ self.fixed_effects.to_numpy()
+        for term, modes in zip(
+            self.formula.terms, self.random_effects if random else [], strict=random
+        ):
+            codes, levels = group_codes(frame, term.group)
+            effects = modes.reindex(levels).fillna(0.0).to_numpy()[codes]
+            expected += (_design(frame, term.effects) * effects).sum(axis=1)
+        return expected
+
+    def held_out_log_likelihood(
+        self,
+        data: CrossedData | pd.DataFrame,
+        kind: Kind = "marginal",
+        per: Per = "sum",
+    ) -> float:
+        """Return the log-likelihood (nats) of other data under this fit; as MixedFit's.
+
+        `per` is sum or observation: rows of one group share the other factors' effects with rows
+        of other groups, so that the marginal likelihood is no sum over groups.
+        """
+        _check(kind, per)
+        if per == "group":
+            raise LingprobError(
+                f"per='group': with crossed factors ({', '.join(self.n_levels)}) groups are not "
+                "independent. Give per='sum' or per='observation'."
+            )
+        if isinstance(data, pd.DataFrame):
+            data = CrossedData.from_frame(
+                data,
+                response=self.formula.response,
+                predictors=self.formula.predictors,
+                groups=self.formula.groups,
+            )
+        total = crossed_log_likelihood(
+            data,
+            self.formula,
+            self.fixed_effects.to_numpy(),
+            self.covariances,
+            self.sigma,
+            self.random_effects if kind == "conditional" else None,
+        )
+        return total / data.n if per == "observation" else total
+
+
+def _check(kind: str, per: str) -> None:
+    if kind not in get_args(Kind) or per not in get_args(Per):
+        raise LingprobError(
+            f"kind={kind!r}, per={per!r}: need one of {get_args(Kind)} and of {get_args(Per)}."
+        )
 
 
 def _design(frame: pd.DataFrame, names: tuple[str, ...]) -> Array:

@@ -1,6 +1,7 @@
 """Logistic regression with a random intercept, by Laplace's approximation as lme4's glmer has it.
 
-    from lingprob.regression.logistic_mixed import aggregate, all_interactions, fit_mixed_logistic
+    from lingprob.regression.logistic_mixed.fit import aggregate, fit_mixed_logistic
+    from lingprob.regression.logistic_mixed.fit import all_interactions
     terms = all_interactions(frame[["log_length", "matched", "acceptable"]])   # -1 and +1
     cells = aggregate(frame["correct"], terms, frame["phenomenon"])
     fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)

@@ -1,13 +1,12 @@
 """Standard errors of a mixed logistic regression that hold where items recur across conditions.
 
-A random intercept takes an item's trials under different prefixes for independent. These two
-count items, not trials, as what was sampled, the groups given: a sandwich of the estimating
-equations with scores summed by item, and refits to items drawn with replacement in each group.
+A random intercept takes an item's trials under different prefixes for independent. Here items, not
+trials, count as what was sampled, the groups given: a sandwich of the estimating equations with
+scores summed by item.
 """
 
 from __future__ import annotations
 
-import logging
 from typing import NamedTuple
 
 import numpy as np
@@ -17,11 +16,8 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from lingprob.errors import LingprobError
-from lingprob.progress import Progress
 from lingprob.regression.logistic_mixed.fit import MixedLogisticFit, checked_cells
-from lingprob.regression.logistic_mixed.laplace import Cells, cells_in_groups, laplace_optimum
-
-logger = logging.getLogger(__name__)
+from lingprob.regression.logistic_mixed.laplace import Cells
 
 Array = NDArray[np.float64]
 
@@ -66,78 +62,6 @@ def item_standard_errors(
     centred *= np.sqrt(sizes / (sizes - 1))[items.group, None]
     sandwich = bread @ (centred.T @ centred) @ bread
     return pd.Series(np.sqrt(np.diag(sandwich)[: len(names)]), index=names)
-
-
-def bootstrap_by_item(
-    correct: ArrayLike,
-    terms: pd.DataFrame,
-    group: ArrayLike,
-    item: ArrayLike,
-    *,
-    draws: int = 200,
-    confidence: float = 0.95,
-    seed: int = 0,
-) -> pd.DataFrame:
-    """Refit to items drawn with replacement in each group; return a row a term.
-
-    Columns: term, std_error, low, high (a percentile interval). Arguments and errors as
-    item_standard_errors. Refits without a finite optimum are logged and left out.
-    """
-    if draws < 2 or not 0 < confidence < 1:
-        raise LingprobError(f"draws={draws}, confidence={confidence}: need 2 draws, 0 to 1.")
-    cells, names, groups = checked_cells(correct, np.ones(len(terms)), terms, group)
-    items = _items(cells, groups, item)
-    whole, counts, tried = _counts(cells, terms, items)
-    scale = np.abs(whole.x).max(axis=0)
-    whole = whole._replace(x=whole.x / scale)
-    start = laplace_optimum(whole).parameters
-    generator = np.random.default_rng(seed)
-    members = [np.flatnonzero(items.group == number) for number in range(len(groups))]
-    estimates = np.full((draws, len(names)), np.nan)
-    with Progress(draws, "refits to resampled items", "refits") as progress:
-        for draw in range(draws):
-            times = np.concatenate([
-                np.bincount(generator.integers(len(own), size=len(own)), minlength=len(own))
-                for own in members
-            ])[np.argsort(np.concatenate(members))]  # fmt: skip
-            drawn = whole._replace(successes=times @ counts, trials=times @ tried)
-            estimates[draw] = _refit(drawn, start) / scale
-            progress.advance()
-    finite = estimates[np.isfinite(estimates).all(axis=1)]
-    if len(finite) < draws:
-        logger.warning("%d of %d refits have no finite optimum", draws - len(finite), draws)
-    if len(finite) < 2:
-        raise LingprobError("no two refits to resampled items have an optimum: too few items.")
-    tails = [(1 - confidence) / 2, (1 + confidence) / 2]
-    low, high = np.quantile(finite, tails, axis=0)
-    return pd.DataFrame(
-        {"term": names, "std_error": finite.std(axis=0, ddof=1), "low": low, "high": high}
-    )
-
-
-def _refit(cells: Cells, start: Array) -> Array:
-    optimum = laplace_optimum(cells, start)
-    settled = optimum.newton_decrement < 1e-7 and np.abs(optimum.parameters).max() < 30
-    return optimum.parameters[1:] if settled else np.full(len(start) - 1, np.nan)
-
-
-def _counts(cells: Cells, terms: pd.DataFrame, items: Items) -> tuple[Cells, csr_array, csr_array]:
-    """Return the aggregated cells, and items by cells: each item's successes and trials."""
-    cell = pd.DataFrame(np.column_stack([cells.group, cells.x])).groupby(
-        list(range(cells.x.shape[1] + 1)), sort=True
-    )
-    number, first = cell.ngroup().to_numpy(), cell.head(1).index
-    shape = (len(items.group), len(first))
-    counts, trials = (
-        csr_array((values, (items.of_row, number)), shape=shape)
-        for values in (cells.successes, cells.trials)
-    )
-    order = np.argsort(number[first])
-    rows = np.asarray(first)[order]
-    whole = cells_in_groups(
-        counts.sum(axis=0), trials.sum(axis=0), cells.x[rows], cells.group[rows], cells.n_groups
-    )
-    return whole, counts, trials
 
 
 def _items(cells: Cells, groups: pd.Index, item: ArrayLike) -> Items:

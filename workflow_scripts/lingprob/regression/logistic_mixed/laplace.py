@@ -66,10 +66,8 @@ def cells_in_groups(
     return Cells(successes, trials, x, group, membership)
 
 
-def laplace_optimum(cells: Cells, start: Array | None = None) -> LaplaceOptimum:
-    """Minimise the deviance over theta and beta from `start`, or from several thetas."""
-    if start is not None:
-        return _newton(cells, start)
+def laplace_optimum(cells: Cells) -> LaplaceOptimum:
+    """Minimise the deviance over theta and beta from several thetas."""
     beta = _newton_of_beta(cells)
     found = [_newton(cells, np.append(theta, beta)) for theta in (1.0, 0.1)]
     return min(found, key=lambda optimum: optimum.deviance)

@@ -9,14 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.overlap import (
-    ShardResult,
-    StimulusIndex,
-    overlap_texts,
-    passage_overlaps,
-    select_chunks,
-    summarise_chunks,
-)
+from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.chance import (
     CONVENTIONS,
     PUBLISHED_THRESHOLDS,
@@ -25,6 +18,9 @@ from lingprob.overlap.chance import (
     logprob_threshold,
     read_published,
 )
+from lingprob.overlap.chunks import select_chunks, summarise_chunks
+from lingprob.overlap.passages import overlap_texts, passage_overlaps
+from lingprob.overlap.streaming import ScanResult
 from lingprob.schemas import SCHEMAS
 
 # The published tables' names of the corpora that have another one here.
@@ -141,16 +137,32 @@ def summarise_overlaps(overlaps: pd.DataFrame) -> pd.DataFrame:
     return pd.DataFrame(rows).astype({"flagged": "Int64", "flagged_corrected": "Int64"})
 
 
+def passage_lengths(overlaps: pd.DataFrame) -> pd.DataFrame:
+    """Return each passage's length in tokens beside the published one (leakage, Figure 1a).
+
+    Columns corpus, article_num, tokens, published and difference, null where there is none.
+    """
+    keys = ["corpus", "article_num"]
+    lengths = {
+        origin: part.drop_duplicates(keys).set_index(keys)["article_len"].astype("Int64")
+        for origin, part in overlaps.groupby("origin")
+    }
+    table = lengths["ours"].rename("tokens").to_frame()
+    published = lengths.get("published", pd.Series(dtype="Int64"))
+    table["published"] = published.reindex(table.index)
+    return table.assign(difference=table["tokens"] - table["published"]).reset_index()
+
+
 def leakage_free_chunks(
     index: StimulusIndex,
     passages: pd.DataFrame,
-    results: Mapping[tuple[str, str], ShardResult],
+    results: Mapping[tuple[str, str], ScanResult],
     decode: Callable[[list[int]], str],
     scale: str,
     *,
     min_length: int,
     max_overlap: int,
-    sample_size: int,
+    chunks_selected: int,
     seed: int,
 ) -> pd.DataFrame:
     """Return the `overlap_chunks` table: which chunks hold next to nothing of the passages (§3.1).
@@ -160,14 +172,14 @@ def leakage_free_chunks(
         results: of each chunk, by searched corpus and file.
         decode: token ids in, text out.
         scale: of the run.
-        min_length, max_overlap, sample_size, seed: as in `lingprob.overlap.select_chunks`.
+        min_length, max_overlap, chunks_selected, seed: as in `lingprob.overlap.select_chunks`.
     """
     named = {f"{searched}/{name}": result for (searched, name), result in results.items()}
     chunks = select_chunks(
         summarise_chunks(index, named, decode),
         min_length=min_length,
         max_overlap=max_overlap,
-        sample_size=sample_size,
+        chunks_selected=chunks_selected,
         seed=seed,
     )
     of_passage = passages.reindex(chunks["passage"]).reset_index(drop=True)

@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from textwrap import wrap
 
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from lingprob.figures import style
+from lingprob.figures import palette
+from lingprob.figures.labels import handle, label_provenance, legend_above, wrapped_title
+from lingprob.figures.panels import grid, label_logarithmic
+from lingprob.papers.contract import Run, Tables
+from lingprob.papers.leakage.overlap.analysis import one_per_passage
 
 # What chance makes of an overlap: colour and label; the first that holds is drawn.
 LEVELS = {
-    "below_threshold_compat": (style.RED, "improbable by chance, as published"),
-    "below_threshold_corrected": (style.PURPLE, "improbable only with both sides in nats"),
-    "": (style.BLACK, "as chance would have it"),
-    "unknown": (style.BLUE, "ours (no n-gram model: chance not computed)"),
+    "below_threshold_compat": (palette.RED, "improbable by chance, as published"),
+    "below_threshold_corrected": (palette.PURPLE, "improbable only with both sides in nats"),
+    "": (palette.BLACK, "as chance would have it"),
+    "unknown": (palette.BLUE, "ours (no n-gram model: chance not computed)"),
 }
+
+
+def draw(tables: Tables, run: Run) -> dict[str, Figure]:
+    """Draw Figures 1a and 1b, our corpora above the paper's, of the table `overlaps`."""
+    passages = one_per_passage(tables["overlaps"])
+    figures = {
+        "figure_1a": overlap_by_length(passages, run.titles),
+        "figure_1b": frequency_by_overlap(passages, run.titles),
+    }
+    for figure in figures.values():
+        label_provenance(figure, passages["scale"])
+    return figures
 
 
 def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -30,15 +43,8 @@ def overlap_by_length(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figu
         passages: an `overlap` table with a row a passage and searched corpus.
         titles: of the searched and the reading-time corpora, by name.
     """
-    figure, axes = _panels(passages, titles)
-    for (searched, corpus), ax in axes.items():
-        chosen = _of_panel(passages, searched, corpus)
-        if not chosen.empty:
-            ax.axline((1, 1), (10, 10), color=style.ORANGE, linewidth=1.0, zorder=1)
-        _draw(ax, chosen, chosen["article_len"], chosen["overlap_len"])
-        ax.set(xscale="log", yscale="log")
-    _finish(figure, passages, "Passage length (tokens)", "Longest overlap (tokens)")
-    return figure
+    labels = ("Passage length\n(tokens)", "Longest overlap (tokens)")
+    return _scatter(passages, titles, "article_len", "overlap_len", labels, whole=True)
 
 
 def frequency_by_overlap(passages: pd.DataFrame, titles: Mapping[str, str]) -> Figure:
@@ -47,43 +53,53 @@ def frequency_by_overlap(passages: pd.DataFrame, titles: Mapping[str, str]) -> F
     Passages without any overlap are left out.
     """
     passages = passages[passages["overlap_freq"] > 0]
-    figure, axes = _panels(passages, titles)
-    for (searched, corpus), ax in axes.items():
-        chosen = _of_panel(passages, searched, corpus)
-        _draw(ax, chosen, chosen["overlap_len"], chosen["overlap_freq"])
-        ax.set(xscale="log", yscale="log")
-    _finish(figure, passages, "Longest overlap (tokens)", "Its frequency in the corpus")
-    return figure
+    labels = ("Longest overlap\n(tokens)", "Its frequency in the corpus")
+    return _scatter(passages, titles, "overlap_len", "overlap_freq", labels)
 
 
-def _panels(
-    passages: pd.DataFrame, titles: Mapping[str, str]
-) -> tuple[Figure, dict[tuple[str, str], Axes]]:
+def _scatter(
+    passages: pd.DataFrame,
+    titles: Mapping[str, str],
+    x: str,
+    y: str,
+    labels: tuple[str, str],
+    whole: bool = False,
+) -> Figure:
+    """Draw a row of panels a searched corpus, a column a reading-time corpus.
+
+    `whole` adds the line on which x and y are equal.
+    """
     rows, columns = passages["searched"].unique(), passages["corpus"].unique()
-    figure, grid = plt.subplots(
-        len(rows),
-        len(columns),
-        squeeze=False,
-        sharex=True,
-        sharey=True,
-        figsize=(
-            max(style.COLUMN_INCHES, min(style.PAGE_INCHES, 1.0 + 1.1 * len(columns))),
-            1.1 + 1.25 * len(rows),
-        ),
-    )
-    axes = {}
-    for y, searched in enumerate(rows):
-        for x, corpus in enumerate(columns):
-            axes[searched, corpus] = grid[y][x]
-            if y == 0:
-                grid[y][x].set_title(titles.get(corpus, corpus), fontsize=7)
-        title = "\n".join(wrap(titles.get(searched, searched), 22))
-        grid[y][0].set_ylabel(title, fontsize=7, fontweight="bold")
-    return figure, axes
-
-
-def _of_panel(passages: pd.DataFrame, searched: str, corpus: str) -> pd.DataFrame:
-    return passages[(passages["searched"] == searched) & (passages["corpus"] == corpus)]
+    figure, axes = grid(
+        len(rows), len(columns), width=1.1, height=1.25, margins=(1.0, 1.1),
+        sharex=True, sharey=True,
+    )  # fmt: skip
+    for line, searched in zip(axes, rows, strict=True):
+        for ax, corpus in zip(line, columns, strict=True):
+            here = (passages["searched"] == searched) & (passages["corpus"] == corpus)
+            _draw(ax, passages[here], x, y)
+            ax.tick_params(labelsize=6)
+            if whole and here.any():
+                ax.axline((1, 1), (10, 10), color=palette.ORANGE, linewidth=1.0, zorder=1)
+            ax.set(xscale="log", yscale="log")
+        line[0].set_ylabel(wrapped_title(searched, titles, 22), fontsize=7, fontweight="bold")
+    for ax, corpus in zip(axes[0], columns, strict=True):
+        ax.set_title(titles.get(corpus, corpus), fontsize=7)
+    for ax in axes[-1]:
+        ax.set_xlabel(labels[0], fontsize=7)
+        label_logarithmic(ax.xaxis)
+        label_logarithmic(ax.yaxis)
+    present = set(chance_levels(passages))
+    handles = [
+        handle(label, colour, "+", "none")
+        for level, (colour, label) in LEVELS.items()
+        if level in present
+    ]
+    if whole:
+        handles.append(handle("the whole passage", palette.ORANGE))
+    legend_above(figure, handles, columns=3)
+    figure.supylabel(labels[1], fontsize=8)
+    return figure
 
 
 def chance_levels(passages: pd.DataFrame) -> np.ndarray:
@@ -97,25 +113,17 @@ def chance_levels(passages: pd.DataFrame) -> np.ndarray:
     )
 
 
-def _draw(ax: Axes, passages: pd.DataFrame, x: pd.Series, y: pd.Series) -> None:
+def _draw(ax: Axes, passages: pd.DataFrame, x: str, y: str) -> None:
     if passages.empty:
-        ax.text(0.5, 0.5, "none", transform=ax.transAxes, ha="center", color=style.GREY)
+        ax.text(0.5, 0.5, "none", transform=ax.transAxes, ha="center", color=palette.GREY)
     levels = chance_levels(passages)
     for level, (colour, _) in reversed(LEVELS.items()):
         shown = levels == level
-        ax.plot(x[shown], y[shown], "+", color=colour, markersize=4, markeredgewidth=0.8)
-
-
-def _finish(figure: Figure, passages: pd.DataFrame, x_label: str, y_label: str) -> None:
-    present = set(chance_levels(passages))
-    handles = [
-        Line2D([], [], marker="+", linestyle="", color=colour, label=label)
-        for level, (colour, label) in LEVELS.items()
-        if level in present
-    ]
-    if y_label.startswith("Longest"):
-        handles.append(Line2D([], [], color=style.ORANGE, label="the whole passage"))
-    figure.legend(handles=handles, loc="outside upper center", ncols=3, fontsize=6)
-    figure.supylabel(y_label, fontsize=8)
-    scale = "/".join(sorted(passages["scale"].unique()))
-    figure.supxlabel(f"{x_label}          scale: {scale}", fontsize=8)
+        ax.plot(
+            passages.loc[shown, x],
+            passages.loc[shown, y],
+            "+",
+            color=colour,
+            markersize=4,
+            markeredgewidth=0.8,
+        )

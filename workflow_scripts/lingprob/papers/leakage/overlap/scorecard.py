@@ -6,19 +6,34 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 
-def compare_overlap(published: dict[str, Any], overlaps: pd.DataFrame, scale: str) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare what the paper on leakage states of its data and overlaps (§2, §3.1).
 
-    Args:
-        published: the target's part of the catalog (`read_published`).
-        overlaps: an `overlap` table with our overlaps and, where the scale has them, the published.
-        scale: of the run.
+    `overlaps` are ours and, where the scale has them, the published ones; `chunks` those that
+    models are trained on. Returns a `scorecard`.
     """
-    claims = overlap_claims(published, overlaps[overlaps["origin"] == "published"], scale)
-    return make_scorecard(published, overlap_quantities(overlaps), claims, scale)
+    overlaps = tables["overlaps"]
+    claims = overlap_claims(published, overlaps[overlaps["origin"] == "published"], run.scale)
+    ours = overlap_quantities(overlaps) | chunk_quantities(tables["chunks"])
+    return make_scorecard(published, ours, claims, run.scale)
+
+
+def chunk_quantities(chunks: pd.DataFrame) -> Quantities:
+    """Return how many chunks there are, are leakage-free and were sampled, by corpus (§3.1)."""
+    found: Quantities = {}
+    for corpus, part in chunks.groupby("searched"):
+        numbers = {
+            "chunks": len(part),
+            "leakage_free": part["leakage_free"].sum(),
+            "selected": part["selected"].sum(),
+            "billion_tokens": part.loc[part["selected"], "n_tokens"].sum() / 1e9,
+        }
+        found |= {(str(corpus), name): (float(value), "") for name, value in numbers.items()}
+    return found
 
 
 def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
@@ -30,8 +45,7 @@ def overlap_quantities(overlaps: pd.DataFrame) -> Quantities:
         for origin, part in overlaps.groupby("origin")
     }
     for corpus, passages in lengths["ours"].groupby("corpus"):
-        note = "the parts of the material; chapters are not marked" if corpus == "geco" else ""
-        found[(str(corpus), "passages")] = (float(len(passages)), note)
+        found[(str(corpus), "passages")] = (float(len(passages)), "")
     if "published" not in lengths:
         return found
     theirs = lengths["published"]

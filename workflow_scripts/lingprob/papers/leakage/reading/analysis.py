@@ -21,15 +21,17 @@ from lingprob.reading.predictors import (
 from lingprob.reading.times import count_exclusions
 from lingprob.reading.unigrams import unigram_surprisal
 from lingprob.regression.least_squares import fit_least_squares
-from lingprob.regression.linear_mixed import MixedFit, MixedModelData, fit_mixed_models
-from lingprob.regression.linear_mixed import reduce_random_effects as reduce_structure
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
+from lingprob.regression.linear_mixed.moments import MixedModelData
+from lingprob.regression.linear_mixed.reduce import reduce_random_effects
+from lingprob.regression.linear_mixed.result import MixedFit
 from lingprob.regression.resampling import resampled_sums
 from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 
 # How the random-effects structure is found: the paper's Table 3, or by its rule from the maximal.
-STRUCTURES = ("paper", "reduced")
+RANDOM_EFFECTS = ("paper", "reduced")
 PARTS = ["fit", "exploratory", "held_out"]
 
 
@@ -52,7 +54,7 @@ class Comparison(NamedTuple):
     singular: bool
 
 
-def delta_log_likelihoods(
+def compare_regressions(
     dataset: str,
     entry: Mapping[str, Any],
     times: pd.DataFrame,
@@ -64,14 +66,18 @@ def delta_log_likelihoods(
     corrections: Mapping[str, bool | None],
     corrected: bool = True,
     partition: str = "exploratory",
-    structure: str = "paper",
+    random_effects: str = "paper",
     held_out: str = "marginal",
     smoothing: float = 1.0,
     bootstrap: int = 1000,
+    covariates: pd.DataFrame | None = None,
     seed: int = 0,
     scale: str,
-) -> pd.DataFrame:
-    """Return a `delta_log_likelihood` table: a row a model, for one data set.
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what each model's surprisal adds to the regression of one data set.
+
+    A `delta_log_likelihood` table, a row a model, and a `reading_gains` table with the parts that
+    ΔLogLik and log perplexity are the sums of: by subject (by sentence, for means) and by passage.
 
     Mixed models with random effects by subject are fitted to the fit partition by maximum
     likelihood, with surprisal (of the word and of the one before) and without; the difference of
@@ -88,22 +94,29 @@ def delta_log_likelihoods(
             record; None where nobody knows.
         corrected: take the corrected surprisals of a table.
         partition: that is evaluated.
-        structure: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
+        random_effects: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
         held_out: `marginal` or `conditional` log-likelihood of the evaluated partition, or
             `restandardised`: marginal, its predictors standardised by its own means and deviations
             (as in the public code of the paper's authors).
         smoothing: of the unigram counts.
         bootstrap: draws of subjects (of sentences, for means) behind the intervals.
+        covariates: more predictors of all regressions, a row a word of `words`.
         seed: of the draws.
         scale: of the run.
     """
     unigrams = unigram_surprisal(words["word"], counts, smoothing)
     where = f"data set {dataset!r}"
     frame, models = regression_frame(
-        times, words, unigrams, surprisals, corrected=corrected, where=where
+        times, words, unigrams, surprisals, corrected=corrected, covariates=covariates, where=where
     )
     fitted, evaluated, found = _compared(
-        frame, models, entry, where, partition=partition, structure=structure, held_out=held_out
+        frame,
+        models,
+        entry,
+        where,
+        partition=partition,
+        random_effects=random_effects,
+        held_out=held_out,
     )
     common = {
         "dataset": dataset,
@@ -116,7 +129,8 @@ def delta_log_likelihoods(
         "n_subjects": fitted["subject_id"].nunique(),
         "scale": scale,
     }
-    rows = []
+    rows, gains = [], []
+    item_kind = "subject" if entry["unit"] == "subject" else "sentence"
     for model, comparison in zip(models, found, strict=True):
         low, high = resampled_sums(comparison.gains, comparison.items, bootstrap, seed)
         by_word, by_token = perplexity(surprisals[model.model], corrected)
@@ -129,7 +143,35 @@ def delta_log_likelihoods(
             "token_perplexity": by_token,
         }
         rows.append({**common, **own, **_described(model, comparison)})
-    return pd.DataFrame(rows)[SCHEMAS["delta_log_likelihood"].names]
+        by_item = pd.Series(comparison.gains).groupby(pd.Series(comparison.items).astype(str))
+        gains += [
+            _parts(by_item, item_kind, of="delta", model=model.model, dataset=dataset),
+            _parts(
+                word_nats(surprisals[model.model], corrected), "passage", of="log_perplexity",
+                model=model.model, dataset=dataset,
+            ),
+        ]  # fmt: skip
+    deltas = pd.DataFrame(rows)[SCHEMAS["delta_log_likelihood"].names]
+    return deltas, pd.concat(gains, ignore_index=True)
+
+
+def delta_log_likelihoods(*data: Any, **options: Any) -> pd.DataFrame:
+    """Return the first of the tables of `compare_regressions`, which says what it takes."""
+    return compare_regressions(*data, **options)[0]
+
+
+def word_nats(surprisal: pd.DataFrame, corrected: bool) -> Any:
+    """Return the surprisals (nats) of all words that have one, grouped by passage."""
+    bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"].astype(float)
+    known = bits.notna()
+    return (bits[known] * np.log(2)).groupby(surprisal.loc[known, "passage_id"])
+
+
+def _parts(by_item: Any, item_kind: str, **names: str) -> pd.DataFrame:
+    """Return a part of a `reading_gains` table: the sum and the number of an item's values."""
+    table = by_item.agg(["sum", "size"]).rename_axis("item").reset_index()
+    table = table.rename(columns={"sum": "nats", "size": "n"})
+    return table.assign(item_kind=item_kind, **names)[SCHEMAS["reading_gains"].names]
 
 
 def _compared(
@@ -139,7 +181,7 @@ def _compared(
     where: str,
     *,
     partition: str,
-    structure: str,
+    random_effects: str,
     held_out: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Comparison]]:
     """Return the rows that models are fitted to and evaluated on, and each one's comparison."""
@@ -160,7 +202,7 @@ def _compared(
             )
             for part in (fitted, evaluated)
         )
-        slopes = _slopes(entry["method"], models, data, structure)
+        slopes = _slopes(entry["method"], models, data, random_effects)
         return fitted, evaluated, _mixed(data, other, models, slopes, held_out)
 
 
@@ -193,18 +235,18 @@ def reading_counts(
     return counts[SCHEMAS["reading_counts"].names]
 
 
-def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
-    """Regress ΔLogLik on the logarithm (base 10) of a column over models.
+def trend(table: pd.DataFrame, column: str, of: str = "delta") -> dict[str, float]:
+    """Regress ΔLogLik (or the column `of`) on the logarithm (base 10) of a column over models.
 
-    Returns slope (nats per tenfold), its standard error, r and the two-sided p; NaN for fewer than
-    three models. Models without a value are left out.
+    Returns slope (per tenfold), its standard error, r and the two-sided p; NaN for fewer than three
+    models. Models without a value are left out.
     """
     from scipy.stats import linregress
 
     table = table[table[column].notna()]
     if table[column].nunique() < 3:
         return dict.fromkeys(("slope", "std_error", "r", "p"), float("nan"))
-    fit = linregress(np.log10(table[column].to_numpy(float)), table["delta"].to_numpy(float))
+    fit = linregress(np.log10(table[column].to_numpy(float)), table[of].to_numpy(float))
     return {
         "slope": float(fit.slope),
         "std_error": float(fit.stderr),
@@ -213,44 +255,24 @@ def trend(table: pd.DataFrame, column: str) -> dict[str, float]:
     }
 
 
-def trends(
-    table: pd.DataFrame, parameters: Mapping[str, int | None], by: Sequence[str]
-) -> pd.DataFrame:
-    """Return the regressions of ΔLogLik over models, on size and on perplexity, by group.
-
-    Args:
-        table: with model, delta and word_perplexity.
-        parameters: number of parameters by model, None where unknown.
-        by: the columns that make a group (a data set, a convention).
-
-    `models` counts those that a regression is over.
-    """
-    rows = []
-    table = table.assign(parameters=table["model"].map(parameters).astype(float))
-    for key, part in table.groupby(list(by), sort=False, dropna=False):
-        for column in ("parameters", "word_perplexity"):
-            names = dict(zip(by, key, strict=True))
-            models = int(part[column].notna().sum())
-            rows.append({**names, "on": column, "models": models, **trend(part, column)})
-    return pd.DataFrame(rows)
-
-
 def _slopes(
-    method: str, models: Sequence[Predictors], fitted: MixedModelData, structure: str
+    method: str, models: Sequence[Predictors], fitted: MixedModelData, random_effects: str
 ) -> tuple[str, ...]:
     """Return the random slopes of all regressions of a data set, in the paper's words.
 
     Those without surprisal have to converge like those with it (leakage, Appendix B).
     """
-    if structure == "paper":
+    if random_effects == "paper":
         return RANDOM_SLOPES[method]
-    if structure not in STRUCTURES:
-        raise LingprobError(f"reading.random_effects: {structure!r} is none of {STRUCTURES}.")
+    if random_effects not in RANDOM_EFFECTS:
+        raise LingprobError(
+            f"reading.random_effects: {random_effects!r} is none of {RANDOM_EFFECTS}."
+        )
     maximal = ("surprisal", "previous_surprisal", *models[0].baseline)
     formulas = _formulas(models, maximal)
     roles = {model.surprisal: "surprisal" for model in models}
     roles |= {model.previous: "previous_surprisal" for model in models}
-    reduction = reduce_structure(fitted, formulas, roles=roles)
+    reduction = reduce_random_effects(fitted, formulas, roles=roles)
     logger.info("random slopes taken out, and the nats they cost: %s", reduction.removed)
     return tuple(name for name in maximal if name not in reduction.removed)
 
@@ -328,29 +350,6 @@ def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predict
         True,
         False,
     )
-
-
-def all_trends(
-    deltas: pd.DataFrame, published: pd.DataFrame | None, models: Mapping[str, Any]
-) -> pd.DataFrame:
-    """Return the regressions over models of every data set and of the published fits.
-
-    Columns dataset, rt_source, context, corrected (empty where unknown), convention, on (parameters
-    or word_perplexity), models, slope (nats per tenfold), std_error, r, p, scale; only groups of
-    three models or more, those of unknown size not counted. Models whose surprisals had other
-    contexts, or are corrected for trailing blanks or not, are not mixed.
-    """
-    parameters = {name: model["parameters"] for name, model in models.items()}
-    parts = [deltas.assign(convention="")]
-    if published is not None:
-        both = published["model"].isin(published.loc[published["convention"] == "compat", "model"])
-        means = published[both].assign(dataset="natural_stories, published means")
-        parts.append(means.assign(rt_source="human", context="imported", corrected=None))
-    by = ["dataset", "rt_source", "context", "corrected", "convention", "scale"]
-    columns = [*by, "model", "delta", "word_perplexity"]
-    table = pd.concat([part[columns] for part in parts], ignore_index=True)
-    found = trends(table, parameters, by)
-    return found[found["models"] >= 3].reset_index(drop=True)
 
 
 def table_2(counts: pd.DataFrame) -> pd.DataFrame:

@@ -7,32 +7,21 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.leakage.reading.analysis import trend
 from lingprob.referee.numbers import Quantities, claim, make_scorecard
 
 
-def compare_reading(
-    published: dict[str, Any],
-    deltas: pd.DataFrame,
-    counts: pd.DataFrame,
-    fits: pd.DataFrame | None,
-    parameters: Mapping[str, int | None],
-    scale: str,
-) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare what the literature states of surprisal and reading times with ours.
 
-    Args:
-        published: the target's part of the catalog (`read_published`).
-        deltas: a `delta_log_likelihood` table.
-        counts: a `reading_counts` table.
-        fits: a `published_delta` table, or None where the scale does not reproduce the fits.
-        parameters: number of parameters by model.
-        scale: of the run.
+    Takes `deltas`, `counts` and, where the scale reproduces the published fits, `published`;
+    returns a `scorecard`.
     """
-    ours = reading_quantities(counts, fits)
-    return make_scorecard(
-        published, ours, reading_claims(published, deltas, fits, parameters, scale), scale
-    )
+    fits = tables.get("published")
+    parameters = {name: model["parameters"] for name, model in run.models.items()}
+    claims = reading_claims(published, tables["deltas"], fits, parameters, run.scale)
+    return make_scorecard(published, reading_quantities(tables["counts"], fits), claims, run.scale)
 
 
 def reading_quantities(counts: pd.DataFrame, fits: pd.DataFrame | None) -> Quantities:

@@ -2,127 +2,97 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping
-from itertools import cycle
-from pathlib import Path
-
-import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
-from matplotlib.axis import Axis
 from matplotlib.figure import Figure
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from lingprob.figures import style
-from lingprob.training.sizes import ALL_TEXTS
+from lingprob.figures import palette
+from lingprob.figures.labels import handle, label_provenance, legend_above, wrapped_title
+from lingprob.figures.panels import (
+    grid,
+    join_models,
+    label_logarithmic,
+    name_axes,
+    plain_ticks,
+    wrapped,
+)
+from lingprob.papers.contract import Run, Tables
+from lingprob.training.sizes import ALL_TEXTS, model_name
 
-SIZE_COLOURS = (style.SKY, style.BLUE, style.BLACK, style.PURPLE, style.RED)
-# Steps of fine-tuning as the paper draws them: none, few, many.
-STEP_COLOURS = (style.ORANGE, style.GREEN, style.PURPLE, style.SKY)
-STEP_MARKERS = ("o", "s", "D", "^")
 SMOOTHED_OVER = 20  # steps
 
 
-def read_logs(paths: Mapping[str, str | Path]) -> dict[str, pd.DataFrame]:
-    """Read the JSON-lines log of each size."""
-    return {size: pd.read_json(path, lines=True) for size, path in paths.items()}
+def draw(tables: Tables, run: Run) -> dict[str, Figure]:
+    """Draw the paper's figures, by name, of `logs` and `perplexity`.
+
+    `options["note"]` of the run says what the models were trained on.
+    """
+    figures = {
+        "loss": loss_curves(tables["logs"], run),
+        "figure_2_perplexity": perplexity_by_size(tables["perplexity"], run),
+    }
+    for figure in figures.values():
+        label_provenance(figure, [run.scale], note=run.options["note"])
+    return figures
 
 
-def loss_curves(logs: Mapping[str, pd.DataFrame], note: str, scale: str) -> Figure:
+def loss_curves(logs: pd.DataFrame, run: Run) -> Figure:
     """Draw each size's training loss by tokens, and the validation loss as points.
 
-    Args:
-        logs: a row a step, with tokens, loss and validation_loss (nats a token), by size.
-        note: what the models were trained on.
-        scale: of the run.
+    `logs` has a row a step: size, tokens, loss and validation_loss (nats a token).
     """
-    figure, ax = plt.subplots(figsize=(style.COLUMN_INCHES + 1.0, 2.8))
-    unit, unit_name = _unit(max(log["tokens"].max() for log in logs.values()))
-    for (size, log), colour in zip(logs.items(), cycle(SIZE_COLOURS), strict=False):
+    figure, ((ax,),) = grid(1, 1, width=3.35, height=2.8, margins=(1.0, 0.0))
+    unit, unit_name = _unit(logs["tokens"].max())
+    for size, log in logs.groupby("size", sort=False):
+        colour = run.models[model_name(str(size), 0)]["colour"]
         tokens, loss = log["tokens"] / unit, log["loss"]
         ax.plot(tokens, loss, color=colour, alpha=0.25, linewidth=0.6)
         window = max(1, min(SMOOTHED_OVER, len(log) // 10))
         smooth = loss.rolling(window, center=True, min_periods=1).mean()
-        ax.plot(tokens, smooth, color=colour, label=size.replace("-", " ").capitalize())
+        ax.plot(tokens, smooth, color=colour, label=str(size).replace("-", " ").capitalize())
         held_out = log.dropna(subset=["validation_loss"])
         ax.plot(held_out["tokens"] / unit, held_out["validation_loss"], "o", color=colour,
                 markerfacecolor="white", markersize=4)  # fmt: skip
-    ax.plot([], [], "o", color=style.GREY, markerfacecolor="white", label="validation")
+    ax.plot([], [], "o", color=palette.GREY, markerfacecolor="white", label="validation")
     ax.set_xlabel(f"Tokens seen ({unit_name})")
     ax.set_ylabel("Loss (nats a token)")
     perplexity = ax.secondary_yaxis("right", functions=(np.exp, np.log))
     perplexity.set_ylabel("Perplexity")
-    low, high = (math.exp(limit) for limit in ax.get_ylim())
-    _label_plainly(perplexity.yaxis, low, high)
+    label_logarithmic(perplexity.yaxis, plain_ticks(*np.exp(ax.get_ylim())))
     ax.legend(fontsize=7)
-    _footer(figure, note, [scale])
     return figure
 
 
-def perplexity_by_size(perplexity: pd.DataFrame, titles: Mapping[str, str], note: str) -> Figure:
-    """Draw perplexity by parameters before and after fine-tuning, a panel a corpus (Figure 2).
-
-    Args:
-        perplexity: a `perplexity` table.
-        titles: of the corpora, by name.
-        note: what the models were trained on.
-    """
+def perplexity_by_size(perplexity: pd.DataFrame, run: Run) -> Figure:
+    """Draw perplexity by parameters before and after fine-tuning, a panel a corpus (Figure 2)."""
     corpora = list(perplexity["corpus"].unique())
-    columns = min(3, len(corpora))
-    rows = math.ceil(len(corpora) / columns)
-    figure, grid = plt.subplots(
-        rows, columns, squeeze=False, sharex=True,
-        figsize=(max(style.COLUMN_INCHES, 0.6 + 2.1 * columns), 0.9 + 1.7 * rows),
-    )  # fmt: skip
+    figure, axes = wrapped(
+        len(corpora), columns=3, width=2.1, height=1.7, margins=(0.6, 0.9), sharex=True
+    )
     unit, unit_name = _unit(perplexity["parameters"].max())
-    steps = sorted(perplexity["fine_tuning_steps"].unique())
-    for ax in grid.flat[len(corpora) :]:
-        ax.axis("off")
-    for ax, corpus in zip(grid.flat, corpora, strict=False):
+    perplexity = perplexity.assign(size_in_unit=perplexity["parameters"] / unit)
+    perplexity = perplexity.sort_values(["fine_tuning_steps", "parameters"], kind="stable")
+    for ax, corpus in zip(axes, corpora, strict=True):
         of_corpus = perplexity[perplexity["corpus"] == corpus]
-        for number, step in enumerate(steps):
-            line = of_corpus[of_corpus["fine_tuning_steps"] == step].sort_values("parameters")
-            ax.plot(
-                line["parameters"] / unit, line["perplexity"],
-                color=STEP_COLOURS[number % len(STEP_COLOURS)],
-                marker=STEP_MARKERS[number % len(STEP_MARKERS)],
-                label=f"after {step} fine-tuning steps" if step else "before fine-tuning",
-            )  # fmt: skip
-        ax.set_title("All texts" if corpus == ALL_TEXTS else titles.get(corpus, corpus))
+        join_models(ax, of_corpus, "size_in_unit", "perplexity", run.models)
+        ax.set_title("All texts" if corpus == ALL_TEXTS else wrapped_title(corpus, run.titles))
         ax.set_xscale("log")
         ax.set_yscale("log")
-        _label(ax.xaxis, sorted(of_corpus["parameters"].unique() / unit))
-        _label_plainly(ax.yaxis, *ax.get_ylim())
-    handles, labels = grid[0][0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=len(steps), fontsize=7)
-    figure.supylabel("Perplexity (a token)", fontsize=8)
-    _footer(figure, f"Parameters ({unit_name})      {note}", perplexity["scale"])
+        label_logarithmic(ax.xaxis, sorted(of_corpus["size_in_unit"].unique()))
+        label_logarithmic(ax.yaxis)
+    name_axes(axes, f"Parameters ({unit_name})", "Perplexity (a token)", columns=3)
+    by_steps = perplexity.drop_duplicates("fine_tuning_steps")
+    handles = [
+        handle(
+            f"after {steps} fine-tuning steps" if steps else "before fine-tuning",
+            run.models[model]["group_colour"],
+            run.models[model]["marker"],
+        )
+        for model, steps in zip(by_steps["model"], by_steps["fine_tuning_steps"], strict=True)
+    ]
+    legend_above(figure, handles)
     return figure
-
-
-def _label_plainly(axis: Axis, low: float, high: float) -> None:
-    """Put ticks with plain numbers on a logarithmic axis: 1, 2, 5, 10 and so on, 4 at least."""
-    for leading in ((1, 2, 5), (1, 1.5, 2, 3, 4, 5, 6, 7, 8, 9), np.arange(1, 10, 0.2)):
-        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
-        ticks = [n * 10.0**power for power in powers for n in leading]
-        ticks = [tick for tick in ticks if low <= tick <= high]
-        if len(ticks) >= 4:
-            break
-    _label(axis, ticks)
-
-
-def _label(axis: Axis, ticks: list[float]) -> None:
-    axis.set_major_locator(FixedLocator(ticks))
-    axis.set_major_formatter(
-        FuncFormatter(lambda value, _: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}")
-    )
-    axis.set_minor_locator(NullLocator())
 
 
 def _unit(largest: float) -> tuple[float, str]:
     return (1e6, "millions") if largest >= 1e6 else (1e3, "thousands")
-
-
-def _footer(figure: Figure, text: str, scales: Iterable[str]) -> None:
-    figure.supxlabel(f"{text}      scale: {'/'.join(sorted(set(scales)))}", fontsize=7)

@@ -7,26 +7,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.numbers import claim, make_scorecard
 from lingprob.training.sizes import ALL_TEXTS
 
 
-def compare_training(
-    published: dict[str, Any], perplexity: pd.DataFrame, scale: str
-) -> pd.DataFrame:
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare the models' sizes (Table 1), and what fine-tuning does to perplexity (§3.2).
 
-    Args:
-        published: the target's part of the catalog (`read_published`).
-        perplexity: a `perplexity` table.
-        scale: of the run.
+    Takes the table `perplexity`; returns a `scorecard`.
     """
+    perplexity = tables["perplexity"]
     sizes = perplexity.drop_duplicates("size")
     ours = {
         (str(row.size), "parameters"): (float(row.parameters), "")
         for row in sizes.itertuples(index=False)
     }
-    return make_scorecard(published, ours, perplexity_claims(published, perplexity, scale), scale)
+    claims = perplexity_claims(published, perplexity, run.scale)
+    return make_scorecard(published, ours, claims, run.scale)
 
 
 def perplexity_claims(

@@ -1,0 +1,106 @@
+# What every paper's room does alike: figures, tables, and our numbers against the published ones.
+# REQUIRES a description of its room from each paper's rules file.
+# PROVIDES results/{paper}/: the figures, the tables and scorecard.parquet.
+
+ROOMS = [MORCELA_ROOM, OVERLAP_ROOM, TRAINING_ROOM, READING_ROOM, STRINGS_ROOM, CONTEXT_ROOM]
+PAPERS = {room.paper: room for room in ROOMS}
+
+for paper, room in PAPERS.items():
+
+    rule:
+        name:
+            f"plot_{paper}"
+        input:
+            **room.input("plot"),
+        output:
+            pdf=collect("results/{paper}/{figure}.pdf", paper=paper, figure=room.figures),
+            png=[
+                report(
+                    f"results/{paper}/{figure}.png",
+                    caption=f"../report/{paper}_{figure}.rst",
+                    category=room.category,
+                    subcategory="Figures",
+                    labels={"what": figure.replace("_", " ").capitalize()},
+                )
+                for figure in room.figures
+            ],
+        log:
+            f"logs/plot/{paper}.log",
+        conda:
+            "../envs/environment.yaml"
+        resources:
+            mem_mb=4000,
+            runtime=30,
+        params:
+            code=code_digest("plot", *room.code("plot")),
+            paper=paper,
+            parts=room.parts("plot"),
+            run=room.run("plot", catalog.models, read_published(paper), settings["scale"]),
+        script:
+            "../workflow_scripts/plot.py"
+
+
+for paper, room in PAPERS.items():
+    if room.pages:
+
+        rule:
+            name:
+                f"tabulate_{paper}"
+            input:
+                **room.input("tabulate"),
+            output:
+                csv=collect("results/{paper}/{page}.csv", paper=paper, page=room.pages),
+                html=[
+                    report(
+                        f"results/{paper}/{page}.html",
+                        caption=f"../report/{paper}_{page}.rst",
+                        category=room.category,
+                        subcategory="Tables",
+                        labels={"what": page.replace("_", " ").capitalize()},
+                    )
+                    for page in room.pages
+                ],
+            log:
+                f"logs/tabulate/{paper}.log",
+            conda:
+                "../envs/environment.yaml"
+            resources:
+                mem_mb=2000,
+                runtime=30,
+            params:
+                code=code_digest("tabulate", *room.code("tabulate")),
+                paper=paper,
+                parts=room.parts("tabulate"),
+                run=room.run("tabulate", catalog.models, read_published(paper), settings["scale"]),
+                titles={
+                    page: f"{room.category}, {page.replace('_', ' ').capitalize()}"
+                    for page in room.pages
+                },
+            script:
+                "../workflow_scripts/tabulate.py"
+
+
+rule compare:
+    """Compare our numbers with those in a paper, and say which we cannot compute here."""
+    input:
+        unpack(lambda wildcards: PAPERS[wildcards.paper].input("compare")),
+    output:
+        "results/{paper}/scorecard.parquet",
+    log:
+        "logs/compare/{paper}.log",
+    wildcard_constraints:
+        paper=alternatives(PAPERS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=30,
+    params:
+        code=lambda wildcards: code_digest("compare", *PAPERS[wildcards.paper].code("compare")),
+        parts=lambda wildcards: PAPERS[wildcards.paper].parts("compare"),
+        published=lambda wildcards: read_published(wildcards.paper),
+        run=lambda wildcards: PAPERS[wildcards.paper].run(
+            "compare", catalog.models, {}, settings["scale"]
+        ),
+    script:
+        "../workflow_scripts/compare.py"

@@ -1,0 +1,327 @@
+"""What a rule's digest notices, what it does not, and which rooms its code may come from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lingprob import digests
+from lingprob.demo import MINIMAL_PAIRS, demo_files
+from lingprob.digests import CARRIERS, SCRIPTS, code_digest, import_chains, written_tables
+from lingprob.errors import LingprobError
+from lingprob.papers.rooms import PACKAGES, USES
+from lingprob.reading.parsers import names as reading_parsers
+from lingprob.stimuli import names as stimuli_parsers
+
+# A script, the module that it imports, one imported in a function, and a carrier.
+SOURCES = {
+    "score.py": """
+from lingprob.scoring.engine import run
+from lingprob.files import tidy
+
+with job(snakemake):
+    write_table(run(1), "scores", tidy("x"))
+""",
+    "lingprob/__init__.py": "",
+    "lingprob/files.py": "def tidy(x):\n    return x\n",
+    "lingprob/scoring/__init__.py": '"""The room."""\n',
+    "lingprob/scoring/engine.py": '''
+from typing import TYPE_CHECKING
+
+from dataclasses import dataclass
+
+if TYPE_CHECKING:
+    from lingprob.figures import style
+
+
+@dataclass
+class Options:
+    step: int = 2
+
+
+def run(x: int) -> int:
+    """Return what comes of x."""
+    from lingprob.scoring.late import more
+
+    total: int = x + Options().step  # a comment
+    return more(total)
+''',
+    "lingprob/scoring/late.py": "def more(x):\n    return x + 1\n",
+    "lingprob/figures/__init__.py": "",
+    "lingprob/figures/style.py": "BLUE = 1\n",
+    "lingprob/parsers.py": "def one():\n    return 1\n",
+}
+
+
+@pytest.fixture
+def tree(tmp_path_factory):
+    """Write the sources above, with some text of a file put in place of another."""
+
+    def of(file: str = "", old: str = "", new: str = "") -> Path:
+        folder = tmp_path_factory.mktemp("scripts")
+        for name, text in SOURCES.items():
+            assert name != file or old in text
+            path = folder / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text.replace(old, new) if name == file else text)
+        return folder
+
+    return of
+
+
+@pytest.fixture
+def digest(tree):
+    """Return the digest of the script in such a tree."""
+
+    def of(file: str = "", old: str = "", new: str = "", parts: tuple = ()) -> str:
+        return code_digest("score", *parts, scripts=tree(file, old, new))
+
+    return of
+
+
+ENGINE = "lingprob/scoring/engine.py"
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        (ENGINE, "# a comment", "# another"),
+        (ENGINE, "Return what comes of x.", "Return x and more."),
+        (ENGINE, '    """Return what comes of x."""\n', ""),
+        (ENGINE, "x: int) -> int", "x: float) -> float"),
+        (ENGINE, "total: int =", "total ="),
+        (ENGINE, "step: int = 2", "step: float = 2"),
+        (ENGINE, "x + Options().step", "(x   +\n        Options().step)"),
+        (ENGINE, "lingprob.figures import style", "lingprob.figures import colours"),
+        ("score.py", "with job", "# what follows\nwith job"),
+        ("lingprob/scoring/__init__.py", "The room.", "The room of scores."),
+        ("lingprob/figures/style.py", "BLUE = 1", "BLUE = 2"),  # for type checkers alone
+        ("lingprob/files.py", "return x", "return x or None"),  # a carrier
+    ],
+)
+def test_an_edit_that_changes_no_number_changes_no_digest(digest, file, old, new):
+    assert digest(file, old, new) == digest()
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new"),
+    [
+        ("score.py", "run(1)", "run(2)"),
+        ("score.py", '"scores"', '"surprisal"'),
+        (ENGINE, "x + ", "x - "),
+        (ENGINE, "step: int = 2", "step: int = 3"),
+        (ENGINE, "step: int", "step: ClassVar[int]"),  # no field any more
+        ("lingprob/scoring/late.py", "x + 1", "x + 2"),  # imported in a function
+        ("lingprob/scoring/__init__.py", '"""The room."""', "import torch"),
+    ],
+)
+def test_an_edit_that_may_change_a_number_changes_the_digest(digest, file, old, new):
+    assert digest(file, old, new) != digest()
+
+
+def test_a_part_counts_with_its_module_its_name_and_its_content(digest, tmp_path):
+    data = tmp_path / "pairs.csv"
+    data.write_text("a")
+    parts = ("lingprob.parsers:one", data)
+    with_parts = digest(parts=parts)
+    assert with_parts != digest()
+    assert digest("lingprob/parsers.py", "return 1", "return 2") == digest()
+    assert digest("lingprob/parsers.py", "return 1", "return 2", parts) != with_parts
+    assert digest(parts=("lingprob.parsers:two", data)) != with_parts
+    data.write_text("b")
+    assert digest(parts=parts) != with_parts
+    with pytest.raises(LingprobError, match=r"rule score: .*no module 'lingprob\.gone'"):
+        digest(parts=("lingprob.gone:one",))
+
+
+def test_a_relative_import_is_refused_for_it_would_not_count(digest):
+    with pytest.raises(LingprobError, match=r"score\.py, line 2: a relative import"):
+        digest("score.py", "from lingprob.scoring.engine", "from .engine")
+
+
+@pytest.mark.parametrize(
+    ("table", "column", "changes"),
+    [
+        ("scores", pa.field("logprob", pa.float64()), True),
+        ("scores", pa.field("scored", pa.bool_(), nullable=True), True),
+        ("surprisal", pa.field("surprisal", pa.float32()), False),  # another rule's table
+    ],
+)
+def test_a_changed_column_changes_the_digests_of_the_rules_that_write_it(
+    digest, monkeypatch, table, column, changes
+):
+    before = digest()
+    schema = digests.SCHEMAS[table]
+    place = schema.get_field_index(column.name)
+    assert schema.field(place) != column
+    monkeypatch.setitem(digests.SCHEMAS, table, schema.set(place, column))
+    assert (digest() != before) == changes
+
+
+def test_the_tables_of_a_script_are_found_also_by_a_part_of_their_names(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text('write_table(a, "words", p)\nwrite_table(b, f"string_{name}", p)\n')
+    assert written_tables(script) == sorted(
+        ["words", *(name for name in digests.SCHEMAS if name.startswith("string_"))]
+    )
+    for unknown in ("name", '"wrods"', 'f"{name}"'):
+        other = tmp_path / f"{len(unknown)}.py"
+        other.write_text(f"write_table(a, {unknown}, p)\n")
+        with pytest.raises(LingprobError, match=r"line 1: which table is written\?"):
+            written_tables(other)
+
+
+def test_only_scripts_write_tables():
+    """Else `written_tables`, which reads the script, would miss one."""
+    for path in sorted((SCRIPTS / "lingprob").rglob("*.py")):
+        if path.name not in ("tables.py", "digests.py"):
+            assert "import write_table" not in path.read_text(), path
+            assert ", write_table" not in path.read_text(), path
+
+
+def test_every_carrier_exists():
+    for name in CARRIERS:
+        stem = SCRIPTS.joinpath(*name.split("."))
+        assert stem.with_suffix(".py").is_file() or stem.is_dir(), name
+
+
+def test_the_package_s_data_count_for_their_parsers_alone():
+    assert demo_files("demo_sentences") == demo_files("minimal_pairs") == [MINIMAL_PAIRS]
+    assert demo_files("gutenberg") == []
+    assert code_digest("scan_corpus") != code_digest("scan_corpus", MINIMAL_PAIRS)
+
+
+# The rooms (folders or single modules of the package) that each rule's code may come from, what
+# the papers' rooms share aside.
+SHARED = {"lingprob.papers", "lingprob.papers.contract", "lingprob.papers.rooms"}
+ROOMS = {
+    "analyse_strings": "minimalness papers.string_probability regression",
+    "build_cdawg": "corpora models overlap",
+    "build_kenlm": "overlap",
+    "build_reading_times": "own_tables reading",
+    "build_stimuli": "own_tables regression stimuli",
+    "build_words": "reading",
+    "combine_linking_functions": "",
+    "combine_scorecards": "report",
+    "compare context": "context papers.context referee regression",
+    "compare morcela": "papers.morcela referee",
+    "compare overlap": "papers.leakage referee",
+    "compare reading": "papers.leakage reading referee regression",
+    "compare string_probability": "papers.string_probability referee",
+    "compare training": "papers.leakage referee training",
+    "compute_word_surprisal": "models reading scoring",
+    "correlate_participant_groups": "papers.morcela regression",
+    "count_corpus_words": "corpora overlap",
+    "count_strings": "minimalness papers.string_probability report",
+    "count_tokens": "corpora models unigrams",
+    "count_words": "corpora reading",
+    "download_corpus_file": "",
+    "download_dataset": "",
+    "estimate_ngrams": "corpora overlap",
+    "estimate_unigrams": "unigrams",
+    "extract_published_scores": "stimuli",
+    "fetch_training_chunk": "models training",
+    "fine_tune_model": "models overlap reading training",
+    "fit_linking_functions": "papers.morcela regression",
+    "fit_reading_times": "papers.leakage reading regression",
+    "import_published_overlap": "overlap papers.leakage",
+    "import_published_unigrams": "models unigrams",
+    "import_sentence_scores": "own_tables scoring",
+    "import_token_scores": "own_tables scoring",
+    "import_word_surprisal": "own_tables reading",
+    "index_passages": "corpora models overlap reading",
+    "judge_pairs": "context stimuli",
+    "list_left_out": "",
+    "measure_minimalness": "minimalness models",
+    "measure_perplexity": "models reading scoring training",
+    "merge_overlap": "overlap",
+    "perturb_prefixes": "context models",
+    "plot context": "context figures models papers.context",
+    "plot morcela": "figures papers.morcela regression",
+    "plot overlap": "figures overlap papers.leakage",
+    "plot reading": "figures papers.leakage",
+    "plot string_probability": "figures papers.string_probability referee",
+    "plot training": "figures papers.leakage training",
+    "prepare_embedding": "models",
+    "prepare_model": "models",
+    "prepare_training_corpus": "corpora models overlap training",
+    "query_cdawg": "corpora models overlap papers.leakage reading",
+    "regress_on_frequency": "regression",
+    "reproduce_published_fits": "own_tables papers.leakage reading regression",
+    "sample_prefixes": "context corpora models",
+    "sample_stimuli": "stimuli",
+    "sample_unigrahams": "models unigrams",
+    "scan_corpus": "corpora models overlap",
+    "score_prefixes": "context models scoring stimuli",
+    "score_stimuli": "models scoring",
+    "select_chunks": "models overlap papers.leakage",
+    "sum_frequency_moments": "corpora models regression scoring",
+    "summarise_contexts": "context models papers.context regression",
+    "summarise_overlap": "overlap papers.leakage report",
+    "summarise_sentences": "scoring",
+    "tabulate context": "context papers.context regression report",
+    "tabulate morcela": "papers.morcela regression report",
+    "tabulate_overlap": "models overlap papers.leakage",
+    "tabulate_reading": "papers.leakage reading regression report",
+    "tabulate_strings": "minimalness papers.string_probability regression report stimuli",
+    "train_model": "corpora models overlap training",
+}
+
+
+def room_of(module: str) -> str:
+    """Return the room of a module: a paper's own, else the first folder or module."""
+    _, *parts = module.split(".")
+    return ".".join(parts[:2] if parts[0] == "papers" else parts[:1])
+
+
+def part_of_room(package: str, module: str) -> tuple[str, ...]:
+    """What `plot`, `compare` or `tabulate` take from a paper's room; nothing where it has none."""
+    folder = SCRIPTS.joinpath(*package.split("."))
+    names = [name for name in ("inputs", module) if (folder / f"{name}.py").is_file()]
+    return tuple(f"{package}.{name}" for name in names) if module in names else ()
+
+
+# The modules that each rule finds by name: a parser's, or those of a paper.
+CODE: dict[str, tuple[str, ...]] = {
+    **{path.stem: () for path in SCRIPTS.glob("*.py") if path.stem not in USES},
+    "build_stimuli": tuple(stimuli_parsers.PARSERS.values()),
+    "build_reading_times": tuple(reading_parsers.PARSERS.values()),
+    **{
+        f"{use} {paper}": part_of_room(package, module)
+        for use, module in USES.items()
+        for paper, package in PACKAGES.items()
+        if part_of_room(package, module)
+    },
+}
+
+
+@pytest.mark.parametrize("rule", sorted(CODE))
+def test_a_rule_s_code_comes_from_the_rooms_it_may_use(rule):
+    assert rule in ROOMS, "a new rule: say here which rooms its code may come from"
+    chains = import_chains(rule.split()[0], *CODE[rule])
+    found = {room_of(module): chain for module, chain in chains.items() if module not in SHARED}
+    extra = [" -> ".join(found[room]) for room in sorted(found.keys() - {*ROOMS[rule].split()})]
+    assert not extra, f"imports that {rule} should not have: {extra}"
+    assert {*ROOMS[rule].split()} <= found.keys(), "a room that is not used: take it out"
+
+
+def test_a_chain_of_imports_is_a_shortest_one(tree):
+    assert import_chains("score", scripts=tree())["lingprob.scoring.late"] == (
+        "score",
+        "lingprob.scoring.engine",
+        "lingprob.scoring.late",
+    )
+
+
+def test_one_data_set_s_parser_is_no_other_one_s_code():
+    hll = import_chains("build_stimuli", stimuli_parsers.PARSERS["hll"])
+    assert "lingprob.stimuli.hll" in hll
+    assert not {"lingprob.stimuli.scamp", "lingprob.stimuli.blimp"} & hll.keys()
+    assert "lingprob.stimuli.hll" not in import_chains("build_stimuli")
+
+
+def test_scanning_and_training_depend_on_little():
+    assert len([m for m in import_chains("scan_corpus") if m.count(".") > 1]) <= 9
+    assert len([m for m in import_chains("train_model") if m.count(".") > 1]) <= 21

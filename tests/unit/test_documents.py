@@ -1,0 +1,217 @@
+"""What is written for people says what the code does: config.yaml, READMEs and messages."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lingprob.catalog import read_yaml
+from lingprob.config import ROOT, config_schema, read_settings
+from lingprob.config_file import config_text
+from lingprob.digests import written_tables
+
+SCHEMA = config_schema()
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+# Defaults in words, as the table of conventions has them.
+IN_WORDS = {0.5: "half", 0.75: "75%", 1.0: "one"}
+
+
+def keys_of(schema: dict[str, Any], above: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
+    """Every key of the configuration by its path, sections included."""
+    for key, part in schema["properties"].items():
+        yield above + key, part
+        if "properties" in part:
+            yield from keys_of(part, f"{above}{key}.")
+
+
+KEYS = dict(keys_of(SCHEMA))
+ENTRY_KEYS = {
+    f"{kind}s": read_yaml("schema.yaml")["$defs"][kind]["properties"]
+    for kind in ("model", "dataset")
+}
+
+
+def test_config_yaml_is_what_the_schema_says():
+    """After a change there: `cd workflow_scripts && python -m lingprob.config_file`."""
+    written = (ROOT / "config.yaml").read_text(encoding="utf-8")
+    assert written == config_text(SCHEMA, read_yaml("scales.yaml"))
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
+def test_config_yaml_changes_nothing_and_its_examples_are_valid(scale):
+    text = (ROOT / "config.yaml").read_text(encoding="utf-8")
+    assert (
+        read_settings({**yaml.safe_load(text), "scale": scale})[0]
+        == (read_settings({"scale": scale})[0])
+    )
+    shown = yaml.safe_load(re.sub(r"^( *)#(?=\w)", r"\1", text, flags=re.M))
+    assert set(shown["morcela"]) == set(SCHEMA["properties"]["morcela"]["properties"])
+    own = {"title": "Mine", "family": "mine", "source": "local", "path": "mine"}
+    entries = {
+        "my-texts": {"kind": "reading_texts", "parser": "passages"},
+        "my-corpus": {"kind": "corpus", "parser": "lines"},
+        "my-pairs": {"kind": "stimuli", "parser": "table"},
+        "my-times": {
+            "kind": "reading_times",
+            "parser": "reading_times_table",
+            "texts": "my-texts",
+            "method": "self_paced",
+            "unit": "subject",
+            "measure": "time",
+        },
+    }
+    datasets = {name: {"title": "M", "path": "m", **entry} for name, entry in entries.items()}
+    read_settings({**shown, "scale": scale, "models": {"my-model": own}, "datasets": datasets})
+
+
+def conventions() -> Iterator[tuple[str, list[str]]]:
+    """Rows of README's table of conventions, and the keys that the third column names."""
+    table = README.partition("| convention | default | set by |")[2].partition("\n\n")[0]
+    for row in table.splitlines()[2:]:
+        set_by = row.split("|")[3]
+        keys, section = [], ""
+        for name in re.findall(r"`([a-z_.]+)`", set_by):
+            section = name.rpartition(".")[0] or section
+            keys.append(f"{section}.{name}" if f"{section}.{name}" in KEYS else name)
+        yield row, keys
+
+
+def test_the_table_of_conventions_names_keys_that_exist_and_their_defaults():
+    for row, keys in conventions():
+        for key in keys:
+            default = KEYS[key].get("default")
+            if default is None or isinstance(default, (bool, dict)):
+                continue
+            shown = f"{default:,}" if isinstance(default, int) else str(default).replace("_", " ")
+            assert IN_WORDS.get(default, shown) in row, key
+
+
+def test_the_table_of_conventions_has_every_convention():
+    named = {key for _, keys in conventions() for key in keys}
+    declared = {key for key, part in KEYS.items() if part.get("x-convention")}
+    assert len(declared) > 15
+    assert declared - named == set()
+
+
+def messages() -> Iterator[tuple[Path, str]]:
+    """Every text in the code that is no docstring; {} stands for what is put in."""
+    for path in sorted((ROOT / "workflow_scripts").rglob("*.py")):
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        within = {id(part) for node in ast.walk(tree) if isinstance(node, ast.JoinedStr)
+                  for part in node.values}  # fmt: skip
+        docstrings = {id(node.value) for node in ast.walk(tree) if isinstance(node, ast.Expr)}
+        for node in ast.walk(tree):
+            if id(node) in within | docstrings:
+                continue
+            if isinstance(node, ast.JoinedStr):
+                yield (
+                    path,
+                    "".join(
+                        part.value if isinstance(part, ast.Constant) else "{}"
+                        for part in node.values
+                    ),
+                )
+            elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield path, node.value
+    for path in [ROOT / "Snakefile", *(ROOT / "rules").glob("*.smk")]:
+        yield from ((path, text) for text in re.findall(r'"([^"\n]*)"', path.read_text()))
+
+
+def test_every_key_of_the_configuration_that_a_message_names_exists():
+    sections = "|".join(key for key, part in KEYS.items() if "properties" in part)
+    named = re.compile(rf"(?<![\w./-])((?:{sections})(?:\.[a-z_]+)+)(?![\w/(])")
+    in_entry = re.compile(r"\b(models|datasets)\.(?:\{\}|[A-Z]+)\.([a-z_]+)")
+    found = set()
+    for path, text in messages():
+        for key in named.findall(text):
+            is_file = Path(key).suffix in (".csv", ".html", ".json", ".parquet", ".pdf", ".png")
+            if not is_file and key != text:  # a name alone is a module's
+                found.add(key)
+                assert key in KEYS, f"{path}: {text}"
+        for section, key in in_entry.findall(text):
+            found.add(key)
+            assert key in ENTRY_KEYS[section], f"{path}: {text}"
+    assert {"training.fine_tuning.learning_rate", "scoring.dtype", "parser"} <= found
+    assert len(found) > 30
+
+
+def test_every_section_of_the_readme_that_a_message_names_exists():
+    headings = set(re.findall(r"^#+ (.+)$", README, re.M))
+    named = {
+        section for _, text in messages() for section in re.findall(r"README\.md, `([^`]+)`", text)
+    }
+    assert named
+    assert named - headings == set()
+    assert not [text for _, text in messages() if re.search(r"README(?!\.md, `)", text)]
+
+
+def folder_of(result: str) -> tuple[str, ...]:
+    """The folder of a file below results/ in its parts; * for a wildcard or words in capitals."""
+    parts = Path(re.sub(r"\{+[^}]*\}+|\b[A-Z_]{3,}\b", "*", result)).parts
+    return parts[:-1]
+
+
+def alike(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    return len(one) == len(other) and all(
+        a == b or "*" in a or "*" in b for a, b in zip(one, other, strict=True)
+    )
+
+
+def test_results_readme_lists_every_folder_that_a_rule_writes_and_no_other():
+    rules = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "rules").glob("*.smk"))
+    blocks = "".join(re.findall(r"^    output:\n((?: {8}.*\n)+)", rules, re.M))
+    written = {folder_of(path) for path in re.findall(r'"results/([^"]+\.[a-z]+)"', blocks)}
+    written |= {folder_of(f"{path}/...") for path in re.findall(r'y\("results/([^"]+)"', blocks)}
+    rows = re.findall(r"^\| (`.*?) \|", (ROOT / "results" / "README.md").read_text(), re.M)
+    listed = {folder_of(path) for row in rows for path in re.findall(r"`([^`]+)`", row)}
+    assert len(written) > 25
+    assert [folder for folder in written if not any(alike(folder, one) for one in listed)] == []
+    assert [folder for folder in listed if not any(alike(folder, one) for one in written)] == []
+
+
+def imports_of(path: Path) -> set[str]:
+    """Modules that a Python file imports, and what it takes out of them."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+    return found
+
+
+def test_a_rule_s_module_test_and_tables_are_found_in_the_list_of_rules():
+    text = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
+    rows = [
+        re.findall(r"`([^`]+)`", row)
+        for row in text.partition("| script |")[2].splitlines()
+        if row.startswith("| `")
+    ]
+    scripts = sorted((ROOT / "workflow_scripts").glob("*.py"))
+    assert [row[0] for row in rows] == [path.stem for path in scripts]
+    for (name, module, test, *tables), script in zip(rows, scripts, strict=True):
+        module_path = ROOT.joinpath("workflow_scripts", "lingprob", *module.split("."))
+        assert module_path.is_dir() or module_path.with_suffix(".py").is_file(), name
+        # Rules alone, not the script, need `plan`.
+        assert module == "plan" or f"lingprob.{module}" in imports_of(script), name
+        tested = ROOT / "tests" / test
+        assert f"lingprob.{module}" in imports_of(tested) or name in tested.read_text(), name
+        written = written_tables(script)
+        assert set(tables) <= set(written), name
+        assert bool(tables) == bool(written), name
+
+
+def test_where_things_are_names_every_room_and_no_other():
+    shown = README.partition("## Where things are")[2].partition("\n## ")[0]
+    package = ROOT / "workflow_scripts" / "lingprob"
+    rooms = {path.parent.name for path in package.glob("*/__init__.py")}
+    lines = re.findall(r"^  (\S.{22})", shown, re.M)
+    named = {name for line in lines for name in re.findall(r"(\w+)/", line)}
+    assert named - {"PAPER"} == rooms
+    outside = re.findall(r"^(\w\S*)(?:, (\w\S*))?  ", shown, re.M)
+    for name in filter(None, (name for pair in outside for name in pair)):
+        assert (ROOT / name).exists(), name

@@ -1,0 +1,168 @@
+"""Looks of models, ticks, legends and files, the same in every figure."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import matplotlib.colors
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.catalog import Catalog
+from lingprob.errors import LingprobError
+from lingprob.figures.labels import handle, label_provenance, legend_above
+from lingprob.figures.palette import FAMILIES, SPARE, describe_models, shade
+from lingprob.figures.panels import grid, join_models, plain_ticks, whiskers, wrapped
+from lingprob.figures.style import PAGE_INCHES, save_figures
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left_open():
+    yield
+    plt.close("all")
+
+
+def model(family: str, size: int | None, steps: int = 0) -> dict[str, Any]:
+    return {
+        "title": f"{family} {size}", "family": family, "family_title": family.upper(),
+        "parameters": size, "fine_tuning_steps": steps,
+    }  # fmt: skip
+
+
+def look(described: dict[str, Any]) -> tuple[str, str]:
+    return described["colour"], described["marker"]
+
+
+def test_a_model_looks_the_same_whatever_else_is_shown():
+    catalog = Catalog().models
+    together = describe_models(catalog)
+    for name in catalog:
+        assert describe_models(catalog, [name]) == {name: together[name]}
+
+
+def test_models_of_a_family_share_marker_and_hue_and_darken_with_size():
+    catalog = {"big": model("opt", 10**9), "small": model("opt", 10**7), "mid": model("opt", 10**8)}
+    described = describe_models(catalog)
+    assert {entry["marker"] for entry in described.values()} == {FAMILIES["opt"][1]}
+    assert described["mid"]["colour"] == FAMILIES["opt"][0]
+    brightness = [
+        sum(matplotlib.colors.to_rgb(described[name]["colour"])) for name in ("small", "mid", "big")
+    ]
+    assert all(lighter > darker for lighter, darker in pairwise(brightness))
+    assert describe_models({"x": model("opt", None)})["x"]["colour"] == FAMILIES["opt"][0]
+
+
+def test_shades_by_hand():
+    """#406080 with 45% of the way to white, and 35% of the way to black."""
+    assert [shade("#406080", place, 3) for place in range(3)] == ["#96A8B9", "#406080", "#2A3E53"]
+    assert shade("#406080", 0, 1) == "#406080"
+
+
+def test_no_two_families_of_the_user_s_own_look_alike():
+    names = [f"own{number}" for number in range(len(SPARE))]
+    described = describe_models({name: model(name, 10**8) for name in names})
+    assert len({look(entry) for entry in described.values()}) == len(names)
+    assert described["own0"]["colour"] != described["own1"]["colour"]
+    assert not {colour for colour, _ in SPARE} & {colour for colour, _ in FAMILIES.values()}
+
+
+def test_shipped_families_all_have_a_look_of_their_own():
+    families = {entry["family"] for entry in Catalog().models.values()}
+    assert families <= set(FAMILIES)
+    assert len(set(FAMILIES.values())) == len({c for c, _ in FAMILIES.values()}) == len(FAMILIES)
+
+
+def test_fine_tuned_models_differ_from_the_model_itself():
+    described = describe_models({"a": model("trained", 10**8), "b": model("trained", 10**8, 5)})
+    assert look(described["a"]) != look(described["b"])
+    assert [entry["group"] for entry in described.values()] == ["TRAINED", "TRAINED, 5 FT steps"]
+
+
+def test_joined_models_have_their_own_looks_on_the_family_s_line():
+    models = describe_models(
+        {"a": model("opt", 10**7), "b": model("opt", 10**8), "c": model("gpt2", 10**8)}
+    )
+    table = pd.DataFrame({"model": ["a", "b", "c"], "x": [1, 2, 3], "y": [4.0, 5.0, 6.0]})
+    _, ((ax,),) = grid(1, 1, width=2, height=2)
+    join_models(ax, table, "x", "y", models, hollow=True)
+    lines = {tuple(line.get_xdata()): line for line in ax.lines if line.get_linestyle() != "None"}
+    assert lines[1, 2].get_color() == FAMILIES["opt"][0]
+    points = {line.get_xdata()[0]: line for line in ax.lines if line.get_marker() != "None"}
+    for place, name in ((1, "a"), (2, "b"), (3, "c")):
+        assert (points[place].get_color(), points[place].get_marker()) == look(models[name])
+        assert points[place].get_markerfacecolor() == "white"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0.5, 2000.0, [1, 10, 100, 1000]),
+        (90.0, 1100.0, [100, 200, 500, 1000]),
+        (260.0, 480.0, [300, 350, 400, 450]),
+        (12.5, 19.5, [14, 16, 18]),
+        (1.0, 100.0, [1, 10, 100]),
+    ],
+)
+def test_ticks_are_round_and_enough(low, high, ticks):
+    assert plain_ticks(low, high) == pytest.approx(ticks)
+
+
+def test_whiskers_are_lengths_and_never_negative():
+    values, low, high = (pd.Series(numbers) for numbers in ([1.0, 2.0], [0.5, 2.5], [1.25, 2.0]))
+    assert whiskers(values, low, high).tolist() == [[0.5, 0.0], [0.25, 0.0]]
+    assert whiskers(1.0, 0.5, 3.0).tolist() == [[0.5], [2.0]]
+
+
+def test_panels_are_as_many_as_asked_for_and_no_wider_than_a_page():
+    figure, panels = wrapped(6, columns=4, width=3.0, height=1.0)
+    assert len(panels) == len(figure.axes) == 6
+    assert figure.get_size_inches().tolist() == pytest.approx([PAGE_INCHES, 0.7 + 2 * 1.0])
+
+
+@pytest.mark.parametrize("width", [2.0, 3.35, 7.0])
+def test_a_legend_is_never_cut(width):
+    figure, _ = grid(1, 1, width=width, height=1.5, margins=(0.0, 0.5), narrowest=width)
+    labels = ["between halves", "a label of some length", "c", "another label"]
+    legend_above(figure, [handle(label, "black") for label in labels])
+    (legend,) = figure.legends
+    figure.draw_without_rendering()
+    extent = legend.get_window_extent()
+    assert extent.x0 >= -1
+    assert extent.x1 <= figure.bbox.width + 1
+    assert [text.get_text() for text in legend.texts] == labels
+
+
+def test_simulated_data_are_said_in_plain_sight():
+    figure, _ = grid(1, 1, width=2, height=2)
+    label_provenance(figure, ["demo", "demo"], ["human", "simulated"], "reading times", "a note")
+    assert figure._supxlabel.get_text() == "a note\nSIMULATED READING TIMES (scale demo)"
+    label_provenance(figure, ["laptop"], ["human"])
+    assert figure._supxlabel.get_text() == "scale: laptop"
+
+
+def two_figures() -> dict[str, Any]:
+    figures = {}
+    for number, name in enumerate(("figure_1", "figure_2")):
+        figures[name], ((ax,),) = grid(1, 1, width=2, height=2)
+        ax.plot(np.arange(5), np.arange(5) ** number)
+    return figures
+
+
+@pytest.mark.parametrize("suffix", [".png", ".pdf"])
+def test_a_figure_is_saved_under_its_own_name_whatever_the_order(tmp_path, suffix):
+    contents = []
+    for order in (1, -1):
+        paths = [tmp_path / f"figure_{n}{suffix}" for n in (1, 2)]
+        save_figures(two_figures(), paths[::order])
+        contents.append([path.read_bytes() for path in paths])
+    assert contents[0] == contents[1]
+    assert contents[0][0] != contents[0][1]
+    assert plt.get_fignums() == []
+
+
+def test_a_figure_that_nothing_draws_is_named(tmp_path):
+    with pytest.raises(LingprobError, match=r"figure_3.png: no figure is called 'figure_3'; .*_2"):
+        save_figures(two_figures(), [tmp_path / "figure_3.png"])

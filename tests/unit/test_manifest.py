@@ -1,0 +1,89 @@
+"""Manifests of prepared models: what tells models apart, and studies that are moved."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.models.manifest import files_digest, model_files, read_manifest
+from lingprob.models.prepare import prepare_model
+from lingprob.models.prepared import load_prepared
+from models_for_tests import save_tiny_model
+
+
+@pytest.fixture
+def study(tmp_path, monkeypatch):
+    """A folder with a model of the user's own, which is also the working folder."""
+    folder = tmp_path / "study"
+    save_tiny_model("gpt2", folder / "models/mine")
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def prepared(path: str) -> Path:
+    manifest = Path("resources/models/mine/manifest.json")
+    prepare_model("mine", {"source": "local", "path": path}, manifest)
+    return manifest
+
+
+def test_a_copied_study_reads_its_own_files(study, tmp_path, monkeypatch):
+    manifest = prepared("models/mine")
+    assert read_manifest(manifest)["directory"] == "models/mine"
+    shutil.copytree(study, tmp_path / "copy")
+    save_tiny_model("gpt2", study / "models/mine", seed=1)
+    monkeypatch.chdir(tmp_path / "copy")
+    directory = Path(read_manifest(manifest)["directory"])
+    assert directory.resolve() == tmp_path / "copy/models/mine"
+    assert files_digest(directory) == read_manifest(manifest)["files_digest"]
+    assert str(study) not in manifest.read_text()
+    shutil.rmtree("models")
+    with pytest.raises(LingprobError, match=r"manifest\.json: the model's files are not in models"):
+        read_manifest(manifest)
+
+
+def test_a_path_from_the_root_stays_what_the_user_wrote(study, tmp_path):
+    manifest = prepared(str(tmp_path / "study/models/mine"))
+    assert read_manifest(manifest)["directory"] == str(tmp_path / "study/models/mine")
+
+
+@pytest.mark.parametrize("file", ["model.safetensors", "tokenizer.json", "config.json"])
+def test_any_other_file_is_another_model(study, file):
+    before = read_manifest(prepared("models/mine"))
+    with open(Path("models/mine") / file, "ab") as stream:
+        stream.write(b" ")
+    after = read_manifest(prepared("models/mine"))
+    assert before["files_digest"] != after["files_digest"]
+    assert (before["tokenizer_sha256"] != after["tokenizer_sha256"]) == (file == "tokenizer.json")
+
+
+def test_neither_hidden_files_nor_the_manifest_are_the_model_s(study):
+    directory = Path("models/mine")
+    names = [path.name for path in model_files(directory)]
+    digest = files_digest(directory)
+    for name in (".cache", "manifest.json"):
+        (directory / name).write_text("{}")
+    assert [path.name for path in model_files(directory)] == names
+    assert files_digest(directory) == digest
+    assert {"config.json", "model.safetensors", "tokenizer.json"} <= set(names)
+    assert model_files(Path("nowhere")) == []
+
+
+def test_scores_say_which_files_they_are_of_and_an_old_manifest_is_refused(study):
+    manifest = prepared("models/mine")
+    lm, provenance = load_prepared(manifest, {}, "cpu")
+    assert provenance["files_digest"] == files_digest(Path("models/mine"))
+    assert lm.context_window == 64
+    content = json.loads(manifest.read_text())
+    del content["files_digest"]
+    manifest.write_text(json.dumps(content))
+    with pytest.raises(LingprobError, match=r"says nothing of files_digest.*Delete it"):
+        load_prepared(manifest, {}, "cpu")
+
+
+def test_a_model_s_context_window_is_what_its_entry_says(study):
+    lm, _ = load_prepared(prepared("models/mine"), {"context_window": 16}, "cpu")
+    assert lm.context_window == 16

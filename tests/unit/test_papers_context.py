@@ -1,0 +1,388 @@
+"""Accuracies, matrices, overlaps and correlations against values by hand."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.context.names import MATCHED
+from lingprob.context.responses import at_longest, responsive_suites
+from lingprob.context.similarity import Overlaps, f1, prefix_overlaps, suite_overlaps, words
+from lingprob.papers.context.analysis import (
+    accuracy_table,
+    extreme_suites,
+    matrix_table,
+    unprefixed_accuracy,
+)
+from lingprob.papers.context.scorecard import context_quantities
+from lingprob.papers.context.statistics import (
+    baseline_correlations,
+    overlap_correlations,
+    perturbation_correlations,
+    perturbation_points,
+    regressions,
+)
+from lingprob.papers.context.summary import with_unchanged
+
+
+def judgments(rows) -> pd.DataFrame:
+    """A judgments table of (suite, pair, kind, length, correct)."""
+    table = pd.DataFrame(rows, columns=["suite", "pair_id", "kind", "length", "correct"])
+    return table.assign(
+        model="m",
+        dataset="d",
+        phenomenon=table["suite"].str[0],
+        prefix_id=table["kind"] + "/" + table["pair_id"],
+        source_suite=None,
+        perturbation=None,
+        prefix_tokens=table["length"],
+        n_sentences=1,
+        margin=2.0,
+        correct=table["correct"].astype(bool),
+    )
+
+
+ALONE = [("a1", "p", "none", 0, 1), ("a1", "q", "none", 0, 0), ("b2", "r", "none", 0, 1)]
+
+
+def test_changes_are_to_the_same_pairs_without_a_prefix():
+    table = accuracy_table(
+        judgments(
+            [
+                *ALONE,
+                ("a1", "p", "matched_acceptable", 10, 1),
+                ("a1", "q", "matched_acceptable", 10, 1),
+                ("b2", "r", "matched_acceptable", 10, 0),
+                ("a1", "p", "mismatched_acceptable", 10, 0),
+            ]
+        ),
+        50,
+        0,
+        "demo",
+    ).set_index(["level", "group", "kind"])
+    overall = table.loc[("all", "all", "matched_acceptable")]
+    assert overall["accuracy"] == pytest.approx(2 / 3)
+    assert overall["baseline"] == pytest.approx(2 / 3)
+    assert overall["delta"] == pytest.approx(0)
+    assert overall["n_pairs"] == 3
+    assert overall["n_suites"] == 2
+    assert table.loc[("suite", "a1", "matched_acceptable"), "delta"] == pytest.approx(0.5)
+    assert table.loc[("phenomenon", "b", "matched_acceptable"), "delta"] == pytest.approx(-1)
+    # p before and after four prefixes: 1 and 1, 1, 0, 0 and 1.
+    assert table.loc[("all", "all", "acceptable"), "accuracy"] == pytest.approx(2 / 4)
+    assert ("all", "all", "none") not in table.index
+
+
+def test_a_prefix_that_ended_is_carried_on_and_a_late_one_is_not_carried_back():
+    rows = [
+        *ALONE,
+        ("a1", "p", "unrelated", 10, 0),
+        ("a1", "p", "unrelated", 20, 1),
+        ("a1", "q", "unrelated", 10, 1),
+        ("b2", "r", "unrelated", 20, 0),
+    ]
+    table = accuracy_table(judgments(rows), 50, 0, "demo")
+    overall = table[table["level"] == "all"].set_index("length")
+    assert overall.loc[10, "n_pairs"] == 2
+    assert overall.loc[10, "accuracy"] == pytest.approx(0.5)
+    assert overall.loc[20, "n_pairs"] == 3
+    assert overall.loc[20, "accuracy"] == pytest.approx(2 / 3)
+    assert overall.loc[20, "prefix_tokens"] == pytest.approx((20 + 10 + 20) / 3)
+
+
+def test_intervals_are_of_suites_where_a_group_has_several():
+    """Two suites, all right and all wrong: a draw is 0, 1/2 or 1 with chances 1/4, 1/2, 1/4."""
+    rows = [(suite, f"{suite}{n}", "none", 0, 1) for suite in "ab" for n in range(4)]
+    rows += [
+        (suite, f"{suite}{n}", "unrelated", 5, suite == "a") for suite in "ab" for n in range(4)
+    ]
+    table = accuracy_table(judgments(rows), 2000, 0, "demo").set_index(["level", "group"])
+    overall = table.loc[("all", "all")]
+    assert (overall["accuracy_low"], overall["accuracy_high"]) == (0, 1)
+    assert (overall["delta_low"], overall["delta_high"]) == (-1, 0)
+    inside = table.loc[("suite", "a")]
+    assert (inside["accuracy_low"], inside["accuracy_high"]) == (1, 1)
+
+
+def test_the_longest_prefix_of_each_pair_counts():
+    rows = [
+        *ALONE,
+        ("a1", "p", "matched_acceptable", 10, 1),
+        ("a1", "p", "matched_acceptable", 30, 0),
+        ("a1", "q", "matched_acceptable", 10, 1),
+    ]
+    longest = at_longest(judgments(rows), "matched_acceptable").set_index("pair_id")
+    assert longest["length"].to_dict() == {"p": 30, "q": 10}
+    assert longest["correct"].to_dict() == {"p": False, "q": True}
+    assert longest["baseline_correct"].to_dict() == {"p": True, "q": False}
+
+
+def test_responsive_suites_change_most_after_acceptable_prefixes_in_either_direction():
+    rows = [(suite, suite, "none", 0, 1) for suite in "abc"]
+    # Only b changes after acceptable prefixes; a and c change after unacceptable ones alone.
+    for kind, right in (("matched_acceptable", "ac"), ("matched_unacceptable", "b")):
+        rows += [(suite, suite, kind, 9, suite in right) for suite in "abc"]
+    assert responsive_suites(judgments(rows), 2) == ["b", "a"]
+
+
+def test_extreme_suites_average_over_lengths_with_their_deviation():
+    rows = [("a1", "p", "none", 0, 0), ("b2", "r", "none", 0, 1)]
+    rows += [("a1", "p", "matched_acceptable", length, length > 5) for length in (5, 10)]
+    rows += [("b2", "r", "matched_acceptable", length, 1) for length in (5, 10)]
+    accuracy = accuracy_table(judgments(rows), 10, 0, "demo")
+    table = extreme_suites(accuracy, "d", "matched_acceptable")
+    assert table["suite"].tolist() == ["a1", "b2"]
+    assert table["m/delta"].tolist() == [0.5, 0]
+    assert table["m/sd"].tolist() == [0.5, 0]
+    assert table["mean_sd"].tolist() == [0, 0]
+
+
+def test_a_matrix_has_other_suites_and_its_own_on_the_diagonal():
+    rows = judgments(
+        [
+            *ALONE,
+            ("a1", "p", "from_suite", 10, 0),
+            ("a1", "q", "from_suite", 10, 0),
+            ("b2", "r", "matched_acceptable", 10, 1),
+        ]
+    )
+    rows["source_suite"] = np.where(rows["kind"] == "from_suite", "b2", None)
+    table = matrix_table(rows, "demo").set_index(["target_suite", "prefix_suite"])
+    cell = table.loc[("a1", "b2")]
+    assert (cell["accuracy"], cell["baseline"], cell["delta"]) == (0, 0.5, -0.5)
+    assert cell["relative_improvement"] == -100
+    assert table.loc[("b2", "b2"), "relative_improvement"] == 0
+    assert len(table) == 2
+
+
+def test_unprefixed_accuracy_is_over_all_items():
+    table = unprefixed_accuracy(judgments(ALONE), "demo").set_index("suite")
+    assert table["accuracy"].to_dict() == {"a1": 0.5, "b2": 1.0}
+    assert table["n"].to_dict() == {"a1": 2, "b2": 1}
+
+
+def test_pairs_without_a_phenomenon_are_a_group_of_their_own():
+    rows = judgments([*ALONE, ("a1", "p", "unrelated", 10, 0), ("b2", "r", "unrelated", 10, 1)])
+    nameless = rows.assign(phenomenon=None)
+    assert unprefixed_accuracy(nameless, "demo")["n"].tolist() == [2, 1]
+    table = accuracy_table(nameless, 10, 0, "demo")
+    by_phenomenon = table[table["level"] == "phenomenon"]
+    assert by_phenomenon[["group", "accuracy"]].to_numpy().tolist() == [["(none)", 0.5]]
+
+
+def test_the_paper_s_means_over_models_are_ours_where_all_of_them_ran():
+    """In a1 the first model rises by 1 at one of two lengths, the second at both."""
+    rows = [("a1", "p", "none", 0, 0)]
+    both = [
+        judgments(
+            [*rows, *(("a1", "p", kind, n, n > least) for kind in MATCHED for n in (5, 10))]
+        ).assign(model=model, dataset="blimp")
+        for model, least in (("one", 5), ("two", 0), ("ours", 10))
+    ]
+    published = {
+        "items": [{"item": "Table 1", "rows": {"one/a1": [], "two/a1": [], "mean/a1": []}}]
+    }
+    matrix = pd.DataFrame({"dataset": [], "relative_improvement": []})
+
+    def found(*chosen):
+        accuracy = accuracy_table(pd.concat(chosen), 10, 0, "demo")
+        return context_quantities({"accuracy": accuracy, "matrix": matrix}, published)
+
+    every = found(*both)
+    assert every[("one/a1", "delta_acceptable")] == (0.5, "")
+    assert every[("mean/a1", "delta_acceptable")] == (0.75, "")
+    assert every[("mean/a1", "sd_unacceptable")] == (0.25, "")
+    assert ("mean/a1", "delta_acceptable") not in found(both[0], both[2])
+
+
+def test_f1_counts_repeated_entries():
+    # Two shared of three and four: 2 * 2 / 7.
+    assert f1("aab", "aacc") == pytest.approx(4 / 7)
+    assert f1("", "a") == 0
+    assert words("Don't stop, now!") == ["don't", "stop", "now"]
+
+
+def bags(texts):
+    return [text.rstrip(".").lower().split() for text in texts]
+
+
+def test_overlaps_in_one_matrix_are_those_of_two_bags():
+    texts = ["A a b.", "A a c c.", "D.", "B a a."]
+    overlaps = Overlaps(texts, bags)
+    ones = [one for one in texts for _ in texts]
+    others = texts * len(texts)
+    expected = [f1(*bags(pair)) for pair in zip(ones, others, strict=True)]
+    assert overlaps.f1(ones, others) == pytest.approx(expected)
+
+
+STIMULI = pd.DataFrame(
+    {
+        "item_id": ["1", "2", "3", "4", "5"],
+        "pair_id": ["p", "p", "q", "r", "s"],
+        "text": ["A b.", "B a.", "A c.", "D e.", "D f."],
+        "grammatical": [True, False, True, True, True],
+        "paradigm": ["x", "x", "x", "y", "y"],
+    }
+)
+
+
+def test_overlaps_of_suites_leave_a_sentence_out_with_itself():
+    table = suite_overlaps(STIMULI, bags, 2, np.random.default_rng(0))
+    cells = table.set_index(["target_suite", "prefix_suite"])["f1"]
+    # A b with A c, D e with D f: one of two words; nothing is shared across suites.
+    assert cells.loc[("x", "x")] == pytest.approx(0.5)
+    assert cells.loc[("y", "y")] == pytest.approx(0.5)
+    assert cells.loc[("x", "y")] == 0
+
+
+def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
+    prefixes = pd.DataFrame(
+        {"prefix_id": ["x"], "pair_ids": [["p"]], "source_ids": [["3", "4", "3"]]}
+    )
+    table = prefix_overlaps(prefixes, STIMULI, bags)
+    assert table["n_sentences"].tolist() == [1, 2, 3]
+    assert table["f1"].tolist() == pytest.approx([0.5, 0.25, 1 / 3])
+
+
+def test_correlations_are_those_of_the_points():
+    rows = [
+        (suite, f"{suite}{n}", "none", 0, n < k) for k, suite in enumerate("abcd") for n in range(3)
+    ]
+    rows += [
+        (suite, f"{suite}{n}", "matched_acceptable", 9, n >= k)
+        for k, suite in enumerate("abcd")
+        for n in range(3)
+    ]
+    table = baseline_correlations(judgments(rows), "demo").set_index("y")
+    assert table.loc["matched_acceptable", "value"] == pytest.approx(-1)
+    assert table.loc["matched_acceptable", "n"] == 4
+
+
+def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
+    kinds = ("none", "matched_acceptable")
+    rows = [("s", f"p{n}", kind, 9 * (kind != "none"), n % 2) for n in range(6) for kind in kinds]
+    judged = judgments(rows)
+    overlaps = pd.DataFrame(
+        {
+            "prefix_id": [f"matched_acceptable/p{n}" for n in range(6)],
+            "pair_id": [f"p{n}" for n in range(6)],
+            "n_sentences": 1,
+            "f1": [n % 2 + 0.5 for n in range(6)],
+        }
+    )
+    pairs = [(target, prefix) for target in "xyz" for prefix in "xyz"]
+    matrix = pd.DataFrame(pairs, columns=["target_suite", "prefix_suite"]).assign(
+        model="m", dataset="d", accuracy=np.linspace(0, 1, 9), delta=np.linspace(1, 0, 9)
+    )
+    overlap = matrix[["dataset", "target_suite", "prefix_suite"]].assign(
+        measure="token", f1=np.linspace(0, 1, 9) ** 2, scale="demo"
+    )
+    table = overlap_correlations(judged, {"token": overlaps}, matrix, overlap, "demo")
+    by = table.set_index(["analysis", "y"])
+    assert by.loc[("pairs", "correct"), "value"] == pytest.approx(1)
+    assert by.loc[("suites", "accuracy"), "value"] == pytest.approx(1)
+    assert by.loc[("suites", "delta"), "value"] == pytest.approx(-1)
+    assert by.loc[("suites", "delta"), "n"] == 6  # the diagonal is left out
+
+
+def test_perturbations_average_over_lengths():
+    accuracy = pd.DataFrame(
+        {
+            "model": "m",
+            "dataset": "d",
+            "level": "all",
+            "kind": "matched_acceptable",
+            "perturbation": ["original", "original", "all", "all", "quote", "quote"],
+            "delta": [0.2, 0.4, 0.0, 0.1, 0.1, 0.3],
+        }
+    )
+    points = perturbation_points(accuracy, pd.Series({"all": 0.5, "quote": 0.7}))
+    assert points["delta"].tolist() == pytest.approx([0.3, 0.05, 0.2])
+    assert points["similarity"].tolist() == [1.0, 0.5, 0.7]
+    assert perturbation_correlations(points, "demo")["value"].tolist() == pytest.approx([1])
+
+
+def test_changed_prefixes_stand_beside_the_same_pairs_own():
+    rows = [*ALONE]
+    rows += [("a1", "p", "matched_acceptable", length, 1) for length in (10, 20)]
+    rows += [("b2", "r", "matched_acceptable", 10, 1), ("a1", "p", "unrelated", 10, 1)]
+    changed = judgments([("a1", "p", "matched_acceptable", 10, 0)]).assign(
+        perturbation="quote", prefix_id="quote/p"
+    )
+    both = with_unchanged(changed, judgments(rows), "original")
+    table = accuracy_table(both, 10, 0, "demo")
+    overall = table[table["level"] == "all"].set_index(["kind", "perturbation"])
+    assert overall.loc[("matched_acceptable", "original"), "delta"] == 0
+    assert overall.loc[("matched_acceptable", "quote"), "delta"] == -1
+    assert set(overall["length"]) == {10}
+    assert set(overall["n_pairs"]) == {1}
+    assert set(table["kind"]) == {"matched_acceptable", "acceptable"}
+
+
+def test_a_regression_takes_the_tokens_of_the_prefix_not_those_asked_for():
+    """Prefixes that end early: doubling the lengths asked for changes nothing."""
+    generator = np.random.default_rng(1)
+    rows = [
+        (suite, f"{suite}{pair}", "unrelated", length, generator.random() < 0.4 + 0.05 * length)
+        for suite in "abcd"
+        for pair in range(8)
+        for length in (1, 2, 4, 8)
+    ]
+    table = judgments(rows)
+    exhausted = table.assign(length=np.where(table["length"] == 8, 1000, table["length"]))
+    for column in ("estimate", "std_error", "pair_std_error"):
+        expected = regressions(table, "demo")[column]
+        assert regressions(exhausted, "demo")[column].tolist() == expected.tolist()
+
+
+def test_where_no_judgment_changes_there_is_no_standard_error_by_pairs():
+    """Its sandwich is rounding noise, which made an estimate of 5e-15 significant."""
+    rows = [
+        (suite, f"{suite}{pair}", "unrelated", length, pair % 2)
+        for suite in "abcd"
+        for pair in range(6)
+        for length in (10, 100, 1000)
+    ]
+    fit = regressions(judgments(rows), "demo").set_index("term").loc["log_length"]
+    assert abs(fit["estimate"]) < 1e-9
+    assert fit["p"] > 0.9
+    assert np.isnan(fit["pair_std_error"])
+    assert np.isnan(fit["pair_p"])
+
+
+def test_regressions_find_what_was_put_in():
+    """Pairs whose log odds are 1 + length effect x acceptability, in 12 suites of 20 pairs."""
+    rng = np.random.default_rng(5)
+    rows = []
+    kinds = [
+        f"{match}_{side}"
+        for match in ("matched", "mismatched")
+        for side in ("acceptable", "unacceptable")
+    ]
+    for suite in range(12):
+        for pair in range(20):
+            for kind in [*kinds, "unrelated"]:
+                for length in (32, 64, 128, 256):
+                    sign = {"unrelated": 0}.get(kind, -1 if "un" in kind else 1)
+                    logit = 0.5 + sign * 0.8 * np.log(length / np.sqrt(64 * 128))
+                    right = rng.random() < 1 / (1 + np.exp(-logit))
+                    rows.append((f"{suite}", f"{suite}-{pair}", kind, length, right))
+    table = regressions(judgments(rows), "demo").set_index(["prefixes", "term"])
+    found = table.loc[("related", "log_length:acceptable")]
+    assert found["estimate"] == pytest.approx(0.8, abs=4 * found["std_error"])
+    assert found["p"] < 1e-6
+    assert found["pair_p"] < 1e-6
+    assert abs(table.loc[("related", "log_length"), "z"]) < 4
+    assert abs(table.loc[("unrelated", "log_length"), "z"]) < 4
+    assert len(table.loc["related"]) == 8
+
+
+def test_no_fit_is_a_row_without_numbers():
+    rows = [
+        (s, f"{s}{n}", "unrelated", length, 1) for s in "ab" for n in range(2) for length in (5, 9)
+    ]
+    table = regressions(judgments(rows), "demo")
+    unrelated = table[table["prefixes"] == "unrelated"]
+    assert unrelated["term"].tolist() == ["none"]
+    assert unrelated["estimate"].isna().all()

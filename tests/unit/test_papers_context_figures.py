@@ -1,0 +1,101 @@
+"""The context paper's figures: which there are, and that curves are the tables' rows."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import pandas as pd
+import pytest
+
+from lingprob.context.names import CROWS_PAIRS, KINDS, ORIGINAL, OWN, SHARED, SYNTAXGYM
+from lingprob.figures.palette import describe_models
+from lingprob.papers.context.figures import COLOURS, draw
+from lingprob.papers.contract import Run
+
+MODELS = describe_models(
+    {
+        name: {"title": name, "family": "opt", "family_title": "OPT", "parameters": size}
+        for name, size in (("small", 10**8), ("large", 10**9))
+    }
+)
+
+
+def tables(datasets: list[str], perturbations: tuple[str | None, ...] = (None, ORIGINAL)) -> dict:
+    """Accuracies of two models by length, with two suites in every matrix."""
+    keys = ["model", "dataset", "level", "group", "kind", "perturbation", "length"]
+    rows = [
+        (model, dataset, level, group, kind, perturbation, length)
+        for model in MODELS
+        for dataset in datasets
+        for level, group in (("all", "all"), ("suite", "a"), ("suite", "b"))
+        for kind in KINDS
+        for perturbation in perturbations
+        for length in (10, 20)
+    ]
+    accuracy = pd.DataFrame(rows, columns=keys)
+    change = accuracy["length"] * accuracy["kind"].map(
+        {kind: (n + 1) / 1000 for n, kind in enumerate(KINDS)}
+    )
+    for column, first in (("delta", 0.0), ("accuracy", 0.5), ("margin", 2.0)):
+        accuracy[column] = first + change
+        accuracy[f"{column}_low"], accuracy[f"{column}_high"] = first, first + 2 * change
+    accuracy = accuracy.assign(
+        prefix_tokens=accuracy["length"] + 0.5, baseline=0.5, baseline_margin=2.0, scale="demo"
+    )
+    matrix = pd.DataFrame(
+        [
+            (model, dataset, target, prefix, 0.5, 0.1, 20.0)
+            for model in MODELS for dataset in datasets for target in "ab" for prefix in "ab"
+        ],
+        columns=["model", "dataset", "target_suite", "prefix_suite", "accuracy", "delta",
+                 "relative_improvement"],
+    )  # fmt: skip
+    points = pd.DataFrame(
+        [
+            (model, datasets[0], analysis, kind, point, 0.5, 0.6)
+            for model in MODELS for kind in KINDS
+            for analysis, point in (("metric", "a"), ("perturbations", "original"))
+        ],
+        columns=["model", "dataset", "analysis", "kind", "point", "x", "y"],
+    )  # fmt: skip
+    related = pd.DataFrame(columns=["model", "dataset", "analysis", "x", "y", "statistic",
+                                    "value", "p"])  # fmt: skip
+    overlap = matrix.assign(measure="token", f1=0.3)[lambda t: t["model"] == "small"]
+    overlap = overlap[overlap["dataset"] == datasets[0]]
+    return {"accuracy": accuracy, "matrix": matrix, "points": points, "correlations": related,
+            "overlap": overlap}  # fmt: skip
+
+
+def run(datasets: list[str]) -> Run:
+    titles = {name: name.capitalize() for name in datasets}
+    return Run("demo", MODELS, titles, options={"primary": datasets[0], "control": "Wikipedia"})
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left_open():
+    yield
+    plt.close("all")
+
+
+def test_figures_are_those_whose_data_sets_there_are():
+    few, all_of_them = ["blimp"], ["blimp", CROWS_PAIRS, SYNTAXGYM]
+    numbers = {2, 3, 4, 5, 9, 10, 11, 12, 13, 15}
+    assert set(draw(tables(few), run(few))) == {f"figure_{number}" for number in numbers}
+    shared = tables(all_of_them, (None, ORIGINAL, OWN, SHARED))
+    assert set(draw(shared, run(all_of_them))) == {
+        "sharing", *(f"figure_{number}" for number in range(2, 18))
+    }  # fmt: skip
+
+
+def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
+    figures = draw(tables(["blimp"]), run(["blimp"]))
+    axes = figures["figure_2"].axes
+    assert [ax.get_title() for ax in axes] == ["small: Blimp", "large: Blimp"]
+    lines = {line.get_color(): line for line in axes[1].lines if len(line.get_xdata()) == 3}
+    for number, kind in enumerate(KINDS, start=1):
+        line = lines[COLOURS[kind]]
+        assert line.get_xdata().tolist() == [0.0, 10.5, 20.5]
+        assert line.get_ydata() == pytest.approx([0.0, 0.01 * number, 0.02 * number])
+    assert "Wikipedia" in [text.get_text() for text in figures["figure_2"].legends[0].texts]
+    (point,) = [line for line in figures["figure_10"].axes[1].lines if len(line.get_xdata()) == 1]
+    assert point.get_color() == MODELS["large"]["colour"]
+    assert {figure._supxlabel.get_text() for figure in figures.values()} == {"scale: demo"}

@@ -1,0 +1,103 @@
+"""The context paper's published numbers, and what becomes of ours beside them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pandas as pd
+import pytest
+
+from lingprob.catalog import Catalog, read_published
+from lingprob.papers.context.pages import tabulate
+from lingprob.papers.context.scorecard import compare
+from lingprob.papers.contract import Run
+from lingprob.schemas import SCHEMAS
+
+SUITE = "principle_A_reconstruction"
+KINDS = {
+    "matched_acceptable": 0.5,
+    "mismatched_acceptable": 0.1,
+    "matched_unacceptable": -0.6,
+    "mismatched_unacceptable": -0.1,
+    "unrelated": 0.0,
+}
+
+
+@pytest.fixture
+def tables() -> dict[str, pd.DataFrame]:
+    """Tables of one model as the paper describes models, with one cell of Figure 14."""
+    rows = [
+        {
+            "model": "gpt2",
+            "dataset": "blimp",
+            "level": level,
+            "group": group,
+            "kind": kind,
+            "perturbation": None,
+            "length": 10,
+            "delta": delta,
+            "delta_low": delta - 0.1,
+            "delta_high": delta + 0.1,
+            "scale": "paper",
+        }
+        for level, group in (("all", "all"), ("suite", SUITE))
+        for kind, delta in KINDS.items()
+    ]
+    cell = {
+        "model": "gpt2",
+        "dataset": "syntaxgym",
+        "target_suite": "number_src",
+        "prefix_suite": "mvrr",
+        "relative_improvement": 20.0,
+        "n_pairs": 19,
+    }
+    empty = {
+        name: SCHEMAS[f"context_{name}"].empty_table().to_pandas()
+        for name in ("regression", "overlap", "correlations")
+    }
+    return {"accuracy": pd.DataFrame(rows), "matrix": pd.DataFrame([cell]), **empty}
+
+
+def test_published_tables_are_whole_and_name_known_models_and_suites():
+    published = {item["item"]: item for item in read_published("context")["items"]}
+    models = {*Catalog().models, "mean"}
+    for number in (1, 2):
+        rows = published[f"Table {number}"]["rows"]
+        assert len(rows) == 70
+        assert {row.split("/")[0] for row in rows} <= models
+    figure = published["Figure 14"]
+    suites = Catalog().dataset("syntaxgym")["suites"]
+    assert figure["columns"] == suites
+    assert len(figure["rows"]) == 21
+    assert {row.split("/")[1] for row in figure["rows"]} < set(suites)
+    assert all(len(values) == 23 for values in figure["rows"].values())
+    # The paper's own example: feminine reflexives fall after masculine ones.
+    row = dict(zip(suites, figure["rows"]["gpt2/reflexive_orc_fem"], strict=True))
+    assert row["reflexive_orc_masc"] < 0 < row["reflexive_prep_fem"]
+
+
+def test_numbers_and_claims_are_compared(tables):
+    card = compare(tables, read_published("context"), Run("paper"))
+    by = card.set_index(["item", "row", "column"])
+    found = by.loc[("Table 1", f"gpt2/{SUITE}", "delta_acceptable")]
+    assert (found["published"], found["ours"], found["verdict"]) == (0.528, 0.5, "agrees")
+    cell = by.loc[("Figure 14", "gpt2/number_src", "mvrr")]
+    assert (cell["published"], cell["ours"], cell["verdict"]) == (21.4, 20.0, "agrees")
+    claims = card[card["published"].isna()]
+    assert len(claims) == 5
+    assert set(claims["verdict"]) == {"agrees"}
+    assert (card["verdict"] == "not computed at this scale").sum() > 500
+
+
+def test_the_paper_s_suites_stand_below_ours_with_its_means(tables):
+    published, models = read_published("context"), {"gpt2": {"title": "GPT-2"}}
+    run = Run("paper", models, published=published, options={"primary": "blimp"})
+    shown = tabulate(tables, run)
+    assert list(shown) == ["table_1", "table_2"]
+    assert shown["table_1"]["suite"].tolist() == [SUITE]
+    assert shown["table_1"]["GPT-2: delta"].tolist() == [0.5]
+    assert shown["table_1"]["published mean_delta"].tolist() == [0.603]
+    assert shown["table_2"]["published mean_delta"].isna().all()
+    mine = {"accuracy": tables["accuracy"].assign(dataset="mine")}
+    elsewhere = tabulate(mine, replace(run, options={"primary": "mine"}))
+    assert "published mean_delta" not in elsewhere["table_1"]

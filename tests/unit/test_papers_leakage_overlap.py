@@ -1,0 +1,213 @@
+"""From passages and corpora to the paper's table, by hand-derived overlaps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.catalog import read_published
+from lingprob.models.tokenizer import Tokenizer
+from lingprob.overlap.passages import longest_matches
+from lingprob.overlap.texts import index_texts, scan_file
+from lingprob.papers.contract import Run
+from lingprob.papers.leakage.overlap import analysis as leakage
+from lingprob.papers.leakage.overlap.figures import chance_levels, draw
+from lingprob.papers.leakage.overlap.scorecard import compare
+from lingprob.progress import Progress
+from lingprob.reading.texts import passage_texts
+from lingprob.schemas import SCHEMAS
+from lingprob.tables import read_table, write_table
+
+VOCABULARY = ["[UNK]", *"abcdefgh", "<|endoftext|>"]
+PASSAGES = {"one": ["a b c d", "e f"], "two": ["a b a b", "h"]}
+PUBLISHED = (
+    "corpus\tarticle_num\tarticle_len\toverlap_len\toverlap_last_token\toverlap_freq\t"
+    "5gram_logprob\tbelow_threshold\n"
+    "brown\t0\t900\t14\t20\t1\t-30.5\t1\nbrown\t0\t900\t14\t50\t3\t-20.0\t0\n"
+    "provo\t0\t40\t6\t7\t9\t-9.0\t0\n"
+)
+NO_CHUNKS = pd.DataFrame(columns=SCHEMAS["overlap_chunks"].names)
+
+
+@pytest.fixture
+def tokenizer() -> Tokenizer:
+    """A tokenizer of single words."""
+    from tokenizers import Tokenizer as Backend
+    from tokenizers.models import WordLevel
+    from tokenizers.pre_tokenizers import WhitespaceSplit
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Backend(WordLevel({w: i for i, w in enumerate(VOCABULARY)}, unk_token="[UNK]"))
+    backend.pre_tokenizer = WhitespaceSplit()
+    fast: Any = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="[UNK]")
+    return Tokenizer(fast, len(VOCABULARY), "sha")
+
+
+def words(passages: list[str]) -> pd.DataFrame:
+    rows = [(str(i), n, w, None) for i, p in enumerate(passages) for n, w in enumerate(p.split())]
+    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+
+
+def scanned(tokenizer: Tokenizer, path: Path, parser: str, **entry: str) -> tuple[Any, ...]:
+    index, passages = index_texts(
+        {corpus: passage_texts(words(texts)) for corpus, texts in PASSAGES.items()}, tokenizer
+    )
+    with Progress(None, "scanning", "tokens") as progress:
+        result = scan_file(
+            index, tokenizer, {"parser": parser, **entry}, [path], path.name, 1, progress
+        )
+    return index, passages, result
+
+
+def overlaps(tokenizer: Tokenizer, path: Path, parser: str, **entry: str) -> pd.DataFrame:
+    index, passages, result = scanned(tokenizer, path, parser, **entry)
+    matches = longest_matches(index, result)
+    return leakage.overlap_table(index, passages, matches, tokenizer.decode, "corpus", "demo")
+
+
+COLUMNS = [
+    "corpus", "article_num", "article_len", "overlap_len", "overlap_last_token", "overlap_freq",
+    "overlap_text",
+]  # fmt: skip
+EXPECTED = [
+    ["one", 0, 4, 3, 3, 1, "b c d"],
+    ["one", 1, 2, 1, 0, 2, "e"],
+    ["two", 0, 4, 2, 1, 2, "a b"],
+    ["two", 0, 4, 2, 3, 2, "a b"],
+    ["two", 1, 1, 0, -1, 0, ""],
+]
+
+
+def test_a_text_corpus_gives_every_passage_s_longest_overlaps(tokenizer, tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text("g b c d\na b\na b e\ne g\n")
+    table = overlaps(tokenizer, path, "lines")
+    assert table[COLUMNS].to_numpy().tolist() == EXPECTED
+    assert table["5gram_logprob"].isna().all()
+    write_table(table, "overlap", tmp_path / "overlap.parquet")
+    assert len(read_table(tmp_path / "overlap.parquet", "overlap")) == 5
+
+
+def test_pre_tokenised_rows_are_split_at_the_separator(tokenizer, tmp_path):
+    end = VOCABULARY.index("<|endoftext|>")
+    row = [VOCABULARY.index(word) for word in ("g", "b", "c", "d")]
+    for document in ("a b", "a b e", "e g"):
+        row += [end, *(VOCABULARY.index(word) for word in document.split())]
+    tokens = np.full((1, 2049), end, dtype=np.uint16)
+    tokens[0, : len(row)] = row
+    np.save(tmp_path / "rows.npy", tokens)
+    table = overlaps(tokenizer, tmp_path / "rows.npy", "token_rows", separator="<|endoftext|>")
+    assert table[COLUMNS].to_numpy().tolist() == EXPECTED
+
+
+def test_chunks_are_listed_with_their_longest_overlap(tokenizer, tmp_path):
+    results = {}
+    for name, text in (("long", "g b c d"), ("short", "g a b g"), ("none", "g g")):
+        (tmp_path / name).write_text(text)
+        index, passages, result = scanned(tokenizer, tmp_path / name, "text")
+        results["mine", name] = result
+    chunks = leakage.leakage_free_chunks(
+        index, passages, results, tokenizer.decode, "demo",
+        min_length=1, max_overlap=2, chunks_selected=1, seed=1,
+    )  # fmt: skip
+    assert chunks["overlap_tokens"].tolist() == [3, 2, 0]
+    assert chunks["overlap_text"].tolist() == ["b c d", "a b", ""]
+    assert chunks["leakage_free"].tolist() == [False, True, True]
+    assert chunks["selected"].sum() == 1
+    assert chunks["corpus"].iloc[0] == "one"
+    assert chunks["passage_id"].isna().tolist() == [False, False, True]
+    write_table(chunks, "overlap_chunks", tmp_path / "chunks.parquet")
+
+
+@pytest.fixture
+def published(tmp_path: Path) -> pd.DataFrame:
+    """Three rows in the published layout, as an overlap table."""
+    path = tmp_path / "rt_overlap_the_pile.tsv"
+    path.write_text(PUBLISHED)
+    return leakage.published_overlaps(path, "the_pile", "laptop")
+
+
+def test_published_rows_get_both_flags(published):
+    """The limit is -28.87 nats, -12.54 in log10."""
+    assert published["below_threshold_compat"].tolist() == [True, False, False]
+    assert published["below_threshold_corrected"].tolist() == [True, True, False]
+    assert published["corpus"].tolist() == ["brown_spr", "brown_spr", "provo"]
+    assert chance_levels(published).tolist() == [
+        "below_threshold_compat", "below_threshold_corrected", ""
+    ]  # fmt: skip
+
+
+def test_the_summary_counts_passages_not_places(published):
+    brown, provo = leakage.summarise_overlaps(published).to_dict("records")
+    assert (brown["passages"], brown["tokens"], brown["highest_frequency"]) == (1, 900, 3)
+    assert (brown["flagged"], brown["flagged_corrected"], brown["whole"]) == (1, 1, 0)
+    assert (provo["flagged"], provo["longest_overlap"]) == (0, 6)
+
+
+def test_passages_have_their_lengths_beside_the_published_ones(published):
+    ours = published[::-1].assign(origin="ours", searched="books", article_len=[41, 900, 900])
+    table = leakage.passage_lengths(pd.concat([ours, published], ignore_index=True))
+    assert table.to_numpy().tolist() == [
+        ["provo", 0, 41, 40, 1], ["brown_spr", 0, 900, 900, 0]
+    ]  # fmt: skip
+    alone = leakage.passage_lengths(ours)
+    assert alone["tokens"].tolist() == [41, 900]
+    assert alone["published"].isna().all()
+
+
+def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
+    (tmp_path / "corpus.txt").write_text("g b c d\n")
+    ours = overlaps(tokenizer, tmp_path / "corpus.txt", "lines")
+    tables = {"overlaps": pd.concat([ours, published], ignore_index=True)}
+    figures = draw(tables, Run("demo", titles={"the_pile": "The Pile"}))
+    for name, count in (("figure_1a", 6), ("figure_1b", 4)):
+        points = sum(
+            len(line.get_xdata())
+            for ax in figures[name].axes for line in ax.lines if line.get_marker() == "+"
+        )  # fmt: skip
+        assert points == count
+
+
+def test_the_scorecard_compares_lengths_flags_and_claims(published):
+    ours = published.assign(origin="ours", searched="books")
+    table = pd.concat([ours, published], ignore_index=True)
+    tables = {"overlaps": table, "chunks": NO_CHUNKS}
+    scorecard = compare(tables, read_published("overlap"), Run("laptop"))
+    rows = scorecard.set_index(["row", "column"])
+    assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
+    assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
+    assert rows.loc[("published/fine_tuning_sequence", "tokens"), "ours"] == 941
+    assert rows.loc[("owt", "same_flag"), "verdict"] == "not computed at this scale"
+    shortest = "shortest improbable overlap > 11 tokens, as published"
+    assert rows.loc[("the_pile", shortest), "verdict"] == "agrees"
+
+
+def test_the_scorecard_without_published_overlaps(published):
+    ours = published.assign(origin="ours", searched="books")
+    tables = {"overlaps": ours, "chunks": NO_CHUNKS}
+    scorecard = compare(tables, read_published("overlap"), Run("demo"))
+    computed = scorecard[scorecard["verdict"] != "not computed at this scale"]
+    assert set(computed["column"]) == {"passages"}
+
+
+def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
+    """Of OpenWebText's files and those of one's own, which are no chunks of the paper's, none."""
+    rows = [("pile_pythia", f"chunk-{n:03d}", 2_098_176_000, n < 18, n < 10) for n in range(143)]
+    rows += [("books", "a.txt", 5, True, True)]
+    columns = ["searched", "chunk", "n_tokens", "leakage_free", "selected"]
+    chunks = pd.DataFrame(rows, columns=columns)
+    ours = published.assign(origin="ours", searched="books")
+    tables = {"overlaps": ours, "chunks": chunks}
+    table = compare(tables, read_published("overlap"), Run("paper"))
+    found = table[table["row"] == "pile_pythia"].set_index("column")
+    assert found["ours"].to_dict() == {
+        "chunks": 143, "leakage_free": 18, "selected": 10, "billion_tokens": 20.98176
+    }  # fmt: skip
+    assert set(found["verdict"]) == {"agrees"}
+    without = compare({**tables, "chunks": chunks[-1:]}, read_published("overlap"), Run("laptop"))
+    found = without[without["row"] == "pile_pythia"]
+    assert set(found["verdict"]) == {"not computed at this scale"}

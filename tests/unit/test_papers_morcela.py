@@ -1,0 +1,187 @@
+"""MORCELA's tables, scorecard and figures from small tables made by hand."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.catalog import Catalog, read_published
+from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
+from lingprob.figures.style import save_figures
+from lingprob.papers.contract import Run
+from lingprob.papers.morcela.analysis import (
+    correlate_participant_groups,
+    default_fits,
+    fit_model,
+    published_fits,
+)
+from lingprob.papers.morcela.figures import draw, with_derived_r
+from lingprob.papers.morcela.pages import tabulate
+from lingprob.papers.morcela.scorecard import compare
+from lingprob.referee.numbers import NOT_COMPUTED
+from lingprob.report import table_as_html
+from lingprob.schemas import SCHEMAS
+from lingprob.stimuli.checks import NO_RATINGS
+from lingprob.tables import write_table
+
+PUBLISHED = read_published("morcela")
+MODELS = Catalog().models
+RUN = Run("demo", describe_models(MODELS), published=PUBLISHED)
+SENTENCES = 120
+
+
+def inputs(rating_source: str = "human") -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Stimuli and sentence scores under two conventions, with a known linking function."""
+    rng = np.random.default_rng(0)
+    n_tokens = rng.integers(4, 20, SENTENCES)
+    unigram = -8.0 * n_tokens + rng.normal(0, 4, SENTENCES)
+    logprob = -3.0 * n_tokens + rng.normal(0, 6, SENTENCES)
+    rating = (logprob - 0.7 * unigram + 11) / n_tokens + rng.normal(0, 0.3, SENTENCES)
+    ids = [f"s{row}" for row in range(SENTENCES)]
+    stimuli = pd.DataFrame(
+        {
+            "item_id": ids,
+            "pair_id": None,
+            "rating": rating,
+            "rating_source": rating_source,
+            "text": "x",
+        }
+    )
+    scores = pd.DataFrame({"item_id": ids, "unigram_logprob": unigram, "n_tokens": n_tokens})
+    both = [
+        scores.assign(bos=bos, unigrams="u", logprob=logprob + shift, n_words=1)
+        for bos, shift in (("bos", 0.0), ("none", 1.0))
+    ]
+    return stimuli, pd.concat(both, ignore_index=True)
+
+
+def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFrame:
+    stimuli, scores = inputs(rating_source)
+    return fit_model(
+        model,
+        ["linguistic_inquiry"],
+        [stimuli],
+        [scores],
+        default_convention=("bos", "u"),
+        keep_pairs_together=False,
+        scale="demo",
+        folds=5,
+        repeats=4,
+        bootstrap=50,
+        seed=1,
+    )
+
+
+def tables(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
+    """What figures and scorecard take, with no single judgments."""
+    halves = SCHEMAS["intergroup_correlation"].empty_table().to_pandas()
+    given = {"linking_functions": fits, "intergroup_correlation": halves}
+    return given if stimuli is None else {**given, "stimuli": stimuli}
+
+
+def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
+    table = fits()
+    row = default_fits(table).set_index("linking_function").loc["morcela"]
+    assert row["beta_low"] < 0.7 < row["beta_high"] < 1
+    assert row["gamma_low"] < 11 < row["gamma_high"]
+    assert table["bos"].unique().tolist() == ["bos", "none"]
+    write_table(table, "linking_functions", tmp_path / "fits.parquet")
+
+
+def test_a_sentence_without_rating_is_named():
+    stimuli, scores = inputs()
+    stimuli.loc[3, "rating"] = np.nan
+    with pytest.raises(LingprobError, match="'linguistic_inquiry', item 's3': no rating"):
+        fit_model(
+            "m",
+            ["linguistic_inquiry"],
+            [stimuli],
+            [scores],
+            default_convention=("bos", "u"),
+            keep_pairs_together=False,
+            scale="demo",
+            folds=5,
+            repeats=1,
+            bootstrap=2,
+            seed=1,
+        )
+
+
+def test_no_single_judgments_give_an_empty_table(tmp_path):
+    table = correlate_participant_groups(["d"], [inputs()[0]], [NO_RATINGS], seed=1, scale="demo")
+    assert table.empty
+    write_table(table, "intergroup_correlation", tmp_path / "none.parquet")
+
+
+def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
+    table = fits()
+    theirs = published_fits(PUBLISHED, table)
+    assert len(theirs) == 64
+    shown = tabulate(tables(table), RUN)
+    row = shown["table_2"].set_index("model").loc["pythia-70m"]
+    assert row["r_cv_published"] == 0.457
+    own = table[table["default_convention"] & (table["linking_function"] == "morcela")]
+    assert row["beta"] == own["beta"].item()
+    pythia = shown["table_4"].loc[lambda rows: rows["model"] == "pythia-70m"]
+    assert pythia["bic"].is_monotonic_increasing
+    assert set(shown["table_3"]["model"].str.split("-").str[0]) == {"opt"}
+    assert published_fits(PUBLISHED, table.assign(dataset="other")).empty
+
+
+def test_a_model_of_neither_family_stands_in_table_3():
+    shown = tabulate(tables(fits("smollm2-135m")), RUN)
+    assert "smollm2-135m" in set(shown["table_3"]["model"])
+    assert "smollm2-135m" not in set(shown["table_4"]["model"])
+
+
+def test_the_scorecard_compares_counts_and_says_what_it_lacks(tmp_path):
+    table = fits()
+    stimuli = pd.DataFrame({"item_id": range(1450), "dataset": "linguistic_inquiry"})
+    card = compare(tables(table, stimuli), PUBLISHED, RUN)
+    write_table(card, "scorecard", tmp_path / "scorecard.parquet")
+    by_key = card.set_index(["item", "row", "column"])
+    assert by_key.loc[("§3.3", "linguistic_inquiry/sentences", "value"), "verdict"] == "agrees"
+    ours = by_key.loc[("Table 2", "pythia-70m/morcela", "beta")]
+    assert ours["published"] == 0.896
+    assert ours["difference"] == pytest.approx(ours["ours"] - 0.896)
+    assert ours["verdict"] == "differs"
+    assert by_key.loc[("Table 2", "opt-125m/morcela", "beta"), "verdict"] == NOT_COMPUTED
+    assert by_key.loc[("§4.3", "pythia-70m/linguistic_inquiry", "gamma > 0"), "verdict"] == "agrees"
+    assert len(card) == 2 + 16 * 3 + 64 * 3 + 5
+
+
+def test_numbers_on_simulated_ratings_never_meet_published_ones():
+    table = fits(rating_source="simulated").assign(dataset="demo_minimal_pairs")
+    stimuli = pd.DataFrame({"item_id": range(9), "dataset": "demo_minimal_pairs"})
+    card = compare(tables(table, stimuli), PUBLISHED, RUN)
+    numbers = card.dropna(subset=["published"])
+    assert set(numbers["verdict"]) == {NOT_COMPUTED}
+    assert card.loc[card["published"].isna(), "note"].eq("simulated ratings").all()
+
+
+def test_r_from_a_published_sse():
+    published = pd.DataFrame({"sse": [75.0, 100.0], "r_cv": [np.nan, 0.3]})
+    ours = pd.DataFrame({"sse": [50.0], "r": [np.sqrt(0.5)]})
+    assert with_derived_r(published, ours)["r_cv"].tolist() == pytest.approx([0.5, 0.3])
+
+
+@pytest.mark.parametrize(("source", "said"), [("human", "scale: demo"), ("simulated", "SIMULATED")])
+def test_figures_say_scale_and_simulation(tmp_path, source, said):
+    open_before = plt.get_fignums()
+    figures = draw(tables(fits(rating_source=source)), RUN)
+    assert all(said in figure._supxlabel.get_text() for figure in figures.values())
+    save_figures(figures, [tmp_path / f"{name}.png" for name in figures])
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in figures)
+    assert plt.get_fignums() == open_before
+
+
+def test_a_table_as_html_escapes_and_marks_rows():
+    page = table_as_html(
+        pd.DataFrame({"a": ["<b>", None], "verdict": ["agrees", "differs"]}), "T", "verdict"
+    )
+    assert "&lt;b&gt;" in page
+    assert '<tr class="differs">' in page
+    assert "<td></td>" in page

@@ -1,0 +1,574 @@
+"""The three predictions on made scores against scipy, scikit-learn and plain loops."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+from sklearn.linear_model import LinearRegression
+from sklearn.metrics import roc_auc_score
+
+from lingprob.catalog import Catalog, read_published
+from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
+from lingprob.papers.contract import Run
+from lingprob.papers.string_probability.analysis import analyse
+from lingprob.papers.string_probability.conventions import compare_conventions
+from lingprob.papers.string_probability.counts import count_datasets, count_filters
+from lingprob.papers.string_probability.data import (
+    Dataset,
+    Options,
+    assemble,
+    pairs_of,
+    string_scores,
+)
+from lingprob.papers.string_probability.figures import draw
+from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
+from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
+from lingprob.papers.string_probability.scorecard import compare
+from lingprob.papers.string_probability.separation import POOLED, separation_rows
+from lingprob.papers.string_probability.theory import toy_surprisals
+from lingprob.regression.resampling import fold_numbers
+from lingprob.stimuli.build import build_stimuli
+from lingprob.tables import write_table
+
+VOCABULARY = 1000
+OPTIONS = Options(
+    bins=10,
+    levenshtein_unit="characters",
+    levenshtein_quantile=0.75,
+    levenshtein_comparison="below",
+    levenshtein_population="all",
+    bootstrap=30,
+    cluster_by_paradigm=False,
+    folds=5,
+    seed=1,
+    scale="demo",
+)
+READING = OPTIONS.filter
+PUBLISHED = read_published("string_probability")
+
+
+def made(name: str, predictions: set[int], pairs: int = 120, seed: int = 0) -> Dataset:
+    """A data set of made scores; pair 7 has identical sentences, pair 8 lacks a rating."""
+    rng = np.random.default_rng(seed)
+    n = 2 * pairs
+    good = np.arange(n) % 2 == 0
+    number = np.arange(n) // 2
+    words = rng.integers(4, 12, pairs)[number]
+    logprob = -6.0 * words + 3 * good + np.repeat(4 * rng.standard_normal(pairs), 2)
+    logprob += rng.standard_normal(n)
+    stimuli = pd.DataFrame(
+        {
+            "item_id": [f"{i}" for i in range(n)],
+            "pair_id": [f"p{i}" for i in number],
+            "condition": np.where(good, "good", "bad"),
+            "text": [f"text {i}" for i in range(n)],
+            "grammatical": good,
+            "rating": good + rng.standard_normal(n) + 0.1 * logprob,
+            "rating_source": "human",
+            "phenomenon": [f"ph{i % 3}" for i in number],
+            "paradigm": [f"pa{i % 6}" for i in number],
+            "language": "en",
+        }
+    )
+    stimuli.loc[stimuli["pair_id"] == "p7", "text"] = "the same"
+    stimuli.loc[16, "rating"] = np.nan
+    scores = pd.DataFrame(
+        {
+            "item_id": stimuli["item_id"],
+            "bos": "none",
+            "unigrams": "u",
+            "logprob": logprob,
+            "unigram_logprob": -8.0 * words + rng.standard_normal(n),
+            "n_tokens": words,
+            "n_words": words,
+        }
+    )
+    distances = pd.DataFrame(
+        {
+            "pair_id": [f"p{i}" for i in range(pairs)],
+            "levenshtein_characters": rng.integers(1, 40, pairs),
+            "levenshtein_words": rng.integers(1, 9, pairs),
+            "cosine_distance": rng.random(pairs),
+        }
+    )
+    return Dataset(name, frozenset(predictions), stimuli, scores, distances)
+
+
+@pytest.fixture(scope="module")
+def datasets() -> list[Dataset]:
+    rated = made("rated", {2, 3}, seed=1)
+    single = made("single", {3}, seed=2)
+    lonely = single.stimuli.assign(pair_id=None, rating=None)
+    return [
+        made("pairs", {1, 3}),
+        rated,
+        Dataset("single", single.predictions, lonely, single.scores, None),
+    ]
+
+
+@pytest.fixture(scope="module")
+def results(datasets) -> dict[str, pd.DataFrame]:
+    return analyse("m", datasets, ["pairs", "rated", "single"], VOCABULARY, OPTIONS)
+
+
+def wide(dataset: Dataset) -> pd.DataFrame:
+    """A pair a row, by a plain loop."""
+    rows = []
+    joined = dataset.stimuli.merge(dataset.scores, on="item_id")
+    for pair, group in joined.groupby("pair_id", sort=False):
+        good, bad = (group[group["grammatical"] == side].iloc[0] for side in (True, False))
+        if good["text"] != bad["text"]:
+            rows.append(
+                {
+                    "pair_id": pair,
+                    "paradigm": good["paradigm"],
+                    "good": good["logprob"],
+                    "bad": bad["logprob"],
+                    "rating": good["rating"] - bad["rating"],
+                }
+            )
+    return pd.DataFrame(rows).merge(dataset.distances, on="pair_id")
+
+
+def found(results: dict[str, pd.DataFrame], dataset: str, **chosen) -> pd.DataFrame:
+    table = results["correlations"]
+    table = table[table["dataset"] == dataset]
+    for key, value in chosen.items():
+        table = table[table[key] == value]
+    return table
+
+
+def test_prediction_1_is_scipy_s_r_over_pairs_bins_and_paradigms(datasets, results):
+    pairs = wide(datasets[0])
+    assert len(pairs) == 119
+    whole = found(results, "pairs", subset="overall").iloc[0]
+    assert whole["r"] == pytest.approx(stats.pearsonr(pairs["good"], pairs["bad"]).statistic)
+    assert whole["n"] == 119
+    assert whole["r_low"] < whole["r"] < whole["r_high"]
+    ordered = pairs.sort_values("cosine_distance")
+    start = 0
+    for number in range(10):
+        size = 12 if number < 9 else 11
+        part = ordered.iloc[start : start + size]
+        start += size
+        row = found(results, "pairs", subset="bin", name=str(number + 1)).iloc[0]
+        assert row["n"] == size
+        assert row["r"] == pytest.approx(stats.pearsonr(part["good"], part["bad"]).statistic)
+        assert row["cosine_high"] == part["cosine_distance"].max()
+    for paradigm, part in pairs.groupby("paradigm"):
+        row = found(results, "pairs", subset="paradigm", name=paradigm).iloc[0]
+        assert row["r"] == pytest.approx(stats.pearsonr(part["good"], part["bad"]).statistic)
+
+
+def test_prediction_2_is_of_near_pairs_with_both_ratings(datasets, results):
+    pairs = wide(datasets[1])
+    edits = datasets[1].distances["levenshtein_characters"]
+    near = pairs[pairs["levenshtein_characters"] < np.quantile(edits, 0.75)]
+    rated = near.dropna(subset="rating")
+    row = found(results, "rated", subset="overall").iloc[0]
+    assert row["n"] == len(rated)
+    difference = rated["good"] - rated["bad"]
+    assert row["r"] == pytest.approx(stats.pearsonr(rated["rating"], difference).statistic)
+    assert set(found(results, "rated")["prediction"]) == {2}
+
+
+def test_prediction_3_is_scikit_learn_s_area_of_each_metric(results):
+    scores, table = results["scores"], results["separation"]
+    for name in ["pairs", "rated", "single"]:
+        part = scores[scores["dataset"] == name]
+        for metric in METRICS:
+            row = table[
+                (table["dataset"] == name)
+                & (table["metric"] == metric)
+                & (table["phenomenon"] == "")
+            ].iloc[0]
+            assert row["auc"] == pytest.approx(roc_auc_score(part["grammatical"], part[metric]))
+            assert row["auc_low"] <= row["auc"] <= row["auc_high"]
+    pooled = table[(table["dataset"] == POOLED) & (table["metric"] == "slor")].iloc[0]
+    assert pooled["auc"] == pytest.approx(roc_auc_score(scores["grammatical"], scores["slor"]))
+    single = table[table["dataset"] == "single"]
+    assert single["accuracy"].isna().all()
+    assert (single["n_pairs"] == 0).all()
+
+
+def test_a_sample_counts_as_much_as_the_whole_in_the_flat_set(datasets):
+    """As if each sampled pair stood there three times: 40 pairs of a data set of 120."""
+    small, other = datasets[0], datasets[1]
+    few = small.stimuli.iloc[20:100]  # 40 pairs of different sentences
+    about = ([few, other.stimuli], [small.scores, other.scores])
+    sampled, rest = assemble(
+        {"pairs": [3], "rated": [3]}, *about, {}, convention=("none", "u"),
+        whole=[small.stimuli, other.stimuli],
+    )  # fmt: skip
+    assert sampled.weight == pytest.approx(119 / 40)
+    tables = analyse("m", [sampled, rest], ["pairs", "rated"], VOCABULARY, OPTIONS)
+    scores = tables["scores"]
+    separated = tables["separation"].set_index(["dataset", "phenomenon", "metric"])
+    flat = separated.loc[POOLED, "", "slor"]
+    weights = scores["weight"]
+    area = roc_auc_score(scores["grammatical"], scores["slor"], sample_weight=weights)
+    assert flat["auc"] == pytest.approx(area)
+    assert flat["auc_low"] < area < flat["auc_high"]
+    assert area != pytest.approx(roc_auc_score(scores["grammatical"], scores["slor"]), abs=1e-4)
+    shares = {name: separated.loc[name, "", "slor"] for name in ("pairs", "rated")}
+    correct = 119 * shares["pairs"]["accuracy"] + 119 * shares["rated"]["accuracy"]
+    assert flat["accuracy"] == pytest.approx(correct / 238)
+    curve = tables["roc"].query("dataset == @POOLED and metric == 'slor'")
+    under = np.trapezoid(curve["true_positive_rate"], curve["false_positive_rate"])
+    assert under == pytest.approx(area, abs=0.01)
+
+
+def test_accuracy_is_the_share_of_pairs_by_a_loop(datasets, results):
+    pairs = wide(datasets[0])
+    table = results["separation"]
+    rows = table[(table["dataset"] == "pairs") & (table["metric"] == "logprob")]
+    whole = rows[rows["phenomenon"] == ""].iloc[0]
+    assert whole["accuracy"] == pytest.approx((pairs["good"] > pairs["bad"]).mean())
+    assert set(rows["phenomenon"]) == {"", "ph0", "ph1", "ph2"}
+
+
+def test_the_curve_encloses_the_area(results):
+    curve = results["roc"]
+    table = results["separation"].query("phenomenon == ''").set_index(["dataset", "metric"])
+    for key, part in curve.groupby(["dataset", "metric"]):
+        area = np.trapezoid(part["true_positive_rate"], part["false_positive_rate"])
+        assert area == pytest.approx(table.loc[key, "auc"], abs=0.01)
+
+
+def test_the_metrics_by_hand():
+    scores = pd.DataFrame({"logprob": [-10.0], "unigram_logprob": [-16.0], "n_tokens": [2]})
+    row = paper_metrics(scores, 100).iloc[0]
+    assert row["logprob"] == -10
+    assert row["uniform_bayes_factor"] == pytest.approx(-10 + 2 * np.log(100))
+    assert row["unigram_bayes_factor"] == 6
+    assert row["slor"] == 3
+    assert row["mean_logprob"] == -5
+    unknown = paper_metrics(scores.assign(unigram_logprob=None), None).iloc[0]
+    assert unknown[["uniform_bayes_factor", "unigram_bayes_factor", "slor"]].isna().all()
+
+
+def test_learned_weights_are_those_of_the_other_folds(datasets):
+    scores = datasets[0].scores
+    good = datasets[0].stimuli["grammatical"].to_numpy()
+    unit = np.arange(len(scores)) // 2
+    found = learned_weights(scores, good, unit, folds=5, seed=3)
+    terms = np.column_stack(
+        [
+            scores["logprob"] / scores["n_tokens"],
+            scores["unigram_logprob"] / scores["n_tokens"],
+            1 / scores["n_tokens"],
+        ]
+    )
+    fold = fold_numbers(120, 5, 1, np.random.default_rng(3))[0][unit]
+    for number in range(5):
+        tested = fold == number
+        model = LinearRegression().fit(terms[~tested], good[~tested].astype(float))
+        np.testing.assert_allclose(found[tested], model.predict(terms[tested]), atol=1e-9)
+    assert roc_auc_score(good, found) > 0.6
+
+
+def test_a_data_set_of_one_class_has_no_area_and_says_so_in_counts():
+    dataset = made("pairs", {3})
+    alone = dataset.stimuli[dataset.stimuli["grammatical"]].assign(pair_id=None)
+    one_class = Dataset("one", frozenset({3}), alone, dataset.scores, None)
+    tables = analyse("m", [one_class], [], VOCABULARY, OPTIONS)
+    separation = tables["separation"]
+    assert separation["auc"].isna().all()
+    assert (separation["n_ungrammatical"] == 0).all()
+    assert tables["roc"].empty
+
+
+def test_a_bin_in_which_nothing_varies_has_no_r(tmp_path):
+    dataset = made("pairs", {1})
+    scores = dataset.scores.assign(logprob=-50.0, unigram_logprob=np.nan)
+    constant = Dataset("pairs", frozenset({1}), dataset.stimuli, scores, dataset.distances)
+    tables = analyse("m", [constant], [], None, OPTIONS)
+    correlations = tables["correlations"]
+    assert correlations["r"].isna().all()
+    assert (correlations["n"] > 0).all()
+    for name, table in tables.items():
+        write_table(table, f"string_{name}", tmp_path / f"{name}.parquet")
+
+
+def test_a_sentence_that_nobody_called_grammatical_is_named(datasets):
+    dataset = datasets[0]
+    unknown = dataset.stimuli.astype({"grammatical": object})
+    unknown.loc[3, "grammatical"] = None
+    broken = Dataset("mine", dataset.predictions, unknown, dataset.scores, dataset.distances)
+    with pytest.raises(LingprobError, match="'mine', item '3'"):
+        string_scores("m", broken, VOCABULARY, OPTIONS)
+
+
+def test_a_filter_that_keeps_nothing_says_what_to_change(datasets):
+    dataset = datasets[1]
+    alike = dataset.distances.assign(levenshtein_characters=2)
+    same = Dataset("mine", dataset.predictions, dataset.stimuli, dataset.scores, alike)
+    with pytest.raises(LingprobError, match=r"'mine': .*differ by 2 characters.*at_most"):
+        string_scores("m", same, VOCABULARY, OPTIONS)
+    at_most = Options(**{**vars(OPTIONS), "levenshtein_comparison": "at_most"})
+    assert string_scores("m", same, VOCABULARY, at_most)["pair_id"].nunique() == 119
+
+
+def test_the_conventions_table_shows_what_the_first_token_decides(datasets):
+    """A policy without the first token ties the pairs that differ there, and is right on none."""
+    dataset = datasets[0]
+    texts = [
+        f"{'AB'[row % 2] if row // 2 % 3 == 0 else 'A'} text {row // 2} {row % 2}"
+        for row in range(240)
+    ]
+    stimuli = dataset.stimuli.assign(text=texts)
+    good = dataset.stimuli["grammatical"]
+    first_differs = np.arange(240) // 2 % 3 == 0
+    full = dataset.scores.assign(bos="bos", logprob=np.where(good, -10.0, -11.0))
+    cut = full.assign(bos="none", logprob=np.where(good | first_differs, -9.0, -9.5))
+    both = pd.concat([full, cut])
+    (one,) = assemble(
+        {"pairs": [1]}, [stimuli], [both], {"pairs": dataset.distances}, convention=("bos", "u")
+    )
+    table = compare_conventions("m", [one], [both], convention=("bos", "u"), options=OPTIONS)
+    rows = table.set_index("bos")
+    assert rows["used"].to_dict() == {"bos": True, "none": False}
+    assert (rows["n_pairs"] == 120).all()
+    assert (rows["n_first_differs"] == 40).all()
+    assert rows["accuracy"].to_dict() == {"bos": 1.0, "none": pytest.approx(80 / 120)}
+    assert rows["first_differs"].to_dict() == {"bos": 1.0, "none": 0.0}
+    # 40 of the 120 ungrammatical sentences tie with every grammatical one.
+    assert rows["auc"].to_dict() == {"bos": 1.0, "none": pytest.approx(80 / 120 + 0.5 * 40 / 120)}
+    assert rows.loc["none", "accuracy_low"] < 2 / 3 < rows.loc["none", "accuracy_high"]
+
+
+def test_a_convention_that_was_not_scored_is_named(datasets):
+    with pytest.raises(LingprobError, match=r"'pairs'.*BOS policy 'bos'.*\['none'\]"):
+        assemble({"pairs": [1]}, [datasets[0].stimuli], [datasets[0].scores], {},
+                 convention=("bos", "u"))  # fmt: skip
+
+
+def test_one_convention_is_used(datasets):
+    scores = pd.concat([datasets[0].scores, datasets[0].scores.assign(bos="bos", logprob=0.0)])
+    (dataset,) = assemble(
+        {"pairs": [1]}, [datasets[0].stimuli], [scores], {}, convention=("none", "u")
+    )
+    assert len(dataset.scores) == 240
+    assert (dataset.scores["logprob"] < 0).all()
+
+
+def test_clusters_widen_intervals_where_paradigms_differ(datasets):
+    dataset = datasets[0]
+    shift = dataset.stimuli["paradigm"].str[-1].astype(int) * 30.0
+    scores = dataset.scores.assign(logprob=dataset.scores["logprob"] - shift)
+    shifted = Dataset("pairs", frozenset({1}), dataset.stimuli, scores, dataset.distances)
+    widths = []
+    for clustered in (False, True):
+        options = Options(**{**vars(OPTIONS), "cluster_by_paradigm": clustered, "bootstrap": 300})
+        table = analyse("m", [shifted], [], None, options)["correlations"]
+        whole = table[table["subset"] == "overall"].iloc[0]
+        widths.append(whole["r_high"] - whole["r_low"])
+    assert widths[1] > 1.5 * widths[0]
+
+
+def test_pairs_without_a_paradigm_are_clusters_of_their_own(datasets):
+    """So that clusters of pairs of no paradigm are those pairs, with the same intervals."""
+    clustered = Options(**{**vars(OPTIONS), "cluster_by_paradigm": True})
+    dataset = datasets[0]
+    nameless = Dataset(
+        "pairs",
+        frozenset({1}),
+        dataset.stimuli.assign(paradigm=None),
+        dataset.scores,
+        dataset.distances,
+    )
+    one, other = (
+        analyse("m", [nameless], [], None, options)["correlations"]
+        for options in (OPTIONS, clustered)
+    )
+    pd.testing.assert_frame_equal(one, other)
+
+
+def test_paradigms_of_one_name_in_two_data_sets_are_two_clusters():
+    scores = pd.concat(
+        [
+            string_scores("m", made(name, {1, 3}, seed=seed), VOCABULARY, OPTIONS)
+            for seed, name in enumerate(("one", "two"))
+        ]
+    )
+    clustered = Options(**{**vars(OPTIONS), "cluster_by_paradigm": True})
+    renamed = scores.assign(paradigm=scores["dataset"] + scores["paradigm"])
+    rows, others = (separation_rows(table, clustered) for table in (scores, renamed))
+    columns = ["accuracy_low", "accuracy_high"]
+    pd.testing.assert_frame_equal(pd.DataFrame(rows)[columns], pd.DataFrame(others)[columns])
+
+
+def test_counts_name_what_is_left_out(datasets):
+    dataset = datasets[1]
+    whole = {"li_large": dataset.stimuli}
+    used = {"li_large": dataset.stimuli.iloc[:20]}
+    published = PUBLISHED
+    row = count_datasets(whole, used, {"li_large": "LI"}, {}, READING, published, "demo").iloc[0]
+    assert row["identical_pairs"] == 1
+    assert row["duplicated_sentences"] == 1
+    assert row["missing_ratings"] == 1
+    # One of the ten pairs has identical sentences and is not used.
+    assert (row["pairs"], row["counted"], row["used_pairs"]) == (120, 119, 9)
+    kept = count_filters(
+        {"li_large": dataset.stimuli}, {"li_large": dataset.distances}, READING, published, "demo"
+    )
+    assert len(kept) == 8
+    assert set(kept["kept_published"]) == {1883}
+    by_reading = kept.set_index(["unit", "comparison", "population"])["kept"]
+    near = dataset.distances["levenshtein_words"]
+    near = near <= np.quantile(near, 0.75)
+    assert by_reading["words", "at_most", "all"] == (near & (near.index != 7)).sum()
+    assert kept.loc[kept["used"], ["unit", "comparison", "population"]].to_numpy().tolist() == [
+        ["characters", "below", "all"]
+    ]
+
+
+def test_counts_filters_and_analysis_agree(datasets, results):
+    """Whatever the reading: one function decides, and all three tables show its answer."""
+    rated = datasets[1]
+    for population in ("rated", "all"):
+        for comparison in ("below", "at_most"):
+            options = replace(
+                OPTIONS, levenshtein_comparison=comparison, levenshtein_population=population
+            )
+            analysed = string_scores("m", rated, VOCABULARY, options)["pair_id"].nunique()
+            tables = {"li_large": rated.stimuli}
+            about = ({"li_large": rated.distances}, options.filter, PUBLISHED, "demo")
+            filters = count_filters(tables, *about)
+            counted = count_datasets(tables, tables, {"li_large": "LI"}, *about).iloc[0]
+            (kept,) = filters.loc[filters["used"], "kept"]
+            assert analysed == kept == counted["counted"] == counted["used_pairs"]
+            assert counted["counted_published"] == 1883
+
+
+def test_the_scorecard_checks_counts_and_claims(datasets, results):
+    published = PUBLISHED
+    counts = count_datasets({"blimp": datasets[0].stimuli}, {"blimp": datasets[0].stimuli},
+                            {"blimp": "BLiMP"}, {}, READING, published, "demo")  # fmt: skip
+    rated = datasets[1]
+    filters = count_filters(
+        {"li_large": rated.stimuli}, {"li_large": rated.distances}, READING, published, "demo"
+    )
+    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+    # "The moons emerge" is less likely than "*The moon emerge", as the paper says of GPT-2.
+    words = toy["text"].str.rstrip(".").str.split()
+    cost = words.map(lambda three: 5 * (three[0] == "A") + 20 * (three[1] == "moons"))
+    surprise = (
+        cost + np.where(toy["grammatical"], 30.0, 34.0) - 6 * (toy["text"] == "A moon emerge.")
+    )
+    toy_scores = pd.DataFrame(
+        {"item_id": toy["item_id"], "bos": "b", "unigrams": "u", "logprob": -surprise, "model": "m"}
+    )
+    tables = {"datasets": counts, "filters": filters, "toy_stimuli": toy, "toy_scores": toy_scores}
+    card = compare({**results, **tables}, published, Run("demo"))
+    rows = card.set_index(["row", "column"])
+    assert rows.loc[("blimp/counted", "value"), "ours"] == 119
+    assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"
+    assert rows.loc[("m/pairs", "Prediction 1a: r > 0"), "verdict"] == "agrees"
+    area = rows.loc[("m/pairs", "highest AUC of five metrics <= .75")]
+    assert area["ours"] == pytest.approx(
+        results["separation"]
+        .query("dataset == 'pairs' and phenomenon == '' and metric != 'learned_weights'")["auc"]
+        .max()
+    )
+    assert rows.loc[("li_large/kept", "value"), "published"] == 1883
+    assert rows.loc[("toy_strings/meaning_matched", "value"), "ours"] == 15
+    assert rows.loc[("toy_strings/minimal", "value"), "ours"] == 7
+    toy_claims = card[card["item"] == "§2.1.1"].set_index("column")["verdict"]
+    assert toy_claims.to_dict() == {
+        "mean surprisal of ungrammatical - grammatical strings > 0": "agrees",
+        "mean surprisal of many moons - one moon > 0": "agrees",
+        "surprisal of The moons emerge - *The moon emerge > 0": "agrees",
+        "surprisals fall with P(m): least step > 0": "agrees",
+    }
+    # Made scores have a message each and no trend over bins: their interval says so.
+    trend = rows.loc[("m/pairs", "Prediction 1b: change of r at a common spread over bins < 0")]
+    change = (
+        results["confounds"]
+        .query("dataset == 'pairs' and subset == 'change' and quantity == 'r_common_spread'")
+        .iloc[0]
+    )
+    assert trend["ours"] == change["value"]
+    assert trend["verdict"] == ("agrees" if change["value_high"] < 0 else "differs")
+    paired = rows.loc[("m/pairs", "AUC within pairs - AUC of unpaired sentences > 0")]
+    assert paired["verdict"] == "agrees"
+    assert paired["ours"] > 0.05
+
+
+def test_accuracies_by_paradigm_stand_beside_published_ones(results):
+    published = pd.DataFrame(
+        {
+            "dataset": ["pairs", "elsewhere"],
+            "paradigm": "pa0",
+            "system": "LSTM",
+            "measure": "pairs",
+            "n": 1000,
+            "accuracy": 0.7,
+            "source": "published",
+        }
+    )
+    table = paradigm_accuracies(
+        results["scores"], results["correlations"], [published], {"m": {"title": "Mine"}}
+    )
+    assert table["source"].value_counts()["published"] == 1
+    ours = table[(table["source"] == "ours") & (table["dataset"] == "pairs")]
+    assert set(ours["system"]) == {"Mine"}
+    pairs = pairs_of(results["scores"].query("dataset == 'pairs'"))
+    for row in ours.itertuples():
+        part = pairs[pairs["paradigm"] == row.paradigm]
+        assert row.n == len(part)
+        assert row.accuracy == (part["logprob_good"] > part["logprob_bad"]).mean()
+        assert row.accuracy_low < row.accuracy <= row.accuracy_high
+        r = stats.pearsonr(part["logprob_good"], part["logprob_bad"]).statistic
+        assert row.r == pytest.approx(r)
+    with pytest.raises(LingprobError, match="'csv' reads no accuracies"):
+        read_accuracies("csv", Path("."))
+
+
+def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
+    models = {"m": 10**8, "n": 10**9}
+    catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
+                      "parameters": size} for name, size in models.items()}  # fmt: skip
+    shown = {
+        name: pd.concat([table, table.assign(model="n")], ignore_index=True)
+        for name, table in results.items()
+    }
+    run = Run("demo", describe_models(catalog), options={"pooled": ["pairs"]})
+    paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [], run.models)
+    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+    figures = draw({**shown, "paradigms": paradigms, "toy_stimuli": toy}, run)
+    looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
+    legend = figures["figure_2b"].legends[0]
+    assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
+    drawn = {line.get_color() for line in figures["figure_2b"].axes[0].lines}
+    assert set(looks) <= drawn
+    said = {name: figure._supxlabel.get_text() for name, figure in figures.items()}
+    simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
+    rated = {"figure_3a", "figure_3b", "deconfounded"}
+    assert simulated == (rated if shown["correlations"]["simulated"].any() else set())
+    plt.close("all")
+
+
+def toy_tables() -> dict[str, pd.DataFrame]:
+    """Two toy strings under two conventions of one model."""
+    stimuli = pd.DataFrame(
+        {"item_id": ["a", "b"], "text": ["ok", "ko"], "grammatical": [True, False]}
+    )
+    scores = pd.DataFrame({"item_id": ["a", "b"] * 2, "bos": ["bos"] * 2 + ["none"] * 2,
+                           "unigrams": "u", "logprob": np.log(2) * np.array([-3, -5, -7, -9.0]),
+                           "model": "m"})  # fmt: skip
+    return {"toy_stimuli": stimuli, "toy_scores": scores}
+
+
+def test_toy_strings_have_the_surprisal_of_the_first_convention_in_bits():
+    toy = toy_surprisals(toy_tables())
+    assert toy["surprisal"].tolist() == pytest.approx([3, 5])
+    assert toy["model"].tolist() == ["m", "m"]
+    assert toy_surprisals({}).empty

@@ -1,0 +1,424 @@
+"""What jobs ask for and which data set meets which model, against values derived by hand."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from lingprob.config import ROOT, read_settings
+from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, pick
+
+OWN_SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token", "path": "s.csv"}
+OWN_DATA = {"title": "O", "kind": "stimuli", "parser": "table", "path": "own.csv"}
+
+
+def plan(scale: str = "demo", **config: Any) -> Plan:
+    return Plan(*read_settings({"scale": scale, **config}))
+
+
+def costs(scale: str = "paper", **config: Any) -> Costs:
+    return Costs(*read_settings({"scale": scale, **config}))
+
+
+# 2,000 MB for Python with torch, and six bytes a parameter. On a GPU of 100 TFLOP/s three times
+# 2 FLOP a parameter and token take 120 s for 1e9 parameters and 2e6 tokens; 80,000 MB hold 32e9
+# parameters in half precision with a quarter more for the rest.
+@pytest.mark.parametrize(
+    ("model", "memory_mb", "gpus", "minutes"),
+    [
+        ("pythia-70m", 2000 + 422, 1, 60 + 0),
+        ("smollm2-135m", 2000 + 807, 1, 60 + 0),
+        ("opt-6.7b", 2000 + 39_950, 1, 60 + 13),
+        ("pythia-12b", 2000 + 71_076, 1, 60 + 23),
+        ("opt-30b", 2000 + 179_847, 1, 60 + 59),
+        ("llama-3-70b", 2000 + 423_322, 3, 60 + 141),
+    ],
+)
+def test_memory_gpus_and_minutes_follow_from_a_model_s_parameters(model, memory_mb, gpus, minutes):
+    asked = costs()
+    assert asked.memory_mb(model) == memory_mb
+    assert asked.gpus(model) == gpus
+    assert int(asked.minutes(model, 2_000_000)) == minutes
+
+
+def test_a_small_model_does_without_a_gpu_except_on_a_cluster_and_takes_its_time():
+    asked = costs("laptop")
+    assert (asked.gpus("smollm2-135m"), asked.gpus("pythia-410m")) == (0, 1)
+    # 6 FLOP x 134,515,008 parameters x 2e6 tokens at 20 GFLOP/s: 80,709 s.
+    assert int(asked.minutes("smollm2-135m", 2_000_000)) == 60 + 1345
+    assert costs("laptop", scoring={"device": "cuda"}).gpus("smollm2-135m") == 1
+    assert costs("paper", scoring={"device": "cpu"}).gpus("llama-3-70b") == 0
+    assert (asked.embedding_gpus(), costs().embedding_gpus()) == (0, 1)
+
+
+def test_a_model_that_does_not_say_its_size_counts_a_billion():
+    model = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
+    assert costs(models={"mine": model}).memory_mb("mine") == 8000
+
+
+def test_a_training_asks_for_its_processes():
+    """Small: 28,125,440 parameters, of which 15,247,616 take part in products, and attention's
+    12 x 3 x 256 x 2,048: 110,360,064 FLOP a token, twice for 2.1e10 tokens at 4 x 60 TFLOP/s."""
+    asked = costs()
+    assert asked.training_gpus() == 4
+    assert asked.training_memory_mb("small") == 4 * (4000 + 900)
+    assert int(asked.training_minutes("small")) == 60 + 321
+    alone = costs(training={"device": "cpu", "processes": 1})
+    assert alone.training_gpus() == 0
+    assert alone.training_memory_mb("small") == 4900
+
+
+def test_a_model_that_needs_several_gpus_is_laid_over_them():
+    asked = costs()
+    assert asked.device_map("opt-30b") == "single"
+    assert asked.device_map("llama-3-70b") == "auto"
+    # 2.5 bytes a parameter: 32.1 and 75 GB.
+    small_gpus = costs(machine={"gpu_memory_mb": 24_000})
+    assert [small_gpus.gpus(name) for name in ("opt-13b", "opt-30b")] == [2, 4]
+    assert small_gpus.device_map("opt-13b") == "auto"
+    assert costs(scoring={"device": "cpu"}).device_map("llama-3-70b") == "single"
+
+
+def test_no_job_asks_for_more_time_than_the_limit():
+    asked = costs(machine={"max_runtime": 600})
+    assert [asked.at_most(minutes) for minutes in (59.9, 600, 7000)] == [59, 600, 600]
+
+
+def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
+    """Prefixes and trainings go on where their time was up, as often as the profile tries again."""
+    asked, limit = costs(), 24 * 60
+    context, training = asked.settings["context"], asked.settings["training"]
+    needed = [
+        asked.minutes(model, asked.context_tokens(dataset))
+        for model in context["models"]
+        for dataset in context["datasets"]
+    ] + [asked.training_minutes(size) for size in training["sizes"]]
+    profile = yaml.safe_load((ROOT / "profiles" / "slurm" / "profile.yaml").read_text())
+    assert limit < max(needed) <= limit * (1 + profile["retries"])
+    assert asked.at_most(max(needed)) == limit
+
+
+def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
+    """Ten prefixes of 1,000 tokens and targets of 60 at ten lengths for each pair: 16,000 tokens;
+    67,000 pairs of BLiMP, 842 of SyntaxGym, 1,508 of CrowS-Pairs."""
+    asked = costs()
+    tokens = [asked.context_tokens(name) for name in ("blimp", "syntaxgym", "crows_pairs")]
+    assert tokens == [67_000 * 16_000, 842 * 16_000, 1508 * 16_000]
+    few = costs(context={"pairs_per_suite": 2})
+    assert few.context_tokens("syntaxgym") == 2 * 23 * 16_000
+    assert few.context_tokens("blimp") == 2 * 70 * 16_000
+
+
+def test_a_scan_takes_the_time_of_its_bytes():
+    """A chunk has 1,024,000 rows of 2,049 tokens of two bytes: 4,196 MB at 20 MB/s, three times;
+    a file of unknown size 1,000 MB of text at 2 MB/s."""
+    asked = costs()
+    assert int(asked.scanning_minutes("pile_pythia", "chunk-000.npy")) == 30 + 10
+    unstated = asked.scanning_minutes("openwebtext", "train-00000-of-00080.parquet")
+    assert int(unstated) == 30 + 25
+    assert asked.scanning_minutes("abc_news", "abc.zip") < 31
+    own = {"title": "C", "kind": "corpus", "parser": "text", "path": "corpus"}
+    assert int(costs(datasets={"own": own}).scanning_minutes("own", "a.txt")) == 30 + 25
+
+
+def test_downloads_ask_for_the_disk_that_their_files_take():
+    asked = costs()
+    assert asked.download_mb("pile_pythia", "chunk-000.npy") == 100 + 4196
+    assert asked.download_mb("abc_news", "abc.zip") == 101
+    assert asked.download_mb("crows_pairs") == 100
+    blimp = sum(file["bytes"] for file in asked.catalog.dataset("blimp")["files"])
+    assert asked.download_mb("blimp") == 100 + blimp // 1_000_000
+    assert asked.model_download_mb("opt-30b") == 1000 + 119_898
+    assert asked.model_download_mb("smollm2-135m") == 1000 + 2 * 538
+
+
+def test_memory_grows_with_the_first_attempts_alone():
+    assert [costs().grown(8000, attempt) for attempt in (1, 2, 3, 4, 5)] == [
+        8000,
+        16_000,
+        24_000,
+        24_000,
+        24_000,
+    ]
+
+
+def test_only_morcela_s_data_sets_are_scored_under_every_convention():
+    there = plan("laptop")
+    assert there.bos_policies("pythia-70m", "blimp") == ["none"]
+    assert there.bos_policies("pythia-70m", "linguistic_inquiry") == [
+        "none",
+        "bos",
+        "bos_first_excluded",
+    ]
+    # Two policies, one start token: scored once.
+    assert there.start_tokens("pythia-70m", "linguistic_inquiry") == ["none", "bos"]
+    assert there.start_tokens("opt-125m", "blimp") == ["bos"]
+
+
+def test_a_model_generates_from_the_first_token_that_its_policies_name():
+    there = plan()
+    found = [there.generation_start_token(m) for m in ("smollm2-135m", "pythia-70m", "gpt2")]
+    assert found == ["<|endoftext|>", "bos", "bos"]
+    unnamed = {"title": "M", "family": "m", "source": "local", "path": "m"}
+    assert plan(models={"mine": unnamed}).generation_start_token("mine") == "bos"
+
+
+def test_patterns_choose_among_unigram_sources_and_spare_the_default():
+    there = plan(morcela={"unigrams": ["corpus_*"]})
+    assert there.unigram_sources("pythia-70m") == ["pile_published"]
+    both = ["unigrahams_smollm2-135m", "corpus_gutenberg"]
+    assert there.unigram_sources("smollm2-135m") == both
+    assert there.model_unigrams("smollm2-135m", "demo_minimal_pairs") == both
+    assert there.model_unigrams("smollm2-135m", "blimp") == both[:1]
+    assert there.unigram_tables("smollm2-135m", "blimp") == [
+        "results/unigrams/smollm2/unigrahams_smollm2-135m.parquet"
+    ]
+
+
+def test_imported_scores_bring_their_unigrams():
+    there = plan(models={"other": OWN_SCORES})
+    assert there.unigram_sources("other") == ["imported"]
+    assert there.unigram_tables("other") == []
+
+
+def test_shards_of_samples_and_of_a_corpus_are_counted_apart():
+    there = plan(unigrams={"shards": 3}, unigrahams={"shards": 2})
+    assert there.unigram_shards("gpt2", "unigrahams_gpt2") == [
+        f"results/unigram_sums/gpt2/unigrahams_gpt2/{shard}-of-2.parquet" for shard in (0, 1)
+    ]
+    assert len(there.unigram_shards("gpt2", "corpus_gutenberg")) == 3
+
+
+def test_strings_are_scored_in_a_model_s_language_and_where_published_scores_cover_them():
+    there = plan("paper")
+    assert there.string_datasets("gpt2-chinese") == ["zhoblimp", "sling", "hll"]
+    english = there.string_datasets("gpt2")
+    assert "blimp" in english
+    assert not {"zhoblimp", "sling", "hll"} & set(english)
+    assert plan("laptop").string_datasets("trigram") == ["li_adger"]
+    # CoLA has no pairs.
+    assert set(english) - set(there.paired_datasets("gpt2")) == {"cola"}
+
+
+def test_a_data_set_serves_several_predictions():
+    assert plan("paper").predictions()["blimp"] == [1, 3]
+    assert plan("paper").predictions()["hll"] == [2]
+    assert plan().predictions() == {"demo_minimal_pairs": [1, 2, 3]}
+
+
+def test_the_size_of_a_sample_is_in_its_name():
+    assert plan("laptop").scored_as("blimp") == "blimp_sample2010"
+    assert plan("laptop").scored_as("cola") == plan("paper").scored_as("cola") == "cola"
+    assert plan("paper").scored_as("blimp") == "blimp"
+    assert plan("laptop").minimalness("sling").endswith("chinese-nli/sling_sample2010.parquet")
+
+
+def test_an_own_data_set_must_have_the_ratings_that_its_analyses_need():
+    for morcela, prediction_2, ratings in [
+        (["own"], ["own"], "every"),
+        (["demo_minimal_pairs"], ["own"], "some"),
+        (["demo_minimal_pairs"], ["demo_minimal_pairs"], "none"),
+    ]:
+        there = plan(
+            datasets={"own": OWN_DATA},
+            morcela={"datasets": morcela},
+            string_probability={"prediction_2": prediction_2},
+        )
+        assert there.stimuli_entry("own")["ratings"] == ratings
+    assert "ratings" not in there.stimuli_entry("demo_minimal_pairs")
+
+
+def test_frequency_is_regressed_on_for_the_patterns_models_that_have_weights():
+    pythias = plan("paper").frequency_models()
+    assert len(pythias) == 9
+    assert all(name.startswith("pythia-") for name in pythias)
+    models = {"models": ["smollm2-135m", "other"]}
+    assert plan(models={"other": OWN_SCORES}, morcela=models).frequency_models() == ["smollm2-135m"]
+
+
+def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
+    there = plan("laptop")
+    assert there.context_lengths("sampled") == [32, 64, 125, 250, 500, 1000]
+    assert there.context_lengths("shared") == there.context_lengths("perturbed") == [32, 64, 125]
+    sampled, shared = map(there.sampling_settings, ("sampled", "shared"))
+    assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (1, 1)
+    assert shared["pairs_per_prefix"] > 67_000
+    assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [32, 64, 125])
+
+
+def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
+    there = plan("laptop")
+    assert there.dataset_models("provo_motr") == ["smollm2-135m"]
+    assert len(there.dataset_models("natural_stories_maze")) > 1
+
+
+def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
+    own = {**OWN_SCORES, "level": "word", "texts": ["demo_passages"]}
+    there = plan(models={"other": own})
+    assert there.imported_surprisals("other") == ("s.csv", "s.csv")
+    folder = "resources/datasets/kuribayashi_ppp_ns"
+    manifest, path = there.imported_surprisals("published-gpt2")
+    assert manifest == f"{folder}/manifest.tsv"
+    assert path.startswith(f"{folder}/")
+
+
+def test_suites_alone_are_read_once_more_for_their_regions():
+    assert plan().suite_files("syntaxgym") == "resources/datasets/syntaxgym/manifest.tsv"
+    assert plan().suite_files("blimp") == []
+
+
+def test_what_a_data_set_is_read_from(tmp_path):
+    (tmp_path / "a.txt").write_text("a")
+    (tmp_path / "b.txt").write_text("b")
+    corpus = {"title": "C", "kind": "corpus", "parser": "text", "path": str(tmp_path / "*.txt")}
+    there = plan(datasets={"own": OWN_DATA, "mine": corpus})
+    assert there.raw_dataset("demo_minimal_pairs") == {}
+    assert there.raw_dataset("own") == {"own": "own.csv"}
+    assert there.raw_dataset("blimp") == {"manifest": "resources/datasets/blimp/manifest.tsv"}
+    assert there.corpus_file_names("mine") == ["a.txt", "b.txt"]
+    assert there.corpus_files("mine") == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    assert there.corpus_files("abc_news") == ["resources/datasets/abc_news/manifests/abc.zip.tsv"]
+    assert there.corpus_file_entry("abc_news", "abc.zip")["bytes"] == 1_487_851
+    assert there.corpus_file_path("abc_news", "abc.zip") == "resources/datasets/abc_news/abc.zip"
+    assert there.corpus_file_names("demo_sentences") == ["package"]
+    assert there.corpus_file("demo_sentences", "package") == []
+    assert there.tokenizer_files("gpt2") == "resources/models/gpt2/manifest.json"
+    assert there.tokenizer_manifest("opt") == "resources/models/opt-125m/manifest.json"
+
+
+HAND_PLACED = ["brown_spr", "brown_spr_times", "dundee", "dundee_first_pass", "hll", "pile_test"]
+
+
+@pytest.fixture
+def nothing_placed(tmp_path, monkeypatch):
+    """An empty working directory without a mirror, a token or a decision taken before."""
+    monkeypatch.chdir(tmp_path)
+    for name in ("LINGPROB_MIRROR", "LINGPROB_LEFT_OUT", "HF_ENDPOINT", "HF_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    return tmp_path
+
+
+def without_what_is_missing(**config: Any) -> tuple[Plan, dict[str, LeftOut]]:
+    settings, catalog = read_settings({"scale": "paper", **config})
+    settings, left_out = leave_out(settings, catalog)
+    return Plan(settings, catalog), {item.name: item for item in left_out}
+
+
+def test_what_nobody_can_fetch_is_left_out_of_every_list(nothing_placed):
+    there, left_out = without_what_is_missing()
+    assert sorted(left_out) == [*HAND_PLACED[:5], "llama-3-70b", "pile_test"]
+    settings = there.settings
+    assert settings["string_probability"]["prediction_2"] == ["li_large"]
+    assert settings["string_probability"]["models"] == [
+        "gpt2",
+        "gpt2-chinese",
+        "llama-3-8b-chinese",
+    ]
+    assert settings["overlap"]["texts"] == ["geco", "provo", "natural_stories"]
+    assert "dundee_first_pass" not in settings["reading"]["datasets"]
+    assert there.frequency_models() == []
+    assert left_out["hll"].named_in == ("string_probability.prediction_2",)
+    assert "resources/datasets/hll/hll_judgments.csv" in left_out["hll"].remedy
+    assert "HF_TOKEN" in left_out["llama-3-70b"].remedy
+    assert read_settings({"scale": "paper"})[0]["morcela"]["frequency_models"] == ["pythia-*"]
+
+
+def test_what_is_placed_or_in_the_mirror_stays(nothing_placed, monkeypatch):
+    placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
+    placed.parent.mkdir(parents=True)
+    placed.touch()  # there, if wrong: its download says so
+    mirror = nothing_placed / "mirror" / "dundee"
+    mirror.mkdir(parents=True)
+    (mirror / "dundee.txt").touch()
+    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror.parent))
+    monkeypatch.setenv("HF_TOKEN", "token")
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: "token")
+    _, left_out = without_what_is_missing()
+    assert {"hll", "dundee", "llama-3-70b"}.isdisjoint(left_out)
+    assert "dundee_first_pass" in left_out  # thirty files, none of them there
+
+
+def test_reading_times_go_with_their_texts(nothing_placed):
+    folder = nothing_placed / "resources" / "datasets" / "brown_spr_times"
+    folder.mkdir(parents=True)
+    (folder / "brown_spr.csv").touch()
+    _, left_out = without_what_is_missing()
+    assert "brown_words_mean_rt.derived.tsv" in left_out["brown_spr_times"].remedy
+
+
+def test_a_list_that_would_be_empty_and_a_wish_to_stop_keep_their_names(nothing_placed):
+    there, left_out = without_what_is_missing(string_probability={"prediction_3": ["hll"]})
+    assert there.settings["string_probability"]["prediction_3"] == ["hll"]
+    assert left_out["hll"].named_in == ("string_probability.prediction_2",)
+    there, _ = without_what_is_missing(string_probability={"prediction_2": ["hll"]})
+    assert there.settings["string_probability"]["prediction_2"] == []  # this one may be
+    there, left_out = without_what_is_missing(missing="stop")
+    assert left_out == {}
+    assert there.settings == read_settings({"scale": "paper", "missing": "stop"})[0]
+
+
+def test_jobs_inherit_what_was_left_out_at_the_start(nothing_placed, monkeypatch):
+    monkeypatch.setattr("os.environ", dict(os.environ))
+    _, left_out = without_what_is_missing()
+    said: list[str] = []
+    announce(list(left_out.values()), said.append)
+    assert len(said) == len(left_out)
+    placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
+    placed.parent.mkdir(parents=True)
+    placed.touch()
+    assert without_what_is_missing()[1] == left_out
+    announce(list(left_out.values()), said.append)
+    assert len(said) == len(left_out)
+
+
+def test_pick_leaves_out_what_is_not_there():
+    assert pick({"a": 1, "b": 2}, "b", "c") == {"b": 2}
+
+
+def test_no_rules_file_uses_a_name_of_one_that_is_included_later():
+    included = re.findall(r'^include: "(.+)"', (ROOT / "Snakefile").read_text(), re.M)
+    assert len(included) == len(list((ROOT / "rules").glob("*.smk")))
+    texts = [_code(ROOT / name) for name in included]
+    defined = [set(re.findall(r"^(?:def )?([A-Za-z_]\w*)(?:\(.*\):| =)", t, re.M)) for t in texts]
+    rules = [{f"rules.{name}" for name in re.findall(r"^rule (\w+):", t, re.M)} for t in texts]
+    for place, text in enumerate(texts):
+        later = set().union(*defined[place + 1 :], *rules[place + 1 :])
+        later -= set().union(*defined[: place + 1])
+        for name in later:
+            # Neither a part of a path nor a keyword of a call.
+            used = re.search(rf"(?<![\w./'\"-]){re.escape(name)}(?![\w/'\"-]|=[^=])", text)
+            assert not used, f"{included[place]} uses {name}, which is defined later"
+
+
+def test_every_rule_that_downloads_is_limited_and_known_to_nodes_without_network():
+    blocks = "".join(map(Path.read_text, (ROOT / "rules").glob("*.smk")))
+    limited = set(re.findall(r"^rule (\w+):(?:(?!^rule)[\s\S])*?^ +download=1,", blocks, re.M))
+    scripts = (ROOT / "workflow_scripts").glob("*.py")
+    downloading = {
+        path.stem
+        for path in scripts
+        if re.search(r"\bfetch_(files|chunk)|\bprepare_(model|embedding)\b", path.read_text())
+    }
+    assert limited == downloading
+    profiles = {
+        name: (ROOT / "profiles" / name / "profile.yaml").read_text()
+        for name in ("default", "slurm")
+    }
+    hint = profiles["slurm"].split("--until")[1].split("--")[0]
+    assert set(re.findall(r"\w+", hint)) == limited
+    assert all(re.search(r"^  - download=\d+", text, re.M) for text in profiles.values())
+
+
+def test_common_smk_is_left_with_what_only_snakemake_can_say():
+    assert len((ROOT / "rules" / "common.smk").read_text().splitlines()) <= 80
+
+
+def _code(path) -> str:
+    """A rules file without comments and docstrings."""
+    return re.sub(r'#.*$|"""(.|\n)*?"""', "", path.read_text(), flags=re.M)

@@ -1,0 +1,148 @@
+"""Words without punctuation in the form that their book prints them in: GECO and its novel."""
+
+from __future__ import annotations
+
+from difflib import SequenceMatcher
+
+import numpy as np
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.reading.parsers.printed import (
+    cut_out,
+    ids_between,
+    opcodes_in_windows,
+    printed_geco,
+    words_that_differ,
+)
+
+NOVEL = """*** START OF THIS PROJECT GUTENBERG EBOOK ***
+CHAPTER I. ARRIVAL
+CHAPTER II. DEPARTURE
+
+CHAPTER I. ARRIVAL
+
+“Poirot,” said Mr. Inglethorp, “the _protégée_ practised—always.”
+01
+Everyone slept on. Howard was here: I saw him.
+
+CHAPTER II. DEPARTURE
+
+He left; nobody wept.
+
+*** END OF THIS PROJECT GUTENBERG EBOOK ***
+CHAPTER III. THE LICENCE
+"""
+# Without the names and the dash, other spellings; the second trial begins with Howard.
+MATERIAL = [
+    ("1-5-2", "1-1", "said"), ("1-5-3", "1-1", "Mr"), ("1-5-5", "1-1", "the"),
+    ("1-5-6", "1-1", "protegee"), ("1-5-8", "1-2", "Every"), ("1-5-9", "1-2", "one"),
+    ("1-5-10", "1-2", "slept"), ("1-5-11", "1-2", "on"), ("1-6-2", "1-3", "was"),
+    ("1-6-3", "1-3", "here"), ("1-6-4", "1-3", "I"), ("1-6-5", "1-3", "saw"),
+    ("1-6-6", "1-3", "him"), ("2-1-1", "2-1", "She"), ("2-1-2", "2-1", "left"),
+    ("2-1-3", "2-1", "nobody"), ("2-1-4", "2-1", "wept"),
+]  # fmt: skip
+EXPECTED = [
+    ("1", 0, "Poirot,", 0, "1-5-1"), ("1", 1, "said", 0, "1-5-2"), ("1", 2, "Mr.", 0, "1-5-3"),
+    ("1", 3, "Inglethorp,", 0, "1-5-4"), ("1", 4, "the", 0, "1-5-5"),
+    ("1", 5, "protégée", 0, "1-5-6"), ("1", 6, "practised--always.", 0, "1-5-7"),
+    ("1", 7, "Every", 1, "1-5-8"), ("1", 8, "one", 1, "1-5-9"), ("1", 9, "slept", 1, "1-5-10"),
+    ("1", 10, "on.", 1, "1-5-11"), ("1", 11, "Howard", 2, "1-6-1"), ("1", 12, "was", 2, "1-6-2"),
+    ("1", 13, "here:", 2, "1-6-3"), ("1", 14, "I", 2, "1-6-4"), ("1", 15, "saw", 2, "1-6-5"),
+    ("1", 16, "him.", 2, "1-6-6"), ("2", 0, "She", 0, "2-1-1"), ("2", 1, "left;", 0, "2-1-2"),
+    ("2", 2, "nobody", 0, "2-1-3"), ("2", 3, "wept.", 0, "2-1-4"),
+]  # fmt: skip
+
+
+@pytest.fixture
+def files(tmp_path, monkeypatch):
+    """The material and the novel; so short a text may differ in more than a twentieth."""
+    monkeypatch.setattr("lingprob.reading.parsers.printed.SMALLEST_SHARE", 0.8)
+    material, novel = tmp_path / "material.csv", tmp_path / "novel.txt"
+    lines = [",".join(row) for row in MATERIAL]
+    material.write_text("\n".join(["WORD_ID,SENTENCE_ID,WORD", *lines, "2-1-5,2-1, "]))
+    novel.write_text(NOVEL, encoding="utf-8")
+    return material, novel
+
+
+def test_words_get_their_punctuation_and_those_left_out_come_back(files):
+    """Two words that are one in print stay two; a word in another wording is the reader's."""
+    words = printed_geco(*files)
+    columns = ["passage_id", "word_index", "word", "sentence_index", "word_id"]
+    assert list(words[columns].itertuples(index=False, name=None)) == EXPECTED
+    kept = words["material_word"].dropna()
+    assert kept.tolist() == [word for *_, word in MATERIAL]
+
+
+def test_the_words_that_differ_are_listed(files):
+    listed = words_that_differ(printed_geco(*files))
+    assert listed[["word", "novel_word", "difference"]].to_numpy().tolist() == [
+        ["Poirot,", "Poirot,", "left out"],
+        ["Inglethorp,", "Inglethorp,", "left out"],
+        ["practised--always.", "practised--always. Everyone", "left out"],
+        ["Every", "practised--always. Everyone", "other letters"],
+        ["one", "practised--always. Everyone", "other letters"],
+        ["Howard", "Howard", "left out"],
+        ["She", "He", "other letters"],
+    ]
+
+
+def test_another_text_or_one_without_chapters_is_refused(files):
+    material, novel = files
+    novel.write_text("CHAPTER I\n\n" + " ".join(f"other{n}" for n in range(30)))
+    with pytest.raises(LingprobError, match="only 0% of the words agree"):
+        printed_geco(material, novel)
+    novel.write_text("Poirot said nothing.")
+    with pytest.raises(LingprobError, match="no line CHAPTER I"):
+        printed_geco(material, novel)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "count", "expected"),
+    [
+        (("1-5", 40), ("1-5", 42), 1, ["1-5-41"]),
+        (("1-5", 40), ("1-5", 41), 2, []),
+        (("1-5", 40), ("1-5", 42), 2, [None, None]),
+        (("1-5", 8), ("1-6", 1), 2, ["1-5-9", "1-5-10"]),
+        (("1-5", 8), ("1-6", 4), 2, ["1-6-2", "1-6-3"]),
+        (None, ("1-5", 2), 2, [None, "1-5-1"]),
+        (("4-9", 3), None, 1, ["4-9-4"]),
+    ],
+)
+def test_words_left_out_have_the_ids_that_are_free(before, after, count, expected):
+    assert ids_between(before, after, count) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "expected"),
+    [
+        (["V", "A", "D"], "the V.A.D. hospital", (["the"], ["V.", "A.", "D."], ["hospital"])),
+        (["bon", "jour"], "'Bonjour, mon", ([], ["'Bon", "jour,"], ["mon"])),
+        (["had"], "Philips--had", (["Philips--"], ["had"], [])),
+        (["cant"], "I cannot", None),
+    ],
+)
+def test_words_are_cut_out_of_the_print_by_their_letters(words, text, expected):
+    assert cut_out(words, text) == expected
+
+
+def test_windows_align_as_one_pass_over_the_whole_does():
+    """A thousand words of which one in twenty is left out, one in fifty replaced."""
+    random = np.random.default_rng(1)
+    theirs = [f"w{n}" for n in random.zipf(1.4, 1000)]
+    ours = [
+        "other" if draw < 0.02 else word
+        for word, draw in zip(theirs, random.random(1000), strict=True)
+        if draw < 0.95
+    ]
+    windows = list(opcodes_in_windows(ours, theirs, window=150, anchor=8))
+    for side in (1, 3):  # every word is in one stretch, in order
+        covered = [n for opcode in windows for n in range(opcode[side], opcode[side + 1])]
+        assert covered == list(range(len(ours if side == 1 else theirs)))
+    assert all(ours[a:b] == theirs[c:d] for tag, a, b, c, d in windows if tag == "equal")
+    whole = SequenceMatcher(None, ours, theirs, autojunk=False).get_opcodes()
+    same, expected = (
+        sum(opcode[2] - opcode[1] for opcode in found if opcode[0] == "equal")
+        for found in (windows, whole)
+    )
+    assert same >= expected - 3

@@ -1,0 +1,125 @@
+"""Areas, correlations and their bootstrap against scikit-learn, scipy and plain loops."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics import roc_curve as their_roc_curve
+
+from lingprob.regression.resampling import (
+    correlation,
+    correlation_interval,
+    mean_interval,
+    resamples,
+)
+from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
+
+
+@pytest.fixture(params=["distinct", "tied"])
+def scored(request):
+    """Scores with and without ties, and classes of unlike size."""
+    rng = np.random.default_rng(1)
+    scores = rng.standard_normal(400)
+    if request.param == "tied":
+        scores = np.round(scores, 1)
+    positive = rng.random(400) < 0.3
+    return scores + positive, positive
+
+
+def test_the_area_is_scikit_learn_s_and_that_of_counting_every_two(scored):
+    scores, positive = scored
+    assert area_under_roc(scores, positive) == pytest.approx(roc_auc_score(positive, scores))
+    difference = scores[positive][:, None] - scores[~positive][None, :]
+    counted = (difference > 0).mean() + 0.5 * (difference == 0).mean()
+    assert area_under_roc(scores, positive) == pytest.approx(counted)
+
+
+def test_the_curve_is_scikit_learn_s(scored):
+    scores, positive = scored
+    false, true = roc_curve(scores, positive)
+    expected = their_roc_curve(positive, scores, drop_intermediate=False)
+    np.testing.assert_allclose(false, expected[0])
+    np.testing.assert_allclose(true, expected[1])
+
+
+def test_by_hand():
+    """Two of the four pairs of a positive and a negative are right, one is a tie."""
+    scores = np.array([1.0, 3.0, 2.0, 3.0])
+    positive = np.array([True, True, False, False])
+    assert area_under_roc(scores, positive) == (0 + 0 + 1 + 0.5) / 4
+
+
+def test_one_class_has_no_area():
+    scores = np.arange(5.0)
+    assert np.isnan(area_under_roc(scores, np.ones(5, dtype=bool)))
+    unit = np.arange(5)
+    low_high = area_intervals(scores[:, None], np.zeros(5, dtype=bool), unit, draws=10, seed=0)
+    assert np.isnan(low_high).all()
+
+
+def repeated(counts, unit):
+    """Row numbers as often as their unit was drawn."""
+    return np.repeat(np.arange(len(unit)), counts[unit])
+
+
+def quantiles(values):
+    return np.quantile(values, [0.025, 0.975])
+
+
+def test_a_resampled_area_is_that_of_the_repeated_rows(scored):
+    scores, positive = scored
+    unit = np.arange(400) // 2
+    draws = [row for part in resamples(200, 50, 7) for row in part]
+    loop = [
+        roc_auc_score(positive[rows], scores[rows])
+        for rows in (repeated(counts, unit) for counts in draws)
+    ]
+    columns = np.column_stack([scores, -scores])
+    found = area_intervals(columns, positive, unit, draws=50, seed=7)
+    np.testing.assert_allclose(found[0], quantiles(loop))
+    np.testing.assert_allclose(found[1], quantiles(1 - np.array(loop)))
+
+
+def test_a_resampled_correlation_is_that_of_the_repeated_rows():
+    rng = np.random.default_rng(3)
+    x = rng.standard_normal(90) * 10 - 300
+    y = x + 5 * rng.standard_normal(90)
+    assert correlation(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
+    unit = np.arange(90) // 3
+    loop = [
+        stats.pearsonr(x[rows], y[rows]).statistic
+        for part in resamples(30, 40, 5)
+        for rows in (repeated(counts, unit) for counts in part)
+    ]
+    found = correlation_interval(x, y, unit, draws=40, seed=5)
+    np.testing.assert_allclose(found, quantiles(loop))
+
+
+def test_a_resampled_mean_is_that_of_the_repeated_rows():
+    values = np.random.default_rng(4).random(60)
+    unit = np.repeat(np.arange(20), [1, 2, 3, 6] * 5)
+    loop = [
+        values[repeated(counts, unit)].mean() for part in resamples(20, 30, 2) for counts in part
+    ]
+    found = mean_interval(values, unit, draws=30, seed=2)
+    np.testing.assert_allclose(found, quantiles(loop))
+
+
+@pytest.mark.parametrize("x", [np.full(9, 0.1), np.arange(9.0)[:2]])
+def test_what_does_not_vary_or_is_too_little_has_no_correlation(x):
+    y = np.arange(9.0)[: len(x)]
+    assert np.isnan(correlation(x, y))
+    assert np.isnan(correlation_interval(x, y, np.arange(len(x)), draws=5, seed=0)).all()
+
+
+def test_the_interval_covers_a_known_correlation():
+    rng = np.random.default_rng(6)
+    covered = 0
+    for seed in range(60):
+        x = rng.standard_normal(150)
+        y = 0.5 * x + np.sqrt(0.75) * rng.standard_normal(150)
+        low, high = correlation_interval(x, y, np.arange(150), draws=200, seed=seed)
+        covered += low < 0.5 < high
+    assert covered >= 51

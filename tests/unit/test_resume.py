@@ -1,0 +1,301 @@
+"""Kill a job, change what it depends on, run it again: the numbers are the new state's alone.
+
+The rules' own scripts run here, in this process; a kill is an exception that nothing catches,
+which leaves behind what `kill -9` does (files appear whole or not at all). Real kills are in
+test_scoring_shards.py and test_training_trainer.py.
+"""
+
+from __future__ import annotations
+
+import json
+import runpy
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pandas as pd
+import pytest
+import torch
+
+from lingprob.digests import SCRIPTS
+from lingprob.errors import LingprobError
+from lingprob.models.loading import load_language_model
+from lingprob.models.manifest import write_manifest
+from lingprob.models.prepared import load_prepared
+from lingprob.reading.surprisal import word_surprisals
+from lingprob.schemas import SCHEMAS
+from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
+from lingprob.scoring.stimuli import score_stimuli
+from lingprob.tables import read_table, write_table
+from lingprob.training.trainer import Trainer
+from lingprob.unigrams.unigrahams import unigrahams_sums
+from models_for_tests import SENTENCES, save_tiny_model
+from training_for_tests import means, plan, save_corpus
+
+OUTPUT = Path("a/b/out.parquet")
+MANIFEST = Path("resources/models/tiny/manifest.json")
+
+
+class Killed(BaseException):
+    """Not an Exception, so that nothing takes it for an error of the job."""
+
+
+class Options(dict):
+    """Named values that are attributes too, or by place, as Snakemake's are."""
+
+    __getattr__ = dict.__getitem__
+
+    def __getitem__(self, key):
+        return list(self.values())[key] if isinstance(key, int) else dict.__getitem__(self, key)
+
+    def __iter__(self):
+        return iter(self.values())
+
+
+@dataclass(frozen=True)
+class State:
+    """What a job's numbers depend on besides its input."""
+
+    weights: int = 0  # a seed
+    code: str = "as it was"
+    settings: tuple[tuple[str, Any], ...] = ()
+
+
+def run_script(rule: str, state: State, monkeypatch, **parts: dict[str, Any]) -> int:
+    """Run a rule's script as Snakemake does and return how often it ran a loaded model.
+
+    `parts` are its input, params, resources ... Edited code gives other numbers, as an edit of any
+    module that makes them would.
+    """
+    passes: list[int] = []
+
+    def load(*arguments, **options):
+        lm, provenance = load_prepared(*arguments, **options)
+        lm.model.base_model.register_forward_pre_hook(lambda *_: passes.append(1) and None)
+        if state.code == "edited":
+            with torch.no_grad():
+                lm.model.get_output_embeddings().weight.mul_(1.5)
+        return lm, provenance
+
+    parts = {"output": {"table": str(OUTPUT)}, **parts}
+    parts["params"] = {"code": state.code, **parts["params"], **dict(state.settings)}
+    named = {name: Options(values) for name, values in parts.items()}
+    snakemake = SimpleNamespace(rule=rule, threads=1, log=["log.txt"], **named)
+    with monkeypatch.context() as patched:
+        patched.setattr("lingprob.models.prepared.load_prepared", load)
+        if state.code == "edited":
+            patched.setattr("lingprob.training.trainer.learning_rate", lambda *_, **__: 0.02)
+        runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})
+    return len(passes)
+
+
+def put_model(seed: int) -> None:
+    """Put a model with these weights in the place of another, as `prepare_model` would."""
+    directory = save_tiny_model("gpt2", MANIFEST.parent, seed)
+    write_manifest("tiny", "local", "models/tiny", directory, MANIFEST)
+
+
+def stimuli() -> pd.DataFrame:
+    table = pd.DataFrame({"text": SENTENCES, "language": "en", "grammatical": [True, False] * 4})
+    table = table.assign(item_id=[f"i{n}" for n in range(8)])
+    table = table.assign(pair_id=[f"p{n // 2}" for n in range(8)], paradigm="s")
+    return table.reindex(columns=SCHEMAS["stimuli"].names)
+
+
+LOADED: dict[str, Any] = {"device": "cpu", "dtype": "float32"}
+RESOURCES = {"device_map": "single", "tokens_per_batch": 64, "sentences_per_shard": 2}
+TINY = {"model": "tiny", "start_token": "bos", "dataset": "toy", "texts": "toy"}
+
+
+def score_sentences(state, monkeypatch):
+    write_table(stimuli(), "stimuli", "stimuli.parquet")
+    return run_script(
+        "score_stimuli", state, monkeypatch,
+        input={"model": MANIFEST, "stimuli": "stimuli.parquet"},
+        params={**LOADED, "start_token": "bos", "entry": {}, "window_stride": 0.5},
+        resources=RESOURCES, wildcards=TINY,
+    )  # fmt: skip
+
+
+def score_words(state, monkeypatch):
+    rows = [
+        (str(number), place, word, 0)
+        for number, text in enumerate(SENTENCES[:4])
+        for place, word in enumerate(text.split())
+    ]
+    words = pd.DataFrame(rows, columns=SCHEMAS["words"].names)
+    write_table(words, "words", "words.parquet")
+    return run_script(
+        "compute_word_surprisal", state, monkeypatch,
+        input={"model": MANIFEST, "words": "words.parquet"},
+        params={**LOADED, "start_token": "bos", "context": "passage", "entry": {}, "window": 64,
+                "window_stride": 0.5},
+        resources=RESOURCES, wildcards=TINY,
+    )  # fmt: skip
+
+
+def score_after_prefixes(state, monkeypatch):
+    write_table(stimuli(), "stimuli", "stimuli.parquet")
+    prefixes = pd.DataFrame({"prefix_id": ["x", "y", "z"], "pair_ids": [["p0"], ["p1"], ["p2"]]})
+    prefixes = prefixes.assign(text="The mats. The cats sat.", kind="matched_acceptable")
+    prefixes = prefixes.assign(char_ends=[[9, 23]] * 3, source_ids=[["i0", "i1"]] * 3, dataset="d")
+    prefixes = prefixes.reindex(columns=SCHEMAS["context_prefixes"].names)
+    write_table(prefixes, "context_prefixes", "prefixes.parquet")
+    counts = prefixes[["prefix_id"]].assign(tokenizer="t", n_tokens=[[9, 15]] * 3)
+    write_table(counts, "context_prefix_tokens", "n_tokens.parquet")
+    return run_script(
+        "score_prefixes", state, monkeypatch,
+        input={"model": MANIFEST, "stimuli": "stimuli.parquet", "prefixes": "prefixes.parquet",
+               "n_tokens": "n_tokens.parquet"},
+        params={**LOADED, "start_token": "bos", "lengths": [9, 15], "entry": {"tokenizer": "t"},
+                "dataset_entry": {"parser": "table"}},
+        resources=RESOURCES, wildcards={"stage": "sampled", "model": "tiny", "dataset": "toy"},
+    )  # fmt: skip
+
+
+def sample_text(state, monkeypatch):
+    return run_script(
+        "sample_unigrahams", state, monkeypatch,
+        input={"model": MANIFEST},
+        params={**LOADED, "start_token": "bos", "entry": {}, "samples": 12, "length": 5,
+                "batch_size": 3, "seed": 1},
+        resources=RESOURCES, wildcards={"model": "tiny", "shard": 0, "shards": 1},
+    )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Job:
+    """A job of a rule, where it keeps what it has done, and settings that others depend on."""
+
+    run: Callable[..., None]
+    table: str
+    kept: str
+    settings: dict[str, Any]
+
+
+JOBS = {
+    "scoring": Job(score_sentences, "scores", "resources/shards/scores", {"start_token": "eos"}),
+    "word surprisal": Job(score_words, "surprisal", "resources/shards/surprisal", {"window": 8}),
+    "contexts": Job(
+        score_after_prefixes, "context_scores", "resources/shards/context", {"start_token": "eos"}
+    ),
+    "sampling": Job(sample_text, "unigram_sums", "resources/shards/unigrahams", {"seed": 2}),
+}
+
+
+def files_kept(folder: str) -> list[Path]:
+    return [path for path in Path(folder).rglob("[!.]*") if path.is_file()]
+
+
+def result(job: Job, folder: Path, state: State, monkeypatch) -> tuple[pd.DataFrame, int]:
+    """Run a job to its end where nothing is kept; return its table and the number of passes."""
+    folder.mkdir()
+    monkeypatch.chdir(folder)
+    put_model(state.weights)
+    passes = job.run(state, monkeypatch)
+    assert not files_kept(job.kept), "a finished job deletes what it kept"
+    return read_table(OUTPUT, job.table), passes
+
+
+@pytest.mark.parametrize("changed", ["nothing", "weights", "code", "settings"])
+@pytest.mark.parametrize("name", JOBS)
+def test_a_resumed_job_has_the_numbers_of_one_state(name, changed, tmp_path, monkeypatch):
+    monkeypatch.setattr("lingprob.reading.surprisal.TOKENS_PER_BATCH_OF_PASSAGES", 10)
+    monkeypatch.setattr("lingprob.context.scores.PREFIXES_AT_ONCE", 2)
+    monkeypatch.setattr("lingprob.unigrams.unigrahams.CHECKPOINT_SECONDS", 0.0)
+    job, before = JOBS[name], State()
+    after = {
+        "nothing": before,
+        "weights": State(weights=1),
+        "code": State(code="edited"),
+        "settings": State(settings=tuple(job.settings.items())),
+    }[changed]
+    undisturbed, all_passes = result(job, tmp_path / "undisturbed", after, monkeypatch)
+    if changed != "nothing":
+        old, _ = result(job, tmp_path / "old", before, monkeypatch)
+        assert not old.equals(undisturbed), "the change must change numbers"
+
+    def advance(self, count=1):
+        if files_kept(job.kept):
+            raise Killed
+
+    (tmp_path / "study").mkdir()
+    monkeypatch.chdir(tmp_path / "study")
+    put_model(before.weights)
+    with monkeypatch.context() as patched, pytest.raises(Killed):  # noqa: PT012
+        patched.setattr("lingprob.progress.Progress.advance", advance)
+        job.run(before, monkeypatch)
+    assert not OUTPUT.exists()
+    put_model(after.weights)
+    passes = job.run(after, monkeypatch)
+    pd.testing.assert_frame_equal(read_table(OUTPUT, job.table), undisturbed, check_exact=True)
+    assert passes < all_passes if changed == "nothing" else passes == all_passes
+
+
+TRAINED = {"directory": Path("resources/models/trained-tiny"), "folder": "resources/training/tiny"}
+
+
+def train(corpus, folder: Path, state: State, monkeypatch) -> tuple[bytes, list[float]]:
+    """Train in a folder; return the weights and the losses."""
+    folder.mkdir(exist_ok=True)
+    monkeypatch.chdir(folder)
+    Path("corpus.json").write_text(json.dumps(corpus))
+    run_script(
+        "train_model", state, monkeypatch,
+        input={"corpus": "corpus.json"},
+        params={"model": "trained-tiny", "folder": TRAINED["folder"], "device": "cpu",
+                "plan": plan(), "validation_examples": 10},
+        resources={**means(), "gpu": 0, "processes": 1}, wildcards={"size": "tiny"},
+        output={"manifest": str(TRAINED["directory"] / "manifest.json"), "log": "log.jsonl"},
+    )  # fmt: skip
+    losses = [json.loads(line)["loss"] for line in Path("log.jsonl").read_text().splitlines()]
+    return (TRAINED["directory"] / "model.safetensors").read_bytes(), losses
+
+
+@pytest.mark.parametrize("changed", ["nothing", "data", "code", "settings"])
+def test_a_resumed_training_is_of_one_state(changed, tmp_path, monkeypatch):
+    corpus = save_corpus(tmp_path / "corpus")
+    before, after = State(), State()
+    if changed == "code":
+        after = State(code="edited")
+    if changed == "settings":
+        after = State(settings=(("plan", plan(steps=29)),))
+    other = {**corpus, "chunks": {"a": "newer"}} if changed == "data" else corpus
+    weights, losses = train(other, tmp_path / "undisturbed", after, monkeypatch)
+
+    def die(trainer, step):
+        if step == 14:
+            raise Killed
+        return step_of(trainer, step)
+
+    step_of = Trainer.step
+    with monkeypatch.context() as patched, pytest.raises(Killed):  # noqa: PT012
+        patched.setattr(Trainer, "step", die)
+        train(corpus, tmp_path / "study", before, monkeypatch)
+    assert files_kept(TRAINED["folder"])
+    steps = []
+    monkeypatch.setattr(Trainer, "step", lambda *of: steps.append(of[1]) or step_of(*of))
+    resumed_weights, resumed_losses = train(other, tmp_path / "study", after, monkeypatch)
+    assert resumed_losses == losses
+    assert resumed_weights == weights
+    assert steps[0] == (13 if changed == "nothing" else 1)
+
+
+def test_nothing_is_kept_without_a_word_on_what_it_is_the_work_of(tmp_path):
+    lm = load_language_model(save_tiny_model("gpt2", tmp_path / "model"))
+    words = pd.DataFrame([("1", 0, "So", 0)], columns=SCHEMAS["words"].names)
+    kept = {"shard_directory": tmp_path / "kept", "identity": ""}
+    one = ContextItem("The cats sat.", [13], ["The mats."])
+    for call in (
+        lambda: score_stimuli(lm, ["a"], ["The cat sat."], "bos", dataset="toy", **kept),
+        lambda: word_surprisals(lm, words, start_token="bos", **kept),
+        lambda: score_in_context(lm, [one], start_token="bos", **kept),
+        lambda: unigrahams_sums(
+            lm, [0], samples=2, length=2, batch_size=2, seed=0, checkpoint=tmp_path / "kept"
+        ),
+    ):
+        with pytest.raises(LingprobError, match="nothing tells it from that of other weights"):
+            call()
+    assert not (tmp_path / "kept").exists()

@@ -1,0 +1,23 @@
+"""What surprisal adds without the words that the searched corpora have, or given their length."""
+
+from lingprob.papers.leakage.reading.leaked_words import adjusted_deltas, most_leaked
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    params, files = snakemake.params, snakemake.input
+    tables = [read_table(path, "surprisal") for path in files.surprisals]
+    adjusted = adjusted_deltas(
+        snakemake.wildcards.dataset,
+        params.entry,
+        read_table(files.times, "reading_times"),
+        read_table(files.words, "words"),
+        [read_table(path, "word_counts") for path in files.counts],
+        dict(zip(params.models, tables, strict=True)),
+        most_leaked([read_table(path, "word_leakage") for path in files.leakage]),
+        params.thresholds,
+        contexts=params.contexts,
+        corrections=params.corrections,
+        **params.options,
+    )
+    write_table(adjusted, "leakage_adjusted", snakemake.output[0], params.options)

@@ -1,0 +1,24 @@
+"""The package's own data, written for this project, and which parsers read them.
+
+They stand in no catalog entry, so the rules that read them take them in the digest of their code.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+FOLDER = Path(__file__).parent
+MINIMAL_PAIRS = FOLDER / "minimal_pairs.csv"
+CONTROL_SENTENCES = FOLDER / "control_sentences.txt"
+READ_BY = {
+    "demo_control": CONTROL_SENTENCES,
+    "demo_passages": MINIMAL_PAIRS,
+    "demo_reading": MINIMAL_PAIRS,
+    "demo_sentences": MINIMAL_PAIRS,
+    "minimal_pairs": MINIMAL_PAIRS,
+}
+
+
+def demo_files(parser: str) -> list[Path]:
+    """Return the package's files that a parser reads: one for the demo's parsers, none for most."""
+    return [READ_BY[parser]] if parser in READ_BY else []

@@ -1,0 +1,226 @@
+"""Which code a rule's numbers come from, and a digest of what that code does.
+
+Snakemake sees a script's own edits and not those of its imports; it also sees edits that change
+nothing. So each rule has a parameter `code`, a digest of what its modules do: the syntax tree of
+the script and of all that it imports, without comments, docstrings and type annotations, and the
+schemas of the tables that the script writes.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import re
+from functools import cache
+from pathlib import Path
+
+from lingprob.errors import LingprobError
+from lingprob.schemas import SCHEMAS
+
+SCRIPTS = Path(__file__).resolve().parent.parent
+PACKAGE = "lingprob"
+# Modules that carry bytes and numbers without changing them (downloads are checked by checksum,
+# schemas count with the rules that write their tables), and those that only say where a parser or
+# a file is, which `code_digest` is told: an edit there repeats no work.
+CARRIERS = tuple(
+    f"{PACKAGE}.{name}"
+    for name in (
+        "demo",
+        "digests",
+        "download",
+        "errors",
+        "files",
+        "models.embedding",
+        "models.hub",
+        "models.package",
+        "progress",
+        "reading.parsers.names",
+        "schemas",
+        "stimuli.names",
+        "tables",
+        "training.preshuffled",
+        "workflow",
+    )
+)
+# What a dataclass reads of its fields' annotations.
+READ_ANNOTATIONS = re.compile("ClassVar|InitVar|KW_ONLY")
+
+
+@cache
+def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
+    """Return a digest of all that decides what a rule's script does with its input and params.
+
+    Args:
+        rule: name of the rule and of its script.
+        parts: what the script finds by a name that only the settings know: modules (such as
+            `lingprob.stimuli.blimp`, or a function, `lingprob.reading.parsers.means:brown_spr`)
+            and files of the package (its demo data).
+        scripts: folder of the scripts and of the package.
+
+    Returns:
+        16 hexadecimal digits. Modules that cannot change a result (CARRIERS) do not count.
+
+    Raises LingprobError for a part or a table that does not exist, and for a relative import.
+    """
+    digest = hashlib.sha256()
+
+    def add(kind: str, name: str, content: bytes) -> None:
+        digest.update(f"{kind} {name} {len(content)}\n".encode() + content)
+
+    add("script", rule, behaviour(scripts / f"{rule}.py").encode())
+    for part in parts:
+        if isinstance(part, Path):
+            add("file", part.name, part.read_bytes())
+        else:
+            add("part", part, b"")
+    for module in sorted(import_chains(rule, *parts, scripts=scripts)):
+        add("module", module, behaviour(_source(module, scripts)).encode())
+    for table in written_tables(scripts / f"{rule}.py"):
+        fields = [(field.name, str(field.type), field.nullable) for field in SCHEMAS[table]]
+        add("table", table, str(fields).encode())
+    return digest.hexdigest()[:16]
+
+
+def import_chains(
+    rule: str, *parts: str | Path, scripts: Path = SCRIPTS
+) -> dict[str, tuple[str, ...]]:
+    """Return the modules that count in a rule's digest, each with the imports that lead to it.
+
+    Arguments as for `code_digest`. Each is a shortest chain, from the rule's name to the module.
+    """
+    modules = [part.partition(":")[0] for part in parts if isinstance(part, str)]
+    for module in modules:
+        if not _source(module, scripts).is_file():
+            raise LingprobError(f"rule {rule}: its code has no module {module!r}. Mend the name.")
+    chains: dict[str, tuple[str, ...]] = {}
+    direct = [*imported_modules(scripts / f"{rule}.py", scripts), *modules]
+    pending: list[tuple[str, ...]] = [(rule, name) for name in direct]
+    for *before, name in pending:  # grows as modules are found: breadth first
+        if name not in chains and not is_carrier(name):
+            chains[name] = (*before, name)
+            found = imported_modules(_source(name, scripts), scripts)
+            pending += [(*before, name, other) for other in found]
+    return chains
+
+
+@cache
+def imported_modules(path: Path, scripts: Path = SCRIPTS) -> tuple[str, ...]:
+    """Return the package's modules that a source file imports, also inside functions.
+
+    With a module come the packages that it is in, for Python runs their `__init__` first; but not
+    the whole package's, which is for users. What only type checkers import does not count.
+    """
+    names: list[str] = []
+    for node in ast.walk(_stripped(path)):
+        if isinstance(node, ast.Import):
+            names += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            if node.level:
+                raise LingprobError(
+                    f"{path}, line {node.lineno}: a relative import. Write the module's whole "
+                    "name, so that the digest of the code sees it."
+                )
+            names += [f"{node.module}.{alias.name}" for alias in node.names]
+    found: dict[str, None] = {}
+    for name in names:
+        parts = name.split(".")
+        if parts[0] == PACKAGE:
+            inside = [".".join(parts[:end]) for end in range(2, len(parts) + 1)]
+            found |= dict.fromkeys(name for name in inside if _source(name, scripts).is_file())
+    return tuple(found)
+
+
+def is_carrier(module: str) -> bool:
+    """Say whether a module is one of the CARRIERS, or in a package that is."""
+    return any(f"{module}.".startswith(f"{carrier}.") for carrier in CARRIERS)
+
+
+def written_tables(script: Path) -> list[str]:
+    """Return the names of the tables that a script writes, by its calls of `write_table`.
+
+    A name with a part that is computed, such as f"context_{name}", means all that fit it.
+    Raises LingprobError where a name is nothing but computed, or no schema has it.
+    """
+    found: set[str] = set()
+    for node in ast.walk(_stripped(script)):
+        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "write_table":
+            pattern = _pattern(node.args[1]) if len(node.args) > 1 else ".*"
+            fitting = {name for name in SCHEMAS if re.fullmatch(pattern, name)}
+            if pattern == ".*" or not fitting:
+                raise LingprobError(
+                    f"{script}, line {node.lineno}: which table is written? Give `write_table` "
+                    "the name of a schema as its second argument, in quotes."
+                )
+            found |= fitting
+    return sorted(found)
+
+
+def _pattern(node: ast.expr) -> str:
+    """Return a regular expression for the strings that an expression can have as its value."""
+    if isinstance(node, ast.Constant):
+        return re.escape(str(node.value))
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_pattern(part) for part in node.values)
+    return ".*"
+
+
+def _source(module: str, scripts: Path) -> Path:
+    """Return a module's source file (one that need not exist)."""
+    stem = scripts.joinpath(*module.split("."))
+    package = stem / "__init__.py"
+    return package if package.is_file() else stem.with_suffix(".py")
+
+
+@cache
+def behaviour(path: Path) -> str:
+    """Return a source file as text without what changes nothing that it does.
+
+    Comments, layout, docstrings and type annotations are left out. Of a class's fields the names
+    stay, and annotations that dataclasses read.
+    """
+    return ast.unparse(_stripped(path))
+
+
+@cache
+def _stripped(path: Path) -> ast.Module:
+    return _Strip().visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))
+
+
+class _Strip(ast.NodeTransformer):
+    """Takes docstrings, annotations and what only type checkers run out of a syntax tree."""
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        if getattr(node.test, "id", "") == "TYPE_CHECKING":
+            return node.orelse
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        for field in node.body:
+            if isinstance(field, ast.AnnAssign):
+                read = READ_ANNOTATIONS.search(ast.unparse(field.annotation))
+                field.annotation = ast.Name(read[0] if read else "field")
+                field.simple = 2  # a mark: generic_visit leaves this one in
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        self.generic_visit(node)
+        if node.simple == 2:
+            return node
+        return ast.Assign([node.target], node.value, lineno=node.lineno) if node.value else None

@@ -1,0 +1,140 @@
+"""Panels, and the ticks of their logarithmic axes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.axis import Axis
+from matplotlib.figure import Figure
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from lingprob.figures import palette, style
+
+# Leading digits of ticks, the sparsest that give enough of them.
+LEADING_DIGITS = ((1,), (1, 2, 5), range(1, 10), np.arange(1, 10, 0.5), np.arange(1, 10, 0.2))
+FEWEST_TICKS = 3
+
+
+def grid(
+    rows: int,
+    columns: int,
+    *,
+    width: float,
+    height: float,
+    margins: tuple[float, float] = (1.0, 0.8),
+    narrowest: float = style.COLUMN_INCHES,
+    **subplots: Any,
+) -> tuple[Figure, np.ndarray]:
+    """Return a figure and its panels, an array (rows, columns); all lengths in inches.
+
+    Args:
+        width, height: of a panel; the figure is never wider than a page, nor narrower than
+            `narrowest`.
+        margins: what labels beside, and legends and titles above the panels need.
+        subplots: for `plt.subplots` (`sharex` and the like).
+    """
+    wide = min(style.PAGE_INCHES, max(narrowest, margins[0] + width * columns))
+    return plt.subplots(
+        rows, columns, squeeze=False, figsize=(wide, margins[1] + height * rows), **subplots
+    )
+
+
+def wrapped(
+    count: int, *, columns: int = 4, width: float = 1.75, **options: Any
+) -> tuple[Figure, list[Axes]]:
+    """Return a figure with `count` panels in rows of at most `columns`; arguments as of `grid`."""
+    columns = min(columns, max(count, 1))
+    options = {"margins": (0.0, 0.7), **options}
+    figure, axes = grid(-(-max(count, 1) // columns), columns, width=width, **options)
+    panels = list(axes.flat)
+    for ax in panels[count:]:
+        ax.remove()
+    for ax in panels[max(count - columns, 0) : count]:  # with `sharex`, too, where none is below
+        ax.tick_params(labelbottom=True)
+    return figure, panels[:count]
+
+
+def name_axes(axes: Sequence[Axes], x_label: str, y_label: str, columns: int = 4) -> None:
+    """Name the x axes of the lowest panels of `wrapped` and the y axes of the leftmost."""
+    columns = min(columns, len(axes))
+    for place, ax in enumerate(axes):
+        if place + columns >= len(axes):
+            ax.set_xlabel(x_label, fontsize=7)
+        if place % columns == 0:
+            ax.set_ylabel(y_label, fontsize=7)
+
+
+def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None) -> None:
+    """Give a logarithmic axis ticks with plain numbers: these, or some that suit its range."""
+    places = plain_ticks(*axis.get_view_interval()) if ticks is None else list(ticks)
+    axis.set_major_locator(FixedLocator(places))
+    axis.set_major_formatter(
+        FuncFormatter(lambda value, _: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}")
+    )
+    axis.set_minor_locator(NullLocator())
+
+
+def plain_ticks(low: float, high: float) -> list[float]:
+    """Return round numbers within a range above 0: three at least, unless it is very narrow."""
+    ticks: list[float] = []
+    for leading in LEADING_DIGITS:
+        powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)))
+        ticks = [float(n * 10.0**power) for power in powers for n in leading]
+        ticks += [10.0 ** math.ceil(math.log10(high))]
+        ticks = [tick for tick in ticks if low <= tick <= high]
+        if len(ticks) >= FEWEST_TICKS:
+            break
+    return ticks
+
+
+def whiskers(value: Any, low: Any, high: Any) -> np.ndarray:
+    """Return the two lengths that `errorbar` wants of intervals: (2, n_points), none below 0."""
+    return np.maximum(np.atleast_2d([value - low, high - value]).reshape(2, -1), 0.0)
+
+
+def join_models(
+    ax: Axes,
+    table: Any,
+    x: str,
+    y: str,
+    models: palette.Models,
+    *,
+    hollow: bool = False,
+    errors: np.ndarray | None = None,
+) -> None:
+    """Draw a line a group of models, in the table's order, and each model in its own look.
+
+    Args:
+        table: a row a model: `model`, `x` and `y`.
+        hollow: markers without a filling, joined by a dotted line: published values.
+        errors: lengths of intervals of y (2, n_rows).
+    """
+    groups = table["model"].map(lambda name: models[name]["group"])
+    for _, part in table.groupby(groups, sort=False):
+        colour = models[part["model"].iloc[0]]["group_colour"]
+        ax.plot(
+            part[x],
+            part[y],
+            color=colour,
+            linestyle=":" if hollow else "-",
+            linewidth=0.8 if hollow else 1.0,
+        )
+    for number, (name, across, up) in enumerate(
+        zip(table["model"], table[x], table[y], strict=True)
+    ):
+        colour, marker = models[name]["colour"], models[name]["marker"]
+        ax.errorbar(
+            across,
+            up,
+            yerr=None if errors is None else errors[:, [number]],
+            color=colour,
+            marker=marker,
+            markerfacecolor="white" if hollow else colour,
+            elinewidth=0.6,
+            capsize=1.5,
+        )

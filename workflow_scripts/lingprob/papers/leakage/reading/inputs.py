@@ -1,0 +1,10 @@
+"""The tables that this room takes, by name."""
+
+from lingprob.papers.rooms import Table
+
+TABLES = {
+    "deltas": Table("delta_log_likelihood"),
+    "counts": Table("reading_counts", ("compare",)),
+    "published": Table("published_delta"),
+    "leakage": Table("leakage_adjusted", ("plot",)),
+}

@@ -1,0 +1,68 @@
+"""ΔLogLik without leaked words, by the length of the overlaps that count as leakage."""
+
+from __future__ import annotations
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lingprob.figures import palette, style
+from lingprob.figures.labels import group_handles, legend_above, wrapped_title
+from lingprob.figures.palette import Models
+from lingprob.figures.panels import grid
+from lingprob.papers.contract import Run
+
+COLUMNS = 4
+PANEL_INCHES = 1.9
+TIMES = 1000  # reading times that ΔLogLik is given for
+
+
+def leakage(adjusted: pd.DataFrame, run: Run) -> Figure:
+    """Draw ΔLogLik of 1,000 reading times without the words of ever shorter overlaps.
+
+    The first point of a line has all words. Thin lines are models, thick ones the means of a family
+    and state of fine-tuning; grey numbers are the shares of reading times that are left out.
+
+    `adjusted` is a `leakage_adjusted` table.
+    """
+    drawn = adjusted[adjusted["adjustment"] != "covariate"]
+    datasets = list(dict.fromkeys(drawn["dataset"]))
+    columns = min(COLUMNS, len(datasets))
+    rows = -(-len(datasets) // columns)
+    figure, axes = grid(
+        rows, columns, width=style.PAGE_INCHES / COLUMNS, height=PANEL_INCHES, margins=(0.3, 0.9)
+    )
+    limits = sorted(drawn["threshold"].dropna().astype(int).unique(), reverse=True)
+    for number, axis in enumerate(axes.flat):
+        if number >= len(datasets):
+            axis.set_visible(False)
+            continue
+        _by_threshold(axis, drawn[drawn["dataset"] == datasets[number]], limits, run.models)
+        axis.set_title(wrapped_title(datasets[number], run.titles, 22))
+        axis.set_xlabel("words left out: overlap\nof so many tokens")
+        if number % columns == 0:
+            axis.set_ylabel(f"ΔLogLik of {TIMES:,} times (nats)")
+    legend_above(figure, group_handles(drawn["model"], run.models))
+    return figure
+
+
+def _by_threshold(axis: Axes, part: pd.DataFrame, limits: list[int], models: Models) -> None:
+    place = {limit: number for number, limit in enumerate(limits, start=1)}
+    part = part.assign(
+        place=part["threshold"].astype(object).map(place).fillna(0).astype(int),
+        value=TIMES * part["delta_by_time"],
+        group=[models[name]["group"] for name in part["model"]],
+        colour=[models[name]["group_colour"] for name in part["model"]],
+    ).sort_values("place")
+    for (_, colour), group in part.groupby(["group", "colour"], sort=False):
+        for _, model in group.groupby("model", sort=False):
+            axis.plot(model["place"], model["value"], color=colour, linewidth=0.4, alpha=0.5)
+        mean = group.groupby("place")["value"].mean()
+        axis.plot(mean.index, mean, color=colour, marker="o", markersize=3)
+    axis.axhline(0, color=palette.BLACK, linewidth=0.6)
+    axis.set_xticks(range(len(limits) + 1), ["all", *map(str, limits)])
+    for number, share in part.groupby("place")["left_out"].first().items():
+        axis.text(
+            float(str(number)), 0.01, f"{share:.1%}" if number else "", fontsize=5,
+            color=palette.GREY, ha="center", transform=axis.get_xaxis_transform(),
+        )  # fmt: skip

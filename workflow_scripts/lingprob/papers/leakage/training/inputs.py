@@ -1,0 +1,8 @@
+"""The tables that this room takes, by name."""
+
+from lingprob.papers.rooms import Table
+
+TABLES = {
+    "perplexity": Table("perplexity"),
+    "logs": Table(None, ("plot",), "size"),
+}

@@ -1,0 +1,54 @@
+"""How MORCELA's figures show linking functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+
+from lingprob.figures import palette
+from lingprob.figures.labels import handle, published_handle
+
+R_LABEL = "Pearson r with ratings"
+PARAMETER_LABELS = {"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}
+NAMES = {
+    "logprob": "Log-probability",
+    "mean_logprob": "Mean log-probability",
+    "slor": "SLOR",
+    "morcela_gamma_0": r"MORCELA$_{\gamma=0}$",
+    "morcela_beta_1": r"MORCELA$_{\beta=1}$",
+    "morcela": "MORCELA",
+}
+LOOKS = {
+    "logprob": (palette.GREY, "v"),
+    "mean_logprob": (palette.SKY, "^"),
+    "slor": (palette.ORANGE, "s"),
+    "morcela_gamma_0": (palette.PURPLE, "P"),
+    "morcela_beta_1": (palette.GREEN, "D"),
+    "morcela": (palette.BLUE, "o"),
+}
+
+
+def linking_function_handles(
+    linking_functions: list[str], published: bool = False, ceiling: bool = False
+) -> list[Line2D]:
+    """Return legend entries for linking functions, published values and the ceiling."""
+    handles = [handle(NAMES[name], *LOOKS[name]) for name in linking_functions]
+    if published:
+        handles.append(published_handle(":"))
+    if ceiling:
+        label = "between halves of the participants"
+        handles.append(handle(label, palette.BLACK, linestyle="--"))
+    return handles
+
+
+def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
+    """Name a point beside it: right and above, unless `look` says where (in points)."""
+    placed: dict[str, Any] = {
+        "xytext": (4, 4),
+        "textcoords": "offset points",
+        "fontsize": 6,
+        **look,
+    }
+    ax.annotate(text, (x, y), **placed)

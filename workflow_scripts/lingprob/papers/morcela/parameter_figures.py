@@ -1,0 +1,131 @@
+"""Figures 4 to 6 of MORCELA: optimal parameters, and slopes on frequency (Tjuatja et al. 2025)."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from lingprob.figures import palette, style
+from lingprob.figures.labels import group_handles, legend_above, published_handle, short_title
+from lingprob.figures.palette import Models
+from lingprob.figures.panels import grid, join_models, whiskers
+from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL, name_point
+
+
+def parameters_by_correlation(
+    fits: pd.DataFrame, published: pd.DataFrame, models: Models, linking_functions: list[str]
+) -> Figure:
+    """Figures 4 and 6: optimal gamma (top) and beta (bottom) against r, a panel a function.
+
+    Ours with 95% bootstrap intervals; published points (MORCELA's alone) are hollow, joined in
+    order of model size, the smallest and the largest named. Dotted: SLOR's fixed value.
+    """
+    fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
+    free = {
+        parameter: [name for name in linking_functions if fixed.get(name) != parameter]
+        for parameter in ("gamma", "beta")
+    }
+    columns = len(free["gamma"])
+    figure, axes = grid(
+        2, columns, width=1.8, height=1.8, margins=(style.COLUMN_INCHES - 1.8, 0.8),
+        sharex=True, sharey="row",
+    )  # fmt: skip
+    for row, (parameter, names) in enumerate(free.items()):
+        for ax, linking_function in zip(axes[row], names, strict=True):
+            ours = fits[fits["linking_function"] == linking_function]
+            _plot_parameter(ax, ours, parameter, models)
+            theirs = published[published["linking_function"] == linking_function]
+            if parameter in theirs:
+                _plot_published(ax, theirs, parameter, models)
+            fixed_value = {"gamma": 0, "beta": 1}[parameter]
+            ax.axhline(fixed_value, color=palette.GREY, linewidth=0.8, linestyle=":")
+            ax.set_title(NAMES[linking_function])
+            ax.margins(0.15)
+        axes[row, 0].set_ylabel(PARAMETER_LABELS[parameter])
+    for ax in axes[-1]:
+        ax.set_xlabel(R_LABEL)
+    shown = [*fits["model"], *published["model"]]
+    theirs = [] if published.empty else [published_handle()]
+    legend_above(figure, group_handles(shown, models, "none") + theirs, columns=4)
+    return figure
+
+
+def frequency_slopes(
+    fits: pd.DataFrame, slopes: pd.DataFrame, bins: pd.DataFrame, models: Models
+) -> Figure:
+    """Figure 5: slope of token on unigram log-probability against r and beta, and the tokens.
+
+    Slopes with 95% intervals (1.96 standard errors), beta with its bootstrap interval. On the
+    left the mean token log-probability by bin of unigram log-probability, with its standard error.
+    """
+    figure, (axes,) = grid(1, 3, width=style.PAGE_INCHES / 3, height=2.6, margins=(0.0, 0.0))
+    morcela = fits[fits["linking_function"] == "morcela"].merge(
+        slopes[["model", "corpus", "slope", "slope_std_error", "intercept"]], on="model"
+    )
+    for _, fit in morcela.iterrows():
+        colour = models[fit["model"]]["colour"]
+        within = bins[(bins["model"] == fit["model"]) & (bins["n_tokens"] > 1)]
+        x = within["mean_unigram_logprob"]
+        axes[0].errorbar(
+            x,
+            within["mean_logprob"],
+            yerr=1.96 * within["sd_logprob"] / np.sqrt(within["n_tokens"]),
+            color=colour,
+            marker=models[fit["model"]]["marker"],
+            markersize=2.5,
+            linewidth=0.8,
+        )
+        axes[0].plot(
+            x, fit["intercept"] + fit["slope"] * x, color=colour, linestyle="--", linewidth=0.8
+        )
+        fit["slope_low"] = fit["slope"] - 1.96 * fit["slope_std_error"]
+        fit["slope_high"] = fit["slope"] + 1.96 * fit["slope_std_error"]
+        for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
+            _with_interval(ax, fit, "slope", quantity, models)
+            name_point(ax, short_title(fit["model"], models), fit["slope"], fit[quantity])
+    axes[0].set_xlabel("Unigram log-probability (nats)")
+    axes[0].set_ylabel("Token log-probability (nats)")
+    axes[0].set_title(" / ".join(dict.fromkeys(slopes["corpus"])))
+    for ax, label in zip(axes[1:], (R_LABEL, r"Optimal $\beta$"), strict=True):
+        ax.set_xlabel("Slope of token on unigram\nlog-probability")
+        ax.set_ylabel(label)
+    return figure
+
+
+def _with_interval(ax: Axes, fit: pd.Series, x: str, y: str, models: Models) -> None:
+    """Plot a fit in its model's look, with intervals both ways."""
+
+    def lengths(quantity: str) -> np.ndarray:
+        stem = "r" if quantity == "r_cv" else quantity
+        return whiskers(fit[quantity], fit[f"{stem}_low"], fit[f"{stem}_high"])
+
+    ax.errorbar(
+        fit[x],
+        fit[y],
+        xerr=lengths(x),
+        yerr=lengths(y),
+        color=models[fit["model"]]["colour"],
+        marker=models[fit["model"]]["marker"],
+        elinewidth=0.8,
+    )
+
+
+def _plot_parameter(ax: Axes, fits: pd.DataFrame, parameter: str, models: Models) -> None:
+    """Plot our fits with intervals both ways, each named."""
+    for _, fit in fits.iterrows():
+        _with_interval(ax, fit, "r_cv", parameter, models)
+        place = {"xytext": (-4, -9), "ha": "right"}
+        name_point(ax, models[fit["model"]]["title"], fit["r_cv"], fit[parameter], **place)
+
+
+def _plot_published(ax: Axes, rows: pd.DataFrame, parameter: str, models: Models) -> None:
+    """Plot published values as hollow points, joined by model size within a family."""
+    sizes = rows["model"].map(lambda name: models[name]["parameters"])
+    rows = rows.loc[sizes.sort_values().index]
+    join_models(ax, rows, "r_cv", parameter, models, hollow=True)
+    for _, group in rows.groupby(rows["model"].map(lambda name: models[name]["group"])):
+        for row in (group.iloc[0], group.iloc[-1]):
+            title, colour = short_title(row["model"], models), models[row["model"]]["colour"]
+            name_point(ax, title, row["r_cv"], row[parameter], color=colour)

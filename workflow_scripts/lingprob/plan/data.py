@@ -1,0 +1,273 @@
+"""Which data set meets which model, under which conventions, and where each comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from typing import Any
+
+from lingprob.catalog import Catalog, Entry, read_yaml, surprisal_file
+from lingprob.config import surprisal_models
+from lingprob.files import dataset_paths
+
+
+def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
+    """Return the part of a catalog entry, or of the settings, that a rule depends on."""
+    return {key: entry[key] for key in keys if key in entry}
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What is scored, counted and drawn. Paths are relative to the working directory; unknown
+    names raise LingprobError with the nearest ones."""
+
+    settings: dict[str, Any]
+    catalog: Catalog
+
+    def models_with(self, *sources: str, level: str | None = None) -> list[str]:
+        """Return the models of one of these sources (and, of imported scores, of this level)."""
+        return [
+            name
+            for name, entry in self.catalog.models.items()
+            if entry["source"] in sources and level in (None, entry.get("level"))
+        ]
+
+    def datasets_of(self, kind: str) -> list[str]:
+        """Return the data sets of a kind."""
+        return [name for name, entry in self.catalog.datasets.items() if entry["kind"] == kind]
+
+    def model_manifest(self, model: str) -> str:
+        """Return what says where a model's files lie."""
+        return f"resources/models/{model}/manifest.json"
+
+    def dataset_manifest(self, dataset: str) -> str:
+        """Return what says which files of a data set were fetched and checked."""
+        return f"resources/datasets/{dataset}/manifest.tsv"
+
+    def raw_dataset(self, dataset: str) -> dict[str, str]:
+        """Return what a parser reads: fetched files, the user's own, or (package data) nothing."""
+        entry = self.catalog.dataset(dataset)
+        if entry.get("files"):
+            return {"manifest": self.dataset_manifest(entry.get("files_of", dataset))}
+        return {"own": entry["path"]} if "path" in entry else {}
+
+    def corpus_file_names(self, corpus: str) -> list[str]:
+        """Return the files of a corpus, each of which a job reads; `package` where it has none."""
+        return list(self._paths(corpus)) or ["package"]
+
+    def corpus_file_path(self, corpus: str, file: str) -> str | None:
+        """Return where one file of a corpus lies, or None where the package has the corpus."""
+        return self._paths(corpus).get(file)
+
+    def corpus_file(self, corpus: str, file: str) -> str | list[str]:
+        """Return what a file of a corpus is read from: its manifest, the user's own, or nothing."""
+        if self.catalog.dataset(corpus).get("files"):
+            return f"resources/datasets/{corpus}/manifests/{file}.tsv"
+        return self.corpus_file_path(corpus, file) or []
+
+    def corpus_files(self, corpus: str) -> list[str | list[str]]:
+        """Return what a whole corpus is read from."""
+        return [self.corpus_file(corpus, file) for file in self._paths(corpus)]
+
+    def corpus_file_entry(self, corpus: str, file: str) -> Entry:
+        """Return what the catalog says of one file of a corpus."""
+        files: list[Entry] = self.catalog.dataset(corpus)["files"]
+        return next(entry for entry in files if entry["name"] == file)
+
+    def tokenizer_files(self, name: str) -> str:
+        """Return the manifest of a model, or of a data set that is a tokenizer."""
+        known = name in self.catalog.datasets
+        return self.dataset_manifest(name) if known else self.model_manifest(name)
+
+    def tokenizer_manifest(self, tokenizer: str) -> str:
+        """Return the manifest of the model whose tokenizer is meant."""
+        return self.model_manifest(self.catalog.tokenizer_provider(tokenizer))
+
+    def bos_policies(self, model: str, dataset: str) -> list[str]:
+        """Return the BOS policies under which a model scores a data set, the default one first.
+
+        All of them where conventions are compared; else string_probability's, and those that the
+        same scores give.
+        """
+        policies: list[str] = self.catalog.model(model)["bos_policies"]
+        strings = self.settings["string_probability"]
+        if self._compares_conventions(dataset):
+            return policies
+        if model not in strings["models"]:
+            return policies[:1]
+        chosen, start_token = self.string_bos(model), self.catalog.start_token_of
+        compared = dataset in map(self.scored_as, strings["conventions"])
+        return [chosen] + [
+            bos
+            for bos in policies
+            if bos != chosen and (compared or start_token(bos) == start_token(chosen))
+        ]
+
+    def _separates(self, model: str) -> bool:
+        """Whether a model's sentences want unigrams: not if string_probability has it for
+        Predictions 1 and 2 alone, on data sets that MORCELA leaves alone."""
+        if model not in self.settings["string_probability"]["models"]:
+            return True
+        predictions = self.predictions()
+        return any(
+            3 in predictions[name] or self._compares_conventions(name)
+            for name in self.string_datasets(model)
+        )
+
+    def string_convention(self, model: str) -> list[str]:
+        """Return the BOS policy and the unigram source that string_probability reads scores by."""
+        source: str = self.catalog.model(model)["unigrams"][0]
+        return [self.string_bos(model), source if self._separates(model) else "imported"]
+
+    def string_bos(self, model: str) -> str:
+        """Return the BOS policy under which string_probability reads a model's scores."""
+        return self.catalog.bos_policy(model, self.settings["string_probability"]["bos"])
+
+    def start_tokens(self, model: str, dataset: str) -> list[str]:
+        """Return the start tokens that these BOS policies need, each scored once."""
+        policies = self.bos_policies(model, dataset)
+        return list(dict.fromkeys(map(self.catalog.start_token_of, policies)))
+
+    def generation_start_token(self, model: str) -> str:
+        """Return the token that a model generates from: the first that its BOS policies name."""
+        names = map(self.catalog.start_token_of, self.catalog.model(model)["bos_policies"])
+        tokens = map(self.catalog.start_tokens.__getitem__, names)
+        return next((token for token in tokens if token != "none"), "bos")
+
+    def unigram_sources(self, model: str) -> list[str]:
+        """Return a model's default unigram source, and others that `morcela.unigrams` names."""
+        default, *others = self.catalog.model(model)["unigrams"]
+        patterns = self.settings["morcela"]["unigrams"]
+        return [default, *(name for name in others if _matches(name, patterns))]
+
+    def model_unigrams(self, model: str, dataset: str | None = None) -> list[str]:
+        """Return those sources that are tables, for most data sets the default one alone."""
+        compared = dataset is None or self._compares_conventions(dataset)
+        if not compared and not self._separates(model):
+            return []
+        sources = self.unigram_sources(model)[: None if compared else 1]
+        return [source for source in sources if source != "imported"]
+
+    def unigram_tables(self, model: str, dataset: str | None = None) -> list[str]:
+        """Return these tables' paths; none for imported scores."""
+        folder = f"results/unigrams/{self.catalog.model(model)['tokenizer']}"
+        return [f"{folder}/{source}.parquet" for source in self.model_unigrams(model, dataset)]
+
+    def unigram_shards(self, tokenizer: str, source: str) -> list[str]:
+        """Return the tables of independent jobs that a unigram source is merged of."""
+        kind, _ = self.catalog.unigram_source(source)
+        shards = self.settings["unigrahams" if kind == "unigrahams" else "unigrams"]["shards"]
+        folder = f"results/unigram_sums/{tokenizer}/{source}"
+        return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
+
+    def stimuli_entry(self, dataset: str) -> Entry:
+        """Return a data set's entry and, of one's own, what the analyses need of its `ratings`."""
+        entry = self.catalog.dataset(dataset)
+        if entry["parser"] != "table":
+            return entry
+        some = dataset in self.settings["string_probability"]["prediction_2"]
+        ratings = "every" if self._compares_conventions(dataset) else "some" if some else "none"
+        return {**entry, "ratings": ratings}
+
+    def frequency_models(self) -> list[str]:
+        """Return the models whose log-probabilities are regressed on frequency (morcela, §5)."""
+        morcela = self.settings["morcela"]
+        return [
+            name
+            for name in morcela["models"]
+            if _matches(name, morcela["frequency_models"])
+            and self.catalog.model(name)["source"] != "scores"
+        ]
+
+    def predictions(self) -> dict[str, list[int]]:
+        """Return the data sets of string_probability with the predictions that each is used for."""
+        found: dict[str, list[int]] = {}
+        for number in (1, 2, 3):
+            for name in self.settings["string_probability"][f"prediction_{number}"]:
+                found.setdefault(name, []).append(number)
+        return found
+
+    def scored_as(self, dataset: str) -> str:
+        """Return the name that string_probability scores a data set by: its own or its sample's."""
+        strings = self.settings["string_probability"]
+        pairs = strings["pairs_per_dataset"]
+        return f"{dataset}_sample{pairs}" if pairs and dataset in strings["sampled"] else dataset
+
+    def string_datasets(self, model: str) -> list[str]:
+        """Return the data sets of a model's language; of imported scores, those that they cover."""
+        entry = self.catalog.model(model)
+        covered = entry.get("datasets", self.catalog.datasets)
+        return [
+            name
+            for name in self.predictions()
+            if name in covered and self._language(name) == entry["language"]
+        ]
+
+    def paired_datasets(self, model: str) -> list[str]:
+        """Return those of them whose pairs' distances are wanted."""
+        predictions = self.predictions()
+        return [name for name in self.string_datasets(model) if {1, 2} & {*predictions[name]}]
+
+    def absent_from_strings(self) -> list[str]:
+        """Return titles of the paper's data sets that no model of string_probability sees here."""
+        paper = read_yaml("scales.yaml")["paper"]["string_probability"]
+        wanted = [name for number in (1, 2, 3) for name in paper[f"prediction_{number}"]]
+        if self.settings["scale"] == "demo":  # which has none of them
+            return []
+        models = self.settings["string_probability"]["models"]
+        seen = {name for model in models for name in self.string_datasets(model)}
+        return [self.catalog.dataset(n)["title"] for n in dict.fromkeys(wanted) if n not in seen]
+
+    def minimalness(self, dataset: str) -> str:
+        """Return the distances within a data set's pairs, by its language's embedding model."""
+        embedding = self.settings["string_probability"]["embeddings"][self._language(dataset)]
+        return f"results/minimalness/{embedding}/{self.scored_as(dataset)}.parquet"
+
+    def dataset_models(self, dataset: str) -> list[str]:
+        """Return the models whose surprisals a data set of reading times is regressed on."""
+        texts = self.catalog.dataset(dataset)["texts"]
+        return surprisal_models(self.catalog, self.settings["reading"]["models"], texts)
+
+    def imported_surprisals(self, model: str, texts: str) -> tuple[str, str]:
+        """Return what brings a model's imported word surprisals of a text, and their file."""
+        entry = self.catalog.model(model)
+        path = str(surprisal_file(entry, texts))
+        if "dataset" not in entry:
+            return path, path
+        manifest = self.dataset_manifest(entry["dataset"])
+        return manifest, f"resources/datasets/{entry['dataset']}/{path}"
+
+    def suite_files(self, dataset: str) -> str | list[str]:
+        """Return what suites are read from beside their stimuli: regions and formulas."""
+        has_suites = self.catalog.dataset(dataset)["parser"] == "syntaxgym"
+        return self.dataset_manifest(dataset) if has_suites else []
+
+    def context_lengths(self, stage: str) -> list[int]:
+        """Return the lengths of prefixes, tokens: of later stages as far as perturbed ones go."""
+        context = self.settings["context"]
+        longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
+        return [length for length in context["lengths"] if length <= longest]
+
+    def sampling_settings(self, stage: str) -> dict[str, Any]:
+        """Return what prefixes are drawn by: where pairs share one, all targets of a suite do."""
+        drawn_by = ["pairs_per_prefix", "matrix_sentences", "matrix_prefixes"]
+        drawn = pick(self.settings["context"], *drawn_by) | {"lengths": self.context_lengths(stage)}
+        shared = {"pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}
+        return drawn if stage == "sampled" else drawn | shared
+
+    def _compares_conventions(self, dataset: str) -> bool:
+        """Whether a data set is scored under every convention of a model: MORCELA's are."""
+        return dataset in self.settings["morcela"]["datasets"]
+
+    def _language(self, dataset: str) -> str:
+        return str(self.catalog.dataset(dataset).get("language", "en"))
+
+    def _paths(self, corpus: str) -> dict[str, str]:
+        """Paths of a corpus's files by file name."""
+        paths = dataset_paths(corpus, self.catalog.dataset(corpus))
+        return {path.name: str(path) for path in paths}
+
+
+def _matches(name: str, patterns: list[str]) -> bool:
+    return any(fnmatch(name, pattern) for pattern in patterns)

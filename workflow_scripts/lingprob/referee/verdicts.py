@@ -1,0 +1,132 @@
+"""Verdicts: what an estimate with its interval says of a published number or of a claim.
+
+Nothing here looks at the sign of an estimate: a number is compared through both uncertainties, a
+claim through an interval alone.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from lingprob.errors import LingprobError
+
+REPRODUCED, DIFFERS, UNDECIDED, NOT_RUN = "reproduced", "differs", "undecided", "not run"
+SUPPORTED, CONTRADICTED = "supported", "contradicted"
+# Floating-point noise in a comparison with a limit.
+NOISE = 1e-9
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A value with the 95% interval of what it estimates.
+
+    Attributes:
+        value: the estimate; nan where there is none.
+        low, high: the interval's ends; equal to the value for what is counted, not estimated.
+        n: observations (models, pairs, sentences) behind it, for the note on what more would do.
+        note: what a reader should know of it.
+    """
+
+    value: float
+    low: float
+    high: float
+    n: int = 0
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if math.isfinite(self.value) and self.low > self.high:
+            raise LingprobError(f"an interval from {self.low} to {self.high} is upside down.")
+
+    @classmethod
+    def exact(cls, value: float, note: str = "") -> Estimate:
+        """Return a value without uncertainty: a count."""
+        return cls(value, value, value, note=note)
+
+    @property
+    def half_width(self) -> float:
+        """Half the width of the interval."""
+        return (self.high - self.low) / 2
+
+
+def half_unit(printed: str) -> float:
+    """Return half a unit of the last printed place of a number: .0005 of "0.860", .5 of "1450"."""
+    mantissa, _, exponent = printed.strip().lower().partition("e")
+    places = len(mantissa.partition(".")[2])
+    return 0.5 * 10.0 ** (int(exponent or 0) - places)
+
+
+def judge_number(
+    ours: Estimate, published: float, rounding: float, decides: float
+) -> tuple[str, str]:
+    """Return the verdict on a published number, and a note.
+
+    Args:
+        ours: our value with its interval.
+        published: the printed value.
+        rounding: half a unit of its last place, or half its own interval where the paper has one.
+        decides: the half width of our interval above which it is too wide to tell.
+
+    `reproduced` where ours is within rounding, or our interval meets the published one and is
+    narrow enough; `differs` where they do not meet; `undecided` where they meet and ours is wide.
+    """
+    if not math.isfinite(ours.value):
+        return NOT_RUN, ""
+    reach = rounding + NOISE * max(1.0, abs(published))
+    if abs(ours.value - published) <= reach:
+        return REPRODUCED, ""
+    if ours.low > published + reach or ours.high < published - reach:
+        return DIFFERS, ""
+    if ours.half_width <= max(decides, rounding):
+        return REPRODUCED, ""
+    return UNDECIDED, _more(ours, decides)
+
+
+def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
+    """Return the verdict on a claim from the interval of its statistic, and a note.
+
+    `expected` is "> X", "< X" or "within X to Y". `supported` where the whole interval is there,
+    `contradicted` where none of it is, `undecided` where it is cut.
+
+    Raises LingprobError for any other `expected`.
+    """
+    lowest, highest = expected_range(expected)
+    if not math.isfinite(estimate.value):
+        return NOT_RUN, ""
+    if not (math.isfinite(estimate.low) and math.isfinite(estimate.high)):
+        return UNDECIDED, "no interval"
+    bounded = math.isfinite(lowest) and math.isfinite(highest)
+    inside = lowest <= estimate.low and estimate.high <= highest
+    # An estimate on the limit itself does not exceed it; a range has its ends.
+    if inside and (bounded or (estimate.low > lowest and estimate.high < highest)):
+        return SUPPORTED, ""
+    if estimate.high < lowest or estimate.low > highest:
+        return CONTRADICTED, ""
+    limit = highest if math.isfinite(highest) else lowest
+    return UNDECIDED, _more(estimate, abs(estimate.value - limit))
+
+
+def expected_range(expected: str) -> tuple[float, float]:
+    """Return the range that a claim's `expected` ("> 0", "< -.5", "within -1 to 1") allows."""
+    words = expected.split()
+    try:
+        match words:
+            case [">", limit]:
+                return float(limit), math.inf
+            case ["<", limit]:
+                return -math.inf, float(limit)
+            case ["within", low, "to", high]:
+                return float(low), float(high)
+    except ValueError:
+        pass
+    raise LingprobError(
+        f"a claim expects {expected!r}; allowed are '> X', '< X' and 'within X to Y'."
+    )
+
+
+def _more(estimate: Estimate, wanted: float) -> str:
+    """Say how many observations would make the interval as narrow as wanted."""
+    if not estimate.n or wanted <= 0 or not estimate.half_width > wanted:
+        return ""
+    n = math.ceil(estimate.n * (estimate.half_width / wanted) ** 2 * (1 - NOISE))
+    return f"n = {estimate.n}; about {n} would tell"

@@ -1,0 +1,110 @@
+"""Names in the configuration: each must stand for what its key's `x-names` in the schema declares.
+
+`x-names` lists the kinds of thing that a key's names may be: a kind of data set or another of
+KINDS. With `x-patterns`, a name with a wildcard (`pythia-*`) is a pattern, which may match nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from lingprob.catalog import Catalog
+from lingprob.errors import LingprobError, nearest, unknown_name
+
+# A word for each kind in messages; a name is said to be of the first kind that knows it.
+KINDS = {
+    "stimuli": "data set of stimuli",
+    "corpus": "corpus",
+    "reading_texts": "data set of texts that people read",
+    "reading_times": "data set of reading times",
+    "tokenizer": "tokenizer",
+    "unigrams": "table of unigrams",
+    "surprisals": "data set of surprisals",
+    "overlaps": "table of overlaps",
+    "accuracies": "table of accuracies",
+    "scores": "model of imported scores, without weights",
+    "weights": "model with weights",
+    "model": "model",
+    "embedding": "sentence-embedding model",
+    "unigram_source": "unigram source",
+    "own": "tokenizer of its own (own)",
+    "file": "file",
+}
+# Where entries of a kind stand that is not one of data sets; WORDS have none.
+SECTIONS = {
+    "weights": "`models:`",
+    "model": "`models:`",
+    "embedding": "`embeddings:`",
+    "unigram_source": "`datasets:` or `models:`",
+}
+WORDS = ("own", "file")
+
+
+def check_names(
+    settings: dict[str, Any], schema: dict[str, Any], catalog: Catalog, above: str = ""
+) -> None:
+    """Raise LingprobError for the first name in the settings that is none of what it should be.
+
+    The message names the key, what the name is instead if it is anything, and the nearest names.
+    """
+    known = names_by_kind(catalog)
+    for where, declared, names in declared_names(settings, schema, above):
+        for name in names:
+            if not (declared.get("x-patterns") and set(name) & set("*?[")):
+                check_name(name, declared["x-names"], known, where)
+
+
+def declared_names(
+    settings: dict[str, Any], schema: dict[str, Any], above: str = ""
+) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
+    """Yield the place, the schema and the names of every key that `x-names` is declared for."""
+    for key, part in schema["properties"].items():
+        value = settings.get(key)
+        if "properties" in part:
+            yield from declared_names(value or {}, part, f"{above}{key}.")
+        elif "x-names" in part and value is not None:
+            names = value.values() if isinstance(value, dict) else value
+            yield f"{above}{key}", part, [value] if isinstance(value, str) else list(names)
+
+
+def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
+    """Return the names that the catalog knows of each kind."""
+    known: dict[str, list[str]] = {kind: [] for kind in KINDS}
+    for name, entry in catalog.datasets.items():
+        known[entry["kind"]].append(name)
+    for name, entry in catalog.models.items():
+        known["scores" if entry["source"] == "scores" else "weights"].append(name)
+    known["model"] = list(catalog.models)
+    known["embedding"] = list(catalog.embeddings)
+    known["unigram_source"] = [
+        *known["unigrams"],
+        *(f"corpus_{name}" for name in known["corpus"]),
+        *(f"unigrahams_{name}" for name in known["weights"]),
+    ]
+    known["own"] = ["own"]
+    return known
+
+
+def check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], where: str) -> None:
+    """Raise LingprobError for a name that is of none of these kinds."""
+    candidates = [candidate for kind in kinds for candidate in known[kind]]
+    wanted = [KINDS[kind] for kind in kinds]
+    instead = [word for kind, word in KINDS.items() if name in known[kind]]
+    if name in candidates or (not instead and "file" in kinds and is_file_name(name)):
+        return
+    if instead:
+        close = nearest(name, candidates) or candidates[:5]
+        raise LingprobError(
+            f"{where}: {name!r} is a {instead[0]}, not a {' or a '.join(wanted)}. Did you mean "
+            f"{', '.join(map(repr, close))}?"
+        )
+    own = dict.fromkeys(SECTIONS.get(kind, "`datasets:`") for kind in kinds if kind not in WORDS)
+    remedy = f"({where}) One of your own is an entry under {' or '.join(own)} in config.yaml."
+    raise unknown_name(" or ".join(wanted), name, candidates, remedy)
+
+
+def is_file_name(name: str) -> bool:
+    """Tell whether a name is that of a file: it has a folder or a suffix, or the file exists."""
+    return len(Path(name).parts) > 1 or Path(name).suffix != "" or Path(name).is_file()

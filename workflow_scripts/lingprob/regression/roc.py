@@ -1,0 +1,118 @@
+"""Areas under ROC curves, and their bootstrap intervals, many draws at once."""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from lingprob.regression.resampling import interval, resamples
+
+Array = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def area_under_roc(
+    scores: Array, positive: NDArray[np.bool_], weight: Array | None = None
+) -> float:
+    """Return the probability that a positive row scores above a negative one, ties counting half.
+
+    Rows are drawn in proportion to `weight`, (n,), where it is given. NaN if there is one class
+    only.
+    """
+    once = np.ones((len(scores), 1))
+    weights = np.ones(len(scores)) if weight is None else weight
+    rows = np.arange(len(scores))
+    return float(_areas(once, rows, weights, positive, *_sorted(scores, positive))[0])
+
+
+def area_intervals(
+    scores: Array,
+    positive: NDArray[np.bool_],
+    unit: Ints,
+    *,
+    draws: int,
+    seed: int,
+    weight: Array | None = None,
+) -> Array:
+    """Return the 95% interval, (k, 2), of the area of each column of scores (n, k).
+
+    Units are resampled, the same ones for all columns; NaN where there is one class only.
+    """
+    in_order = [_sorted(column, positive) for column in scores.T]
+    weights = np.ones(len(scores)) if weight is None else weight
+    drawn: list[list[Array]] = [[] for _ in in_order]
+    for counts in resamples(int(unit.max()) + 1, draws, seed):
+        by_unit = np.ascontiguousarray(counts.T, dtype=np.float64)
+        for areas, (order, first_of_tie) in zip(drawn, in_order, strict=True):
+            areas.append(_areas(by_unit, unit, weights, positive, order, first_of_tie))
+    return np.array([interval(np.concatenate(areas)) for areas in drawn])
+
+
+def drawn_areas(
+    scores: Array, positive: NDArray[np.bool_], unit: Ints, counts: Array, weight: Array
+) -> Array:
+    """Return the area in each of some resamples, (draws,).
+
+    `counts`, (units, draws) float64, says how often each unit occurs; `unit` and `weight` are (n,).
+    """
+    return _areas(counts, unit, weight, positive, *_sorted(scores, positive))
+
+
+def roc_curve(
+    scores: Array, positive: NDArray[np.bool_], weight: Array | None = None
+) -> tuple[Array, Array]:
+    """Return false and true positive rates for every threshold, from (0, 0) to (1, 1).
+
+    Rows of one score pass the threshold together; each counts as often as its `weight`, (n,), says.
+    """
+    order, first_of_tie = _sorted(scores, positive)
+    ends = np.append(len(scores) - np.flatnonzero(first_of_tie)[::-1], [])
+    descending = positive[order][::-1]
+    weights = np.ones(len(scores)) if weight is None else weight[order][::-1]
+    rates = []
+    for passing in (~descending, descending):
+        counts = np.append(0.0, np.cumsum(weights * passing))
+        rates.append(counts[np.append(0, ends).astype(int)] / (counts[-1] or 1.0))
+    return rates[0], rates[1]
+
+
+def _sorted(scores: Array, positive: NDArray[np.bool_]) -> tuple[Ints, NDArray[np.bool_]]:
+    """Return the order of scores (n,), negatives first where they tie, and each tie's first row."""
+    order = np.lexsort((positive, scores))
+    in_order = scores[order]
+    return order, np.append(True, in_order[1:] != in_order[:-1])
+
+
+@numba.njit(cache=True)
+def _areas(
+    counts: Array,
+    unit: Ints,
+    weight: Array,
+    positive: NDArray,
+    order: Ints,
+    first_of_tie: NDArray,
+) -> Array:
+    """Return the area for each column of `counts` (units, draws); the others are (n,), by row.
+
+    Each positive counts twice the negatives below it and once those that are the same.
+    """
+    draws = counts.shape[1]
+    below, tied, negatives, positives, twice = np.zeros((5, draws))
+    for place in range(len(order)):
+        row = order[place]
+        if first_of_tie[place]:
+            below += tied
+            tied[:] = 0
+        times = counts[unit[row]]
+        once = weight[row]
+        if positive[row]:
+            for draw in range(draws):
+                twice[draw] += once * times[draw] * (2 * below[draw] + tied[draw])
+                positives[draw] += once * times[draw]
+        else:
+            for draw in range(draws):
+                tied[draw] += once * times[draw]
+                negatives[draw] += once * times[draw]
+    comparisons = positives * negatives
+    return np.where(comparisons > 0, twice / np.where(comparisons > 0, 2 * comparisons, 1), np.nan)

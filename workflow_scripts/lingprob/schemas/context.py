@@ -1,0 +1,92 @@
+"""Prefixes before sentences, and judgments after them."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lingprob.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
+
+SCHEMAS = {
+    # One prefix a row, and the pairs that it precedes; `source_ids` are the stimuli that it is made
+    # of, `char_ends` where each ends. `suite` is the targets' (null: several), `source_suite` the
+    # sentences' where it is one by design, `similarity` a perturbed prefix's to the original.
+    "context_prefixes": pa.schema(
+        required(TEXT, "dataset", "prefix_id", "kind")
+        + optional(TEXT, "suite", "source_suite", "perturbation")
+        + optional(FLOAT64, "similarity")
+        + required(pa.list_(TEXT), "pair_ids")
+        + required(TEXT, "text")
+        + required(pa.list_(TEXT), "source_ids")
+        + required(pa.list_(INT32), "char_ends")
+    ),
+    # Tokens of a prefix up to the end of each sentence, under one tokenizer.
+    "context_prefix_tokens": pa.schema(
+        required(TEXT, "tokenizer", "prefix_id") + required(pa.list_(INT32), "n_tokens")
+    ),
+    # One sentence (region 0) or critical region after one prefix cut at one length a row.
+    "context_scores": pa.schema(
+        required(TEXT, "prefix_id")
+        + required(INT32, "length", "prefix_tokens", "n_sentences")
+        + required(TEXT, "pair_id", "item_id")
+        + required(INT32, "region")
+        + required(FLOAT64, "logprob")
+        + required(INT32, "n_tokens")
+    ),
+    # One pair (or item of a suite) after one prefix at one length a row; without any at length 0.
+    "context_judgments": pa.schema(
+        required(TEXT, "model", "dataset", "suite", "phenomenon", "pair_id", "prefix_id", "kind")
+        + optional(TEXT, "source_suite", "perturbation")
+        + required(INT32, "length", "prefix_tokens", "n_sentences")
+        + required(TRUTH, "correct")
+        + optional(FLOAT64, "margin")
+    ),
+    # Accuracy of a group of pairs (all, a phenomenon or a suite) under one kind of prefix a row,
+    # with 95% intervals; `delta` is the difference to the same pairs without a prefix.
+    "context_accuracy": pa.schema(
+        required(TEXT, "model", "dataset", "level", "group", "kind")
+        + optional(TEXT, "perturbation")
+        + required(INT32, "length")
+        + required(FLOAT64, "prefix_tokens", *estimated("accuracy"), "baseline")
+        + required(FLOAT64, *estimated("delta"))
+        + optional(FLOAT64, *estimated("margin"), "baseline_margin")
+        + required(INT32, "n_pairs", "n_suites")
+        + required(TEXT, "scale")
+    ),
+    # One term of a mixed logistic regression of accuracy a row; `pair_std_error` holds where pairs
+    # recur. Null where no fit exists.
+    "context_regression": pa.schema(
+        required(TEXT, "model", "dataset", "prefixes", "term")
+        + optional(FLOAT64, "estimate", "std_error", "z", "p", "pair_std_error", "pair_p")
+        + optional(FLOAT64, "sd_suite")
+        + required(INT32, "n")
+        + required(TEXT, "scale")
+    ),
+    # Accuracy of one suite's pairs after acceptable sentences of another a row.
+    "context_matrix": pa.schema(
+        required(TEXT, "model", "dataset", "target_suite", "prefix_suite")
+        + required(FLOAT64, "accuracy", "baseline", "delta")
+        + optional(FLOAT64, "relative_improvement")
+        + required(INT32, "n_pairs")
+        + required(TEXT, "scale")
+    ),
+    # Mean F1 between the sentences of two suites, by what is counted (token, dependency).
+    "context_overlap": pa.schema(
+        required(TEXT, "dataset", "measure", "target_suite", "prefix_suite")
+        + optional(FLOAT64, "f1")
+        + required(TEXT, "scale")
+    ),
+    # One point of a figure's scatter a row: a suite without and with a prefix (Figures 10, 11), or
+    # a perturbation's similarity and change in accuracy (Figure 9).
+    "context_points": pa.schema(
+        required(TEXT, "model", "dataset", "analysis", "kind", "point")
+        + required(FLOAT64, "x", "y")
+        + required(TEXT, "scale")
+    ),
+    # One correlation a row: what with what, over how many.
+    "context_correlations": pa.schema(
+        required(TEXT, "model", "dataset", "analysis", "x", "y", "statistic")
+        + optional(FLOAT64, "value", "p")
+        + required(INT32, "n")
+        + required(TEXT, "scale")
+    ),
+}

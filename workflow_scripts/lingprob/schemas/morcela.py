@@ -1,0 +1,56 @@
+"""Linking functions, agreement between participants and frequency slopes."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lingprob.schemas.columns import (
+    FLOAT64,
+    INT32,
+    INT64,
+    TEXT,
+    TRUTH,
+    estimated,
+    optional,
+    required,
+)
+
+SCHEMAS = {
+    # One linking function of one model under one convention a row.
+    "linking_functions": pa.schema(
+        required(TEXT, "model", "dataset", "rating_source", "unigrams", "bos", "linking_function")
+        + required(TRUTH, "default_convention")
+        + required(FLOAT64, *estimated("r_cv"), *estimated("r"))
+        + optional(FLOAT64, *estimated("beta"), *estimated("gamma"))
+        + required(FLOAT64, "sse", "aic", "bic")
+        + required(INT32, "predictors", "n")
+        + required(TEXT, "scale")
+    ),
+    # One definition of the agreement between two groups of participants a row.
+    "intergroup_correlation": pa.schema(
+        required(TEXT, "dataset", "rating_source", "definition", "description")
+        + required(FLOAT64, *estimated("r"))
+        + required(INT32, "draws")
+        + required(TEXT, "scale")
+    ),
+    # One bin of one shard's tokens a row: what shards are merged by to the next two.
+    "frequency_moments": pa.schema(
+        required(FLOAT64, "bin_low", "bin_high")
+        + required(INT64, "n_tokens")
+        + required(FLOAT64, "mean_unigram_logprob", "mean_logprob", "sxx", "sxy", "syy")
+    ),
+    # One model's regression of token log-probability on unigram log-probability a row.
+    "frequency_slopes": pa.schema(
+        required(TEXT, "model", "corpus", "unigrams")
+        + required(FLOAT64, "slope", "slope_std_error", "intercept", "r")
+        + required(INT64, "n_tokens")
+        + required(TEXT, "scale")
+    ),
+    # The same tokens in bins of unigram log-probability: what the slope summarises.
+    "frequency_bins": pa.schema(
+        required(TEXT, "model", "corpus")
+        + required(FLOAT64, "bin_low", "bin_high")
+        + required(INT64, "n_tokens")
+        + required(FLOAT64, "mean_unigram_logprob", "mean_logprob", "sd_logprob")
+    ),
+}

@@ -1,0 +1,46 @@
+"""Longest overlaps of texts with corpora."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lingprob.schemas.columns import FLOAT64, INT32, INT64, TEXT, TRUTH, optional, required
+
+SCHEMAS = {
+    # One passage of the overlap stage's index a row, in the index's order.
+    "overlap_passages": pa.schema(
+        required(TEXT, "corpus") + required(INT32, "article_num") + required(TEXT, "passage_id")
+    ),
+    # One longest overlap of a passage with a searched corpus a row, as many as there are places of
+    # that length; lengths in tokens, `overlap_last_token` from 0 (-1 without overlap). The n-gram
+    # log-probability is log10, as published; `below_threshold` by convention (compat, corrected).
+    "overlap": pa.schema(
+        required(TEXT, "searched", "origin", "corpus")
+        + required(INT32, "article_num")
+        + optional(TEXT, "passage_id")
+        + required(INT64, "article_len", "overlap_len", "overlap_last_token", "overlap_freq")
+        + optional(FLOAT64, "5gram_logprob")
+        + optional(TRUTH, "below_threshold", "below_threshold_compat", "below_threshold_corrected")
+        + optional(TEXT, "overlap_text")
+        + required(TEXT, "scale")
+    ),
+    # One chunk of a searched corpus a row, with its longest overlap with any passage.
+    "overlap_chunks": pa.schema(
+        required(TEXT, "searched", "chunk")
+        + required(INT64, "n_tokens", "overlap_tokens")
+        + optional(TEXT, "corpus", "passage_id")
+        + required(INT64, "last_token", "frequency")
+        + required(TEXT, "overlap_text")
+        + required(TRUTH, "leakage_free", "selected")
+        + required(TEXT, "scale")
+    ),
+    # One word a row: tokens and occurrences of the longest match with a corpus that ends at it, and
+    # that covers it.
+    "word_leakage": pa.schema(
+        required(TEXT, "passage_id")
+        + required(INT32, "word_index", "ending_tokens")
+        + required(INT64, "ending_frequency")
+        + required(INT32, "covering_tokens")
+        + required(INT64, "covering_frequency")
+    ),
+}

@@ -1,0 +1,88 @@
+"""Distances within pairs, and what metrics of string probability predict."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lingprob.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
+
+SCHEMAS = {
+    # One pair a row: Levenshtein distances in characters and in words, and one less the cosine of
+    # the sentences' embeddings.
+    "minimalness": pa.schema(
+        required(TEXT, "pair_id")
+        + required(INT32, "levenshtein_characters", "levenshtein_words")
+        + required(FLOAT64, "cosine_distance")
+    ),
+    # One sentence under one model a row; the metrics from `logprob` on (nats, or nats a token).
+    # `weight`: how many sentences of the data set it stands for where a sample was scored.
+    "string_scores": pa.schema(
+        required(TEXT, "model", "dataset", "item_id")
+        + optional(TEXT, "pair_id", "phenomenon", "paradigm")
+        + required(TRUTH, "grammatical")
+        + required(INT32, "n_tokens")
+        + optional(FLOAT64, "rating")
+        + optional(TEXT, "rating_source")
+        + optional(FLOAT64, "cosine_distance")
+        + required(FLOAT64, "logprob")
+        + optional(FLOAT64, "uniform_bayes_factor", "unigram_bayes_factor", "slor")
+        + required(FLOAT64, "mean_logprob")
+        + optional(FLOAT64, "learned_weights")
+        + required(FLOAT64, "weight")
+        + required(TEXT, "scale")
+    ),
+    # One correlation over a data set's pairs, or over a bin or paradigm (`name`) of them, a row;
+    # null where a variable does not vary.
+    "string_correlations": pa.schema(
+        required(TEXT, "model", "dataset")
+        + required(INT32, "prediction")
+        + required(TEXT, "subset", "name")
+        + required(INT32, "n")
+        + optional(FLOAT64, *estimated("r"), "cosine_mean", "cosine_low", "cosine_high")
+        + required(TRUTH, "simulated")
+        + required(TEXT, "scale")
+    ),
+    # One metric on a data set, on a phenomenon of it, or on all data sets (POOLED), a row; null
+    # where it is not defined.
+    "string_separation": pa.schema(
+        required(TEXT, "model", "dataset", "phenomenon", "metric")
+        + required(INT32, "n_grammatical", "n_ungrammatical", "n_pairs")
+        + optional(FLOAT64, *estimated("auc"), *estimated("accuracy"))
+        + required(TEXT, "scale")
+    ),
+    # One BOS policy on one data set of pairs a row: accuracy of log p on its pairs and on those
+    # whose first word differs, and the area under the ROC curve. `used`: by the other tables.
+    "string_conventions": pa.schema(
+        required(TEXT, "model", "dataset", "bos")
+        + required(TRUTH, "used")
+        + required(INT32, "n_pairs", "n_first_differs")
+        + optional(FLOAT64, *estimated("accuracy"), *estimated("first_differs"), *estimated("auc"))
+        + required(TEXT, "scale")
+    ),
+    # One quantity (spread, slope, residual_sd, r, r_common_spread, r_without_length) in one bin, or
+    # its fitted change from the first to the last (subset `change`), a row.
+    "string_confounds": pa.schema(
+        required(TEXT, "model", "dataset")
+        + required(INT32, "prediction")
+        + required(TEXT, "subset", "name", "quantity")
+        + required(INT32, "n")
+        + optional(FLOAT64, *estimated("value"))
+        + required(TRUTH, "simulated")
+        + required(TEXT, "scale")
+    ),
+    # One pool that sentences of pairs, or of those of a paradigm or length (`subset`, `name`), are
+    # compared within a row, or what pairing gains (pool `gain`); gap and spread of log p in nats,
+    # and the area `predicted` from them.
+    "string_pools": pa.schema(
+        required(TEXT, "model", "dataset", "subset", "name", "pool")
+        + required(INT32, "n_pairs")
+        + optional(FLOAT64, *estimated("auc"), "gap", "spread", "predicted")
+        + required(TEXT, "scale")
+    ),
+    # One point of a ROC curve a row.
+    "string_roc": pa.schema(
+        required(TEXT, "model", "dataset", "metric")
+        + required(FLOAT64, "false_positive_rate", "true_positive_rate")
+        + required(TEXT, "scale")
+    ),
+}

@@ -1,0 +1,20 @@
+"""Trained models on the texts."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from lingprob.schemas.columns import FLOAT64, INT32, INT64, TEXT, required
+
+SCHEMAS = {
+    # One trained model after some fine-tuning steps and one corpus's texts (or `all`) a row.
+    "perplexity": pa.schema(
+        required(TEXT, "model", "size")
+        + required(INT64, "parameters")
+        + required(INT32, "fine_tuning_steps")
+        + required(TEXT, "corpus")
+        + required(INT64, "n_tokens")
+        + required(FLOAT64, "perplexity")
+        + required(TEXT, "scale")
+    ),
+}

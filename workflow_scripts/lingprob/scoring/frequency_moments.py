@@ -1,0 +1,143 @@
+"""Tokens' log-probabilities in context, summed up by unigram log-probability (morcela, §5)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from lingprob.corpora import batches
+from lingprob.errors import LingprobError
+from lingprob.models.loading import LanguageModel
+from lingprob.progress import Progress
+from lingprob.regression.moments import Moments
+from lingprob.scoring.engine import Scorer
+from lingprob.scoring.windows import sliding_windows
+
+CHARACTERS_PER_BATCH = 2**20
+WINDOWS_PER_PIECE = 4
+BATCHES_PER_CHUNK = 8
+
+
+class Piece(NamedTuple):
+    """Consecutive tokens of a document, of which those from `keep_from` on are regressed."""
+
+    ids: np.ndarray
+    keep_from: int
+
+
+def frequency_moments(
+    lm: LanguageModel,
+    documents: Iterable[str],
+    unigram_logprob: np.ndarray,
+    *,
+    window: int = 2048,
+    stride: int = 1024,
+    max_tokens: int | None = None,
+    start_token: str = "none",
+    bins: int = 20,
+    shard: int = 0,
+    shards: int = 1,
+    progress: Progress | None = None,
+) -> pd.DataFrame:
+    """Sum up tokens' log-probabilities in context by their unigram log-probability.
+
+    The first token of a document is context only, also where `start_token` precedes it. Documents
+    are read, scored and forgotten a few at a time.
+
+    Args:
+        lm: the language model.
+        documents: texts of a corpus.
+        unigram_logprob: unigram log-probabilities in nats, shape (V,), all finite.
+        window: tokens of a sliding window, at most; a smaller context window takes its place.
+        stride: tokens from one window to the next; half a window where it is not smaller.
+        max_tokens: stop after this many regressed tokens, within a document if need be.
+        start_token: 'none', or the token before each document as in `LanguageModel.start_id`.
+        bins: bins of equal width from the lowest to the highest unigram log-probability.
+        shard, shards: which of how many jobs this is, which share the tokens in pieces.
+        progress: advanced by the number of regressed tokens.
+
+    Returns:
+        What `frequency_slope` regresses, a row a bin: bin_low, bin_high, n_tokens,
+        mean_unigram_logprob, mean_logprob (nats), and the central second moments sxx (unigram),
+        sxy and syy (nats squared).
+
+    Raises LingprobError if `unigram_logprob` does not fit the model.
+    """
+    unigram_logprob = _checked(lm, unigram_logprob)
+    edges = np.linspace(unigram_logprob.min(), unigram_logprob.max(), bins + 1)
+    bin_of_token = np.clip(np.searchsorted(edges, unigram_logprob, side="right") - 1, 0, bins - 1)
+    window = min(window, lm.context_window)
+    stride = stride if stride < window else max(window // 2, 1)
+    scorer, start_id = Scorer(lm), lm.start_id(start_token)
+    pieces = (
+        piece
+        for ids in _token_sequences(lm, documents, max_tokens)
+        for piece in _pieces(ids, start_id, window, stride)
+    )
+    moments = Moments(bins)
+    chunk_size = BATCHES_PER_CHUNK * scorer.tokens_per_batch
+    share = islice(pieces, shard, None, shards)
+    for chunk in batches(share, chunk_size, lambda piece: len(piece.ids)):
+        logprobs = scorer.score([piece.ids for piece in chunk], None, window=window, stride=stride)
+        ids = np.concatenate([ids[keep_from:] for ids, keep_from in chunk])
+        kept = [values[piece.keep_from :] for values, piece in zip(logprobs, chunk, strict=True)]
+        values = np.concatenate(kept).astype(np.float64)
+        moments.add(bin_of_token[ids], unigram_logprob[ids], values)
+        if progress is not None:
+            progress.advance(len(ids))
+    return pd.DataFrame(
+        {
+            "bin_low": edges[:-1],
+            "bin_high": edges[1:],
+            "n_tokens": moments.n,
+            "mean_unigram_logprob": moments.mean_x,
+            "mean_logprob": moments.mean_y,
+            "sxx": moments.sxx,
+            "sxy": moments.sxy,
+            "syy": moments.syy,
+        }
+    )
+
+
+def _checked(lm: LanguageModel, unigram_logprob: np.ndarray) -> np.ndarray:
+    unigram_logprob = np.asarray(unigram_logprob, dtype=np.float64)
+    if unigram_logprob.shape != (lm.vocabulary_size,) or not np.isfinite(unigram_logprob).all():
+        raise LingprobError(
+            f"unigram log-probabilities of shape {unigram_logprob.shape}: {lm.directory} needs "
+            f"{lm.vocabulary_size} finite ones. Make the unigrams with this model's tokenizer "
+            "and vocabulary, and with smoothing."
+        )
+    return unigram_logprob
+
+
+def _token_sequences(
+    lm: LanguageModel, documents: Iterable[str], max_tokens: int | None
+) -> Iterator[np.ndarray]:
+    """Tokenise documents until `max_tokens` tokens follow the first ones; skip shorter ones."""
+    left = np.inf if max_tokens is None else max_tokens
+    for texts in batches(documents, CHARACTERS_PER_BATCH):
+        for tokens in lm.tokenize(texts):
+            ids = tokens.ids[: int(min(left + 1, len(tokens.ids)))]
+            if len(ids) > 1:
+                yield ids
+                left -= len(ids) - 1
+            if left <= 0:
+                return
+
+
+def _pieces(ids: np.ndarray, start_id: int | None, window: int, stride: int) -> Iterator[Piece]:
+    """Cut a document where windows start, so that a piece's windows are the whole's windows.
+
+    Each piece repeats the context of its first new token; progress shows within a long document,
+    and its memory does not grow.
+    """
+    ids = ids if start_id is None else np.concatenate([[start_id], ids])
+    keep_from = 1 if start_id is None else 2
+    for first in range(0, len(sliding_windows(len(ids), window, stride)), WINDOWS_PER_PIECE):
+        start = first * stride
+        yield Piece(ids[start : start + (WINDOWS_PER_PIECE - 1) * stride + window], keep_from)
+        keep_from = window - stride

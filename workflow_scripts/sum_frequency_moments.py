@@ -1,0 +1,34 @@
+"""Sum up a model's token log-probabilities over one shard of a corpus, by unigram frequency."""
+
+from lingprob.corpora import iter_documents
+from lingprob.files import dataset_paths
+from lingprob.models.prepared import load_prepared
+from lingprob.progress import Progress
+from lingprob.scoring.frequency_moments import frequency_moments
+from lingprob.tables import read_table, write_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    params, wildcards = snakemake.params, snakemake.wildcards
+    lm, provenance = load_prepared(
+        snakemake.input.model,
+        params.model_entry,
+        params.device,
+        params.dtype,
+        snakemake.resources.device_map,
+    )
+    unigrams = read_table(snakemake.input.unigrams, "unigrams").sort_values("token_id")
+    tokens = params.tokens // int(wildcards.shards)
+    with Progress(tokens, f"{wildcards.model} on {params.corpus}", "tokens") as progress:
+        moments = frequency_moments(
+            lm,
+            iter_documents(params.entry["parser"], dataset_paths(params.corpus, params.entry)),
+            unigrams["logprob"].to_numpy(),
+            window=params.window,
+            stride=params.stride,
+            max_tokens=params.tokens,
+            shard=int(wildcards.shard),
+            shards=int(wildcards.shards),
+            progress=progress,
+        )
+    write_table(moments, "frequency_moments", snakemake.output[0], provenance)

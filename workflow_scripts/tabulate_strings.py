@@ -1,0 +1,31 @@
+"""Write the analyses of all models as CSV, and what is short enough as pages of the report."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
+from lingprob.papers.string_probability.summary import page
+from lingprob.report import write_pages
+from lingprob.tables import read_table
+from lingprob.workflow import job
+
+with job(snakemake):
+    params = snakemake.params
+    tables = {
+        name: pd.concat(
+            [read_table(path, f"string_{name}") for path in snakemake.input[name]],
+            ignore_index=True,
+        )
+        for name in params.tables
+    }
+    published = [
+        read_accuracies(parser, Path(path).parent)
+        for parser, path in zip(params.parsers, snakemake.input.published, strict=True)
+    ]
+    tables["paradigms"] = paradigm_accuracies(
+        tables["scores"], tables["correlations"], published, params.models
+    )
+    write_pages(tables, {}, snakemake.output.csv)
+    pages = {name: page(name, tables[name]) for name in params.pages}
+    write_pages(pages, params.pages, snakemake.output.html)
