@@ -8,18 +8,25 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette, style
-from lingprob.figures.labels import group_handles, legend_above, published_handle, short_title
+from lingprob.figures.labels import (
+    dataset_label,
+    group_handles,
+    legend_above,
+    published_handle,
+    short_title,
+)
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, whiskers
+from lingprob.papers.contract import Run
 from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL, name_point
 
 
 def parameters_by_correlation(
-    fits: pd.DataFrame, published: pd.DataFrame, models: Models, linking_functions: list[str]
+    fits: pd.DataFrame, published: pd.DataFrame, run: Run, linking_functions: list[str]
 ) -> Figure:
     """Figures 4 and 6: optimal gamma (top) and beta (bottom) against r, a panel a function.
 
-    Ours with 95% bootstrap intervals; published points (MORCELA's alone) are hollow, joined in
+    Two rows a data set. Ours with 95% bootstrap intervals; published points (MORCELA's alone) are hollow, joined in
     order of model size, the smallest and the largest named. Dotted: SLOR's fixed value.
     """
     fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
@@ -27,23 +34,30 @@ def parameters_by_correlation(
         parameter: [name for name in linking_functions if fixed.get(name) != parameter]
         for parameter in ("gamma", "beta")
     }
+    models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
     columns = len(free["gamma"])
     figure, axes = grid(
-        2, columns, width=1.8, height=1.8, margins=(style.COLUMN_INCHES - 1.8, 0.8),
+        2 * len(datasets), columns, width=1.8, height=1.8, margins=(style.COLUMN_INCHES - 1.8, 0.8),
         sharex=True, sharey="row",
     )  # fmt: skip
-    for row, (parameter, names) in enumerate(free.items()):
+    rows = [(dataset, *item) for dataset in datasets for item in free.items()]
+    for row, (dataset, parameter, names) in enumerate(rows):
         for ax, linking_function in zip(axes[row], names, strict=True):
-            ours = fits[fits["linking_function"] == linking_function]
+            ours, theirs = (
+                table[
+                    (table["linking_function"] == linking_function) & (table["dataset"] == dataset)
+                ]
+                for table in (fits, published)
+            )
             _plot_parameter(ax, ours, parameter, models)
-            theirs = published[published["linking_function"] == linking_function]
             if parameter in theirs:
                 _plot_published(ax, theirs, parameter, models)
             fixed_value = {"gamma": 0, "beta": 1}[parameter]
             ax.axhline(fixed_value, color=palette.GREY, linewidth=0.8, linestyle=":")
             ax.set_title(NAMES[linking_function])
             ax.margins(0.15)
-        axes[row, 0].set_ylabel(PARAMETER_LABELS[parameter])
+        label = dataset_label(PARAMETER_LABELS[parameter], dataset, datasets, run.titles)
+        axes[row, 0].set_ylabel(label)
     for ax in axes[-1]:
         ax.set_xlabel(R_LABEL)
     shown = [*fits["model"], *published["model"]]
