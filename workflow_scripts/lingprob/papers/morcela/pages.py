@@ -58,11 +58,9 @@ def table_of_criteria(
         ["dataset", "rating_source", "model", "bos", "unigrams", "linking_function"]
         + ["aic", "bic", "sse", "predictors", "n", "scale"],
     ]
-    theirs = published.loc[
-        published["model"].map(belongs),
-        ["model", "dataset", "linking_function", "aic", "bic", "sse"],
-    ]
-    table = _side_by_side(ours, theirs, ["model", "dataset", "linking_function"], models)
+    keys = ["model", "dataset", "linking_function"]
+    theirs = published.loc[published["model"].map(belongs), [*keys, "aic", "bic", "sse"]]
+    table = _side_by_side(ours, theirs, keys, models)
     order = table["bic"].fillna(table["bic_published"])
     return (
         table.assign(order=order)

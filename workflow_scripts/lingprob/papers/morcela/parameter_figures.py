@@ -26,8 +26,9 @@ def parameters_by_correlation(
 ) -> Figure:
     """Figures 4 and 6: optimal gamma (top) and beta (bottom) against r, a panel a function.
 
-    Two rows a data set. Ours with 95% bootstrap intervals; published points (MORCELA's alone) are hollow, joined in
-    order of model size, the smallest and the largest named. Dotted: SLOR's fixed value.
+    Two rows a data set. Ours with 95% bootstrap intervals; published points (MORCELA's alone) are
+    hollow, joined in order of model size, the smallest and the largest named. Dotted: SLOR's fixed
+    value.
     """
     fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
     free = {
@@ -43,12 +44,8 @@ def parameters_by_correlation(
     rows = [(dataset, *item) for dataset in datasets for item in free.items()]
     for row, (dataset, parameter, names) in enumerate(rows):
         for ax, linking_function in zip(axes[row], names, strict=True):
-            ours, theirs = (
-                table[
-                    (table["linking_function"] == linking_function) & (table["dataset"] == dataset)
-                ]
-                for table in (fits, published)
-            )
+            chosen = f"linking_function == {linking_function!r} and dataset == {dataset!r}"
+            ours, theirs = fits.query(chosen), published.query(chosen)
             _plot_parameter(ax, ours, parameter, models)
             if parameter in theirs:
                 _plot_published(ax, theirs, parameter, models)
