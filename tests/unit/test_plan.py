@@ -425,3 +425,19 @@ def test_common_smk_is_left_with_what_only_snakemake_can_say():
 def _code(path) -> str:
     """A rules file without comments and docstrings."""
     return re.sub(r'#.*$|"""(.|\n)*?"""', "", path.read_text(), flags=re.M)
+
+
+def test_models_are_fitted_to_the_rated_data_sets_that_they_have():
+    """Published scores of BERT cover li_adger and no other rated set."""
+    theirs = {"bert": {"title": "B", "family": "bert", "source": "scores", "path": "b.csv",
+                       "level": "sentence", "datasets": ["li_adger"]}}  # fmt: skip
+    settings, catalog = read_settings(
+        {
+            "models": theirs,
+            "morcela": {"models": ["smollm2-135m", "bert"], "datasets": ["linguistic_inquiry"]},
+        }
+    )
+    plan = Plan(settings, catalog)
+    assert plan.rated_datasets("smollm2-135m") == ["linguistic_inquiry"]
+    assert plan.rated_datasets("bert") == []
+    assert plan.fitted_models() == ["smollm2-135m"]
