@@ -253,8 +253,11 @@ def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
 
 def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
     there = plan("laptop")
-    assert there.dataset_models("provo_motr") == ["smollm2-135m"]
-    assert len(there.dataset_models("natural_stories_maze")) > 1
+    own, *trained = there.dataset_models("provo_motr")
+    assert own == "smollm2-135m"
+    assert len(trained) == 9  # three sizes, before and after 5 and 10 steps of fine-tuning
+    assert all(name.startswith("trained-tiny-") for name in trained)
+    assert set(there.dataset_models("natural_stories_maze")) > {own, *trained}
 
 
 def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
