@@ -20,6 +20,7 @@ from lingprob.papers.morcela.analysis import (
 )
 from lingprob.papers.morcela.figures import draw, highest_r, with_derived_r
 from lingprob.papers.morcela.pages import tabulate
+from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.scorecard import compare
 from lingprob.referee.numbers import NOT_COMPUTED
 from lingprob.report import table_as_html
@@ -245,3 +246,9 @@ def test_a_table_as_html_escapes_and_marks_rows():
     assert "&lt;b&gt;" in page
     assert '<tr class="differs">' in page
     assert "<td></td>" in page
+
+
+def test_many_models_of_a_family_are_numbered_by_size():
+    names = ["pythia-12b", "pythia-70m", "opt-125m", "pythia-1b", "pythia-70m", "opt-30b"]
+    assert numbered(names, RUN.models) == {"pythia-70m": 1, "pythia-1b": 2, "pythia-12b": 3}
+    assert numbered(["smollm2-135m", "pythia-70m"], RUN.models) == {}

@@ -441,3 +441,25 @@ def test_models_are_fitted_to_the_rated_data_sets_that_they_have():
     assert plan.rated_datasets("smollm2-135m") == ["linguistic_inquiry"]
     assert plan.rated_datasets("bert") == []
     assert plan.fitted_models() == ["smollm2-135m"]
+
+
+def test_string_probability_scores_all_tokens_and_what_the_same_scores_give():
+    there = plan("laptop")
+    chosen = there.bos_policies("smollm2-135m", there.scored_as("blimp"))
+    assert chosen == ["endoftext", "endoftext_first_excluded"]
+    assert there.start_tokens("smollm2-135m", there.scored_as("blimp")) == ["endoftext"]
+    # Conventions are compared on SyntaxGym, under every policy, the used one first.
+    compared = there.bos_policies("smollm2-135m", "syntaxgym_pairs")
+    assert compared[0] == "endoftext"
+    assert set(compared) == set(there.catalog.model("smollm2-135m")["bos_policies"])
+    assert there.string_convention("smollm2-135m") == ["endoftext", "unigrahams_smollm2-135m"]
+    assert there.string_convention("trigram") == ["imported", "imported"]
+    # MORCELA's own convention comes first on its data set.
+    assert there.bos_policies("smollm2-135m", "linguistic_inquiry")[0] == "endoftext_first_excluded"
+
+
+def test_what_the_paper_has_and_a_scale_has_not_is_named():
+    assert plan("demo").absent_from_strings() == []
+    absent = " ".join(plan("laptop").absent_from_strings())
+    assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
+    assert "CoLA" not in absent
