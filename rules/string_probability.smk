@@ -1,6 +1,7 @@
 # String probability and grammaticality (Hu et al. 2026): three predictions on minimal pairs.
 # REQUIRES results/stimuli, sentence_scores and minimalness of the data sets of each prediction.
-# PROVIDES results/string_probability/{model}/{scores,correlations,separation,roc}.parquet, and over
+# PROVIDES results/string_probability/{model}/{scores,correlations,confounds,separation,pools,roc,
+# conventions}.parquet, and over
 # the models of the scale figures 1b to 8, the counts of the data sets and the scorecard.
 
 STRINGS = settings["string_probability"]
@@ -24,15 +25,17 @@ STRINGS_ROOM = Room(
     category="String probability",
     figures=[
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
-        *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena"),
+        *("figure_4b", "figure_5", "figure_6", "figure_7", "figure_8", "phenomena", "paradigms"),
+        *("paradigm_correlations", "distances", "deconfounded", "pools"),
     ],
     files={
         **{
             name: collect(
                 f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
             )
-            for name in ("scores", "correlations", "separation", "roc")
+            for name in ("scores", "correlations", "confounds", "separation", "pools", "roc")
         },
+        "paradigms": "results/string_probability/paradigms.csv",
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
         "toy_scores": {
@@ -40,8 +43,11 @@ STRINGS_ROOM = Room(
         },
     },
     models=STRINGS["models"],
-    titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
-    options={"pooled": STRINGS["pooled"]},
+    titles={
+        **{name: catalog.dataset(name)["title"] for name in PREDICTIONS},
+        "all data sets": "All, each weighted by its size",
+    },
+    options={"pooled": STRINGS["pooled"], "absent": plan.absent_from_strings()},
 )
 
 
@@ -82,7 +88,7 @@ rule analyse_strings:
         distances=lambda wildcards: [
             plan.minimalness(name) for name in plan.paired_datasets(wildcards.model)
         ],
-        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[:1],
+        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model, "")[:1],
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"
@@ -112,10 +118,7 @@ rule analyse_strings:
         },
         pooled=STRINGS["pooled"],
         paired=lambda wildcards: plan.paired_datasets(wildcards.model),
-        convention=lambda wildcards: [
-            plan.string_bos(wildcards.model),
-            catalog.model(wildcards.model)["unigrams"][0],
-        ],
+        convention=lambda wildcards: plan.string_convention(wildcards.model),
         options={
             **pick(
                 STRINGS,

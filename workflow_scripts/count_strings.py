@@ -1,10 +1,9 @@
 """Count each data set as published, as used, and what the filter by edit distance keeps."""
 
-from lingprob.files import write_text
 from lingprob.minimalness.distances import EditFilter
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
-from lingprob.report import table_as_html
-from lingprob.tables import read_table, write_csv
+from lingprob.report import write_pages
+from lingprob.tables import read_table
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -17,9 +16,12 @@ with job(snakemake):
     filtered = dict(zip(params.filtered, distances, strict=True))
     reading = EditFilter(**params.filter)
     about = (filtered, reading, params.published, params.scale)
-    tables = [count_datasets(whole, used, params.titles, *about), count_filters(used, *about)]
-    titles = ["Counts of the data sets", "Pairs that the filter by edit distance keeps"]
-    outputs = zip(tables, titles, snakemake.output.csv, snakemake.output.html, strict=True)
-    for table, title, csv, html in outputs:
-        write_csv(table, csv)
-        write_text(table_as_html(table, title), html)
+    tables = {
+        "datasets": count_datasets(whole, used, params.titles, *about),
+        "filters": count_filters(used, *about),
+    }
+    titles = {
+        "datasets": "Counts of the data sets",
+        "filters": "Pairs that the filter by edit distance keeps",
+    }
+    write_pages(tables, titles, snakemake.output)

@@ -1,9 +1,12 @@
 """Accuracies with intervals, regressions, matrices, overlaps and their correlations."""
 
+from pathlib import Path
+
 import pandas as pd
 
 from lingprob.context.prefixes import tokenizer_of
 from lingprob.papers.context.summary import summarise
+from lingprob.report import write_pages
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
@@ -22,8 +25,9 @@ with job(snakemake):
         seed=params.seed,
         scale=params.scale,
     )
-    for (name, table), parquet, csv in zip(tables.items(), output.parquet, output.csv, strict=True):
-        write_table(table, f"context_{name}", parquet, {"seed": params.seed})
-        write_csv(table, csv)
+    for path in output.parquet:
+        name = Path(path).stem
+        write_table(tables[name], f"context_{name}", path, {"seed": params.seed})
+    write_pages(tables, {}, output.csv)
     write_table(points, "context_points", output.points)
     write_csv(unprefixed, output.unprefixed)

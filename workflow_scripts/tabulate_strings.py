@@ -4,11 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.files import write_text
 from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
 from lingprob.papers.string_probability.summary import page
-from lingprob.report import table_as_html
-from lingprob.tables import read_table, write_csv
+from lingprob.report import write_pages
+from lingprob.tables import read_table
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -27,8 +26,6 @@ with job(snakemake):
     tables["paradigms"] = paradigm_accuracies(
         tables["scores"], tables["correlations"], published, params.models
     )
-    del tables["scores"]
-    for (_, table), csv in zip(tables.items(), snakemake.output.csv, strict=True):
-        write_csv(table, csv)
-    for (name, title), html in zip(params.pages.items(), snakemake.output.html, strict=True):
-        write_text(table_as_html(page(name, tables[name]), title), html)
+    write_pages(tables, {}, snakemake.output.csv)
+    pages = {name: page(name, tables[name]) for name in params.pages}
+    write_pages(pages, params.pages, snakemake.output.html)

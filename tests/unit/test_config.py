@@ -312,6 +312,14 @@ def test_wrong_entries_of_imported_surprisals_are_named(entry, said):
         read_settings(theirs(**entry))
 
 
+@pytest.mark.parametrize("other", ["mine", "demo_minimal_pairs"])
+def test_files_of_a_data_set_without_files_are_refused(other):
+    """Itself, for one."""
+    mine = {"title": "M", "kind": "stimuli", "parser": "table", "files_of": other}
+    with pytest.raises(LingprobError, match=f"files_of: the data set '{other}' has no files"):
+        read_settings({"datasets": {"mine": mine}})
+
+
 @pytest.mark.parametrize("name", ["gutenberg", "provo", "geco_total"])
 def test_a_data_set_of_the_wrong_kind_is_refused_in_morcela(name):
     with pytest.raises(LingprobError) as error:

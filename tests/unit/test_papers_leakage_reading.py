@@ -487,6 +487,18 @@ def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFra
     return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
 
 
+def test_trends_mix_neither_contexts_nor_corrections(compared):
+    """Three models each: ours, and imported ones by their sentences or without correction."""
+    deltas, gains = compared
+    table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9})
+    others = [{"context": "sentence"}, {"corrected": None}, {"context": "imported"}]
+    table = pd.concat([table, *(table.assign(**change) for change in others)], ignore_index=True)
+    found = trends_of(table, no_gains(gains), models)
+    sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
+    assert sizes["models"].tolist() == [3, 3, 3, 3]
+    assert sizes["slope"].to_numpy() == pytest.approx([-10] * 4)
+
+
 def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, compared):
     deltas, gains = compared
     table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9, "mystery": None})

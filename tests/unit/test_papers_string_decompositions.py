@@ -166,6 +166,14 @@ def test_the_area_falls_with_the_spread_as_pools_widen():
     assert rows.loc["gain", "auc_low"] > 0
 
 
+def test_small_pools_do_not_hide_their_spread():
+    """Of three pairs each: the spread about their mean is by a third too small."""
+    rows = pd.DataFrame(pool_rows(messages(4_000, 3), LEVELS, replace(OPTIONS, bootstrap=2)))
+    row = rows.set_index("pool").loc["paradigm"]
+    assert row["spread"] == pytest.approx(np.sqrt(2 * (MESSAGE_SD**2 + 3.0**2)), rel=0.03)
+    assert row["predicted"] == pytest.approx(row["auc"], abs=0.01)
+
+
 def test_pairing_gains_nothing_where_messages_do_not_vary():
     pairs = messages(40, 50, noise=3.0)
     rng = np.random.default_rng(3)

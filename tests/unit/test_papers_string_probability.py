@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -12,19 +13,28 @@ from scipy import stats
 from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
-from lingprob.catalog import read_published
+from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.conventions import compare_conventions
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
-from lingprob.papers.string_probability.data import Dataset, Options, assemble, string_scores
-from lingprob.papers.string_probability.figures import draw, toy_surprisals
+from lingprob.papers.string_probability.data import (
+    Dataset,
+    Options,
+    assemble,
+    pairs_of,
+    string_scores,
+)
+from lingprob.papers.string_probability.figures import draw
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
+from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
 from lingprob.papers.string_probability.scorecard import compare
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
+from lingprob.papers.string_probability.theory import toy_surprisals
 from lingprob.regression.resampling import fold_numbers
+from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_table
 
 VOCABULARY = 1000
@@ -446,7 +456,18 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     filters = count_filters(
         {"li_large": rated.stimuli}, {"li_large": rated.distances}, READING, published, "demo"
     )
-    card = compare({**results, "datasets": counts, "filters": filters}, published, Run("demo"))
+    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+    # "The moons emerge" is less likely than "*The moon emerge", as the paper says of GPT-2.
+    words = toy["text"].str.rstrip(".").str.split()
+    cost = words.map(lambda three: 5 * (three[0] == "A") + 20 * (three[1] == "moons"))
+    surprise = (
+        cost + np.where(toy["grammatical"], 30.0, 34.0) - 6 * (toy["text"] == "A moon emerge.")
+    )
+    toy_scores = pd.DataFrame(
+        {"item_id": toy["item_id"], "bos": "b", "unigrams": "u", "logprob": -surprise, "model": "m"}
+    )
+    tables = {"datasets": counts, "filters": filters, "toy_stimuli": toy, "toy_scores": toy_scores}
+    card = compare({**results, **tables}, published, Run("demo"))
     rows = card.set_index(["row", "column"])
     assert rows.loc[("blimp/counted", "value"), "ours"] == 119
     assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"
@@ -457,6 +478,58 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
         .query("dataset == 'pairs' and phenomenon == '' and metric != 'learned_weights'")["auc"]
         .max()
     )
+    assert rows.loc[("li_large/kept", "value"), "published"] == 1883
+    assert rows.loc[("toy_strings/meaning_matched", "value"), "ours"] == 15
+    assert rows.loc[("toy_strings/minimal", "value"), "ours"] == 7
+    toy_claims = card[card["item"] == "§2.1.1"].set_index("column")["verdict"]
+    assert toy_claims.to_dict() == {
+        "mean surprisal of ungrammatical - grammatical strings > 0": "agrees",
+        "mean surprisal of many moons - one moon > 0": "agrees",
+        "surprisal of The moons emerge - *The moon emerge > 0": "agrees",
+        "surprisals fall with P(m): least step > 0": "agrees",
+    }
+    # Made scores have a message each and no trend over bins: their interval says so.
+    trend = rows.loc[("m/pairs", "Prediction 1b: change of r at a common spread over bins < 0")]
+    change = (
+        results["confounds"]
+        .query("dataset == 'pairs' and subset == 'change' and quantity == 'r_common_spread'")
+        .iloc[0]
+    )
+    assert trend["ours"] == change["value"]
+    assert trend["verdict"] == ("agrees" if change["value_high"] < 0 else "differs")
+    paired = rows.loc[("m/pairs", "AUC within pairs - AUC of unpaired sentences > 0")]
+    assert paired["verdict"] == "agrees"
+    assert paired["ours"] > 0.05
+
+
+def test_accuracies_by_paradigm_stand_beside_published_ones(results):
+    published = pd.DataFrame(
+        {
+            "dataset": ["pairs", "elsewhere"],
+            "paradigm": "pa0",
+            "system": "LSTM",
+            "measure": "pairs",
+            "n": 1000,
+            "accuracy": 0.7,
+            "source": "published",
+        }
+    )
+    table = paradigm_accuracies(
+        results["scores"], results["correlations"], [published], {"m": {"title": "Mine"}}
+    )
+    assert table["source"].value_counts()["published"] == 1
+    ours = table[(table["source"] == "ours") & (table["dataset"] == "pairs")]
+    assert set(ours["system"]) == {"Mine"}
+    pairs = pairs_of(results["scores"].query("dataset == 'pairs'"))
+    for row in ours.itertuples():
+        part = pairs[pairs["paradigm"] == row.paradigm]
+        assert row.n == len(part)
+        assert row.accuracy == (part["logprob_good"] > part["logprob_bad"]).mean()
+        assert row.accuracy_low < row.accuracy <= row.accuracy_high
+        r = stats.pearsonr(part["logprob_good"], part["logprob_bad"]).statistic
+        assert row.r == pytest.approx(r)
+    with pytest.raises(LingprobError, match="'csv' reads no accuracies"):
+        read_accuracies("csv", Path("."))
 
 
 def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
@@ -468,7 +541,9 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
         for name, table in results.items()
     }
     run = Run("demo", describe_models(catalog), options={"pooled": ["pairs"]})
-    figures = draw({**shown, **toy_tables()}, run)
+    paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [], run.models)
+    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+    figures = draw({**shown, "paradigms": paradigms, "toy_stimuli": toy}, run)
     looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
     legend = figures["figure_2b"].legends[0]
     assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
@@ -476,8 +551,8 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
     assert set(looks) <= drawn
     said = {name: figure._supxlabel.get_text() for name, figure in figures.items()}
     simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
-    assert simulated == ({"figure_3a", "figure_3b"} if shown["correlations"]["simulated"].any()
-                         else set())  # fmt: skip
+    rated = {"figure_3a", "figure_3b", "deconfounded"}
+    assert simulated == (rated if shown["correlations"]["simulated"].any() else set())
     plt.close("all")
 
 

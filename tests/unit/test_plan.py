@@ -359,6 +359,8 @@ def test_a_list_that_would_be_empty_and_a_wish_to_stop_keep_their_names(nothing_
     there, left_out = without_what_is_missing(string_probability={"prediction_3": ["hll"]})
     assert there.settings["string_probability"]["prediction_3"] == ["hll"]
     assert left_out["hll"].named_in == ("string_probability.prediction_2",)
+    there, _ = without_what_is_missing(string_probability={"prediction_2": ["hll"]})
+    assert there.settings["string_probability"]["prediction_2"] == []  # this one may be
     there, left_out = without_what_is_missing(missing="stop")
     assert left_out == {}
     assert there.settings == read_settings({"scale": "paper", "missing": "stop"})[0]

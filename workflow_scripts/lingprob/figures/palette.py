@@ -60,7 +60,7 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
 
     Returns:
         `title`, `family`, `family_title`, `parameters`, `group` (title of the family and, where
-        there was any, of the fine-tuning), `group_colour`, `colour` and `marker` of each.
+        there was any, of the fine-tuning), `group_colour`, `colour`, `marker` and `note` of each.
     """
     groups: dict[str, list[str]] = {}
     for name, entry in catalog.items():
@@ -83,6 +83,7 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
                 "group_colour": colour,
                 "colour": shade(colour, sizes.index(size), len(sizes)) if size else colour,
                 "marker": marker,
+                "note": entry.get("note", ""),
             }
     return {name: described[name] for name in catalog if names is None or name in names}
 

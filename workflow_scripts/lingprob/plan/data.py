@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fnmatch import fnmatch
 from typing import Any
 
-from lingprob.catalog import Catalog, Entry, surprisal_file
+from lingprob.catalog import Catalog, Entry, read_yaml, surprisal_file
 from lingprob.config import surprisal_models
 from lingprob.files import dataset_paths
 
@@ -104,6 +104,22 @@ class Plan:
             if bos != chosen and (compared or start_token(bos) == start_token(chosen))
         ]
 
+    def _separates(self, model: str) -> bool:
+        """Whether a model's sentences want unigrams: not if string_probability has it for
+        Predictions 1 and 2 alone, on data sets that MORCELA leaves alone."""
+        if model not in self.settings["string_probability"]["models"]:
+            return True
+        predictions = self.predictions()
+        return any(
+            3 in predictions[name] or self._compares_conventions(name)
+            for name in self.string_datasets(model)
+        )
+
+    def string_convention(self, model: str) -> list[str]:
+        """Return the BOS policy and the unigram source that string_probability reads scores by."""
+        source: str = self.catalog.model(model)["unigrams"][0]
+        return [self.string_bos(model), source if self._separates(model) else "imported"]
+
     def string_bos(self, model: str) -> str:
         """Return the BOS policy under which string_probability reads a model's scores."""
         return self.catalog.bos_policy(model, self.settings["string_probability"]["bos"])
@@ -128,6 +144,8 @@ class Plan:
     def model_unigrams(self, model: str, dataset: str | None = None) -> list[str]:
         """Return those sources that are tables, for most data sets the default one alone."""
         compared = dataset is None or self._compares_conventions(dataset)
+        if not compared and not self._separates(model):
+            return []
         sources = self.unigram_sources(model)[: None if compared else 1]
         return [source for source in sources if source != "imported"]
 
@@ -190,6 +208,16 @@ class Plan:
         """Return those of them whose pairs' distances are wanted."""
         predictions = self.predictions()
         return [name for name in self.string_datasets(model) if {1, 2} & {*predictions[name]}]
+
+    def absent_from_strings(self) -> list[str]:
+        """Return titles of the paper's data sets that no model of string_probability sees here."""
+        paper = read_yaml("scales.yaml")["paper"]["string_probability"]
+        wanted = [name for number in (1, 2, 3) for name in paper[f"prediction_{number}"]]
+        if self.settings["scale"] == "demo":  # which has none of them
+            return []
+        models = self.settings["string_probability"]["models"]
+        seen = {name for model in models for name in self.string_datasets(model)}
+        return [self.catalog.dataset(n)["title"] for n in dict.fromkeys(wanted) if n not in seen]
 
     def minimalness(self, dataset: str) -> str:
         """Return the distances within a data set's pairs, by its language's embedding model."""

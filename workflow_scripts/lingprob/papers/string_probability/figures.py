@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette
 from lingprob.figures.labels import label_provenance, legend_above, model_handles, wrapped_title
 from lingprob.figures.panels import grid, name_axes, wrapped
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.string_probability.further_figures import (
+    bin_edges,
+    deconfounded,
+    distances,
+    paradigm_accuracies,
+    paradigm_correlations,
+    separation_by_pool,
+    theory,
+)
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
     accuracies,
@@ -22,9 +33,11 @@ from lingprob.papers.string_probability.separation_figures import (
     grammatical_handles,
     panel_title,
 )
+from lingprob.papers.string_probability.theory import toy_surprisals
 
 POINTS_SHOWN = 2000
-TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
+# Of a footer.
+LETTERS_AN_INCH = 17
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
@@ -32,8 +45,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
     Args:
         tables: `scores`, `correlations`, `separation` and `roc` of all models, `toy_stimuli` and,
-            where a model has weights, their `sentence_scores` as `toy_scores`.
-        run: `options["pooled"]` names the data sets that are taken together where a model has any.
+            where a model has weights, their `sentence_scores` as `toy_scores`; `confounds` and
+            `pools`, and `paradigms` as `paradigm_accuracies` makes it.
+        run: `options["pooled"]` names the data sets that are taken together where a model has any,
+            `options["absent"]` what the paper has and this run has not.
     """
     scores, correlations = tables["scores"], tables["correlations"]
     separation, roc = tables["separation"], tables["roc"]
@@ -52,27 +67,32 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_5": distributions(third, run, by_dataset=True),
         "figure_6": curves(roc, separation, run),
         "figure_8": accuracies(separation, run),
+        "figure_7": theory(tables["toy_stimuli"]),
         "phenomena": by_phenomenon(separation, run),
+        "paradigms": paradigm_accuracies(tables["paradigms"], run),
+        "paradigm_correlations": paradigm_correlations(correlations, run),
+        "distances": distances(scores, correlations, run),
+        "deconfounded": deconfounded(tables["confounds"], run),
+        "pools": separation_by_pool(tables["pools"], run),
     }
-    rated = correlations[correlations["prediction"] == 2]
-    sources = ["simulated"] if rated["simulated"].any() else []
+    second = correlations[correlations["prediction"] == 2]
+    sources = ["simulated"] if second["simulated"].any() else []
     for name, figure in figures.items():
-        label_provenance(figure, [run.scale], sources if name.startswith("figure_3") else [])
+        rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
+        # Simulated ratings are said alone, in large type; the theory has no model.
+        said = [] if rated or name == "figure_7" else notes(scores, run)
+        letters = int(figure.get_figwidth() * LETTERS_AN_INCH)
+        note = "\n".join(fill(text, letters) for text in said)
+        label_provenance(figure, [run.scale], sources if rated else [], note=note)
     return figures
 
 
-def toy_surprisals(tables: Tables) -> pd.DataFrame:
-    """Return each toy string's surprisal (bits) by model: model, text, grammatical, surprisal.
-
-    The first convention of each model's scores counts.
-    """
-    if "toy_scores" not in tables:
-        return pd.DataFrame(columns=TOY_COLUMNS)
-    scores = tables["toy_scores"]
-    first = scores.groupby("model")[["bos", "unigrams"]].transform("first")
-    chosen = scores[(scores[["bos", "unigrams"]] == first).all(axis=1)]
-    joined = chosen.merge(tables["toy_stimuli"], on="item_id")
-    return joined.assign(surprisal=-joined["logprob"] / np.log(2))[TOY_COLUMNS]
+def notes(scores: pd.DataFrame, run: Run) -> list[str]:
+    """Return what a reader must know of the models shown, each said once, and what is absent."""
+    shown = [run.models[name].get("note") for name in dict.fromkeys(scores["model"])]
+    absent = run.options.get("absent", [])
+    missing = [f"Absent, without a model or file here: {', '.join(absent)}."] if absent else []
+    return [*dict.fromkeys(note for note in shown if note), *missing]
 
 
 def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
@@ -91,6 +111,13 @@ def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
         ax.set_xlabel("Surprisal (bits)")
     legend_above(figure, grammatical_handles())
     return figure
+
+
+def label_edges(ax: Axes, edges: list[float]) -> None:
+    """Mark every edge of the bins 1 to n on an axis of bins, and name each third."""
+    places = [place + 0.5 for place in range(len(edges))]
+    ax.set_xticks(places[::3], [f"{edge:.2g}" for edge in edges[::3]])
+    ax.set_xticks(places, minor=True)
 
 
 def pairs_by_prediction(
@@ -167,8 +194,7 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
         if prediction == 2:  # of Prediction 1 all are far above 0
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-        highest = bins["name"].astype(int).max()
-        ax.set_xticks(sorted({1, (highest + 1) // 2, highest}))
-    name_axes(axes, "Bin by cosine distance", "Pearson r")
+        label_edges(ax, bin_edges(bins, dataset))
+    name_axes(axes, "Edges of bins, cosine distance", "Pearson r")
     legend_above(figure, model_handles(names, run.models), columns=3)
     return figure

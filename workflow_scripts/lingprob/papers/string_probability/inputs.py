@@ -7,8 +7,11 @@ TABLES = {
     "correlations": Table("string_correlations"),
     "separation": Table("string_separation"),
     "roc": Table("string_roc", ("plot",)),
-    "toy_stimuli": Table("stimuli", ("plot",)),
-    "toy_scores": Table("sentence_scores", ("plot",), "model"),
+    "confounds": Table("string_confounds"),
+    "pools": Table("string_pools"),
+    "paradigms": Table(None, ("plot",)),
+    "toy_stimuli": Table("stimuli"),
+    "toy_scores": Table("sentence_scores", part="model"),
     "datasets": Table(None, ("compare",)),
     "filters": Table(None, ("compare",)),
 }

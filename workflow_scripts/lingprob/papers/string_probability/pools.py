@@ -84,12 +84,13 @@ def pool_rows(pairs: pd.DataFrame, levels: Sequence[str], options: Options) -> l
     sentences of a pool. The gap is the same in all pools.
     """
     numbers = {level: pool_numbers(pairs, level) for level in levels}
-    # A level that is no narrower than the next is that one.
-    members = {
-        level: numbers[level]
-        for level, wider in zip(levels, [*levels[1:], None], strict=True)
-        if wider is None or numbers[level].max() > numbers[wider].max()
-    }
+    # Of levels that make the same pools the widest stands for all, but for single pairs.
+    by_size: dict[int, str] = {}
+    for level in levels:
+        size = int(numbers[level].max()) + 1
+        if size < len(pairs) or level == "pair":
+            by_size[size] = level
+    members = {level: numbers[level] for level in by_size.values()}
     logprob = pairs[["logprob_good", "logprob_bad"]].to_numpy(dtype=float)
     weight = pairs["weight"].to_numpy(dtype=float)
     unit = units(pairs, options.cluster_by_paradigm)
@@ -167,14 +168,20 @@ def binormal(logprob: Array, pool: Ints, weight: Array) -> dict[str, float]:
     gap = float(np.average(logprob[:, 0] - logprob[:, 1], weights=weight))
     if len(np.unique(pool)) == len(pool):
         difference = logprob[:, 0] - logprob[:, 1]
-        variance = np.average((difference - gap) ** 2, weights=weight)
+        variance = float(np.average((difference - gap) ** 2, weights=weight))
     else:
-        sums = np.bincount(pool, weights=weight)
-        means = np.stack([np.bincount(pool, weights=weight * side) / sums for side in logprob.T])
-        variance = sum(
-            np.average((side - mean[pool]) ** 2, weights=weight)
-            for side, mean in zip(logprob.T, means, strict=True)
-        )
+        good, bad = (variance_within(side, pool, weight) for side in logprob.T)
+        variance = good + bad
     spread = float(np.sqrt(variance))
     predicted = float(norm.cdf(gap / spread)) if spread > 0 else float(gap > 0)
     return {"gap": gap, "spread": spread, "predicted": predicted}
+
+
+def variance_within(values: Array, pool: Ints, weight: Array) -> float:
+    """Return the variance of values (n,) within pools, unbiased; pools of one value say nothing."""
+    size = np.bincount(pool)
+    mean = np.bincount(pool, weights=values) / size
+    squares = np.bincount(pool, weights=(values - mean[pool]) ** 2)
+    several = size > 1
+    variance = squares[several] / (size[several] - 1)
+    return float(np.average(variance, weights=np.bincount(pool, weights=weight)[several]))

@@ -33,7 +33,8 @@ SHOWN = (0.002, 0.998)
 def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
     """Figures 4a and 5: densities of each metric for grammatical and ungrammatical strings.
 
-    A row is a model over all the data sets that `scores` has of it, or a model and data set.
+    A row is a model over all the data sets that `scores` has of it, or a model and data set. A
+    sample counts as much as the whole data set that it was drawn from.
     """
     columns = ["model", "dataset"] if by_dataset else ["model"]
     groups = list(scores.groupby(columns, sort=False))
@@ -67,6 +68,7 @@ def density(ax: Axes, group: pd.DataFrame, metric: str) -> None:
     for flag, (colour, _) in GRAMMATICAL.items():
         ax.hist(
             group.loc[group["grammatical"] == flag, metric],
+            weights=group.loc[group["grammatical"] == flag, "weight"],
             bins=edges,
             density=True,
             histtype="stepfilled",

@@ -16,8 +16,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
+from lingprob.papers.contract import Tables
 
 Array = NDArray[np.float64]
+TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
 # P(m) of the three messages: the paper says only that they fall in this order (§2.1.1).
 MESSAGES = {"The moon emerges.": 0.70, "A moon emerges.": 0.25, "The moons emerge.": 0.05}
 
@@ -161,7 +163,7 @@ def neighbourhood_sd(language: Language) -> float:
     return float(ratios.std(ddof=1)) if len(ratios) > 1 else np.nan
 
 
-def toy_claims(surprisals: pd.DataFrame) -> list[tuple[str, str, float]]:
+def surprisal_differences(surprisals: pd.DataFrame) -> list[tuple[str, str, float]]:
     """Return what §2.1.1 says of GPT-2's surprisals, for each model: (model, claim, value).
 
     `surprisals` has model, text, grammatical and surprisal (bits); a claim holds where its value is
@@ -185,3 +187,17 @@ def toy_claims(surprisals: pd.DataFrame) -> list[tuple[str, str, float]]:
         }
         claims += [(str(model), claim, float(value)) for claim, value in values.items()]
     return claims
+
+
+def toy_surprisals(tables: Tables) -> pd.DataFrame:
+    """Return each toy string's surprisal (bits) by model: model, text, grammatical, surprisal.
+
+    The first convention of each model's scores counts.
+    """
+    if "toy_scores" not in tables:
+        return pd.DataFrame(columns=TOY_COLUMNS)
+    scores = tables["toy_scores"]
+    first = scores.groupby("model")[["bos", "unigrams"]].transform("first")
+    chosen = scores[(scores[["bos", "unigrams"]] == first).all(axis=1)]
+    joined = chosen.merge(tables["toy_stimuli"], on="item_id")
+    return joined.assign(surprisal=-joined["logprob"] / np.log(2))[TOY_COLUMNS]
