@@ -7,12 +7,13 @@ The catalog (`catalog/published/PAPER.yaml`, key `claims`) says what a paper cla
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.referee.verdicts import NOT_RUN, Estimate, judge_claim
+from lingprob.referee.verdicts import NOT_RUN, NOTHING, Estimate, judge_claim
 
 # From a room's tables and its Run to the estimate of every population, by name ("MODEL/DATASET").
 Statistic = Callable[[Mapping[str, pd.DataFrame], Any], Iterable[tuple[str, Estimate]]]
@@ -49,10 +50,8 @@ def judge_claims(
         found = list(statistics[name](tables, run))
         rows += [_row(published, claim, about, estimate, run.scale) for about, estimate in found]
         if not found:
-            reason = Estimate(
-                float("nan"), float("nan"), float("nan"), note="nothing here tests it"
-            )
-            rows.append(_row(published, claim, "(none)", reason, run.scale))
+            nothing = replace(NOTHING, note="nothing here tests it")
+            rows.append(_row(published, claim, "(none)", nothing, run.scale))
     return rows
 
 

@@ -7,12 +7,11 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.referee.verdicts import DIFFERS, NOT_RUN, REPRODUCED, Estimate, judge_number
+from lingprob.referee.verdicts import DIFFERS, NOT_RUN, NOTHING, REPRODUCED, Estimate, judge_number
 from lingprob.schemas import SCHEMAS
 
 # Our estimate by row and column as the files of `catalog/published` name them.
 Quantities = dict[tuple[str, str], Estimate]
-NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
 
 
 def compare_numbers(

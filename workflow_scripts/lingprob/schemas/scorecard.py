@@ -7,8 +7,8 @@ import pyarrow as pa
 from lingprob.schemas.columns import FLOAT64, TEXT, optional, required
 
 SCHEMAS = {
-    # One published number (`column` of `row`) or one claim (its id) about a population (`row`) a row,
-    # with our value and its 95% interval; `expected` is what the claim says of the value.
+    # One published number (`column` of `row`) or one claim (its id) about a population (`row`) a
+    # row, with our value and its 95% interval; `expected` is what the claim says of the value.
     "scorecard": pa.schema(
         required(TEXT, "paper", "kind", "item", "row", "column")
         + optional(TEXT, "sentence", "expected")
