@@ -6,7 +6,7 @@ more data set of the latter, so that the same statistic judges the paper and us.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
@@ -182,7 +182,7 @@ def _wide(fits: pd.DataFrame, r: str) -> pd.DataFrame:
     return points
 
 
-STATISTICS: dict[str, Callable[[Tables, Run], Rows]] = {
+STATISTICS: dict[str, Statistic] = {
     "r_rises_with_size": trend("size", "r"),
     "r_rises_less_in_opt": less_in_opt,
     "small_opt_above_pythia": small_models,
