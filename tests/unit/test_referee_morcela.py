@@ -160,8 +160,8 @@ WRITTEN = {
     "gamma_alone": ("morcela_beta_1", "gamma"),
     "beta_alone": ("morcela_gamma_0", "beta"),
 }
-# Of what the paper draws without printing: x, and the slope and scatter of y that the drawing has.
-DRAWN = {
+# Slope and scatter where the paper prints none: those of the like trend that it prints, or assumed.
+ASSUMED = {
     "gain_rises_with_logprob_r": (0.2, 0.006),
     "gamma_alone_rises_with_r": (13.4, 0.5),
     "beta_alone_falls_with_r": (-0.9, 0.04),
@@ -228,7 +228,7 @@ def trend(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dic
         centred = points["size"] - 9
         scatter = 0.022
     else:
-        slope, scatter = DRAWN.get(claim) or fitted(points, x, y)
+        slope, scatter = ASSUMED.get(claim) or fitted(points, x, y)
         slope, centred = effect * slope, points[x] - points[x].mean()
     level = points[y].mean() if y in points else 0.0
     level = np.where(family == "opt", level + 0.02, level)
