@@ -22,7 +22,6 @@ from lingprob.papers.morcela.figures import draw, highest_r, with_derived_r
 from lingprob.papers.morcela.pages import tabulate
 from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.scorecard import compare
-from lingprob.referee.numbers import NOT_COMPUTED
 from lingprob.report import table_as_html
 from lingprob.schemas import SCHEMAS
 from lingprob.stimuli.checks import NO_RATINGS
@@ -138,29 +137,53 @@ def test_a_model_of_neither_family_stands_in_table_3():
     assert "smollm2-135m" not in set(shown["table_4"]["model"])
 
 
-def test_the_scorecard_compares_counts_and_says_what_it_lacks(tmp_path):
+def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path):
     table = fits()
-    stimuli = pd.DataFrame({"item_id": range(1450), "dataset": "linguistic_inquiry"})
+    stimuli = pd.DataFrame(
+        {"item_id": range(1450), "dataset": "linguistic_inquiry", "text": "x", "rating": 0.0}
+    )
+    stimuli.loc[0, ["text", "rating"]] = "It seems a cat to be in the tree.", -1.1092
     card = compare(tables(table, stimuli), PUBLISHED, RUN)
     write_table(card, "scorecard", tmp_path / "scorecard.parquet")
     by_key = card.set_index(["item", "row", "column"])
-    assert by_key.loc[("§3.3", "linguistic_inquiry/sentences", "value"), "verdict"] == "agrees"
+    sentences = ("§3.3", "linguistic_inquiry/sentences", "value")
+    assert by_key.loc[sentences, "verdict"] == "reproduced"
+    example = ("Figure 1", "linguistic_inquiry/unacceptable", "rating")
+    assert by_key.loc[example, "verdict"] == "reproduced"
     ours = by_key.loc[("Table 2", "pythia-70m/morcela", "beta")]
     assert ours["published"] == 0.896
     assert ours["difference"] == pytest.approx(ours["ours"] - 0.896)
+    assert ours["high"] < 0.896
     assert ours["verdict"] == "differs"
-    assert by_key.loc[("Table 2", "opt-125m/morcela", "beta"), "verdict"] == NOT_COMPUTED
-    assert by_key.loc[("§4.3", "pythia-70m/linguistic_inquiry", "gamma > 0"), "verdict"] == "agrees"
-    assert len(card) == 2 + 16 * 3 + 64 * 3 + 5
+    assert by_key.loc[("Table 2", "opt-125m/morcela", "beta"), "verdict"] == "not run"
+    size = ("Table 1", "pythia-70m/parameters", "millions")
+    assert by_key.loc[size, "verdict"] == "reproduced"
+    gamma = by_key.loc[("§4.3", "pythia-70m/linguistic_inquiry", "gamma_above_0")]
+    assert gamma["verdict"] == "supported"
+    own = default_fits(table).set_index("linking_function").loc["morcela"]
+    assert (gamma["low"], gamma["high"]) == (own["gamma_low"], own["gamma_high"])
+    frequency = ("§5", "(none)", "r_falls_with_frequency_slope")
+    assert by_key.loc[frequency, "verdict"] == "not run"
+    published = by_key.loc[("§4.3", "models/published", "gamma_rises_with_size")]
+    assert published["verdict"] == "supported"
+    numbers = card[card["kind"] == "number"]
+    assert len(numbers) == 3 + 1 + 1 + 2 * 3 + 16 + 16 * 3 + 64 * 3
+    assert set(card.loc[card["kind"] == "claim", "column"]) == {
+        claim["id"] for claim in PUBLISHED["claims"]
+    }
 
 
 def test_numbers_on_simulated_ratings_never_meet_published_ones():
     table = fits(rating_source="simulated").assign(dataset="demo_minimal_pairs")
-    stimuli = pd.DataFrame({"item_id": range(9), "dataset": "demo_minimal_pairs"})
+    stimuli = pd.DataFrame(
+        {"item_id": range(9), "dataset": "demo_minimal_pairs", "text": "x", "rating": 0.0}
+    )
     card = compare(tables(table, stimuli), PUBLISHED, RUN)
-    numbers = card.dropna(subset=["published"])
-    assert set(numbers["verdict"]) == {NOT_COMPUTED}
-    assert card.loc[card["published"].isna(), "note"].eq("simulated ratings").all()
+    numbers = card[(card["kind"] == "number") & (card["item"] != "Table 1")]
+    assert set(numbers["verdict"]) == {"not run"}
+    claims = card[card["row"] == "pythia-70m/demo_minimal_pairs"]
+    assert claims["note"].str.contains("simulated ratings").all()
+    assert not card["row"].str.contains("published").any()
 
 
 def test_r_from_a_published_sse():
@@ -241,7 +264,7 @@ def test_figures_say_scale_and_simulation(tmp_path, source, said):
 
 def test_a_table_as_html_escapes_and_marks_rows():
     page = table_as_html(
-        pd.DataFrame({"a": ["<b>", None], "verdict": ["agrees", "differs"]}), "T", "verdict"
+        pd.DataFrame({"a": ["<b>", None], "verdict": ["reproduced", "differs"]}), "T", "verdict"
     )
     assert "&lt;b&gt;" in page
     assert '<tr class="differs">' in page

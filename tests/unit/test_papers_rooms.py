@@ -140,7 +140,9 @@ def room(**more: Any) -> Room:
 def test_a_use_gets_its_own_tables_and_no_others():
     fits = {"linking_functions": "fits.parquet"}
     assert room().input("plot") == {**fits, "slopes": ["a.parquet", "b.parquet"]}
-    assert room().input("compare") == {**fits, "stimuli": ["1.parquet", "2.parquet"]}
+    assert room().input("compare") == {
+        **fits, "slopes": ["a.parquet", "b.parquet"], "stimuli": ["1.parquet", "2.parquet"]
+    }  # fmt: skip
     assert room().input("tabulate") == fits
     assert room().parts("compare") == {"stimuli": ["one", "two"]}
     assert room().parts("plot") == {}

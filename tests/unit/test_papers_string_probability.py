@@ -471,35 +471,39 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     rows = card.set_index(["row", "column"])
     assert rows.loc[("blimp/counted", "value"), "ours"] == 119
     assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"
-    assert rows.loc[("m/pairs", "Prediction 1a: r > 0"), "verdict"] == "agrees"
-    area = rows.loc[("m/pairs", "highest AUC of five metrics <= .75")]
+    assert rows.loc[("all/pairs", "thousands"), "verdict"] == "not run"
+    assert rows.loc[("m/pairs", "prediction_1a"), "verdict"] == "supported"
+    area = rows.loc[("m/pairs", "poor_separation")]
     assert area["ours"] == pytest.approx(
         results["separation"]
         .query("dataset == 'pairs' and phenomenon == '' and metric != 'learned_weights'")["auc"]
         .max()
     )
     assert rows.loc[("li_large/kept", "value"), "published"] == 1883
-    assert rows.loc[("toy_strings/meaning_matched", "value"), "ours"] == 15
-    assert rows.loc[("toy_strings/minimal", "value"), "ours"] == 7
-    toy_claims = card[card["item"] == "§2.1.1"].set_index("column")["verdict"]
-    assert toy_claims.to_dict() == {
-        "mean surprisal of ungrammatical - grammatical strings > 0": "agrees",
-        "mean surprisal of many moons - one moon > 0": "agrees",
-        "surprisal of The moons emerge - *The moon emerge > 0": "agrees",
-        "surprisals fall with P(m): least step > 0": "agrees",
-    }
+    counted = ("strings", "grammatical", "ungrammatical", "meaning_matched", "minimal")
+    found = [rows.loc[(f"toy_strings/{name}", "value"), "ours"] for name in counted]
+    assert found == [8, 3, 5, 15, 7]
+    toy_claims = card[card["item"] == "§2.1.1"].query("kind == 'claim'").set_index("column")
+    assert set(toy_claims["verdict"]) == {"supported"}
+    assert len(toy_claims) == 4
     # Made scores have a message each and no trend over bins: their interval says so.
-    trend = rows.loc[("m/pairs", "Prediction 1b: change of r at a common spread over bins < 0")]
+    trend = rows.loc[("m/pairs", "prediction_1b_common_spread")]
     change = (
         results["confounds"]
         .query("dataset == 'pairs' and subset == 'change' and quantity == 'r_common_spread'")
         .iloc[0]
     )
     assert trend["ours"] == change["value"]
-    assert trend["verdict"] == ("agrees" if change["value_high"] < 0 else "differs")
-    paired = rows.loc[("m/pairs", "AUC within pairs - AUC of unpaired sentences > 0")]
-    assert paired["verdict"] == "agrees"
+    assert (trend["low"], trend["high"]) == (change["value_low"], change["value_high"])
+    assert trend["verdict"] == "undecided"
+    paired = rows.loc[("m/pairs", "pairing_separates")]
+    assert paired["verdict"] == "supported"
     assert paired["ours"] > 0.05
+    lead = rows.loc[("m/pairs", "slor_leads"), "ours"]
+    metrics = results["separation"].query("dataset == 'pairs' and phenomenon == ''")
+    areas = metrics.set_index("metric")["auc"]
+    others = areas[["logprob", "uniform_bayes_factor", "unigram_bayes_factor"]]
+    assert lead == pytest.approx(areas["slor"] - others.max())
 
 
 def test_accuracies_by_paradigm_stand_beside_published_ones(results):

@@ -12,9 +12,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from lingprob.referee.verdicts import Estimate
+from lingprob.referee.verdicts import NOTHING, Estimate
 
-UNKNOWN = Estimate(np.nan, np.nan, np.nan)
 CONFIDENCE = 0.95
 
 
@@ -31,7 +30,7 @@ def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = No
     spread = float((centred["x"] ** 2).sum())
     degrees = len(table) - table["group"].nunique() - 1
     if degrees < 1 or spread < 1e-12 * max(1.0, float((table["x"] ** 2).sum())):
-        return UNKNOWN
+        return NOTHING
     slope = float((centred["x"] * centred["y"]).sum() / spread)
     residual = float(((centred["y"] - slope * centred["x"]) ** 2).sum())
     error = np.sqrt(residual / degrees / spread)
@@ -47,12 +46,12 @@ def slope_difference(
     table = table[table["state"].isin([first, second])].dropna()
     degrees = len(table) - 4
     if degrees < 1:
-        return UNKNOWN
+        return NOTHING
     later = (table["state"] == second).to_numpy(float)
     design = np.column_stack([np.ones(len(table)), later, table["x"], later * table["x"]])
     coefficients, _, rank, _ = np.linalg.lstsq(design, table["y"], rcond=None)
     if rank < 4:
-        return UNKNOWN
+        return NOTHING
     residual = table["y"] - design @ coefficients
     variance = float(residual @ residual) / degrees * np.linalg.inv(design.T @ design)[3, 3]
     reach = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * np.sqrt(variance)
@@ -66,7 +65,7 @@ def mean_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
     differences = differences[np.isfinite(differences)]
     n = len(differences)
     if n < 2:
-        return UNKNOWN
+        return NOTHING
     value = float(differences.mean())
     reach = stats.t.ppf((1 + CONFIDENCE) / 2, n - 1) * differences.std(ddof=1) / np.sqrt(n)
     return Estimate(value, value - reach, value + reach, n, f"{n} pairs")
@@ -87,7 +86,7 @@ def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
 def _correlation(x: np.ndarray, y: np.ndarray, inflation: float) -> Estimate:
     n = len(x)
     if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
-        return UNKNOWN
+        return NOTHING
     r = float(np.corrcoef(x, y)[0, 1])
     z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
     reach = stats.norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(inflation / (n - 3))

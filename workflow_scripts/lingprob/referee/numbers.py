@@ -1,96 +1,72 @@
-"""Our numbers against the published ones: what agrees, what differs, what we cannot compute.
-
-A module a target; each returns a `scorecard` table of its own paper.
-"""
+"""Our numbers against the published ones: reproduced, different, undecided, or not run."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import pandas as pd
 
+from lingprob.referee.verdicts import DIFFERS, NOT_RUN, NOTHING, REPRODUCED, Estimate, judge_number
 from lingprob.schemas import SCHEMAS
 
-NOT_COMPUTED = "not computed at this scale"
-# Our value and a note, by row and column as the files of `catalog/published` name them.
-Quantities = dict[tuple[str, str], tuple[float, str]]
+# Our estimate by row and column as the files of `catalog/published` name them.
+Quantities = dict[tuple[str, str], Estimate]
 
 
-def compare_numbers(published: dict[str, Any], ours: Quantities, scale: str) -> pd.DataFrame:
-    """Return a `scorecard` table with a row for every number of `published`."""
+def compare_numbers(
+    published: Mapping[str, Any], ours: Quantities, scale: str
+) -> list[dict[str, Any]]:
+    """Return rows of a `scorecard` table, one for every number of `published`.
+
+    An item of the catalog has, per column, `places` (printed decimals: half a unit of the last is
+    the rounding), `decides` (the half width of our interval above which nothing is decided) and,
+    only where nothing better exists, `tolerance` with its `reason`.
+    """
     rows = []
     for item in published["items"]:
         for row, values in item["rows"].items():
-            for column, value, tolerance in zip(
-                item["columns"], values, item["tolerance"], strict=True
-            ):
-                found, note = ours.get((row, column), (None, ""))
+            for place, value in enumerate(values):
+                column = item["columns"][place]
+                found = ours.get((row, column), NOTHING)
                 rows.append(
                     {
                         "paper": published["paper"],
+                        "kind": "number",
                         "item": item["item"],
                         "row": row,
                         "column": column,
                         "published": float(value),
-                        "ours": found,
-                        "tolerance": float(tolerance),
+                        **_judged(found, float(value), item, place),
+                        "figure": item.get("figure"),
                         "scale": scale,
-                        "note": "; ".join(text for text in (note, item["note"]) if text),
                     }
                 )
-    numbers = pd.DataFrame(rows)
-    numbers["difference"] = numbers["ours"].astype(float) - numbers["published"]
-    numbers["verdict"] = [verdict(row) for row in numbers.itertuples()]
-    return numbers
+    return rows
 
 
-def verdict(row: Any) -> str:
-    """Say whether a number agrees with the published one within its tolerance."""
-    if pd.isna(row.ours):
-        return NOT_COMPUTED
-    return "agrees" if abs(row.difference) <= row.tolerance else "differs"
-
-
-def claim(
-    published: dict[str, Any],
-    item: str,
-    row: str,
-    text: str,
-    value: float,
-    holds: bool,
-    **more: str,
+def _judged(
+    ours: Estimate, published: float, item: Mapping[str, Any], place: int
 ) -> dict[str, Any]:
-    """Return a row of a `scorecard` table for a claim that needs no published number.
-
-    Args:
-        published: the target's part of the catalog.
-        item: where the paper says so ("§4.1").
-        row: what the claim is about (a model, a corpus).
-        text: the claim ("gamma > 0").
-        value: ours.
-        holds: whether the claim holds for it.
-        more: `scale` and, where there is one, `note`.
-    """
+    rounding = 0.5 * 10.0 ** -item["places"][place]
+    verdict, more = judge_number(ours, published, rounding, item["decides"][place])
+    notes = [ours.note, more, item["note"]]
+    tolerance = item.get("tolerance", [0] * (place + 1))[place]
+    if tolerance and verdict != NOT_RUN:
+        verdict = REPRODUCED if abs(ours.value - published) <= tolerance else DIFFERS
+        notes.append(f"within {tolerance:g}: {item['reason']}")
+    run = verdict != NOT_RUN
     return {
-        "paper": published["paper"],
-        "item": item,
-        "row": row,
-        "column": text,
-        "published": None,
-        "ours": float(value),
-        "difference": None,
-        "tolerance": None,
-        "verdict": "agrees" if holds else "differs",
-        "note": "",
-        **more,
+        "ours": ours.value if run else None,
+        "low": ours.low if run else None,
+        "high": ours.high if run else None,
+        "difference": ours.value - published if run else None,
+        "verdict": verdict,
+        "note": "; ".join(note for note in notes if note),
     }
 
 
-def make_scorecard(
-    published: dict[str, Any], ours: Quantities, claims: list[dict[str, Any]], scale: str
-) -> pd.DataFrame:
-    """Return the `scorecard` table of a target: its published numbers, then its claims."""
-    numbers = compare_numbers(published, ours, scale)
-    parts = [numbers, pd.DataFrame(claims, columns=SCHEMAS["scorecard"].names)]
-    filled = [part for part in parts if not part.empty]
-    return pd.concat(filled, ignore_index=True)[SCHEMAS["scorecard"].names]
+def make_scorecard(rows: list[dict[str, Any]]) -> pd.DataFrame:
+    """Return a `scorecard` table of rows of numbers and claims."""
+    names = SCHEMAS["scorecard"].names
+    return pd.DataFrame(rows, columns=names)[names]

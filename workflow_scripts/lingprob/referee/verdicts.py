@@ -49,6 +49,9 @@ class Estimate:
         return (self.high - self.low) / 2
 
 
+NOTHING = Estimate(math.nan, math.nan, math.nan)
+
+
 def half_unit(printed: str) -> float:
     """Return half a unit of the last printed place of a number: .0005 of "0.860", .5 of "1450"."""
     mantissa, _, exponent = printed.strip().lower().partition("e")

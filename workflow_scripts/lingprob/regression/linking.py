@@ -18,7 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -105,6 +105,11 @@ def fit_linking_functions(
       whose slope of the logprob is near zero gives a wild value, which percentiles tolerate;
       non-finite ones are logged and left out.
     - sse, aic, bic of the OLS fit of the terms with intercept on all data.
+    - over_slor, below_morcela, and _low, _high: r_cv less SLOR's, and MORCELA's r_cv less this,
+      with the sampling error of the same refits, paired. The interval is the basic one (the
+      estimate less the refits' deviations from the in-sample difference): a function with more
+      terms gains from the noise of every resample, so that percentiles alone would show a gain
+      where there is none. NaN where a function is left out, and for a function beside itself.
 
     `pairs`, any ids of shape (n,), keeps the sentences of a pair in one fold and resamples pairs
     instead of sentences; None is the paper's convention. All functions see the same folds and
@@ -130,15 +135,22 @@ def fit_linking_functions(
     resamples = resample_counts(units, bootstrap, np.random.default_rng([seed, 1]))
     in_folds = _moments(fits, shuffles[:, None, unit] == np.arange(folds)[:, None])
     resampled = _moments(fits, resamples[:, unit])
-    rows = [
-        {
+    rows = {
+        fit.name: {
             "linking_function": fit.name,
             **_cross_validation(fit, in_folds[fit.name], confidence),
             **_full_fit(fit, resampled[fit.name], confidence),
         }
         for fit in fits
-    ]
-    return pd.DataFrame(rows)
+    }
+    drawn = {
+        fit.name: _correlation(resampled[fit.name], _scores_or_fits(fit, resampled[fit.name]))
+        for fit in fits
+    }
+    for name, row in rows.items():
+        row |= _difference("over_slor", rows, drawn, (name, "slor"), confidence)
+        row |= _difference("below_morcela", rows, drawn, ("morcela", name), confidence)
+    return pd.DataFrame(list(rows.values()))
 
 
 def information_criteria(sse: float, n: int, predictors: int) -> tuple[float, float]:
@@ -361,6 +373,27 @@ def _full_fit(fit: Fit, resampled: Array, confidence: float) -> dict[str, float]
         columns |= {parameter: estimate} | _interval(fit.name, parameter, refits, confidence)
     aic, bic = information_criteria(fit.sse, n, predictors)
     return columns | {"sse": fit.sse, "aic": aic, "bic": bic, "predictors": predictors, "n": n}
+
+
+def _difference(
+    column: str,
+    rows: dict[str, dict[str, Any]],
+    drawn: dict[str, Array],
+    names: tuple[str, str],
+    confidence: float,
+) -> dict[str, float]:
+    """Return r_cv of the first function less that of the second, and its basic interval."""
+    first, second = names
+    if first == second or not {first, second} <= set(rows):
+        return dict.fromkeys((column, f"{column}_low", f"{column}_high"), np.nan)
+    value = rows[first]["r_cv"] - rows[second]["r_cv"]
+    in_sample = rows[first]["r"] - rows[second]["r"]
+    low, high = interval(drawn[first] - drawn[second], tails(confidence))
+    ends = {
+        f"{column}_low": value - (high - in_sample),
+        f"{column}_high": value - (low - in_sample),
+    }
+    return {column: value, **ends}
 
 
 def _parameter(fit: Fit, slopes: Array, parameter: str) -> tuple[float, Array]:

@@ -39,6 +39,20 @@ def area_intervals(
 
     Units are resampled, the same ones for all columns; NaN where there is one class only.
     """
+    drawn = resampled_areas(scores, positive, unit, draws=draws, seed=seed, weight=weight)
+    return np.array([interval(areas) for areas in drawn])
+
+
+def resampled_areas(
+    scores: Array,
+    positive: NDArray[np.bool_],
+    unit: Ints,
+    *,
+    draws: int,
+    seed: int,
+    weight: Array | None = None,
+) -> Array:
+    """Return the area of each column of scores (n, k) in each resample of units, (k, draws)."""
     in_order = [_sorted(column, positive) for column in scores.T]
     weights = np.ones(len(scores)) if weight is None else weight
     drawn: list[list[Array]] = [[] for _ in in_order]
@@ -46,7 +60,7 @@ def area_intervals(
         by_unit = np.ascontiguousarray(counts.T, dtype=np.float64)
         for areas, (order, first_of_tie) in zip(drawn, in_order, strict=True):
             areas.append(_areas(by_unit, unit, weights, positive, order, first_of_tie))
-    return np.array([interval(np.concatenate(areas)) for areas in drawn])
+    return np.stack([np.concatenate(areas) for areas in drawn])
 
 
 def drawn_areas(

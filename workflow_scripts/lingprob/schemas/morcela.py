@@ -24,6 +24,8 @@ SCHEMAS = {
         + optional(FLOAT64, *estimated("beta"), *estimated("gamma"))
         + required(FLOAT64, "sse", "aic", "bic")
         + required(INT32, "predictors", "n")
+        # r_cv less SLOR's, and MORCELA's less this function's, on the same resamples.
+        + optional(FLOAT64, *estimated("over_slor"), *estimated("below_morcela"))
         + required(TEXT, "scale")
     ),
     # One definition of the agreement between two groups of participants a row.

@@ -43,11 +43,12 @@ SCHEMAS = {
         + required(TEXT, "scale")
     ),
     # One metric on a data set, on a phenomenon of it, or on all data sets (POOLED), a row; null
-    # where it is not defined.
+    # where it is not defined. `lead`, of SLOR and mean log p: area less the highest of the paper's
+    # other metrics.
     "string_separation": pa.schema(
         required(TEXT, "model", "dataset", "phenomenon", "metric")
         + required(INT32, "n_grammatical", "n_ungrammatical", "n_pairs")
-        + optional(FLOAT64, *estimated("auc"), *estimated("accuracy"))
+        + optional(FLOAT64, *estimated("auc"), *estimated("accuracy"), *estimated("lead"))
         + required(TEXT, "scale")
     ),
     # One BOS policy on one data set of pairs a row: accuracy of log p on its pairs and on those

@@ -16,6 +16,7 @@ from lingprob.schemas import SCHEMAS
 logger = logging.getLogger(__name__)
 Published = dict[str, Any]
 PAPER_DATASET = "linguistic_inquiry"
+TABLES_OF_FITS = ("Table 2", "Table 3", "Table 4")
 
 
 def fit_model(
@@ -104,7 +105,7 @@ def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
     """
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for item in published["items"]:
-        if item["item"].startswith("Table"):
+        if item["item"] in TABLES_OF_FITS:
             for key, values in item["rows"].items():
                 model, linking_function = key.split("/")
                 row = rows.setdefault((model, linking_function), {})

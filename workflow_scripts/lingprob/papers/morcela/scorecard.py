@@ -2,83 +2,100 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
 
 import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
-from lingprob.referee.numbers import Quantities, claim, make_scorecard
+from lingprob.papers.morcela.analysis import PAPER_DATASET, default_fits
+from lingprob.papers.morcela.claims import SIZES, STATISTICS, estimate_of, printed_sizes
+from lingprob.referee.claims import judge_claims
+from lingprob.referee.numbers import Quantities, compare_numbers, make_scorecard
+from lingprob.referee.verdicts import Estimate
 
-PAPER_DATASET = "linguistic_inquiry"
+# The sentences of Figure 1.
+EXAMPLES = {
+    "acceptable": "It is silly for one to sing in the shower.",
+    "borderline": "Tanya danced with as handsome a boy as her father.",
+    "unacceptable": "It seems a cat to be in the tree.",
+}
 
 
 def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
-    """Compare every number of MORCELA's text and Tables 2 to 4; return a `scorecard` table.
+    """Compare MORCELA's numbers and claims with ours; return a `scorecard` table.
 
-    A verdict is `agrees` (within the tolerance), `differs`, or `not computed at this scale`.
-    Claims that need no published number (one linking function above another) are rows too.
-    Tables: `linking_functions`, `intergroup_correlation` and `stimuli` with their `dataset`.
+    Tables: `linking_functions`, `intergroup_correlation`, `stimuli` with their `dataset` and, where
+    §5 was computed, `slopes`.
     """
-    claims = morcela_claims(published, tables["linking_functions"], run.scale)
-    return make_scorecard(published, morcela_quantities(tables), claims, run.scale)
+    numbers = compare_numbers(published, morcela_quantities(tables, published, run), run.scale)
+    claims = judge_claims(published, STATISTICS, tables, replace(run, published=published))
+    return make_scorecard(numbers + claims)
 
 
-def morcela_quantities(tables: Tables) -> Quantities:
-    """Return (our value, note) by (row, column) as the published numbers name them.
+def morcela_quantities(tables: Tables, published: Published, run: Run) -> Quantities:
+    """Return our estimates by (row, column) as the published numbers name them.
 
     Only the paper's data set and each model's default conventions count.
     """
-    paper = PAPER_DATASET
-    found: Quantities = {}
-    sentences = (tables["stimuli"]["dataset"] == paper).sum()
-    if sentences:
-        found[(f"{paper}/sentences", "value")] = (float(sentences), "")
-    fits = tables["linking_functions"]
-    fits = fits[fits["default_convention"] & (fits["dataset"] == paper)]
-    for fit in fits.itertuples():
-        row = f"{fit.model}/{fit.linking_function}"
-        for column in ("beta", "gamma", "r_cv", "aic", "bic", "sse"):
-            found[(row, column)] = (float(getattr(fit, column)), f"{fit.bos}, {fit.unigrams}")
+    fits = default_fits(tables["linking_functions"])
+    fits = fits[fits["dataset"] == PAPER_DATASET]
     halves = tables["intergroup_correlation"]
-    halves = halves[(halves["dataset"] == paper) & (halves["definition"] == "equal_halves")]
+    halves = halves[(halves["dataset"] == PAPER_DATASET) & (halves["definition"] == "equal_halves")]
+    found = _sentences(tables["stimuli"]) | _sizes(published, run) | _gains(fits, halves)
+    for fit in fits.to_dict("records"):
+        row, note = f"{fit['model']}/{fit['linking_function']}", f"{fit['bos']}, {fit['unigrams']}"
+        for column in ("beta", "gamma", "r_cv"):
+            found[row, column] = replace(estimate_of(fit, column), note=note)
+        for column in ("aic", "bic", "sse"):
+            found[row, column] = Estimate.exact(float(fit[column]), note)
     for half in halves.itertuples():
-        found[(f"{paper}/intergroup_correlation", "r")] = (float(half.r), str(half.description))
+        ends = (float(half.r), float(half.r_low), float(half.r_high))
+        about = Estimate(*ends, note=str(half.description))
+        found[f"{PAPER_DATASET}/intergroup_correlation", "r"] = about
     return found
 
 
-def morcela_claims(
-    published: Published, linking_functions: pd.DataFrame, scale: str
-) -> list[dict[str, Any]]:
-    """Check the paper's orderings for every model of ours: §4.1, §4.2 and §4.3."""
-    fits = linking_functions[linking_functions["default_convention"]]
-    rows: list[dict[str, Any]] = []
-    for (model, dataset), group in fits.groupby(["model", "dataset"], sort=False):
-        by_name = group.set_index("linking_function")
-        if "morcela" not in by_name.index:
+def _sentences(stimuli: pd.DataFrame) -> Quantities:
+    """How many sentences there are, and the mean ratings of those in Figure 1."""
+    found: Quantities = {}
+    paper = stimuli[stimuli["dataset"] == PAPER_DATASET]
+    if len(paper):
+        found[f"{PAPER_DATASET}/sentences", "value"] = Estimate.exact(float(len(paper)))
+    for name, text in EXAMPLES.items():
+        ratings = paper.loc[paper["text"] == text, "rating"]
+        if len(ratings):
+            found[f"{PAPER_DATASET}/{name}", "rating"] = Estimate.exact(float(ratings.iloc[0]))
+    return found
+
+
+def _sizes(published: Published, run: Run) -> Quantities:
+    """Parameters of the models of this run, in the unit that Table 1 has for each."""
+    found: Quantities = {}
+    for model, printed in printed_sizes(published).items():
+        parameters = run.models.get(model, {}).get("parameters")
+        unit = "billions" if printed >= SIZES["billions"] else "millions"
+        if parameters:
+            found[f"{model}/parameters", unit] = Estimate.exact(parameters / SIZES[unit])
+    return found
+
+
+def _gains(fits: pd.DataFrame, halves: pd.DataFrame) -> Quantities:
+    """What MORCELA gains over log-probability and over SLOR, and what part of the error that is.
+
+    The error is what SLOR's r lacks of the r between halves of the judgments (morcela, §4.1).
+    """
+    found: Quantities = {}
+    for model, group in fits.groupby("model", sort=False):
+        by_name = {fit["linking_function"]: fit for fit in group.to_dict("records")}
+        if not {"morcela", "slor", "logprob"} <= set(by_name):
             continue
-        r, morcela = by_name["r_cv"], by_name.loc["morcela"]
-        claims = {
-            ("§4.1", "r(MORCELA) - r(SLOR) > 0"): r["morcela"] - r["slor"],
-            ("§4.1", "r(SLOR) - r(log-probability) > 0"): r["slor"] - r["logprob"],
-            ("§4.2", "BIC(MORCELA, beta = 1) - BIC(MORCELA) > 0"): (
-                by_name.loc["morcela_beta_1", "bic"] - morcela["bic"]
-            ),
-            ("§4.3", "gamma > 0"): morcela["gamma"],
-            ("§4.3", "1 - beta > 0"): 1 - morcela["beta"],
-        }
-        simulated = group["rating_source"].iloc[0] == "simulated"
-        note = "simulated ratings" if simulated else ""
-        rows += [
-            claim(
-                published,
-                item,
-                f"{model}/{dataset}",
-                text,
-                value,
-                value > 0,
-                scale=scale,
-                note=note,
+        over_slor = estimate_of(by_name["morcela"], "over_slor")
+        found[f"{model}/gain", "over_slor"] = over_slor
+        found[f"{model}/gain", "over_logprob"] = estimate_of(by_name["logprob"], "below_morcela")
+        if len(halves):
+            percent = 100 / (float(halves["r"].iloc[0]) - by_name["slor"]["r_cv"])
+            value, low, high = (
+                percent * end for end in (over_slor.value, over_slor.low, over_slor.high)
             )
-            for (item, text), value in claims.items()
-        ]
-    return rows
+            found[f"{model}/gain", "error_reduction"] = Estimate(value, low, high, over_slor.n)
+    return found

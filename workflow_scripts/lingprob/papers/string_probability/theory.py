@@ -163,30 +163,28 @@ def neighbourhood_sd(language: Language) -> float:
     return float(ratios.std(ddof=1)) if len(ratios) > 1 else np.nan
 
 
-def surprisal_differences(surprisals: pd.DataFrame) -> list[tuple[str, str, float]]:
-    """Return what §2.1.1 says of GPT-2's surprisals, for each model: (model, claim, value).
+def surprisal_differences(surprisals: pd.DataFrame, difference: str) -> list[tuple[str, float]]:
+    """Return one difference (bits) that §2.1.1 says is above 0 in GPT-2, for each model.
 
-    `surprisals` has model, text, grammatical and surprisal (bits); a claim holds where its value is
-    above 0. They are about eight strings and no sample, so that there is no interval.
+    `surprisals` has model, text, grammatical and surprisal (bits). The difference is
+    `ungrammatical` (mean surprisal of ungrammatical less grammatical strings), `plural` (of many
+    moons less one moon), `moons` ("The moons emerge" less "*The moon emerge"), or `messages` (the
+    least step between the messages' own strings, from the likeliest message to the least likely).
     """
-    claims = []
+    found = []
     for model, strings in surprisals.groupby("model", sort=False):
         of = strings.set_index("text")["surprisal"]
-        singular = of[of.index.str.contains("moon ")].mean()
-        plural = of[of.index.str.contains("moons ")].mean()
         by_kind = strings.groupby(strings["grammatical"].astype(bool))["surprisal"].mean()
         likely, middle, unlikely = (of[text] for text in MESSAGES)
+        plural = of.index.str.contains("moons ")
         values = {
-            "mean surprisal of ungrammatical - grammatical strings > 0": by_kind[False]
-            - by_kind[True],
-            "mean surprisal of many moons - one moon > 0": plural - singular,
-            "surprisal of The moons emerge - *The moon emerge > 0": (
-                of["The moons emerge."] - of["The moon emerge."]
-            ),
-            "surprisals fall with P(m): least step > 0": min(unlikely - middle, middle - likely),
+            "ungrammatical": by_kind[False] - by_kind[True],
+            "plural": of[plural].mean() - of[~plural].mean(),
+            "moons": of["The moons emerge."] - of["The moon emerge."],
+            "messages": min(unlikely - middle, middle - likely),
         }
-        claims += [(str(model), claim, float(value)) for claim, value in values.items()]
-    return claims
+        found.append((str(model), float(values[difference])))
+    return found
 
 
 def toy_surprisals(tables: Tables) -> pd.DataFrame:

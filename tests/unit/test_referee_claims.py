@@ -1,0 +1,86 @@
+"""Claims of the catalog against tables, numbers against printed ones, and what is left out."""
+
+from __future__ import annotations
+
+import math
+
+import pandas as pd
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.papers.contract import Run
+from lingprob.referee.claims import judge_claims
+from lingprob.referee.numbers import compare_numbers, make_scorecard
+from lingprob.referee.verdicts import Estimate
+from lingprob.schemas import SCHEMAS
+
+PUBLISHED = {
+    "paper": "mine",
+    "claims": [
+        {"id": "up", "section": "§1", "sentence": "It rises.", "expected": "> 0",
+         "exceptions": {"small": "< 0"}, "figure": "mine/figure_1"},
+        {"id": "never", "section": "§2", "sentence": "Nobody knows.", "expected": "< 0"},
+    ],
+    "items": [
+        {"item": "Table 1", "columns": ["r", "n"], "places": [3, 0], "decides": [0.02, 0],
+         "note": "as printed", "rows": {"small": [0.860, 10], "large": [0.9, 11]}},
+    ],
+}  # fmt: skip
+
+
+def statistic(tables, run):
+    for row in tables["values"].itertuples():
+        yield row.model, Estimate(row.value, row.low, row.high)
+
+
+def never(tables, run):
+    return []
+
+
+def test_each_population_of_a_claim_is_judged_and_the_exception_reversed():
+    values = pd.DataFrame(
+        {"model": ["small/d", "large/d", "huge/d"], "value": [-1.0, 1, -1], "low": [-2.0, -1, -2],
+         "high": [-0.5, 2, -0.5]}
+    )  # fmt: skip
+    rows = judge_claims(
+        PUBLISHED, {"up": statistic, "never": never}, {"values": values}, Run("demo")
+    )
+    card = make_scorecard(rows).set_index(["column", "row"])
+    assert card["verdict"].to_dict() == {
+        ("up", "small/d"): "supported",
+        ("up", "large/d"): "undecided",
+        ("up", "huge/d"): "contradicted",
+        ("never", "(none)"): "not run",
+    }
+    assert card.loc[("up", "small/d"), "expected"] == "< 0"
+    assert "exception" in card.loc[("up", "small/d"), "note"]
+    assert card.loc[("up", "huge/d"), "figure"] == "mine/figure_1"
+
+
+@pytest.mark.parametrize("statistics", [{"up": never}, {"up": never, "never": never, "x": never}])
+def test_claims_and_statistics_belong_together(statistics):
+    with pytest.raises(LingprobError, match="not both in the catalog"):
+        judge_claims(PUBLISHED, statistics, {}, Run("demo"))
+
+
+def test_numbers_are_judged_by_their_printed_places():
+    ours = {
+        ("small", "r"): Estimate(0.8604, 0.85, 0.87, 100),
+        ("small", "n"): Estimate.exact(10.0),
+        ("large", "r"): Estimate(0.84, 0.80, 0.88, 100, "mine"),
+    }
+    card = make_scorecard(compare_numbers(PUBLISHED, ours, "demo"))
+    assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "not run"]
+    assert card["difference"].tolist()[:3] == pytest.approx([0.0004, 0, -0.06])
+    assert math.isnan(card["ours"].iloc[3])
+    assert card["note"].iloc[2] == "mine; as printed"
+    assert list(card.columns) == SCHEMAS["scorecard"].names
+
+
+def test_a_tolerance_says_why():
+    item = {**PUBLISHED["items"][0], "tolerance": [0.1, 0], "reason": "folds are not stated"}
+    ours = {("large", "r"): Estimate(0.84, 0.80, 0.88)}
+    card = make_scorecard(compare_numbers({**PUBLISHED, "items": [item]}, ours, "demo"))
+    large = card.set_index(["row", "column"]).loc[("large", "r")]
+    assert large["verdict"] == "reproduced"
+    assert "within 0.1: folds are not stated" in large["note"]

@@ -1,0 +1,212 @@
+"""What MORCELA claims, computed from tables of fits: an interval for every population.
+
+A population is a model on a data set, or all models of a data set; the published numbers are one
+more data set of the latter, so that the same statistic judges the paper and us.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from lingprob.papers.contract import Published, Run, Tables
+from lingprob.papers.morcela.analysis import PAPER_DATASET, TABLES_OF_FITS, default_fits
+from lingprob.referee.claims import Statistic
+from lingprob.referee.estimates import slope_difference, slope_within
+from lingprob.referee.verdicts import Estimate
+
+Rows = Iterator[tuple[str, Estimate]]
+SIZES = {"millions": 1e6, "billions": 1e9}
+# OPT models and the Pythia models of about their size, by name.
+SMALL = {"opt-125m": "pythia-160m", "opt-350m": "pythia-410m"}
+# A difference of BIC of less than 2 is "not worth more than a bare mention" (Kass & Raftery 1995).
+NO_EVIDENCE = 2.0
+
+
+def compare_models(linking_function: str, column: str, models: tuple[str, ...] = ()) -> Statistic:
+    """Return the statistic that is a column of one linking function, for each (or some) model."""
+
+    def statistic(tables: Tables, run: Run) -> Rows:
+        fits = default_fits(tables["linking_functions"])
+        for fit in fits[fits["linking_function"] == linking_function].to_dict("records"):
+            if not models or fit["model"] in models:
+                yield population(fit), estimate_of(fit, column)
+
+    return statistic
+
+
+def estimate_of(fit: dict, column: str) -> Estimate:
+    """Return a fit's estimate with its interval, and whether the ratings are people's."""
+    value, low, high = (float(fit[column + end]) for end in ("", "_low", "_high"))
+    return Estimate(value, low, high, int(fit["n"]), note_on(fit["rating_source"]))
+
+
+def note_on(rating_source: str) -> str:
+    """Return what a reader should know of the ratings."""
+    return "simulated ratings" if rating_source == "simulated" else ""
+
+
+def population(fit: dict) -> str:
+    """Return the name of the population that a fit is of."""
+    return f"{fit['model']}/{fit['dataset']}"
+
+
+def bic_difference(tables: Tables, run: Run) -> Rows:
+    """BIC of MORCELA with beta = 1 less MORCELA's; less than 2 decides nothing."""
+    fits = default_fits(tables["linking_functions"])
+    for (model, dataset), group in fits.groupby(["model", "dataset"], sort=False):
+        bic = group.set_index("linking_function")["bic"]
+        if {"morcela", "morcela_beta_1"} <= set(bic.index):
+            value = float(bic["morcela_beta_1"] - bic["morcela"])
+            ends = (value - NO_EVIDENCE, value + NO_EVIDENCE)
+            note = note_on(group["rating_source"].iloc[0])
+            yield f"{model}/{dataset}", Estimate(value, *ends, note=note)
+
+
+def small_models(tables: Tables, run: Run) -> Rows:
+    """R of MORCELA for small OPT models less that of Pythia models of about their size.
+
+    The interval of the difference takes both r as independent, which it is wider for.
+    """
+    fits = default_fits(tables["linking_functions"])
+    fits = fits[fits["linking_function"] == "morcela"]
+    for dataset, group in fits.groupby("dataset", sort=False):
+        by_model = group.set_index("model")
+        for opt, pythia in SMALL.items():
+            if {opt, pythia} <= set(by_model.index):
+                pair = by_model.loc[[opt, pythia]]
+                value = float(pair["r_cv"].iloc[0] - pair["r_cv"].iloc[1])
+                below, above = pair["r"] - pair["r_low"], pair["r_high"] - pair["r"]
+                low = value - np.hypot(below.iloc[0], above.iloc[1])
+                high = value + np.hypot(above.iloc[0], below.iloc[1])
+                yield f"{opt}/{pythia}/{dataset}", Estimate(value, low, high, int(pair["n"].min()))
+
+
+def people_less_models(tables: Tables, run: Run) -> Rows:
+    """R between halves of the judgments less MORCELA's r: the ends of both intervals."""
+    fits, halves = default_fits(tables["linking_functions"]), tables["intergroup_correlation"]
+    halves = halves[halves["definition"] == "equal_halves"].set_index("dataset")
+    for fit in fits[fits["linking_function"] == "morcela"].to_dict("records"):
+        if fit["dataset"] in halves.index:
+            people, model = halves.loc[fit["dataset"]], estimate_of(fit, "r")
+            low, high = people["r_low"] - model.high, people["r_high"] - model.low
+            value = float(people["r"]) - fit["r_cv"]
+            yield population(fit), Estimate(value, low, high, model.n, model.note)
+
+
+def trend(x: str, y: str) -> Statistic:
+    """Return the statistic that is the slope of y on x over models, within families."""
+
+    def statistic(tables: Tables, run: Run) -> Rows:
+        for about, points in points_of(tables, run).items():
+            if {x, y} <= set(points):
+                yield f"models/{about}", slope_within(points[x], points[y], points["family"])
+
+    return statistic
+
+
+def less_in_opt(tables: Tables, run: Run) -> Rows:
+    """Slope of r on size in OPT less that in Pythia."""
+    for about, points in points_of(tables, run).items():
+        if "r" in points:
+            columns = points["size"], points["r"], points["family"]
+            yield f"opt and pythia/{about}", slope_difference(*columns, "pythia", "opt")
+
+
+def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
+    """Return what is known of each model, a row a model, by data set; `published` is the paper's.
+
+    Columns: family; size, log10 of the parameters; r, slor and logprob (r of MORCELA, SLOR and
+    log-probability); gain and gap (r of MORCELA less SLOR's and less that with beta = 1); beta and
+    gamma of MORCELA; beta_alone, r_beta_alone, gamma_alone, r_gamma_alone of the ablations; and
+    frequency_slope (§5) where it was computed.
+    """
+    wide, found = _wide(default_fits(tables["linking_functions"]), "r_cv"), {}
+    names = wide.index.get_level_values("model")
+    wide["family"] = [run.models[name]["family"] for name in names]
+    sizes = [run.models[name].get("parameters") or np.nan for name in names]
+    wide["size"] = np.log10(np.array(sizes, float))
+    if "slopes" in tables:
+        wide["frequency_slope"] = names.map(tables["slopes"].groupby("model")["slope"].first())
+    for dataset, points in wide.groupby(level="dataset", sort=False):
+        found[str(dataset)] = points
+    if run.published and PAPER_DATASET in found:
+        found["published"] = published_points(run.published)
+    return found
+
+
+def published_points(published: Published) -> pd.DataFrame:
+    """Return the paper's points as `points_of` does, r from the SSE for all linking functions."""
+    rows = []
+    for item in published["items"]:
+        if item["item"] in TABLES_OF_FITS:
+            for name, values in item["rows"].items():
+                model, linking_function = name.split("/")
+                printed = dict(zip(item["columns"], values, strict=True))
+                rows.append({"model": model, "linking_function": linking_function, **printed})
+    table = pd.DataFrame(rows).groupby(["model", "linking_function"], sort=False).first()
+    table["r"] = np.sqrt(1 - table["sse"] / published["total_sum_of_squares"])
+    points = _wide(table.reset_index().assign(dataset="published"), "r").droplevel("dataset")
+    points["family"] = [name.partition("-")[0] for name in points.index]
+    return points.assign(size=np.log10(printed_sizes(published)))
+
+
+def printed_sizes(published: Published) -> pd.Series:
+    """Return the parameters of models as Table 1 prints them, by model."""
+    sizes = {}
+    for item in published["items"]:
+        if item["item"] == "Table 1":
+            for name, values in item["rows"].items():
+                sizes[name.partition("/")[0]] = values[0] * SIZES[item["columns"][0]]
+    return pd.Series(sizes)
+
+
+def _wide(fits: pd.DataFrame, r: str) -> pd.DataFrame:
+    """Return what `points_of` has of fits, a row a data set and model; `r` is their column of r."""
+    by = fits.pivot(
+        index=["dataset", "model"], columns="linking_function", values=[r, "beta", "gamma"]
+    )
+    wanted: dict[str, tuple[str, str]] = {
+        "r": (r, "morcela"), "slor": (r, "slor"), "logprob": (r, "logprob"),
+        "beta": ("beta", "morcela"), "gamma": ("gamma", "morcela"),
+        "r_beta_alone": (r, "morcela_gamma_0"), "beta_alone": ("beta", "morcela_gamma_0"),
+        "r_gamma_alone": (r, "morcela_beta_1"), "gamma_alone": ("gamma", "morcela_beta_1"),
+    }  # fmt: skip
+    columns = {name: by[key].astype(float) for name, key in wanted.items() if key in by}
+    points = pd.DataFrame(columns, index=by.index).dropna(axis="columns", how="all")
+    if {"r", "slor", "r_gamma_alone"} <= set(points):
+        points["gain"] = points["r"] - points["slor"]
+        points["gap"] = points["r"] - points["r_gamma_alone"]
+    return points
+
+
+STATISTICS: dict[str, Statistic] = {
+    "r_rises_with_size": trend("size", "r"),
+    "r_rises_less_in_opt": less_in_opt,
+    "small_opt_above_pythia": small_models,
+    "morcela_above_slor": compare_models("morcela", "over_slor"),
+    "morcela_above_logprob": compare_models("logprob", "below_morcela"),
+    "gain_rises_with_size": trend("size", "gain"),
+    "gain_rises_with_logprob_r": trend("logprob", "gain"),
+    "beta_alone_gains_little": compare_models("morcela_gamma_0", "over_slor"),
+    "gamma_alone_gains": compare_models("morcela_beta_1", "over_slor"),
+    "gamma_alone_reaches_morcela": compare_models(
+        "morcela_beta_1", "below_morcela", ("pythia-14m", "pythia-70m")
+    ),
+    "gap_to_gamma_alone_rises_with_size": trend("size", "gap"),
+    "bic_prefers_morcela": bic_difference,
+    "gamma_above_0": compare_models("morcela", "gamma"),
+    "beta_below_1": compare_models("morcela", "beta"),
+    "beta_above_0": compare_models("morcela", "beta"),
+    "gamma_rises_with_r": trend("r", "gamma"),
+    "beta_falls_with_r": trend("r", "beta"),
+    "gamma_rises_with_size": trend("size", "gamma"),
+    "beta_falls_with_size": trend("size", "beta"),
+    "gamma_alone_rises_with_r": trend("r_gamma_alone", "gamma_alone"),
+    "beta_alone_falls_with_r": trend("r_beta_alone", "beta_alone"),
+    "r_falls_with_frequency_slope": trend("frequency_slope", "r"),
+    "beta_rises_with_frequency_slope": trend("frequency_slope", "beta"),
+    "people_above_models": people_less_models,
+}

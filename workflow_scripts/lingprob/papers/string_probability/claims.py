@@ -1,0 +1,162 @@
+"""What Hu et al. (2026) claim, computed from the room's tables: an interval for every population.
+
+A population is a model on a data set, or a model alone for the eight strings about the moon.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from lingprob.papers.contract import Run, Tables
+from lingprob.papers.string_probability.metrics import METRICS
+from lingprob.papers.string_probability.theory import (
+    assumptions,
+    surprisal_differences,
+    toy_language,
+    toy_surprisals,
+)
+from lingprob.referee.claims import Statistic
+from lingprob.referee.estimates import mean_difference
+from lingprob.referee.verdicts import Estimate
+
+Rows = Iterator[tuple[str, Estimate]]
+PAPER_METRICS = [name for name in METRICS if name != "learned_weights"]
+# Bits by which half precision moves the surprisal of a string of a few tokens.
+HALF_PRECISION = 0.05
+
+
+def estimate_of(row: dict, column: str, count: str) -> Estimate:
+    """Return a column with its interval; `count` is the column of the observations."""
+    ends = (float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
+    value, low, high = (np.nan if pd.isna(end) else end for end in ends)
+    note = "simulated ratings" if row.get("simulated") else ""
+    return Estimate(value, low, high, int(row[count]), note)
+
+
+def population(row: dict) -> str:
+    """Return the name of the population that a row of a table is of."""
+    return f"{row['model']}/{row['dataset']}"
+
+
+def correlation(prediction: int) -> Statistic:
+    """Return r over all pairs of a data set: Prediction 1a or 2a."""
+
+    def statistic(tables: Tables, run: Run) -> Rows:
+        table = tables["correlations"]
+        chosen = table[(table["prediction"] == prediction) & (table["subset"] == "overall")]
+        for row in chosen.to_dict("records"):
+            yield population(row), estimate_of(row, "r", "n")
+
+    return statistic
+
+
+def change_over_bins(prediction: int, quantity: str) -> Statistic:
+    """Return a quantity's fitted change from the most to the least minimal bin of pairs."""
+
+    def statistic(tables: Tables, run: Run) -> Rows:
+        table = tables["confounds"]
+        chosen = table[
+            (table["prediction"] == prediction)
+            & (table["subset"] == "change")
+            & (table["quantity"] == quantity)
+        ]
+        for row in chosen.to_dict("records"):
+            yield population(row), estimate_of(row, "value", "n")
+
+    return statistic
+
+
+def surprisal_difference(difference: str) -> Statistic:
+    """Return a difference between the eight strings: no sample, so only precision blurs it."""
+
+    def statistic(tables: Tables, run: Run) -> Rows:
+        for model, value in surprisal_differences(toy_surprisals(tables), difference):
+            yield model, Estimate(value, value - HALF_PRECISION, value + HALF_PRECISION)
+
+    return statistic
+
+
+def assumption_bounds(tables: Tables, run: Run) -> Rows:
+    """What Assumptions 2 to 6 bound, as parts of their bounds, on the paper's own example."""
+    language = toy_language(tables["toy_stimuli"]["text"].tolist())
+    note = f"e = {language.error}, K = {language.errors}; P(m) = .70, .25, .05"
+    for row in assumptions(language).itertuples():
+        yield f"toy_strings/{row.quantity}", Estimate.exact(float(row.value / row.bound), note)
+
+
+def whole(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the paper's metrics of each model on each whole data set, by metric."""
+    table = tables["separation"]
+    table = table[(table["phenomenon"] == "") & table["metric"].isin(PAPER_METRICS)]
+    for (model, dataset), group in table.groupby(["model", "dataset"], sort=False):
+        yield f"{model}/{dataset}", group.set_index("metric")
+
+
+def highest_area(tables: Tables, run: Run) -> Rows:
+    """The highest area of the paper's metrics, between the highest ends of their intervals."""
+    for about, metrics in whole(tables):
+        highest = metrics[["auc", "auc_low", "auc_high"]].max().to_dict()
+        if pd.notna(highest["auc"]):
+            n = metrics[["n_grammatical", "n_ungrammatical"]].sum(axis=1).iloc[0]
+            yield about, estimate_of({**highest, "n": n}, "auc", "n")
+
+
+def lead(metric: str) -> Statistic:
+    """Return what a metric leads the best of the paper's other metrics by, in area."""
+
+    def statistic(tables: Tables, run: Run) -> Rows:
+        for about, metrics in whole(tables):
+            if metric in metrics.index and pd.notna(metrics.loc[metric, "lead"]):
+                yield about, estimate_of(metrics.loc[metric].to_dict(), "lead", "n_grammatical")
+
+    return statistic
+
+
+def accuracy(tables: Tables, run: Run) -> Rows:
+    """The share of pairs whose grammatical sentence has the higher log-probability."""
+    for about, metrics in whole(tables):
+        row = metrics.loc["logprob"].to_dict()
+        if pd.notna(row["accuracy"]):
+            yield about, estimate_of(row, "accuracy", "n_pairs")
+
+
+def gain_of_pairing(tables: Tables, run: Run) -> Rows:
+    """Area within pairs less that of unpaired sentences of a data set."""
+    table = tables["pools"]
+    chosen = table[(table["pool"] == "gain") & (table["subset"] == "overall")]
+    for row in chosen.to_dict("records"):
+        yield population(row), estimate_of(row, "auc", "n_pairs")
+
+
+def gain_by_paradigm(tables: Tables, run: Run) -> Rows:
+    """The same within each paradigm, its mean over paradigms."""
+    table = tables["pools"]
+    chosen = table[(table["pool"] == "gain") & (table["subset"] == "paradigm")]
+    for (model, dataset), group in chosen.groupby(["model", "dataset"], sort=False):
+        yield f"{model}/{dataset}", mean_difference(np.zeros(len(group)), group["auc"])
+
+
+STATISTICS: dict[str, Statistic] = {
+    "grammatical_strings_likelier": surprisal_difference("ungrammatical"),
+    "one_moon_likelier": surprisal_difference("plural"),
+    "moons_below_moon": surprisal_difference("moons"),
+    "strings_follow_messages": surprisal_difference("messages"),
+    "assumptions_hold": assumption_bounds,
+    "prediction_1a": correlation(1),
+    "prediction_1b": change_over_bins(1, "r"),
+    "prediction_1b_common_spread": change_over_bins(1, "r_common_spread"),
+    "prediction_1b_without_length": change_over_bins(1, "r_without_length"),
+    "prediction_2a": correlation(2),
+    "prediction_2b": change_over_bins(2, "r"),
+    "prediction_2b_common_spread": change_over_bins(2, "r_common_spread"),
+    "prediction_2b_without_length": change_over_bins(2, "r_without_length"),
+    "pairing_separates": gain_of_pairing,
+    "pairing_separates_within_paradigms": gain_by_paradigm,
+    "poor_separation": highest_area,
+    "slor_leads": lead("slor"),
+    "mean_logprob_leads": lead("mean_logprob"),
+    "good_accuracy": accuracy,
+}
