@@ -201,7 +201,7 @@ ROOMS = {
     "build_stimuli": "regression stimuli",
     "build_words": "reading",
     "combine_linking_functions": "",
-    "combine_scorecards": "report",
+    "combine_scorecards": "referee report",
     "compare_context": "context papers.context referee regression",
     "compare_morcela": "papers.morcela referee",
     "compare_overlap": "papers.leakage referee",

@@ -61,9 +61,9 @@ table { border-collapse: separate; border-spacing: 0; width: 100%;
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line) }
 thead th { color: var(--soft); font-weight: 600; white-space: nowrap }
-td.number { text-align: right; white-space: nowrap } th.number { text-align: right }
+td.number, td.interval { white-space: nowrap } td.number { text-align: right } th.number { text-align: right }
 tr > :first-child { position: sticky; left: 0; z-index: 1; background: var(--page);
-  border-right: 1px solid var(--line); overflow-wrap: anywhere; min-width: 7.5rem;
+  border-right: 1px solid var(--line); overflow-wrap: anywhere; min-width: 9.5rem;
   max-width: 17rem }
 tr.sentence th { background: var(--panel); max-width: none; font-weight: 400; border-right: 0;
   overflow-wrap: normal }
@@ -109,7 +109,7 @@ TEMPLATE = """<!DOCTYPE html>
 {%- if claim.link %} · <a href="{{ claim.link }}">{{ claim.figure }}</a>{% endif %}</span></th></tr>
 {%- for row in claim.rows %}
 <tr><td>{{ verdict(row.verdict) }}<br>{{ row.row }}</td><td class="number">{{ row.ours }}</td>
-<td class="number">{{ interval(row) }}</td><td>{{ row.expected }}</td>
+<td class="interval">{{ interval(row) }}</td><td>{{ row.expected }}</td>
 <td class="note">{{ row.note }}</td></tr>
 {%- endfor %}{% endfor %}
 </tbody></table></div>
@@ -123,7 +123,7 @@ TEMPLATE = """<!DOCTYPE html>
 <tr><td>{{ verdict(row.verdict) }}<br>{{ row.row }}
 <br><span class="soft">{{ row.column }}, {{ row.item }}</span></td>
 <td class="number">{{ row.published }}</td><td class="number">{{ row.ours }}</td>
-<td class="number">{{ interval(row) }}</td><td class="number">{{ row.difference }}</td>
+<td class="interval">{{ interval(row) }}</td><td class="number">{{ row.difference }}</td>
 <td class="note">{{ row.note }}</td></tr>
 {%- endfor %}
 </tbody></table></div>
