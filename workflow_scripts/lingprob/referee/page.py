@@ -61,7 +61,7 @@ table { border-collapse: separate; border-spacing: 0; width: 100%;
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line) }
 thead th { color: var(--soft); font-weight: 600; white-space: nowrap }
-td.number, td.interval { white-space: nowrap } td.number { text-align: right } th.number { text-align: right }
+td.number, td.interval { white-space: nowrap } .number { text-align: right }
 tr > :first-child { position: sticky; left: 0; z-index: 1; background: var(--page);
   border-right: 1px solid var(--line); overflow-wrap: anywhere; min-width: 9.5rem;
   max-width: 17rem }
