@@ -4,6 +4,7 @@
 
 import re
 import sys
+import time
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -26,8 +27,11 @@ from lingprob.models.manifest import model_files
 from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, pick
 from lingprob.reading.parsers.names import parser_function
+from lingprob.referee.summary import summarise_cards
 from lingprob.stimuli.names import parser_module
 from snakemake.logging import logger
+
+BEGAN = time.time()
 
 
 configfile: Path(workflow.basedir) / "config.yaml"
@@ -93,3 +97,7 @@ localrules:
     train,
     reading,
     context,
+
+
+onsuccess:
+    print(*summarise_cards("results", BEGAN), sep="\n")

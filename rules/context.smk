@@ -234,4 +234,4 @@ rule context:
             suffix=["pdf", "png"],
         ),
         collect("results/context/{page}.{suffix}", page=CONTEXT_ROOM.pages, suffix=["csv", "html"]),
-        "results/context/scorecard.parquet",
+        multiext("results/context/scorecard", ".parquet", ".csv", ".html"),

@@ -200,3 +200,4 @@ rule morcela:
             suffix=["pdf", "png"],
         ),
         collect("results/morcela/{page}.{suffix}", page=MORCELA_ROOM.pages, suffix=["csv", "html"]),
+        multiext("results/morcela/scorecard", ".parquet", ".csv", ".html"),

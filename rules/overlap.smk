@@ -387,3 +387,4 @@ rule overlap:
             figure=OVERLAP_ROOM.figures,
             suffix=["pdf", "png"],
         ),
+        multiext("results/overlap/scorecard", ".parquet", ".csv", ".html"),

@@ -1,6 +1,6 @@
 # What every paper's room does alike: figures, tables, and our numbers against the published ones.
 # REQUIRES a description of its room from each paper's rules file.
-# PROVIDES results/{paper}/: the figures, the tables and scorecard.parquet.
+# PROVIDES results/{paper}/: the figures, the tables and scorecard.{parquet,csv,html}.
 
 ROOMS = [MORCELA_ROOM, OVERLAP_ROOM, TRAINING_ROOM, READING_ROOM, STRINGS_ROOM, CONTEXT_ROOM]
 PAPERS = {room.paper: room for room in ROOMS}
@@ -85,7 +85,9 @@ rule compare:
     input:
         unpack(lambda wildcards: PAPERS[wildcards.paper].input("compare")),
     output:
-        "results/{paper}/scorecard.parquet",
+        parquet="results/{paper}/scorecard.parquet",
+        csv="results/{paper}/scorecard.csv",
+        html="results/{paper}/scorecard.html",
     log:
         "logs/compare/{paper}.log",
     wildcard_constraints:

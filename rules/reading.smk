@@ -437,6 +437,6 @@ rule reading:
             figure=READING_ROOM.figures,
             suffix=["pdf", "png"],
         ),
-        "results/reading/scorecard.parquet",
+        multiext("results/reading/scorecard", ".parquet", ".csv", ".html"),
         collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
         rules.tabulate_leakage.output if WITH_LEAKAGE else [],

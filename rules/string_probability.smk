@@ -230,4 +230,4 @@ rule string_probability:
             figure=STRINGS_ROOM.figures,
             suffix=["pdf", "png"],
         ),
-        "results/string_probability/scorecard.parquet",
+        multiext("results/string_probability/scorecard", ".parquet", ".csv", ".html"),

@@ -201,4 +201,4 @@ rule train:
             suffix=["pdf", "png"],
         ),
         rules.measure_perplexity.output,
-        "results/training/scorecard.parquet",
+        multiext("results/training/scorecard", ".parquet", ".csv", ".html"),

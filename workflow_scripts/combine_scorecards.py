@@ -3,7 +3,7 @@
 import pandas as pd
 
 from lingprob.files import write_text
-from lingprob.report import table_as_html
+from lingprob.referee.page import scorecard_page
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
@@ -11,5 +11,5 @@ with job(snakemake):
     parts = [read_table(path, "scorecard") for path in snakemake.input]
     scorecard = pd.concat(parts, ignore_index=True)
     write_csv(scorecard, snakemake.output.csv)
-    write_text(table_as_html(scorecard, "Scorecard", "verdict"), snakemake.output.html)
+    write_text(scorecard_page(scorecard, "Scorecard"), snakemake.output.html)
     write_table(scorecard, "scorecard", snakemake.output.parquet)

@@ -1,12 +1,16 @@
 """Compare our numbers with those in a paper, and say which we cannot compute here."""
 
+from lingprob.files import write_text
 from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.rooms import module_of
-from lingprob.tables import write_table
+from lingprob.referee.page import scorecard_page, title_of
+from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
     params, paper = snakemake.params, snakemake.wildcards.paper
     tables = read_tables(paper, dict(snakemake.input.items()), params.parts)
     scorecard = module_of(paper, "scorecard").compare(tables, params.published, Run(**params.run))
-    write_table(scorecard, "scorecard", snakemake.output[0])
+    write_csv(scorecard, snakemake.output.csv)
+    write_text(scorecard_page(scorecard, title_of(paper), "../"), snakemake.output.html)
+    write_table(scorecard, "scorecard", snakemake.output.parquet)

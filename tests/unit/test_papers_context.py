@@ -24,6 +24,7 @@ from lingprob.papers.context.statistics import (
     regressions,
 )
 from lingprob.papers.context.summary import with_unchanged
+from lingprob.schemas import SCHEMAS
 
 
 def judgments(rows) -> pd.DataFrame:
@@ -183,16 +184,19 @@ def test_the_paper_s_means_over_models_are_ours_where_all_of_them_ran():
     published = {
         "items": [{"item": "Table 1", "rows": {"one/a1": [], "two/a1": [], "mean/a1": []}}]
     }
-    matrix = pd.DataFrame({"dataset": [], "relative_improvement": []})
+    others = {
+        name: SCHEMAS[f"context_{name}"].empty_table().to_pandas()
+        for name in ("matrix", "correlations")
+    }
 
     def found(*chosen):
         accuracy = accuracy_table(pd.concat(chosen), 10, 0, "demo")
-        return context_quantities({"accuracy": accuracy, "matrix": matrix}, published)
+        return context_quantities({"accuracy": accuracy, **others}, published)
 
     every = found(*both)
-    assert every[("one/a1", "delta_acceptable")] == (0.5, "")
-    assert every[("mean/a1", "delta_acceptable")] == (0.75, "")
-    assert every[("mean/a1", "sd_unacceptable")] == (0.25, "")
+    assert every[("one/a1", "delta_acceptable")].value == 0.5
+    assert every[("mean/a1", "delta_acceptable")].value == 0.75
+    assert every[("mean/a1", "sd_unacceptable")].value == 0.25
     assert ("mean/a1", "delta_acceptable") not in found(both[0], both[2])
 
 

@@ -18,7 +18,6 @@ table {border-collapse: collapse; font-variant-numeric: tabular-nums}
 th, td {padding: .25em .7em; text-align: left; border-bottom: 1px solid #ddd; white-space: nowrap}
 td.number {text-align: right}
 th {position: sticky; top: 0; background: #fff; border-bottom: 2px solid #111}
-tr.agrees td:last-child {color: #006b3f} tr.differs td:last-child {color: #b03a00}
 .simulated {color: #b03a00; font-weight: bold}
 """
 
@@ -39,28 +38,26 @@ def write_pages(
             write_text(table_as_html(tables[path.stem], titles[path.stem]), path)
 
 
-def table_as_html(table: pd.DataFrame, title: str, class_column: str | None = None) -> str:
-    """Return a table as a complete HTML page; numbers to four significant places.
-
-    The first word of `class_column`'s value becomes a row's class. A banner says so if any
-    rating or reading time behind the table is simulated.
-    """
-    notes = table["note"].str.contains if "note" in table.columns else (lambda _: pd.Series(False))
-    banner = "".join(
-        f'<p class="simulated">Simulated {what}: no human gave them.</p>'
-        for what, column in (("ratings", "rating_source"), ("reading times", "rt_source"))
-        if (column in table.columns and (table[column] == "simulated").any())
-        or notes(f"simulated {what}").any()
-    )
+def table_as_html(table: pd.DataFrame, title: str) -> str:
+    """Return a table as a complete HTML page; numbers to four significant places."""
+    banner = simulated_banner(table)
     head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
-    rows = []
-    for row in table.to_dict("records"):
-        kind = str(row[class_column]).split()[0] if class_column else ""
-        rows.append(f'<tr class="{kind}">' + "".join(map(_cell, row.values())) + "</tr>")
+    rows = [f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in table.to_dict("records")]
     return (
         f"<!DOCTYPE html><html lang='en'><head><meta charset='utf-8'><title>{html.escape(title)}"
         f"</title><style>{STYLE}</style></head><body><h1>{html.escape(title)}</h1>{banner}"
         f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table></body></html>"
+    )
+
+
+def simulated_banner(table: pd.DataFrame) -> str:
+    """Return lines that say which ratings or reading times behind a table are simulated."""
+    notes = table["note"].str.contains if "note" in table.columns else (lambda _: pd.Series(False))
+    return "".join(
+        f'<p class="simulated">Simulated {what}: no human gave them.</p>'
+        for what, column in (("ratings", "rating_source"), ("reading times", "rt_source"))
+        if (column in table.columns and (table[column] == "simulated").any())
+        or notes(f"simulated {what}").any()
     )
 
 

@@ -87,7 +87,39 @@ def _correlation(x: np.ndarray, y: np.ndarray, inflation: float) -> Estimate:
     n = len(x)
     if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return NOTHING
-    r = float(np.corrcoef(x, y)[0, 1])
+    return _interval(float(np.corrcoef(x, y)[0, 1]), n, inflation)
+
+
+def _interval(r: float, n: int, inflation: float) -> Estimate:
     z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
     reach = stats.norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(inflation / (n - 3))
     return Estimate(r, float(np.tanh(z - reach)), float(np.tanh(z + reach)), n, f"n = {n}")
+
+
+def combined(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
+    """Return a weighted sum of independent estimates (Zou & Donner 2008, MOVER).
+
+    The interval is too wide where the estimates go up and down together and weights differ in
+    sign, as with differences on the same pairs.
+    """
+    parts = [
+        (w * one.value, *sorted((w * one.low, w * one.high)))
+        for one, w in zip(estimates, weights, strict=True)
+    ]
+    value = sum(part for part, _, _ in parts)
+    below = np.sqrt(sum((part - low) ** 2 for part, low, _ in parts))
+    above = np.sqrt(sum((high - part) ** 2 for part, _, high in parts))
+    n = min(one.n for one in estimates)
+    return Estimate(float(value), float(value - below), float(value + above), n)
+
+
+def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
+    """Return a correlation that a table has, with the interval of `pearson` or `spearman`.
+
+    No interval for fewer than four points.
+    """
+    if not np.isfinite(r):
+        return NOTHING
+    if n < 4:
+        return Estimate(r, np.nan, np.nan, n, f"n = {n}")
+    return _interval(r, n, 1 + r**2 / 2 if ranks else 1.0)

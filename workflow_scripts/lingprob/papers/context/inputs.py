@@ -6,7 +6,7 @@ TABLES = {
     "accuracy": Table("context_accuracy", ("plot", "compare", "tabulate")),
     "regression": Table("context_regression", ("compare",)),
     "matrix": Table("context_matrix"),
-    "overlap": Table("context_overlap", ("plot",)),
+    "overlap": Table("context_overlap", ("plot", "compare")),
     "correlations": Table("context_correlations"),
     "points": Table("context_points", ("plot",)),
 }
