@@ -14,11 +14,10 @@ from lingprob.figures.style import save_figures
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import (
     correlate_participant_groups,
-    default_fits,
     fit_model,
-    published_fits,
 )
-from lingprob.papers.morcela.figures import draw, with_derived_r
+from lingprob.papers.morcela.figures import draw
+from lingprob.papers.morcela.fits import default_fits, printed_fits, published_fits
 from lingprob.papers.morcela.pages import tabulate
 from lingprob.papers.morcela.scorecard import compare
 from lingprob.report import table_as_html
@@ -185,10 +184,16 @@ def test_numbers_on_simulated_ratings_never_meet_published_ones():
     assert not card["row"].str.contains("published").any()
 
 
-def test_r_from_a_published_sse():
-    published = pd.DataFrame({"sse": [75.0, 100.0], "r_cv": [np.nan, 0.3]})
-    ours = pd.DataFrame({"sse": [50.0], "r": [np.sqrt(0.5)]})
-    assert with_derived_r(published, ours)["r_cv"].tolist() == pytest.approx([0.5, 0.3])
+def test_published_r_is_that_of_the_sse_and_stands_beside_the_printed_one():
+    """OPT 350M: sqrt(1 - 530.9 / 878.9) = .629, where Table 2 has .751."""
+    table = printed_fits(PUBLISHED).set_index(["model", "linking_function"])
+    odd = table.loc[("opt-350m", "morcela")]
+    assert (round(odd["r"], 3), odd["r_cv"]) == (0.629, 0.751)
+    printed = table["r_cv"].dropna()
+    at_odds = (table["r"] - printed).dropna().abs() > 0.015
+    assert set(at_odds[at_odds].index.get_level_values("model")) == {
+        "opt-350m", "pythia-70m", "pythia-160m", "pythia-410m"
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize(("source", "said"), [("human", "scale: demo"), ("simulated", "SIMULATED")])

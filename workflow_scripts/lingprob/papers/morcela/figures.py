@@ -12,7 +12,7 @@ from lingprob.figures.labels import label_provenance, legend_above, short_title
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, whiskers
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.morcela.analysis import default_fits, published_fits
+from lingprob.papers.morcela.fits import default_fits, published_fits
 from lingprob.papers.morcela.looks import LOOKS, NAMES, R_LABEL, linking_function_handles
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
@@ -27,6 +27,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), published_fits(run.published, every)
+    # Of two published r that are at odds, the one that all linking functions have.
+    published = published.assign(r_cv=published["r"])
     compared = ["logprob", "slor", "morcela"]
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
     correlations = (fits, published, tables["intergroup_correlation"], run.models)
@@ -55,10 +57,9 @@ def correlation_by_model(
     """Figures 2 and 3: cross-validated r of each linking function, by model size, a panel a family.
 
     Filled markers are ours, with 95% bootstrap intervals of r over sentences; hollow ones the
-    published values. A published r that the paper gives only as an SSE is sqrt(1 - SSE / SST).
+    published values, of the published SSE.
     """
-    theirs = with_derived_r(published, fits)
-    theirs = theirs[theirs["linking_function"].isin(linking_functions)]
+    theirs = published[published["linking_function"].isin(linking_functions)]
     panels = family_panels(fits, theirs, models)
     shifts = np.linspace(-0.15, 0.15, len(linking_functions))
     widths = [1.2 + len(names) for names in panels.values()]
@@ -118,18 +119,6 @@ def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
     figure.supylabel("BOS policy | unigram source", fontsize=8)
     legend_above(figure, linking_function_handles(list(NAMES)))
     return figure
-
-
-def with_derived_r(published: pd.DataFrame, fits: pd.DataFrame) -> pd.DataFrame:
-    """Add r = sqrt(1 - SSE / SST) where the paper gives an SSE and no r.
-
-    SST, of the same ratings, follows from any of our fits: SSE / (1 - r^2).
-    """
-    if published.empty:
-        return published.assign(r_cv=[])
-    sst = (fits["sse"] / (1 - fits["r"] ** 2)).median()
-    derived = np.sqrt((1 - published["sse"] / sst).clip(lower=0))
-    return published.assign(r_cv=published["r_cv"].fillna(derived))
 
 
 def family_panels(
