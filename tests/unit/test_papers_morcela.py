@@ -14,11 +14,10 @@ from lingprob.figures.style import save_figures
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import (
     correlate_participant_groups,
-    default_fits,
     fit_model,
-    published_fits,
 )
-from lingprob.papers.morcela.figures import draw, highest_r, with_derived_r
+from lingprob.papers.morcela.figures import draw, highest_r
+from lingprob.papers.morcela.fits import default_fits, printed_fits, published_fits
 from lingprob.papers.morcela.pages import tabulate
 from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.scorecard import compare
@@ -186,10 +185,16 @@ def test_numbers_on_simulated_ratings_never_meet_published_ones():
     assert not card["row"].str.contains("published").any()
 
 
-def test_r_from_a_published_sse():
-    published = pd.DataFrame({"sse": [75.0, 100.0], "r_cv": [np.nan, 0.3]})
-    ours = pd.DataFrame({"sse": [50.0], "r": [np.sqrt(0.5)], "dataset": ["linguistic_inquiry"]})
-    assert with_derived_r(published, ours)["r_cv"].tolist() == pytest.approx([0.5, 0.3])
+def test_published_r_is_that_of_the_sse_and_stands_beside_the_printed_one():
+    """OPT 350M: sqrt(1 - 530.9 / 878.9) = .629, where Table 2 has .751."""
+    table = printed_fits(PUBLISHED).set_index(["model", "linking_function"])
+    odd = table.loc[("opt-350m", "morcela")]
+    assert (round(odd["r"], 3), odd["r_cv"]) == (0.629, 0.751)
+    printed = table["r_cv"].dropna()
+    at_odds = (table["r"] - printed).dropna().abs() > 0.015
+    assert set(at_odds[at_odds].index.get_level_values("model")) == {
+        "opt-350m", "pythia-70m", "pythia-160m", "pythia-410m"
+    }  # fmt: skip
 
 
 def two_datasets() -> pd.DataFrame:
@@ -202,8 +207,10 @@ def two_datasets() -> pd.DataFrame:
 def test_a_second_data_set_leaves_the_published_values_and_the_first_one_s_numbers_alone():
     """Its total sum of squares drew the published SLOR of Pythia 12B at 0 instead of .479."""
     alone, both = fits(), two_datasets()
-    theirs = with_derived_r(published_fits(PUBLISHED, both), both)
-    pd.testing.assert_frame_equal(theirs, with_derived_r(published_fits(PUBLISHED, alone), alone))
+    theirs = published_fits(PUBLISHED, both)
+    pd.testing.assert_frame_equal(theirs, published_fits(PUBLISHED, alone))
+    slor = theirs.set_index(["model", "linking_function"]).loc[("pythia-12b", "slor"), "r"]
+    assert slor == pytest.approx(0.479, abs=0.001)
     shown = {name: tabulate(tables(table), RUN) for name, table in (("1", alone), ("2", both))}
     for page in ("table_2", "table_4"):
         of_paper = shown["2"][page].query("dataset == 'linguistic_inquiry'")

@@ -14,9 +14,6 @@ from lingprob.regression.linking import fit_linking_functions
 from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
-Published = dict[str, Any]
-PAPER_DATASET = "linguistic_inquiry"
-TABLES_OF_FITS = ("Table 2", "Table 3", "Table 4")
 
 
 def fit_model(
@@ -96,32 +93,3 @@ def correlate_participant_groups(
 def rating_source(stimuli: pd.DataFrame) -> str:
     """Return `simulated` if any rating of a data set is, else `human`."""
     return "simulated" if (stimuli["rating_source"] == "simulated").any() else "human"
-
-
-def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
-    """Return Tables 2, 3 and 4 as one row a model and linking function, of the paper's data set.
-
-    No rows if none of our fits is of the ratings that the paper used: nothing could be compared.
-    """
-    rows: dict[tuple[str, str], dict[str, float]] = {}
-    for item in published["items"]:
-        if item["item"] in TABLES_OF_FITS:
-            for key, values in item["rows"].items():
-                model, linking_function = key.split("/")
-                row = rows.setdefault((model, linking_function), {})
-                row.update(dict(zip(item["columns"], values, strict=True)))
-    index = pd.MultiIndex.from_tuples(list(rows), names=["model", "linking_function"])
-    table = pd.DataFrame(list(rows.values()), index=index).reset_index()
-    table = table.assign(dataset=PAPER_DATASET)
-    return table if (fits["dataset"] == PAPER_DATASET).any() else table.iloc[:0]
-
-
-def main_dataset(fits: pd.DataFrame) -> str:
-    """Return the paper's data set or, where the run has others alone, the first of them."""
-    shown = list(dict.fromkeys(fits["dataset"]))
-    return PAPER_DATASET if PAPER_DATASET in shown else str(shown[0])
-
-
-def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows under each model's default BOS policy and unigram source."""
-    return linking_functions[linking_functions["default_convention"]].reset_index(drop=True)

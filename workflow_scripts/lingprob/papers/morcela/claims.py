@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
-from lingprob.papers.morcela.analysis import PAPER_DATASET, TABLES_OF_FITS, default_fits
+from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits, printed_fits
 from lingprob.referee.claims import Statistic
 from lingprob.referee.estimates import slope_difference, slope_within
 from lingprob.referee.verdicts import Estimate
@@ -139,16 +139,8 @@ def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
 
 def published_points(published: Published) -> pd.DataFrame:
     """Return the paper's points as `points_of` does, r from the SSE for all linking functions."""
-    rows = []
-    for item in published["items"]:
-        if item["item"] in TABLES_OF_FITS:
-            for name, values in item["rows"].items():
-                model, linking_function = name.split("/")
-                printed = dict(zip(item["columns"], values, strict=True))
-                rows.append({"model": model, "linking_function": linking_function, **printed})
-    table = pd.DataFrame(rows).groupby(["model", "linking_function"], sort=False).first()
-    table["r"] = np.sqrt(1 - table["sse"] / published["total_sum_of_squares"])
-    points = _wide(table.reset_index().assign(dataset="published"), "r").droplevel("dataset")
+    fits = printed_fits(published).assign(dataset="published")
+    points = _wide(fits, "r").droplevel("dataset")
     points["family"] = [name.partition("-")[0] for name in points.index]
     return points.assign(size=np.log10(printed_sizes(published)))
 

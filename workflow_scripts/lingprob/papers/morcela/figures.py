@@ -18,12 +18,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, whiskers
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.morcela.analysis import (
-    PAPER_DATASET,
-    default_fits,
-    main_dataset,
-    published_fits,
-)
+from lingprob.papers.morcela.fits import default_fits, main_dataset, published_fits
 from lingprob.papers.morcela.looks import LOOKS, NAMES, R_LABEL, linking_function_handles
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
@@ -38,6 +33,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), published_fits(run.published, every)
+    # Of two published r that are at odds, the one that all linking functions have.
+    published = published.assign(r_cv=published["r"])
     compared = ["logprob", "slor", "morcela"]
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
     correlations = (fits, published, tables["intergroup_correlation"], run)
@@ -67,12 +64,11 @@ def correlation_by_model(
     """Figures 2 and 3: cross-validated r of each linking function, by model size.
 
     A row a data set, a panel a family. Filled markers are ours, with 95% bootstrap intervals of r
-    over sentences; hollow ones the published values, beside the paper's data set alone. A
-    published r that the paper gives only as an SSE is sqrt(1 - SSE / SST).
+    over sentences; hollow ones the published values, of the published SSE, beside the paper's data
+    set alone.
     """
     models = run.models
-    theirs = with_derived_r(published, fits)
-    theirs = theirs[theirs["linking_function"].isin(linking_functions)]
+    theirs = published[published["linking_function"].isin(linking_functions)]
     panels = family_panels(fits, theirs, models)
     datasets = list(dict.fromkeys(fits["dataset"]))
     shifts = np.linspace(-0.15, 0.15, len(linking_functions))
@@ -139,19 +135,6 @@ def conventions(all_fits: pd.DataFrame, run: Run) -> Figure:
     figure.supylabel("BOS policy | unigram source", fontsize=8)
     legend_above(figure, linking_function_handles(list(NAMES)))
     return figure
-
-
-def with_derived_r(published: pd.DataFrame, fits: pd.DataFrame) -> pd.DataFrame:
-    """Add r = sqrt(1 - SSE / SST) where the paper gives an SSE and no r.
-
-    SST, of the same ratings, follows from any of our fits to them: SSE / (1 - r^2).
-    """
-    if published.empty:
-        return published.assign(r_cv=[])
-    same = fits[fits["dataset"] == PAPER_DATASET]
-    sst = (same["sse"] / (1 - same["r"] ** 2)).median()
-    derived = np.sqrt((1 - published["sse"] / sst).clip(lower=0))
-    return published.assign(r_cv=published["r_cv"].fillna(derived))
 
 
 def family_panels(

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.morcela.analysis import default_fits, published_fits
+from lingprob.papers.morcela.fits import default_fits, published_fits
 
 Models = Mapping[str, Mapping[str, Any]]
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
-from lingprob.papers.morcela.analysis import PAPER_DATASET, default_fits
 from lingprob.papers.morcela.claims import SIZES, STATISTICS, estimate_of, printed_sizes
+from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits
 from lingprob.referee.claims import judge_claims
 from lingprob.referee.numbers import Quantities, compare_numbers, make_scorecard
 from lingprob.referee.verdicts import Estimate
