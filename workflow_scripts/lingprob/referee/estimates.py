@@ -23,24 +23,24 @@ def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = No
     Pooling groups of different levels would measure what lies between them instead. Unknown with
     fewer than three residual degrees of freedom or an x that does not vary within any group.
     """
-    x, y = np.asarray(x, float), np.asarray(y, float)
-    known = np.isfinite(x) & np.isfinite(y)
-    x, y = x[known], y[known]
+    points = np.column_stack([np.asarray(x, float), np.asarray(y, float)])
+    known = np.isfinite(points).all(axis=1)
+    points = points[known]
     groups = np.zeros(len(known)) if group is None else np.asarray(group, dtype=object)
     codes, names = pd.factorize(groups[known])
-    degrees = len(x) - len(names) - 1
+    degrees = len(points) - len(names) - 1
     if degrees < 1:
         return NOTHING
     counts = np.bincount(codes)
-    dx, dy = (values - (np.bincount(codes, values) / counts)[codes] for values in (x, y))
+    dx, dy = (one - (np.bincount(codes, one) / counts)[codes] for one in points.T)
     spread = float(dx @ dx)
-    if spread < 1e-12 * max(1.0, float(x @ x)):
+    if spread < 1e-12 * max(1.0, float((points[:, 0] ** 2).sum())):
         return NOTHING
     slope = float(dx @ dy) / spread
     residual = float(((dy - slope * dx) ** 2).sum())
     error = np.sqrt(residual / degrees / spread)
     reach = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error
-    return Estimate(slope, slope - reach, slope + reach, len(x), f"{len(x)} points")
+    return Estimate(slope, slope - reach, slope + reach, len(points), f"{len(points)} points")
 
 
 def slope_difference(
