@@ -45,7 +45,13 @@ def accuracy_rows(kind: str, values: np.ndarray, error: float, **columns: object
         for column in ("delta", "accuracy", "margin")
         for end, sign in (("_low", -1), ("", 0), ("_high", 1))
     }
-    described = {"level": "all", "perturbation": None, "length": 1000, "n_pairs": 67000}
+    described = {
+        "level": "all",
+        "perturbation": None,
+        "length": 1000,
+        "n_pairs": 67000,
+        "n_suites": 67,
+    }
     return pd.DataFrame({**ends, **described, "kind": kind, **columns})
 
 
@@ -447,6 +453,18 @@ def test_on_the_paper_s_printed_numbers_a_claim_comes_out_as_the_paper_says(name
     rows = judge_claims({"paper": "context", "claims": [CLAIMS[name]]},
                         {name: STATISTICS[name]}, PRINTED[name](), RUN)  # fmt: skip
     assert {row["verdict"] for row in rows} == {"supported"}
+
+
+@pytest.mark.parametrize(
+    ("suites", "error", "verdict"),
+    [(6, 0.01, "supported"), (5, 0.01, "undecided"), (67, 0.0, "undecided")],
+)
+def test_few_suites_or_suites_all_alike_decide_nothing(suites, error, verdict):
+    table = accuracy_rows(UP, np.array([0.2]), error, model="m", dataset="d").assign(
+        n_suites=suites
+    )
+    (found,) = STATISTICS["matched_acceptable_raises"]({"accuracy": table}, RUN)
+    assert judge_claim(found[1], "> 0")[0] == verdict
 
 
 def test_pairs_whose_judgment_no_length_changes_leave_a_claim_undecided():

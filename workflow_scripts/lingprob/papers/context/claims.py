@@ -31,6 +31,8 @@ PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
 Z = float(stats.norm.ppf(0.975))
+# With fewer units to resample, all fall on one side of 0 by chance in over a twentieth of cases.
+FEWEST = 6
 
 
 def any_dataset(dataset: str) -> bool:
@@ -70,14 +72,21 @@ def estimates(
     by = ["model", "dataset", "kind"]
     longest = rows.groupby(by)["length"].transform("max")
     rows = rows.assign(away=(rows["length"] - part * longest).abs()).sort_values("away")
-    rows = rows.drop_duplicates(by)
-    columns = [*by, column, f"{column}_low", f"{column}_high", "n_pairs", "length"]
     return {
-        (model, dataset, kind): Estimate(value, low, high, n, f"{n} pairs, {length} tokens")
-        for model, dataset, kind, value, low, high, n, length in rows[columns].itertuples(
-            index=False
-        )
+        (row.model, row.dataset, row.kind): _resampled(row, column)
+        for row in rows.drop_duplicates(by).itertuples()
     }
+
+
+def _resampled(row: Any, column: str) -> Estimate:
+    """Return a row's value; no interval if it is of too few units or of units all alike."""
+    value, low, high = (float(getattr(row, column + end)) for end in ("", "_low", "_high"))
+    several = row.n_suites > 1
+    n, what = (row.n_suites, "suites") if several else (row.n_pairs, "pairs")
+    note = f"{n} {what}, {row.length} tokens"
+    if n < FEWEST or low == high:
+        return Estimate(value, np.nan, np.nan, int(n), note)
+    return Estimate(value, low, high, int(n), note)
 
 
 def populations(found: Mapping[tuple[str, str, str], Any]) -> list[tuple[str, str]]:
