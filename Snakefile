@@ -100,4 +100,5 @@ localrules:
 
 
 onsuccess:
-    print(*summarise_cards("results", BEGAN), sep="\n")
+    for line in summarise_cards("results", BEGAN):
+        print(line)

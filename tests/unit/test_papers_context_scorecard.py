@@ -45,6 +45,7 @@ def tables() -> dict[str, pd.DataFrame]:
             "margin_low": None,
             "margin_high": None,
             "n_pairs": 100,
+            "n_suites": 1 if level == "suite" else 9,
             "scale": "paper",
         }
         for level, group in (("all", "all"), ("suite", SUITE))

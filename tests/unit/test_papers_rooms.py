@@ -26,7 +26,9 @@ MODEL = {"title": "M", "family": "opt", "family_title": "OPT", "parameters": 10*
 
 
 class Files(dict):
-    """Named input files, as Snakemake gives them to a script."""
+    """Named files, as Snakemake gives them to a script."""
+
+    __getattr__ = dict.__getitem__
 
 
 @pytest.mark.parametrize("paper", PACKAGES)
@@ -69,10 +71,13 @@ def reading(tmp_path) -> dict[str, Any]:
     return {name: str(tmp_path / f"{name}.parquet") for name in ("deltas", "published", "counts")}
 
 
-def run_script(name: str, files: dict[str, str], output: list[Path], folder: Path) -> None:
+def run_script(
+    name: str, files: dict[str, str], output: list[Path] | dict[str, Path], folder: Path
+) -> None:
     run = {"scale": "demo", "models": describe_models({"m": MODEL}), "titles": {"mine": "Mine"}}
     snakemake = SimpleNamespace(
-        input=Files(files), output=[str(path) for path in output],
+        input=Files(files),
+        output=Files(output) if isinstance(output, dict) else [str(path) for path in output],
         wildcards=SimpleNamespace(paper="reading"), log=[str(folder / "log.txt")], rule=name,
         params=SimpleNamespace(
             paper="reading", parts={}, run=run, published=read_published("reading")
@@ -103,10 +108,13 @@ def test_a_figure_that_the_tables_cannot_make_is_one_clear_message(reading, tmp_
 
 def test_one_script_makes_a_scorecard_of_named_tables(reading, tmp_path):
     files = {name: reading[name] for name in ("deltas", "counts")}
-    run_script("compare", files, [tmp_path / "scorecard.parquet"], tmp_path)
+    output = {kind: tmp_path / f"scorecard.{kind}" for kind in ("parquet", "csv", "html")}
+    run_script("compare", files, output, tmp_path)
     card = read_table(tmp_path / "scorecard.parquet", "scorecard")
     (claim,) = card.loc[card["row"] == "m/mine"].itertuples()
     assert (claim.ours, claim.verdict) == (1.5, "agrees")
+    assert len(pd.read_csv(output["csv"])) == len(card)
+    assert '<section id="reading">' in output["html"].read_text()
 
 
 def test_files_of_one_table_are_put_together_and_say_what_they_are_of(tmp_path):

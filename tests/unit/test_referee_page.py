@@ -61,8 +61,13 @@ def card() -> pd.DataFrame:
         for verdict in ("supported", "contradicted", "undecided")
         for more in ({"figure": "mine/figure_2"},)
     ]
-    claims.append(row("not run", kind="claim", sentence="It <falls>.", column="falls",
-                      expected="< 0", figure="mine/figure_3"))  # fmt: skip
+    claims += [
+        row("not run", kind="claim", sentence=sentence, column=column, figure=figure)
+        for sentence, column, figure in (
+            ("It rises & rises.", "rises", "mine/figure_2"),
+            ("It <falls>.", "falls", "mine/figure_3"),
+        )
+    ]
     numbers = [
         row(verdict, kind="number", published=0.5, difference=-0.25)
         for verdict in ("not run", "reproduced", "differs", "undecided")
@@ -87,7 +92,7 @@ def test_banners_count_and_what_was_not_run_is_folded_behind_what_was(card):
     banners = [html.unescape(re.sub(r"<[^>]+>|\s+", " ", part)).split()
                for part in page.split('<div class="banner">')[1:]]  # fmt: skip
     assert " ".join(banners[0]) == (
-        "Mine 1 supported 1 reproduced 1 contradicted 1 differs 2 undecided 2 not run"
+        "Mine 1 supported 1 reproduced 1 contradicted 1 differs 2 undecided 3 not run"
     )
     assert banners[1][:4] == ["Other", "1", "not", "run"]
     mine = page.split('<section id="mine">')[1].split("</section>")[0]
@@ -95,6 +100,10 @@ def test_banners_count_and_what_was_not_run_is_folded_behind_what_was(card):
     assert computed.count('<span class="verdict') == 3
     assert "not run" not in computed
     assert "1 numbers not run here" in folded
+    claims, waiting = mine.split('<table class="numbers">')[0].split("<details>")
+    assert claims.count('<span class="verdict') == 4
+    assert "1 claims not run here" in waiting
+    assert "It &lt;falls&gt;." in waiting
 
 
 @pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the path")
@@ -142,7 +151,7 @@ def test_a_run_ends_with_a_line_for_each_paper_that_it_compared(card, tmp_path):
         (tmp_path / paper).mkdir()
         write_csv(rows, tmp_path / paper / "scorecard.csv")
     os.utime(tmp_path / "other/scorecard.csv", (10, 10))
-    counts = "1 supported, 1 reproduced, 1 contradicted, 1 differs, 2 undecided, 2 not run"
+    counts = "1 supported, 1 reproduced, 1 contradicted, 1 differs, 2 undecided, 3 not run"
     assert summarise_cards(tmp_path, since=20) == [
         f"mine  {counts}",
         f"Read more in {tmp_path / 'mine/scorecard.html'}",

@@ -179,6 +179,22 @@ def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):
     assert all(10 <= resources["runtime"] <= 3 * 24 * 60 for resources in asked.values())
 
 
+@pytest.mark.parametrize(
+    ("target", "paper"),
+    [
+        *((name, name) for name in ("morcela", "overlap", "reading", "string_probability")),
+        ("train", "training"),
+        ("context", "context"),
+    ],
+)
+def test_a_target_makes_its_paper_s_card(checkout, target, paper):
+    plan = snakemake(checkout, "--config", "scale=demo", "-n", "--", target)
+    (made,) = re.findall(r"output: (\S*/scorecard.*)", plan.stdout)
+    assert made.split(", ") == [
+        f"results/{paper}/scorecard.{kind}" for kind in ("parquet", "csv", "html")
+    ]
+
+
 def test_one_model_s_target_plans_that_model_alone(checkout):
     plan = snakemake(
         checkout, "-n", "--config", "scale=laptop", "--", "results/morcela/gpt2.parquet"

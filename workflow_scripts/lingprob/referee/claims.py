@@ -31,7 +31,7 @@ def judge_claims(
         published: the paper's part of the catalog. Each of its `claims` has `id`, `section`,
             `sentence` (in our words), `expected` ("> X", "< X", "within X to Y") and, where there
             are any, `exceptions` (what the paper says of single populations instead, by their
-            first name), `figure`, `power` and `note`.
+            first name), `figure`, `note` and, below .8, the `power` at the paper's effect and n.
         statistics: by claim id; each claim must have one.
         tables: the room's.
         run: the room's `contract.Run`.
@@ -67,6 +67,8 @@ def _row(
     expected = exception or claim["expected"]
     verdict, more = judge_claim(estimate, expected)
     notes = [estimate.note, more, "the paper's stated exception" if exception else ""]
+    if "power" in claim:
+        notes.append(f"power {claim['power']:g} at the paper's size")
     return {
         "paper": published["paper"],
         "kind": "claim",

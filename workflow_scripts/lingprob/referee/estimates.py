@@ -23,19 +23,24 @@ def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = No
     Pooling groups of different levels would measure what lies between them instead. Unknown with
     fewer than three residual degrees of freedom or an x that does not vary within any group.
     """
-    table = pd.DataFrame({"x": np.asarray(x, float), "y": np.asarray(y, float)})
-    table["group"] = 0 if group is None else pd.factorize(np.asarray(group, dtype=object))[0]
-    table = table.dropna()
-    centred = table[["x", "y"]] - table.groupby("group")[["x", "y"]].transform("mean")
-    spread = float((centred["x"] ** 2).sum())
-    degrees = len(table) - table["group"].nunique() - 1
-    if degrees < 1 or spread < 1e-12 * max(1.0, float((table["x"] ** 2).sum())):
+    points = np.column_stack([np.asarray(x, float), np.asarray(y, float)])
+    known = np.isfinite(points).all(axis=1)
+    points = points[known]
+    groups = np.zeros(len(known)) if group is None else np.asarray(group, dtype=object)
+    codes, names = pd.factorize(groups[known])
+    degrees = len(points) - len(names) - 1
+    if degrees < 1:
         return NOTHING
-    slope = float((centred["x"] * centred["y"]).sum() / spread)
-    residual = float(((centred["y"] - slope * centred["x"]) ** 2).sum())
+    counts = np.bincount(codes)
+    dx, dy = (one - (np.bincount(codes, one) / counts)[codes] for one in points.T)
+    spread = float(dx @ dx)
+    if spread < 1e-12 * max(1.0, float((points[:, 0] ** 2).sum())):
+        return NOTHING
+    slope = float(dx @ dy) / spread
+    residual = float(((dy - slope * dx) ** 2).sum())
     error = np.sqrt(residual / degrees / spread)
     reach = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error
-    return Estimate(slope, slope - reach, slope + reach, len(table), f"{len(table)} points")
+    return Estimate(slope, slope - reach, slope + reach, len(points), f"{len(points)} points")
 
 
 def slope_difference(
@@ -73,27 +78,45 @@ def mean_difference(first: ArrayLike, second: ArrayLike) -> Estimate:
 
 def pearson(x: ArrayLike, y: ArrayLike) -> Estimate:
     """Return Pearson's r with Fisher's interval; unknown for fewer than four points."""
-    return _correlation(np.asarray(x, float), np.asarray(y, float), 1.0)
+    return _correlation(np.asarray(x, float), np.asarray(y, float))
 
 
 def spearman(x: ArrayLike, y: ArrayLike) -> Estimate:
-    """Return Spearman's rho with Fisher's interval, widened as Bonett & Wright (2000) have it."""
+    """Return Spearman's rho with the interval of all rho that its test does not reject.
+
+    The test is of Fisher's z with the variance of Bonett & Wright (2000) at the tested rho; at 0
+    that is Fisher's own, so the interval leaves out 0 where a test of no correlation does.
+    """
     ranks = [stats.rankdata(np.asarray(values, float)) for values in (x, y)]
-    rho = _correlation(ranks[0], ranks[1], 1.0).value
-    return _correlation(ranks[0], ranks[1], 1 + rho**2 / 2)
+    return _correlation(ranks[0], ranks[1], ranks=True)
 
 
-def _correlation(x: np.ndarray, y: np.ndarray, inflation: float) -> Estimate:
+def _correlation(x: np.ndarray, y: np.ndarray, *, ranks: bool = False) -> Estimate:
     n = len(x)
     if n < 4 or np.ptp(x) == 0 or np.ptp(y) == 0:
         return NOTHING
-    return _interval(float(np.corrcoef(x, y)[0, 1]), n, inflation)
+    return known_correlation(float(np.corrcoef(x, y)[0, 1]), n, ranks=ranks)
 
 
-def _interval(r: float, n: int, inflation: float) -> Estimate:
+def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
+    """Return a correlation that a table has, with the interval of `pearson` or `spearman`.
+
+    No interval for fewer than four points.
+    """
+    if not np.isfinite(r):
+        return NOTHING
+    if n < 4:
+        return Estimate(r, np.nan, np.nan, n, f"n = {n}")
     z = np.arctanh(np.clip(r, -1 + 1e-12, 1 - 1e-12))
-    reach = stats.norm.ppf((1 + CONFIDENCE) / 2) * np.sqrt(inflation / (n - 3))
-    return Estimate(r, float(np.tanh(z - reach)), float(np.tanh(z + reach)), n, f"n = {n}")
+    reach = stats.norm.ppf((1 + CONFIDENCE) / 2) / np.sqrt(n - 3)
+    low, high = z - reach, z + reach
+    # Variances at either end, until they no longer move the ends.
+    for _ in range(100 if ranks else 0):
+        low, high = (
+            z + side * reach * np.sqrt(1 + np.tanh(end) ** 2 / 2)
+            for side, end in ((-1, low), (1, high))
+        )
+    return Estimate(r, float(np.tanh(low)), float(np.tanh(high)), n, f"n = {n}")
 
 
 def combined(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimate:
@@ -111,15 +134,3 @@ def combined(estimates: Sequence[Estimate], weights: Sequence[float]) -> Estimat
     above = np.sqrt(sum((high - part) ** 2 for part, _, high in parts))
     n = min(one.n for one in estimates)
     return Estimate(float(value), float(value - below), float(value + above), n)
-
-
-def known_correlation(r: float, n: int, *, ranks: bool = False) -> Estimate:
-    """Return a correlation that a table has, with the interval of `pearson` or `spearman`.
-
-    No interval for fewer than four points.
-    """
-    if not np.isfinite(r):
-        return NOTHING
-    if n < 4:
-        return Estimate(r, np.nan, np.nan, n, f"n = {n}")
-    return _interval(r, n, 1 + r**2 / 2 if ranks else 1.0)

@@ -64,7 +64,7 @@ thead th { color: var(--soft); font-weight: 600; white-space: nowrap }
 td.number, td.interval { white-space: nowrap } .number { text-align: right }
 tr > :first-child { position: sticky; left: 0; z-index: 1; background: var(--page);
   border-right: 1px solid var(--line); overflow-wrap: anywhere; min-width: 9.5rem;
-  max-width: 17rem }
+  max-width: 20rem }
 tr.sentence th { background: var(--panel); max-width: none; font-weight: 400; border-right: 0;
   overflow-wrap: normal }
 tr.sentence span.stays { display: block; position: sticky; left: .6rem;
@@ -73,6 +73,7 @@ td:first-child .verdict { margin: .1rem 0 }
 td.note { min-width: 15rem; font-size: .9rem }
 details { margin-top: .6rem } summary { cursor: pointer; color: var(--soft); margin-bottom: .4rem }
 .simulated { color: var(--no); font-weight: bold }
+@media (min-width: 1000px) { tr > :first-child { min-width: 17rem } }
 @media (max-width: 600px) { body { padding: .7rem; font-size: 14px }
   tr > :first-child { max-width: 9.5rem } th, td { padding: .3rem .45rem } }
 """
@@ -83,6 +84,9 @@ TEMPLATE = """<!DOCTYPE html>
 <title>{{ title }}</title><style>{{ style|safe }}</style></head><body>
 {%- macro verdict(word, count=None) -%}
 <span class="verdict {{ tones[word] }}">{% if count %}{{ count }} {% endif %}{{ word }}</span>
+{%- endmacro %}
+{%- macro name(row) -%}
+{% for part in row.row.split("/") %}{% if not loop.first %}/<wbr>{% endif %}{{ part }}{% endfor %}
 {%- endmacro %}
 {%- macro interval(row) -%}
 {% if row.low or row.high %}{{ row.low }} to {{ row.high }}{% endif %}
@@ -108,11 +112,19 @@ TEMPLATE = """<!DOCTYPE html>
 <span class="soft">{{ claim.item }}</span>
 {%- if claim.link %} · <a href="{{ claim.link }}">{{ claim.figure }}</a>{% endif %}</span></th></tr>
 {%- for row in claim.rows %}
-<tr><td>{{ verdict(row.verdict) }}<br>{{ row.row }}</td><td class="number">{{ row.ours }}</td>
+<tr><td>{{ verdict(row.verdict) }}<br>{{ name(row) }}</td><td class="number">{{ row.ours }}</td>
 <td class="interval">{{ interval(row) }}</td><td>{{ row.expected }}</td>
 <td class="note">{{ row.note }}</td></tr>
 {%- endfor %}{% endfor %}
 </tbody></table></div>
+{%- endif %}
+{%- if paper.waiting_claims %}
+<details><summary>{{ paper.waiting_claims|length }} claims not run here</summary><ul>
+{%- for claim in paper.waiting_claims %}
+<li>{{ claim.sentence }} <span class="soft">{{ claim.item }}
+{%- if claim.rows[0].note %}: {{ claim.rows[0].note }}{% endif %}</span></li>
+{%- endfor %}
+</ul></details>
 {%- endif %}
 {%- if paper.computed %}
 <h3>Numbers</h3>
@@ -120,7 +132,7 @@ TEMPLATE = """<!DOCTYPE html>
 <th class="number">ours</th><th>95% interval</th><th class="number">difference</th><th>note</th>
 </tr></thead><tbody>
 {%- for row in paper.computed %}
-<tr><td>{{ verdict(row.verdict) }}<br>{{ row.row }}
+<tr><td>{{ verdict(row.verdict) }}<br>{{ name(row) }}
 <br><span class="soft">{{ row.column }}, {{ row.item }}</span></td>
 <td class="number">{{ row.published }}</td><td class="number">{{ row.ours }}</td>
 <td class="interval">{{ interval(row) }}</td><td class="number">{{ row.difference }}</td>
@@ -133,7 +145,7 @@ TEMPLATE = """<!DOCTYPE html>
 <div class="wide"><table class="waiting"><thead><tr><th>what</th><th class="number">published</th>
 <th>note</th></tr></thead><tbody>
 {%- for row in paper.waiting %}
-<tr><td>{{ row.row }}<br><span class="soft">{{ row.column }}, {{ row.item }}</span></td>
+<tr><td>{{ name(row) }}<br><span class="soft">{{ row.column }}, {{ row.item }}</span></td>
 <td class="number">{{ row.published }}</td><td class="note">{{ row.note }}</td></tr>
 {%- endfor %}
 </tbody></table></div></details>
@@ -148,7 +160,7 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "") -> str:
     """Return a scorecard as a complete HTML page.
 
     A banner a paper counts verdicts; then, paper by paper, each claim's sentence with a verdict for
-    every population, and the numbers, those that were not run folded behind one line.
+    every population, and the numbers; what was not run is folded behind one line.
 
     Args:
         card: a `scorecard` table, of one paper or of several.
@@ -168,15 +180,15 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "") -> str:
 
 def _paper(name: Any, card: pd.DataFrame, results: str) -> dict[str, Any]:
     claims, numbers = card[card["kind"] == "claim"], card[card["kind"] == "number"]
+    found = [_claim(rows, results) for _, rows in claims.groupby(["item", "column"], sort=False)]
     waiting = numbers["verdict"] == NOT_RUN
     return {
         "name": name,
         "title": title_of(name),
         "scale": card["scale"].iloc[0],
         "counts": order_verdicts(card["verdict"]),
-        "claims": [
-            _claim(rows, results) for _, rows in claims.groupby(["item", "column"], sort=False)
-        ],
+        "claims": [claim for claim in found if claim["run"]],
+        "waiting_claims": [claim for claim in found if not claim["run"]],
         "computed": _shown(numbers[~waiting]),
         "waiting": _shown(numbers[waiting]),
     }
@@ -189,9 +201,11 @@ def title_of(paper: str) -> str:
 
 def _claim(rows: pd.DataFrame, results: str) -> dict[str, Any]:
     first = rows.iloc[0]
-    drawn = isinstance(first["figure"], str) and (rows["verdict"] != NOT_RUN).any()
+    run = bool((rows["verdict"] != NOT_RUN).any())
+    drawn = isinstance(first["figure"], str) and run
     figure = PurePosixPath(first["figure"] if drawn else "")
     return {
+        "run": run,
         "sentence": first["sentence"],
         "item": first["item"],
         "figure": figure.name.replace("_", " ").capitalize(),

@@ -31,6 +31,8 @@ PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
 Z = float(stats.norm.ppf(0.975))
+# With fewer units to resample, all fall on one side of 0 by chance in over a twentieth of cases.
+FEWEST = 6
 
 
 def any_dataset(dataset: str) -> bool:
@@ -70,14 +72,21 @@ def estimates(
     by = ["model", "dataset", "kind"]
     longest = rows.groupby(by)["length"].transform("max")
     rows = rows.assign(away=(rows["length"] - part * longest).abs()).sort_values("away")
-    rows = rows.drop_duplicates(by)
-    columns = [*by, column, f"{column}_low", f"{column}_high", "n_pairs", "length"]
     return {
-        (model, dataset, kind): Estimate(value, low, high, n, f"{n} pairs, {length} tokens")
-        for model, dataset, kind, value, low, high, n, length in rows[columns].itertuples(
-            index=False
-        )
+        (row.model, row.dataset, row.kind): _resampled(row, column)
+        for row in rows.drop_duplicates(by).itertuples()
     }
+
+
+def _resampled(row: Any, column: str) -> Estimate:
+    """Return a row's value; no interval if it is of too few units or of units all alike."""
+    value, low, high = (float(getattr(row, column + end)) for end in ("", "_low", "_high"))
+    several = row.n_suites > 1
+    n, what = (row.n_suites, "suites") if several else (row.n_pairs, "pairs")
+    note = f"{n} {what}, {row.length} tokens"
+    if n < FEWEST or low == high:
+        return Estimate(value, np.nan, np.nan, int(n), note)
+    return Estimate(value, low, high, int(n), note)
 
 
 def populations(found: Mapping[tuple[str, str, str], Any]) -> list[tuple[str, str]]:
@@ -186,24 +195,29 @@ def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Fou
             yield about, known_correlation(float(row.value), int(row.n), ranks=ranks)
 
 
-def mean_predictability(tables: Tables, model: str, kind: str) -> Estimate:
-    """Return Appendix C's r of one model: the mean over the paper's three data sets."""
+def mean_predictability(tables: Tables, kind: str) -> dict[str, Estimate]:
+    """Return Appendix C's r by model: the mean over the paper's three data sets."""
     found = dict(correlations(tables, "metric", y=kind))
-    names = [f"{model}/{dataset}" for dataset in PAPER_DATASETS]
-    if not set(names) <= set(found):
-        return NOTHING
-    return combined([found[name] for name in names], [1 / len(names)] * len(names))
+    by_model = {
+        model: [found.get(f"{model}/{dataset}") for dataset in PAPER_DATASETS]
+        for model in dict.fromkeys(name.partition("/")[0] for name in found)
+    }
+    weights = [1 / len(PAPER_DATASETS)] * len(PAPER_DATASETS)
+    return {
+        model: combined([one for one in parts if one is not None], weights)
+        for model, parts in by_model.items()
+        if None not in parts
+    }
 
 
 def more_predictable(kind: str) -> Statistic:
     """Return by how much GPT-2's mean r exceeds OPT 2.7B's."""
 
     def statistic(tables: Tables, run: Run) -> Found:
-        means = [
-            mean_predictability(tables, model, kind) for model in (SMALLEST, LEAST_PREDICTABLE)
-        ]
-        if all(np.isfinite(one.value) for one in means):
-            yield f"{SMALLEST} less {LEAST_PREDICTABLE}", combined(means, [1, -1])
+        means = mean_predictability(tables, kind)
+        if {SMALLEST, LEAST_PREDICTABLE} <= set(means):
+            pair = [means[SMALLEST], means[LEAST_PREDICTABLE]]
+            yield f"{SMALLEST} less {LEAST_PREDICTABLE}", combined(pair, [1, -1])
 
     return statistic
 
@@ -238,12 +252,12 @@ def labels_above_tokens(tables: Tables, run: Run) -> Found:
 
 def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
     """Return Figure 14 of every model: percent, target suites by prefix suites."""
-    matrix = tables["matrix"]
-    for model, rows in matrix[matrix["dataset"] == SYNTAXGYM].groupby("model", sort=False):
-        yield (
-            str(model),
-            rows.pivot(index="target_suite", columns="prefix_suite", values="relative_improvement"),
-        )
+    rows = tables["matrix"][tables["matrix"]["dataset"] == SYNTAXGYM]
+    wide = rows.pivot(
+        index=["model", "target_suite"], columns="prefix_suite", values="relative_improvement"
+    )
+    for model, table in wide.groupby(level="model", sort=False):
+        yield str(model), table.droplevel("model")
 
 
 def mean_improvement(*suites: str, after: str = "") -> Statistic:

@@ -123,8 +123,8 @@ def _correlations(tables: Tables) -> Quantities:
             model, _, dataset = name.partition("/")
             if dataset == PAPER_DATASET:
                 found[(f"{model}/perturbations", f"rho_{side}")] = estimate
-        for model in tables["correlations"]["model"].unique():
-            found[(f"{model}/mean", f"r_{side}")] = mean_predictability(tables, model, kind)
+        for model, estimate in mean_predictability(tables, kind).items():
+            found[(f"{model}/mean", f"r_{side}")] = estimate
     for measure in ("dependency", "token"):
         named = correlations(tables, "suites", "accuracy", f"{measure} overlap of suites")
         for name, estimate in named:

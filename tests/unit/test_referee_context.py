@@ -1,0 +1,487 @@
+"""Each claim of Sinha et al. (2023): on the paper's own numbers, without its effect, reversed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.catalog import read_published
+from lingprob.context.names import SYNTAXGYM
+from lingprob.papers.context.claims import STATISTICS
+from lingprob.papers.context.statistics import regressions
+from lingprob.papers.contract import Run
+from lingprob.referee.claims import judge_claims
+from lingprob.referee.verdicts import expected_range, judge_claim
+
+PUBLISHED = read_published("context")
+CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
+RUNS = 1000
+Z = 1.959964
+SIZES = {"gpt2": 1.24e8, "opt-125m": 1.25e8, "opt-350m": 3.5e8, "opt-1.3b": 1.3e9,
+         "opt-2.7b": 2.7e9, "opt-6.7b": 6.7e9}  # fmt: skip
+RUN = Run("paper", {name: {"parameters": size, "family": name.split("-")[0]}
+                    for name, size in SIZES.items()})  # fmt: skip
+DATASETS = (("blimp", 67), ("syntaxgym", 23), ("crows_pairs", 9))
+
+# Simulated tables of a room: a run is a model where a claim is about each model, else a data set.
+Simulated = dict[str, pd.DataFrame]
+Simulate = Callable[[np.random.Generator, float, int], Simulated]
+
+
+def names(prefix: str, n: int) -> np.ndarray:
+    """Return n different names."""
+    return np.array([f"{prefix}{number}" for number in range(n)])
+
+
+def accuracy_rows(kind: str, values: np.ndarray, error: float, **columns: object) -> pd.DataFrame:
+    """Return rows of `context_accuracy`, the same in all columns that a claim may be about."""
+    ends = {
+        f"{column}{end}": values + sign * Z * error
+        for column in ("delta", "accuracy", "margin")
+        for end, sign in (("_low", -1), ("", 0), ("_high", 1))
+    }
+    described = {
+        "level": "all",
+        "perturbation": None,
+        "length": 1000,
+        "n_pairs": 67000,
+        "n_suites": 67,
+    }
+    return pd.DataFrame({**ends, **described, "kind": kind, **columns})
+
+
+def kinds(truths: Callable[[float], dict[str, tuple[float, float]]], **columns: object) -> Simulate:
+    """Simulate models whose kinds of prefixes have a true value and a standard error each."""
+
+    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+        tables = [
+            accuracy_rows(kind, rng.normal(truth, error, n), error,
+                          **{"model": names("m", n), "dataset": "blimp", **columns})
+            for kind, (truth, error) in truths(effect).items()
+        ]  # fmt: skip
+        return {"accuracy": pd.concat(tables, ignore_index=True)}
+
+    return simulate
+
+
+def one_kind(kind: str, error: float, **columns: object) -> Simulate:
+    """Simulate models with one kind of prefixes."""
+    return kinds(lambda effect: {kind: (effect, error)}, **columns)
+
+
+def two_kinds(first: str, second: str, errors: tuple[float, float], base: float) -> Simulate:
+    """Simulate models of which one kind exceeds another by the effect."""
+    return kinds(lambda effect: {first: (base + effect, errors[0]), second: (base, errors[1])})
+
+
+def two_lengths(kind: str, error: float, sooner: int, model: str | None = None) -> Simulate:
+    """Simulate an effect between two lengths, of one model on many data sets or of many models."""
+
+    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+        about = (
+            {"model": names("m", n), "dataset": "blimp"}
+            if model is None
+            else {"model": model, "dataset": names("d", n)}
+        )
+        tables = [
+            accuracy_rows(kind, rng.normal(truth, error, n), error, length=length, **about)
+            for truth, length in ((0.0, sooner), (effect, 1000))
+        ]
+        return {"accuracy": pd.concat(tables, ignore_index=True)}
+
+    return simulate
+
+
+def two_models(kind: str, error: float) -> Simulate:
+    """Simulate an effect between OPT 6.7B and GPT-2 on many data sets."""
+
+    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+        tables = [
+            accuracy_rows(kind, rng.normal(truth, error, n), error, model=model,
+                          dataset=names("d", n))
+            for model, truth in (("gpt2", 0.0), ("opt-6.7b", effect))
+        ]  # fmt: skip
+        return {"accuracy": pd.concat(tables, ignore_index=True)}
+
+    return simulate
+
+
+def all_models(kind: str, noise: float) -> Simulate:
+    """Simulate a slope on log10 parameters among the paper's models, families far apart."""
+
+    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+        tables = []
+        for model, size in SIZES.items():
+            truth = effect * np.log10(size) + (model == "gpt2")
+            values = rng.normal(truth, noise, n)
+            tables.append(accuracy_rows(kind, values, noise, model=model, dataset=names("d", n)))
+        return {"accuracy": pd.concat(tables, ignore_index=True)}
+
+    return simulate
+
+
+def regression(prefixes: str, term: str, error: float) -> Simulate:
+    """Simulate coefficients of the mixed regressions with errors by pairs."""
+
+    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+        table = {"model": names("m", n), "dataset": "blimp", "prefixes": prefixes, "term": term,
+                 "estimate": rng.normal(effect, error, n), "pair_std_error": error,
+                 "n": 1000}  # fmt: skip
+        return {"regression": pd.DataFrame(table)}
+
+    return simulate
+
+
+def correlation_rows(r: np.ndarray | float, n: int, **columns: object) -> pd.DataFrame:
+    """Return rows of `context_correlations`."""
+    described = {"dataset": "blimp", "statistic": "pearson", "x": "x"}
+    return pd.DataFrame({**described, "value": r, "n": n, **columns})
+
+
+def drawn(rng: np.random.Generator, r: float, n: int, runs: int) -> np.ndarray:
+    """Return correlations of n points with a true r."""
+    return np.tanh(rng.normal(np.arctanh(r), 1 / np.sqrt(n - 3), runs))
+
+
+def overlaps(n: int, *measures: str, analysis: str = "suites", base: float = 0.0) -> Simulate:
+    """Simulate correlations of overlaps; the first exceeds the others, which are the base."""
+
+    def simulate(rng: np.random.Generator, effect: float, runs: int) -> Simulated:
+        tables = [
+            correlation_rows(drawn(rng, r, n, runs), n, model=names("m", runs), y="accuracy",
+                             analysis=analysis, x=f"{measure} overlap of suites",
+                             statistic="spearman")
+            for measure, r in zip(measures, [base + effect, base], strict=False)
+        ]  # fmt: skip
+        return {"correlations": pd.concat(tables, ignore_index=True)}
+
+    return simulate
+
+
+def perturbations(kind: str) -> Simulate:
+    """Simulate rank correlations of nine points with a true Pearson's r."""
+
+    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+        x = rng.normal(size=(n, 9))
+        y = effect * x + np.sqrt(1 - effect**2) * rng.normal(size=x.shape)
+        ranks = [values.argsort(axis=1).argsort(axis=1) - 4.0 for values in (x, y)]
+        rho = (ranks[0] * ranks[1]).sum(axis=1) / 60
+        return {"correlations": correlation_rows(
+            rho, 9, model=names("m", n), analysis="perturbations", y=f"delta, {kind}",
+            statistic="spearman")}  # fmt: skip
+
+    return simulate
+
+
+def predictability(kind: str, gpt2: Sequence[float], opt: Sequence[float]) -> Simulated:
+    """Return Appendix C's correlations of two models, with the suites of three data sets."""
+    return {"correlations": pd.concat([
+        correlation_rows(r, n, model=[model], dataset=dataset, analysis="metric", y=kind)
+        for model, values in (("gpt2", gpt2), ("opt-2.7b", opt))
+        for (dataset, n), r in zip(DATASETS, values, strict=True)
+    ])}  # fmt: skip
+
+
+def matrix(suites: dict[str, Sequence[str]], truth: Callable[[str, float], float], sd: float,
+           ) -> Simulate:  # fmt: skip
+    """Simulate Figure 14: target suites after prefix suites."""
+
+    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+        tables = [
+            pd.DataFrame({"model": names("m", n), "dataset": SYNTAXGYM, "target_suite": target,
+                          "prefix_suite": prefix,
+                          "relative_improvement": rng.normal(truth(prefix, effect), sd, n)})
+            for target, prefixes in suites.items() for prefix in prefixes
+        ]  # fmt: skip
+        return {"matrix": pd.concat(tables, ignore_index=True)}
+
+    return simulate
+
+
+def dependency_overlaps(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+    """Simulate twenty target suites' overlaps with one other, of many data sets."""
+    datasets, suites = np.repeat(names("d", n), 20), np.tile(names("s", 20), n)
+    token = rng.normal(0.2, 0.1, 20 * n)
+    label = rng.normal(token + effect, 0.1)
+    described = {"dataset": datasets, "target_suite": suites, "prefix_suite": "other"}
+    return {"overlap": pd.concat([
+        pd.DataFrame({**described, "measure": measure, "f1": f1})
+        for measure, f1 in (("token", token), ("dependency", label))
+    ])}  # fmt: skip
+
+
+UP, DOWN = "matched_acceptable", "matched_unacceptable"
+OTHER_UP, OTHER_DOWN = "mismatched_acceptable", "mismatched_unacceptable"
+CROWS = {"dataset": "crows_pairs"}
+MASCULINE, FEMININE = ([f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
+                       for gender in ("masc", "fem"))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Case:
+    """The paper's effect, in the statistic's units, and tables simulated with an effect.
+
+    Where the paper prints no effect, one within what its text says; standard errors are those of
+    67 suites of BLiMP whose changes have a standard deviation of .3 (matched) or .1.
+    """
+
+    effect: float
+    simulate: Simulate | str
+
+
+CASES = {
+    "matched_acceptable_raises": Case(0.2, one_kind(UP, 0.037)),
+    "matched_unacceptable_lowers": Case(-0.65, one_kind(DOWN, 0.037)),
+    "matched_exceeds_mismatched_acceptable": Case(
+        0.17, two_kinds(UP, OTHER_UP, (0.037, 0.012), 0.03)
+    ),
+    "matched_exceeds_mismatched_unacceptable": Case(
+        -0.5, two_kinds(DOWN, OTHER_DOWN, (0.037, 0.012), -0.15)
+    ),
+    "unacceptable_exceeds_acceptable": Case(
+        -0.25, kinds(lambda e: {"acceptable": (0.1, 0.02), "unacceptable": (e - 0.1, 0.025)})
+    ),
+    "below_chance": Case(0.2, one_kind(DOWN, 0.037)),
+    "unrelated_changes_nothing": Case(0, one_kind("unrelated", 0.012)),
+    "unrelated_length_changes_nothing": Case(0, regression("unrelated", "log_length", 0.02)),
+    # The least z at which p is still below what the paper gives.
+    "length_by_acceptability": Case(3.09, regression("related", "log_length:acceptable", 1)),
+    "length_by_match_by_acceptability": Case(
+        2.70, regression("related", "log_length:matched:acceptable", 1)
+    ),
+    "acceptable_raise_by_10_to_20": Case(0.15, one_kind("acceptable", 0.02)),
+    "acceptable_raise_by_at_most_12": Case(0.1, one_kind("acceptable", 0.02)),
+    "matched_acceptable_raise_by_15": Case(0.2, one_kind(UP, 0.037)),
+    "mismatched_acceptable_raise_by_at_most_5": Case(0.03, one_kind(OTHER_UP, 0.012)),
+    "unacceptable_lower_by_30_to_40": Case(-0.35, one_kind("unacceptable", 0.025)),
+    "matched_unacceptable_lower_by_50_to_80": Case(-0.65, one_kind(DOWN, 0.037)),
+    "mismatched_unacceptable_lower_by_at_most_20": Case(-0.15, one_kind(OTHER_DOWN, 0.012)),
+    # Table 2's slope and what is left of it.
+    "scale_amplifies_unacceptable": Case(-0.04, all_models("unacceptable", 0.01)),
+    "scale_spares_acceptable": Case(0, all_models("acceptable", 0.01)),
+    "opt_falls_below_gpt2": Case(-0.13, two_models("unacceptable", 0.025)),
+    "opt_gains_above_gpt2": Case(0.05, two_models(UP, 0.037)),
+    "gpt2_recovers": Case(0.05, two_lengths("unacceptable", 0.025, 500, "gpt2")),
+    "perturbed_acceptable_still_raise": Case(0.3, one_kind(UP, 0.067, perturbation="all")),
+    "perturbed_unacceptable_still_lower": Case(-0.6, one_kind(DOWN, 0.067, perturbation="all")),
+    "similarity_raises_acceptable": Case(0.93, perturbations(UP)),
+    "similarity_lowers_unacceptable": Case(-0.7, perturbations(DOWN)),
+    "mismatched_stereotypes_change_nothing": Case(0, one_kind(OTHER_DOWN, 0.015, **CROWS)),
+    "stereotypes_lower": Case(-0.1, one_kind(DOWN, 0.03, **CROWS)),
+    "antistereotypes_raise": Case(0.1, one_kind(UP, 0.03, **CROWS)),
+    "antistereotypes_reach_balance": Case(0.6, one_kind(UP, 0.03, **CROWS)),
+    "gpt2_predictable_acceptable": Case(0.26, UP),
+    "gpt2_predictable_unacceptable": Case(0.27, DOWN),
+    "prefix_overlap_tells_nothing": Case(0, overlaps(67000, "token", analysis="pairs")),
+    "suite_overlap_raises": Case(0.11, overlaps(4422, "dependency")),
+    "suite_overlap_is_weak": Case(0.18, overlaps(4422, "token")),
+    "tokens_above_dependencies": Case(0.07, overlaps(4422, "token", "dependency", base=0.11)),
+    "dependencies_overlap_more": Case(0.2, dependency_overlaps),
+    "any_prefix_helps": Case(
+        50, matrix({"fgd_subject": names("s", 22)}, lambda prefix, e: e, 25)
+    ),
+    "masculine_spoils_feminine": Case(
+        -52.6, matrix({"reflexive_orc_fem": MASCULINE}, lambda prefix, e: e, 4.7)
+    ),
+    "feminine_helps_feminine": Case(
+        270, matrix({name: [*MASCULINE, *FEMININE] for name in FEMININE},
+                    lambda prefix, e: e * prefix.endswith("fem"), 100)
+    ),
+    # No margin is printed: five standard errors.
+    "margin_falls_with_length": Case(-1, two_lengths(DOWN, 0.2, 32)),
+    "margin_unacceptable_below_acceptable": Case(-1, two_kinds(DOWN, UP, (0.2, 0.2), 1)),
+    "margin_related_below_unrelated": Case(-1, two_kinds(UP, "unrelated", (0.2, 0.2), 1)),
+}  # fmt: skip
+
+
+# A correlation cannot go as far beyond 0 as low power demands.
+REVERSED = {
+    "gpt2_predictable_acceptable": -0.5,
+    "gpt2_predictable_unacceptable": -0.5,
+    "similarity_lowers_unacceptable": 0.95,
+}
+
+
+def verdicts(name: str, rng: np.random.Generator, effect: float, runs: int) -> pd.Series:
+    """Return the share of each verdict on a claim over simulated runs."""
+    case = CASES[name]
+    if isinstance(case.simulate, str):
+        # Each data set's r of the models, half the difference either side of their mean.
+        middle = 0.72 if case.simulate == UP else 0.655
+        gpt2, opt = (
+            np.column_stack([drawn(rng, middle + side * effect / 2, n, runs) for _, n in DATASETS])
+            for side in (1, -1)
+        )
+        frame = predictability(case.simulate, gpt2[0], opt[0])["correlations"]
+        values = np.hstack([gpt2, opt])
+        tables = ({"correlations": frame.assign(value=row)} for row in values)
+    else:
+        tables = [case.simulate(rng, effect, runs)]
+    found = [
+        judge_claim(estimate, CLAIMS[name]["expected"])[0]
+        for simulated in tables
+        for _, estimate in STATISTICS[name](simulated, RUN)
+    ]
+    assert len(found) == runs
+    return pd.Series(found).value_counts(normalize=True).reindex(
+        ["supported", "contradicted", "undecided"], fill_value=0.0
+    )  # fmt: skip
+
+
+def test_no_claim_goes_without_a_case():
+    assert set(CASES) == set(CLAIMS) == set(STATISTICS)
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_without_its_effect_a_claim_is_supported_in_at_most_a_twentieth_of_runs(name):
+    limits = [limit for limit in expected_range(CLAIMS[name]["expected"]) if np.isfinite(limit)]
+    for limit in limits:
+        shares = verdicts(name, np.random.default_rng(7), limit, RUNS)
+        assert shares["supported"] <= 0.05
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_with_the_paper_s_effect_a_claim_is_supported_or_its_power_is_stated(name):
+    runs = 400 if name.startswith("gpt2_predictable") else RUNS
+    shares = verdicts(name, np.random.default_rng(8), CASES[name].effect, runs)
+    power = CLAIMS[name].get("power")
+    if power is None:
+        assert shares["supported"] >= 0.8
+    else:
+        assert shares["supported"] == pytest.approx(power, abs=0.05)
+        assert power < 0.8
+
+
+@pytest.mark.parametrize("name", CLAIMS)
+def test_with_its_effect_reversed_a_claim_is_contradicted(name):
+    """Beyond the limit as far as the effect is on its other side, more where power is low."""
+    low, high = expected_range(CLAIMS[name]["expected"])
+    effect = CASES[name].effect
+    if np.isfinite(low) and np.isfinite(high):
+        effect = high + 2 * (high - low)
+    else:
+        limit = low if np.isfinite(low) else high
+        effect = limit - (5 if "power" in CLAIMS[name] else 1) * (effect - limit)
+    effect = REVERSED.get(name, effect)
+    shares = verdicts(name, np.random.default_rng(9), effect, 200)
+    assert shares["contradicted"] >= 0.8
+    assert shares["supported"] == 0
+
+
+# What the paper prints of a claim's inputs.
+TABLE_2 = next(item["rows"] for item in PUBLISHED["items"] if item["item"] == "Table 2")
+FIGURE_14 = next(item for item in PUBLISHED["items"] if item["item"] == "Figure 14")
+
+
+def printed_figure_14() -> Simulated:
+    """Return Figure 14 as printed."""
+    return {"matrix": pd.DataFrame([
+        {"model": "gpt2", "dataset": SYNTAXGYM, "target_suite": row.split("/")[1],
+         "prefix_suite": suite, "relative_improvement": value}
+        for row, values in FIGURE_14["rows"].items()
+        for suite, value in zip(FIGURE_14["columns"], values, strict=True)
+    ])}  # fmt: skip
+
+
+def printed_table_2() -> Simulated:
+    """Return the mean of Table 2's ten suites by model."""
+    means = {
+        model: [values[0] for row, values in TABLE_2.items() if row.startswith(f"{model}/")]
+        for model in SIZES
+    }
+    return {"accuracy": pd.concat([
+        accuracy_rows(kind, np.array([np.mean(values)]), np.std(values) / np.sqrt(len(values)),
+                      model=model, dataset="blimp")
+        for model, values in means.items() for kind in (DOWN, "unacceptable")
+    ])}  # fmt: skip
+
+
+def printed_coefficient(prefixes: str, term: str, z: float) -> Simulated:
+    """Return a coefficient whose p is just what the paper says that it is below."""
+    return {
+        "regression": pd.DataFrame({"model": ["gpt2"], "dataset": ["blimp"], "n": [1],
+                                    "prefixes": [prefixes], "term": [term], "estimate": [z],
+                                    "pair_std_error": [1.0]})
+    }  # fmt: skip
+
+
+def printed_overlaps() -> Simulated:
+    """Return Appendix D's two rho, of 67 suites after 66 others."""
+    return {"correlations": pd.concat([
+        correlation_rows(rho, 67 * 66, model=["gpt2"], y="accuracy", analysis="suites",
+                         x=f"{measure} overlap of suites", statistic="spearman")
+        for measure, rho in (("dependency", 0.11), ("token", 0.18))
+    ])}  # fmt: skip
+
+
+def printed_perturbations(kind: str, rho: float) -> Simulated:
+    """Return one of §5's rho over nine kinds of prefixes."""
+    return {"correlations": correlation_rows(
+        rho, 9, model=["opt-6.7b"], analysis="perturbations", y=f"delta, {kind}",
+        statistic="spearman")}  # fmt: skip
+
+
+PRINTED = {
+    "matched_unacceptable_lowers": printed_table_2,
+    "scale_amplifies_unacceptable": printed_table_2,
+    "length_by_acceptability": partial(
+        printed_coefficient, "related", "log_length:acceptable", 3.09
+    ),
+    "length_by_match_by_acceptability": partial(
+        printed_coefficient, "related", "log_length:matched:acceptable", 2.70
+    ),
+    "similarity_raises_acceptable": partial(printed_perturbations, UP, 0.93),
+    "similarity_lowers_unacceptable": partial(printed_perturbations, DOWN, -0.7),
+    "gpt2_predictable_acceptable": partial(predictability, UP, [0.85] * 3, [0.59] * 3),
+    "gpt2_predictable_unacceptable": partial(predictability, DOWN, [0.79] * 3, [0.52] * 3),
+    "suite_overlap_raises": printed_overlaps,
+    "suite_overlap_is_weak": printed_overlaps,
+    "tokens_above_dependencies": printed_overlaps,
+    "any_prefix_helps": printed_figure_14,
+    "masculine_spoils_feminine": printed_figure_14,
+    "feminine_helps_feminine": printed_figure_14,
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_on_the_paper_s_printed_numbers_a_claim_comes_out_as_the_paper_says(name):
+    rows = judge_claims({"paper": "context", "claims": [CLAIMS[name]]},
+                        {name: STATISTICS[name]}, PRINTED[name](), RUN)  # fmt: skip
+    assert {row["verdict"] for row in rows} == {"supported"}
+
+
+@pytest.mark.parametrize(
+    ("suites", "error", "verdict"),
+    [(6, 0.01, "supported"), (5, 0.01, "undecided"), (67, 0.0, "undecided")],
+)
+def test_few_suites_or_suites_all_alike_decide_nothing(suites, error, verdict):
+    table = accuracy_rows(UP, np.array([0.2]), error, model="m", dataset="d").assign(
+        n_suites=suites
+    )
+    (found,) = STATISTICS["matched_acceptable_raises"]({"accuracy": table}, RUN)
+    assert judge_claim(found[1], "> 0")[0] == verdict
+
+
+def test_pairs_whose_judgment_no_length_changes_leave_a_claim_undecided():
+    """The errors by pairs are rounding noise, not the certainty that the effect is none."""
+    rows = pd.DataFrame(
+        [
+            {"model": "m", "dataset": "blimp", "suite": suite, "pair_id": f"{suite}{pair}",
+             "kind": "unrelated", "perturbation": None, "prefix_tokens": length,
+             "correct": pair % 2 == 0}
+            for suite in "abc" for pair in range(6) for length in (10, 20, 40)
+        ]
+    )  # fmt: skip
+    card = judge_claims(
+        {"paper": "context", "claims": [CLAIMS["unrelated_length_changes_nothing"]]},
+        {"unrelated_length_changes_nothing": STATISTICS["unrelated_length_changes_nothing"]},
+        {"regression": regressions(rows, "demo")},
+        RUN,
+    )
+    assert [row["verdict"] for row in card] == ["undecided"]
+    assert "no error by pairs" in card[0]["note"]
