@@ -64,11 +64,12 @@ def size_trends(
         row = {**names, "of": of, "on": on, "models": len(part), **trend(part, on, of)}
         key = (names["dataset"], of)
         if key in drawn and set(part["model"]) <= set(drawn[key]):
-            item = gains.loc[(gains["dataset"] == key[0]) & (gains["of"] == of), "item_kind"]
+            own = gains[(gains["dataset"] == key[0]) & (gains["of"] == of)]
             draw = drawn[key][part["model"].tolist()].to_numpy() @ slope_weights(part[on])
             before = {**names, STATE: 0, "of": of, "on": on}
             slopes[tuple(row[name] for name in before)] = draw
-            row |= {"resampled": item.iloc[0], **_interval("slope", draw)}
+            row |= {"resampled": own["item_kind"].iloc[0], "items": own["item"].nunique()}
+            row |= _interval("slope", draw)
             base = slopes.get(tuple(before.values()))
             if names[STATE] and base is not None:
                 row |= {"change": row["slope"] - _slope(rows, before)}
