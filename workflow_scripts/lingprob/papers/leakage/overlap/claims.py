@@ -29,10 +29,10 @@ def share(hits: pd.Series) -> Estimate:
     """Return the share of true values with the exact interval of Clopper & Pearson."""
     if not len(hits):
         return NOTHING
-    found = stats.binomtest(int(hits.sum()), len(hits))
-    ends = found.proportion_ci(CONFIDENCE, method="exact")
-    note = f"{found.k} of {found.n} passages"
-    return Estimate(found.k / found.n, float(ends.low), float(ends.high), found.n, note)
+    k, n, tail = int(hits.sum()), len(hits), (1 - CONFIDENCE) / 2
+    low = float(stats.beta.ppf(tail, k, n - k + 1)) if k else 0.0
+    high = float(stats.beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0
+    return Estimate(k / n, low, high, n, f"{k} of {n} passages")
 
 
 def whole_elsewhere(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:

@@ -77,11 +77,10 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def _corpora(passages: pd.DataFrame) -> Iterator[tuple[str, pd.DataFrame]]:
-    corpora = list(passages["corpus"].unique())
-    if len(corpora) > 1:
+    if passages["corpus"].nunique() > 1:
         yield ALL_TEXTS, passages
-    for corpus in corpora:
-        yield str(corpus), passages[passages["corpus"] == corpus]
+    for corpus, part in passages.groupby("corpus", sort=False):
+        yield str(corpus), part
 
 
 def _fine_tuned(passages: pd.DataFrame) -> list[int]:
