@@ -224,7 +224,7 @@ def slopes(of: str, *, slope: float, change: float, vary: float) -> Simulate:
                 rows.append({"dataset": f"run {run}", "model": name, "delta": values.sum(),
                              "word_perplexity": perplexity})  # fmt: skip
         table = pd.DataFrame(gains, columns=GAINS)
-        trends = size_trends(deltas_of(rows), table, None, STATES, draws=1000, seed=1)
+        trends = size_trends(deltas_of(rows), table, None, STATES, draws=4000, seed=1)
         return {"trends": trends}
 
     return simulate
