@@ -3,7 +3,7 @@
 A case of a claim simulates what its statistic is fed with: 1 is the paper's effect (or that whose
 power the catalog states, where the paper draws its numbers only), 0 none, -1 the reverse. Each
 simulated run is a population of its own in one set of tables. Arithmetic on ten numbers is run
-1,000 times without the effect, what takes a table of passages or of models 250 times.
+1,000 times without the effect, what takes a table of passages or of models 200 or 400 times.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Case(NamedTuple):
     """How to simulate a claim's data, how often, and the paper's own where they are printed."""
 
     simulate: Simulate
-    runs: int = 250
+    runs: int = 200
     printed: Callable[[Path], Tables] | None = None
 
 
@@ -224,7 +224,7 @@ def slopes(of: str, *, slope: float, change: float, vary: float) -> Simulate:
                 rows.append({"dataset": f"run {run}", "model": name, "delta": values.sum(),
                              "word_perplexity": perplexity})  # fmt: skip
         table = pd.DataFrame(gains, columns=GAINS)
-        trends = size_trends(deltas_of(rows), table, None, STATES, draws=4000, seed=1)
+        trends = size_trends(deltas_of(rows), table, None, STATES, draws=2000, seed=1)
         return {"trends": trends}
 
     return simulate
@@ -311,13 +311,15 @@ CASES = {
         perplexities(tuning=-0.3, change=-0.3)
     ),
     ("reading", "surprisal_predicts_reading_times"): Case(added, 1000),
-    ("reading", "fit_falls_with_size"): Case(slopes("delta", slope=-2, change=0, vary=1.4)),
+    ("reading", "fit_falls_with_size"): Case(slopes("delta", slope=-2, change=0, vary=1.4), 400),
     ("reading", "fit_falls_with_size_of_pretrained_models"): Case(
         pretrained, printed=published_trends
     ),
-    ("reading", "leakage_steepens_the_fall"): Case(slopes("delta", slope=-2, change=-2, vary=1.4)),
+    ("reading", "leakage_steepens_the_fall"): Case(
+        slopes("delta", slope=-2, change=-2, vary=1.4), 400
+    ),
     ("reading", "fine_tuning_lowers_perplexity_of_larger_models_more"): Case(
-        slopes("log_perplexity", slope=-0.3, change=-0.3, vary=0.14)
+        slopes("log_perplexity", slope=-0.3, change=-0.3, vary=0.14), 400
     ),
     ("reading", "exploratory_partition_is_half_the_fit_partition"): Case(
         partitions, 1000, printed_counts
