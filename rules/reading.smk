@@ -38,6 +38,7 @@ READING_ROOM = Room(
     + ["leakage"] * bool(WITH_LEAKAGE),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
+        "trends": "results/reading/trends.parquet",
         "counts": "results/reading/counts.parquet",
         "published": ["results/reading/published_fits.parquet"] * READING["published"],
         "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],

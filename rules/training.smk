@@ -3,7 +3,7 @@
 # a tokenizer.
 # PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
 # trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as any other), results/training/: each size's log,
-# perplexity.{parquet,csv}, figures loss and figure_2_perplexity, scorecard.
+# perplexity.{parquet,csv}, passage_logprobs, figures loss and figure_2_perplexity, scorecard.
 # A training in progress lives in resources/training/, where a killed one goes on.
 
 TRAINING = settings["training"]
@@ -30,6 +30,7 @@ TRAINING_ROOM = Room(
     figures=["loss", "figure_2_perplexity"],
     files={
         "perplexity": "results/training/perplexity.parquet",
+        "passages": "results/training/passage_logprobs.parquet",
         "logs": {size: f"results/training/logs/{size}.jsonl" for size in TRAINING["sizes"]},
     },
     models=TRAINED,
@@ -156,6 +157,7 @@ rule measure_perplexity:
         words=collect("results/words/{dataset}.parquet", dataset=OVERLAP["texts"]),
     output:
         parquet="results/training/perplexity.parquet",
+        passages="results/training/passage_logprobs.parquet",
         csv=report(
             "results/training/perplexity.csv",
             caption="../report/training_perplexity.rst",

@@ -2,7 +2,7 @@
 
 from lingprob.reading.texts import passage_texts
 from lingprob.tables import read_table, write_csv, write_table
-from lingprob.training.perplexity import perplexities
+from lingprob.training.perplexity import passage_logprobs, perplexities
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -12,11 +12,13 @@ with job(snakemake):
         name: passage_texts(table).tolist() for name, table in zip(params.texts, words, strict=True)
     }
     manifests = zip(snakemake.input.models, params.models.values(), strict=True)
-    table = perplexities(
+    passages = passage_logprobs(
         dict(zip(params.models, manifests, strict=True)),
         texts,
         device=params.device,
         scale=params.scale,
     )
+    table = perplexities(passages)
     write_csv(table, snakemake.output.csv)
     write_table(table, "perplexity", snakemake.output.parquet)
+    write_table(passages, "passage_logprobs", snakemake.output.passages)

@@ -14,7 +14,7 @@ from lingprob.models.loading import load_language_model
 from lingprob.models.prepare import write_manifest
 from lingprob.training.fine_tuning import fine_tune, fine_tuning_rows
 from lingprob.training.launch import train
-from lingprob.training.perplexity import perplexities
+from lingprob.training.perplexity import passage_logprobs, perplexities
 from training_for_tests import CONTEXT_WINDOW, job, save_corpus
 
 PASSAGES = [np.arange(1, 6), np.arange(6, 9), np.arange(9, 21)]
@@ -121,7 +121,7 @@ def test_perplexity_falls_with_fine_tuning_and_is_what_the_definition_says(train
         write_manifest(name, "trained", "test", directory, manifest)
         models[name] = manifest, {"size": "s", "parameters": 1, "fine_tuning_steps": steps}
     corpora = {"first": TEXTS[:1], "others": TEXTS[1:]}
-    table = perplexities(models, corpora, device="cpu", scale="demo")
+    table = perplexities(passage_logprobs(models, corpora, device="cpu", scale="demo"))
     found = table.set_index(["model", "corpus"])["perplexity"]
     assert found["tuned", "all"] < 0.8 * found["plain", "all"]
     assert table.loc[table["corpus"] == "all", "n_tokens"].tolist() == [87, 87]

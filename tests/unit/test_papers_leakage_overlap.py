@@ -181,17 +181,35 @@ def test_the_scorecard_compares_lengths_flags_and_claims(published):
     assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
     assert rows.loc[("published/fine_tuning_sequence", "tokens"), "ours"] == 941
-    assert rows.loc[("owt", "same_flag"), "verdict"] == "not computed at this scale"
-    shortest = "shortest improbable overlap > 11 tokens, as published"
-    assert rows.loc[("the_pile", shortest), "verdict"] == "agrees"
+    assert rows.loc[("published/fine_tuning_sequence", "examples"), "ours"] == 0
+    assert rows.loc[("the_pile", "flagged"), "ours"] == 1
+    assert rows.loc[("the_pile", "flagged"), "note"].startswith("2 with both sides in nats")
+    assert rows.loc[("owt", "same_flag"), "verdict"] == "not run"
+    verdicts = rows.xs("improbable_overlaps_exceed_eleven_tokens", level="column")["verdict"]
+    assert verdicts.to_dict() == {
+        "the_pile/published, limit in nats, probabilities in log10": "supported",
+        "the_pile/published, both in nats": "supported",
+    }
+
+
+def test_our_own_tables_of_the_papers_corpora_are_compared_and_of_others_not(published):
+    """The published rows as if a run had found them, in the Pile and in something else."""
+    for searched, verdict in (("pile_pythia", "differs"), ("books", "not run")):
+        ours = published.assign(origin="ours", searched=searched)
+        tables = {"overlaps": ours, "chunks": NO_CHUNKS}
+        card = compare(tables, read_published("overlap"), Run("paper")).set_index(["column", "row"])
+        assert card.loc[("longest_overlap", "the_pile/brown_spr"), "verdict"] == verdict
+        assert card.loc[("tokens", "provo"), "ours"] == 40
+        claims = card.loc["nothing_whole_outside_provo"]
+        assert claims.index.tolist() == ["pile_pythia/ours" if verdict == "differs" else "(none)"]
 
 
 def test_the_scorecard_without_published_overlaps(published):
     ours = published.assign(origin="ours", searched="books")
     tables = {"overlaps": ours, "chunks": NO_CHUNKS}
     scorecard = compare(tables, read_published("overlap"), Run("demo"))
-    computed = scorecard[scorecard["verdict"] != "not computed at this scale"]
-    assert set(computed["column"]) == {"passages"}
+    computed = scorecard[scorecard["verdict"] != "not run"]
+    assert set(computed["column"]) == {"passages", "tokens"}
 
 
 def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
@@ -205,9 +223,10 @@ def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
     table = compare(tables, read_published("overlap"), Run("paper"))
     found = table[table["row"] == "pile_pythia"].set_index("column")
     assert found["ours"].to_dict() == {
-        "chunks": 143, "leakage_free": 18, "selected": 10, "billion_tokens": 20.98176
+        "all_billion_tokens": 300.039168,
+        "chunks": 143, "leakage_free": 18, "selected": 10, "billion_tokens": 20.98176,
     }  # fmt: skip
-    assert set(found["verdict"]) == {"agrees"}
+    assert set(found["verdict"]) == {"reproduced"}
     without = compare({**tables, "chunks": chunks[-1:]}, read_published("overlap"), Run("laptop"))
     found = without[without["row"] == "pile_pythia"]
-    assert set(found["verdict"]) == {"not computed at this scale"}
+    assert set(found["verdict"]) == {"not run"}

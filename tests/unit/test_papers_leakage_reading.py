@@ -457,11 +457,20 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     write_table(trends, "reading_trends", tmp_path / "t.parquet")
     assert trends.set_index(["of", "on"]).loc[("delta", "parameters"), "slope"] < 0
     run = Run("test", describe_models(MODELS), {"mine": "Mine"})
-    card = compare({"deltas": labelled, "counts": counts}, read_published("reading"), run)
+    assert set(trends["items"]) == {6, 1}
+    tables = {"deltas": labelled, "trends": trends, "counts": counts}
+    card = compare(tables, read_published("reading"), run)
     write_table(card, "scorecard", tmp_path / "s.parquet")
-    claims = card[card["row"].str.contains("mine")]
-    assert claims["verdict"].tolist() == ["agrees"] * 4
-    assert claims["note"].iloc[0] == "simulated reading times"
+    claims = card[card["row"].str.contains("mine")].set_index(["column", "row"])
+    adds = claims.loc["surprisal_predicts_reading_times"]
+    assert adds["verdict"].tolist() == ["supported"] * 3
+    assert adds["note"].iloc[0] == "simulated reading times"
+    falls = claims.loc[("fit_falls_with_size_of_pretrained_models", "mine/f, passage context")]
+    assert falls["verdict"] == "supported"
+    assert falls["note"] == "3 models, 6 subjects; simulated reading times"
+    assert falls["high"] > trends.set_index(["of", "on"]).loc[("delta", "parameters"), "slope_high"]
+    half = claims.loc[("exploratory_partition_is_half_the_fit_partition", "mine")]
+    assert (half["ours"], half["verdict"]) == (0.5, "supported")
     figure = draw({"deltas": labelled}, run)["figure_2"]
     assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
 
@@ -513,10 +522,12 @@ def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, c
     assert drawn[0].get_xdata().tolist() == [1e7, 1e8, 1e9]
     assert "of unknown size: mystery" in [text.get_text() for text in figure.legends[0].texts]
     counts = reading_counts("mine", ENTRY, study["times"], "test")
-    card = compare({"deltas": table, "counts": counts}, read_published("reading"), run)
-    (note,) = card.loc[card["column"].str.startswith("slope"), "note"]
-    assert note.startswith("3 models, r = -1.00, p = ")
-    assert note.endswith("; 1 of unknown size left out")
+    trends = trends_of(table, no_gains(gains), models)
+    card = compare(
+        {"deltas": table, "trends": trends, "counts": counts}, read_published("reading"), run
+    )
+    (note,) = card.loc[card["column"] == "fit_falls_with_size_of_pretrained_models", "note"]
+    assert note == "3 models"
 
 
 def test_trends_mix_no_corrected_surprisals_with_others(study, compared, tmp_path):
@@ -534,10 +545,13 @@ def test_trends_mix_no_corrected_surprisals_with_others(study, compared, tmp_pat
     assert pd.isna(sizes["corrected"].tolist()[2])
     counts = reading_counts("mine", ENTRY, study["times"], "test")
     run = Run("test", describe_models(models))
-    card = compare({"deltas": read, "counts": counts}, read_published("reading"), run)
-    assert card.loc[card["column"].str.startswith("slope"), "row"].tolist() == [
-        "mine, imported context, corrected", "mine, imported context, uncorrected",
-        "mine, imported context",
+    card = compare(
+        {"deltas": read, "trends": found, "counts": counts}, read_published("reading"), run
+    )
+    of_size = card[card["column"] == "fit_falls_with_size_of_pretrained_models"]
+    assert of_size["row"].tolist() == [
+        "mine/f, imported context, corrected", "mine/f, imported context, uncorrected",
+        "mine/f, imported context",
     ]  # fmt: skip
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-import math
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from lingprob.catalog import read_published
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run, read_tables
+from lingprob.papers.leakage.training.claims import log_perplexity_contrast
 from lingprob.papers.leakage.training.figures import draw
 from lingprob.papers.leakage.training.scorecard import compare
 
@@ -76,24 +77,70 @@ def test_a_panel_a_corpus_and_a_line_a_number_of_steps(tables):
     assert figure.axes[0].get_yscale() == "log"
 
 
+def passages(falls: dict[int, float]) -> pd.DataFrame:
+    """Log-probabilities of three passages: 4 nats a token less the model's own fall and noise."""
+    rows = [
+        (f"m{size}", f"{size}", size, steps, corpus, passage, n,
+         -n * (4 - (fall if steps else 0) - 0.5 * np.log10(size / 1e7) + 0.01 * passage))
+        for size, fall in falls.items()
+        for steps in (0, 5)
+        for corpus, passage, n in (("provo", 0, 40), ("provo", 1, 60), ("geco", 0, 900))
+    ]  # fmt: skip
+    columns = ["model", "size", "parameters", "fine_tuning_steps", "corpus", "passage", "n_tokens"]
+    return pd.DataFrame(rows, columns=[*columns, "logprob"]).assign(scale="paper")
+
+
 def test_the_scorecard_says_what_fine_tuning_did():
-    columns = ["size", "parameters", "fine_tuning_steps", "perplexity"]
-    table = pd.DataFrame(
-        [
-            ("small", 28_125_440, 0, 100.0),
-            ("small", 28_125_440, 5, 90.0),
-            ("large", 162_322_944, 0, 60.0),
-            ("large", 162_322_944, 5, 58.0),
-        ],
-        columns=columns,
-    ).assign(corpus="all")
-    scorecard = compare({"perplexity": table}, read_published("training"), Run("paper"))
+    """Falls of .1, .2 and .3 nats a token in all passages: -.1 a tenfold, without any noise."""
+    parts = passages({10**7: 0.1, 10**8: 0.2, 10**9: 0.3})
+    sizes = pd.DataFrame({"size": ["small", "large"], "parameters": [28_125_440, 162_322_945]})
+    tables = {"perplexity": sizes, "passages": parts}
+    scorecard = compare(tables, read_published("training"), Run("paper"))
     rows = scorecard.set_index(["row", "column"])
-    assert rows.loc[("small", "parameters"), "verdict"] == "agrees"
-    assert rows.loc[("medium", "parameters"), "verdict"] == "not computed at this scale"
-    assert rows.loc[("large", "ln perplexity less that of small < 0"), "verdict"] == "agrees"
-    fall = rows.loc[("small", "fall of ln perplexity in 5 fine-tuning steps > 0")]
-    assert fall["ours"] == pytest.approx(math.log(100 / 90))
-    more = rows.loc[("large", "that fall less that of small > 0, 5 steps")]
-    assert more["verdict"] == "differs"
-    assert more["ours"] == pytest.approx(math.log(60 / 58) - math.log(100 / 90))
+    verdicts = rows["verdict"]
+    assert verdicts["small", "parameters"] == "reproduced"
+    assert verdicts["large", "parameters"] == "differs"
+    assert verdicts["medium", "parameters"] == "not run"
+    more = rows.loc[("all, 5 steps", "fine_tuning_lowers_perplexity_of_larger_models_more")]
+    assert (more["ours"], more["verdict"]) == (pytest.approx(-0.1), "supported")
+    fall = rows.loc[("provo, 5 steps", "fine_tuning_lowers_perplexity")]
+    assert (fall["ours"], fall["verdict"]) == (pytest.approx(-0.2), "supported")
+    # One passage has no interval.
+    assert verdicts["geco, 5 steps", "fine_tuning_lowers_perplexity"] == "not run"
+    assert rows.loc[("all", "larger_models_have_lower_perplexity"), "ours"] == pytest.approx(-0.5)
+
+
+def test_perplexities_that_fall_the_less_the_larger_the_model_contradict_the_paper():
+    tables = {"perplexity": pd.DataFrame({"size": [], "parameters": []}),
+              "passages": passages({10**7: 0.3, 10**8: 0.2, 10**9: 0.1})}  # fmt: skip
+    card = compare(tables, read_published("training"), Run("paper")).set_index(["row", "column"])
+    more = card.loc[("all, 5 steps", "fine_tuning_lowers_perplexity_of_larger_models_more")]
+    assert more["verdict"] == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("sizes", "verdict"), [([10**7], "not run"), ([10**7, 10**8], "supported")]
+)
+def test_one_size_has_no_slope(sizes, verdict):
+    tables = {"perplexity": pd.DataFrame({"size": [], "parameters": []}),
+              "passages": passages(dict.fromkeys(sizes, 0.1))}  # fmt: skip
+    card = compare(tables, read_published("training"), Run("paper")).set_index(["column", "row"])
+    assert card.loc[("larger_models_have_lower_perplexity", "all"), "verdict"] == verdict
+
+
+def test_a_contrast_is_the_ratio_of_sums_and_its_error_that_of_resampled_passages():
+    """Against 4,000 draws of 40 passages of different lengths."""
+    random = np.random.default_rng(0)
+    tokens = random.integers(50, 400, 40)
+    falls = random.normal(0.2, 0.1, 40)
+    table = pd.DataFrame(
+        [(size, 0, "c", place, tokens[place], -tokens[place] * (4 - fall * (size == 10)))
+         for size in (1, 10) for place, fall in enumerate(falls)],
+        columns=["parameters", "fine_tuning_steps", "corpus", "passage", "n_tokens", "logprob"],
+    )  # fmt: skip
+    weights = pd.Series({(10, 0): 1.0, (1, 0): -1.0})
+    found = log_perplexity_contrast(table, weights)
+    assert found.value == pytest.approx(-(tokens * falls).sum() / tokens.sum())
+    drawn = random.integers(40, size=(4000, 40))
+    ratios = -(tokens * falls)[drawn].sum(1) / tokens[drawn].sum(1)
+    assert found.half_width == pytest.approx(2.02 * ratios.std(), rel=0.1)

@@ -68,7 +68,10 @@ def reading(tmp_path) -> dict[str, Any]:
         for field in SCHEMAS["reading_counts"]
     }
     write_table(pd.DataFrame([counts]), "reading_counts", tmp_path / "counts.parquet")
-    return {name: str(tmp_path / f"{name}.parquet") for name in ("deltas", "published", "counts")}
+    trends = pd.DataFrame(columns=SCHEMAS["reading_trends"].names)
+    write_table(trends, "reading_trends", tmp_path / "trends.parquet")
+    names = ("deltas", "published", "trends", "counts")
+    return {name: str(tmp_path / f"{name}.parquet") for name in names}
 
 
 def run_script(
@@ -107,12 +110,12 @@ def test_a_figure_that_the_tables_cannot_make_is_one_clear_message(reading, tmp_
 
 
 def test_one_script_makes_a_scorecard_of_named_tables(reading, tmp_path):
-    files = {name: reading[name] for name in ("deltas", "counts")}
+    files = {name: reading[name] for name in ("deltas", "trends", "counts")}
     output = {kind: tmp_path / f"scorecard.{kind}" for kind in ("parquet", "csv", "html")}
     run_script("compare", files, output, tmp_path)
     card = read_table(tmp_path / "scorecard.parquet", "scorecard")
     (claim,) = card.loc[card["row"] == "m/mine"].itertuples()
-    assert (claim.ours, claim.verdict) == (1.5, "agrees")
+    assert (claim.ours, claim.verdict) == (1.5, "supported")
     assert len(pd.read_csv(output["csv"])) == len(card)
     assert '<section id="reading">' in output["html"].read_text()
 

@@ -77,7 +77,7 @@ SCHEMAS = {
         + required(INT64, "n")
     ),
     # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,
-    # with intervals over draws of items; `change` is what fine-tuning adds to the slope.
+    # with intervals over draws of `items`; `change` is what fine-tuning adds to the slope.
     "reading_trends": pa.schema(
         required(TEXT, "dataset", "rt_source", "context")
         + optional(TRUTH, "corrected")
@@ -89,6 +89,7 @@ SCHEMAS = {
         + required(FLOAT64, "slope")
         + optional(FLOAT64, "slope_low", "slope_high", "change", "change_low", "change_high")
         + optional(TEXT, "resampled")
+        + optional(INT64, "items")
         + optional(FLOAT64, "std_error", "r", "p")
         + required(TEXT, "scale")
     ),

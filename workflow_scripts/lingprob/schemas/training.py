@@ -17,4 +17,16 @@ SCHEMAS = {
         + required(FLOAT64, "perplexity")
         + required(TEXT, "scale")
     ),
+    # One trained model and one passage (from 0, by corpus) a row: the sum of its tokens' natural
+    # log-probabilities.
+    "passage_logprobs": pa.schema(
+        required(TEXT, "model", "size")
+        + required(INT64, "parameters")
+        + required(INT32, "fine_tuning_steps")
+        + required(TEXT, "corpus")
+        + required(INT32, "passage")
+        + required(INT64, "n_tokens")
+        + required(FLOAT64, "logprob")
+        + required(TEXT, "scale")
+    ),
 }

@@ -4,6 +4,7 @@ from lingprob.papers.rooms import Table
 
 TABLES = {
     "deltas": Table("delta_log_likelihood"),
+    "trends": Table("reading_trends", ("compare",)),
     "counts": Table("reading_counts", ("compare",)),
     "published": Table("published_delta"),
     "leakage": Table("leakage_adjusted", ("plot",)),

@@ -54,25 +54,24 @@ def size_trends(
     have no row; models with other contexts or another correction for blanks are not mixed.
     """
     points = _points(deltas, published, models)
-    drawn = {
-        (dataset, of): _resampled(part, of, draws, seed)
-        for (dataset, of), part in gains.groupby(["dataset", "of"], sort=False)
-    }
+    parts = dict(iter(gains.groupby(["dataset", "of"], sort=False)))
+    drawn = {key: _resampled(part, key[1], draws, seed) for key, part in parts.items()}
     rows: list[dict[str, Any]] = []
-    slopes: dict[tuple[Any, ...], np.ndarray] = {}
+    slopes: dict[tuple[Any, ...], tuple[float, np.ndarray]] = {}
     for names, of, on, part in _groups(points):
         row = {**names, "of": of, "on": on, "models": len(part), **trend(part, on, of)}
         key = (names["dataset"], of)
         if key in drawn and set(part["model"]) <= set(drawn[key]):
-            item = gains.loc[(gains["dataset"] == key[0]) & (gains["of"] == of), "item_kind"]
             draw = drawn[key][part["model"].tolist()].to_numpy() @ slope_weights(part[on])
             before = {**names, STATE: 0, "of": of, "on": on}
-            slopes[tuple(row[name] for name in before)] = draw
-            row |= {"resampled": item.iloc[0], **_interval("slope", draw)}
+            slopes[tuple(row[name] for name in before)] = row["slope"], draw
+            items = parts[key].drop_duplicates("item")["item_kind"]
+            row |= {"resampled": items.iloc[0], "items": len(items)}
+            row |= _interval("slope", draw)
             base = slopes.get(tuple(before.values()))
             if names[STATE] and base is not None:
-                row |= {"change": row["slope"] - _slope(rows, before)}
-                row |= _interval("change", draw - base)
+                row |= {"change": row["slope"] - base[0]}
+                row |= _interval("change", draw - base[1])
         rows.append(row)
     return pd.DataFrame(rows, columns=SCHEMAS["reading_trends"].names)
 
@@ -134,8 +133,3 @@ def _resampled(gains: pd.DataFrame, of: str, draws: int, seed: int) -> pd.DataFr
 def _interval(name: str, drawn: np.ndarray) -> dict[str, float]:
     low, high = np.quantile(drawn, TAILS)
     return {f"{name}_low": float(low), f"{name}_high": float(high)}
-
-
-def _slope(rows: list[dict[str, Any]], names: Mapping[str, Any]) -> float:
-    """Return the slope of the row with these names."""
-    return next(row["slope"] for row in rows if all(row[key] == names[key] for key in names))

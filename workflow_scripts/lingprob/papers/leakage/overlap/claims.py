@@ -1,0 +1,119 @@
+"""How little of the texts is in the corpora that models are trained on (leakage, §2.2 and §3.1).
+
+The paper's claims are about the Pile and OpenWebText: tables of longest overlaps with these, the
+published ones and those of a run that searched them. Counts of passages are exact, as the passages
+are all there are; shares have the intervals of a sample of such passages.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pandas as pd
+from scipy import stats
+
+from lingprob.papers.contract import Run, Tables
+from lingprob.papers.leakage.overlap.analysis import one_per_passage
+from lingprob.referee.claims import Statistic
+from lingprob.referee.estimates import CONFIDENCE
+from lingprob.referee.verdicts import NOTHING, Estimate
+
+# Our searched corpora by the names that the published tables have.
+PUBLISHED_NAMES = {"pile_pythia": "the_pile", "openwebtext": "owt"}
+LONG = 100  # tokens
+RARE = 10  # times
+COMPLETE = "provo"  # the corpus that has passages found whole
+
+
+def share(hits: pd.Series) -> Estimate:
+    """Return the share of true values with the exact interval of Clopper & Pearson."""
+    if not len(hits):
+        return NOTHING
+    k, n, tail = int(hits.sum()), len(hits), (1 - CONFIDENCE) / 2
+    low = float(stats.beta.ppf(tail, k, n - k + 1)) if k else 0.0
+    high = float(stats.beta.ppf(1 - tail, k + 1, n - k)) if k < n else 1.0
+    return Estimate(k / n, low, high, n, f"{k} of {n} passages")
+
+
+def whole_elsewhere(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+    """Yield how many passages outside Provo are in a corpus from beginning to end."""
+    for name, table in _passages(tables):
+        others = table[table["corpus"] != COMPLETE]
+        if len(others):
+            yield name, Estimate.exact(float(_whole(others).sum()), f"of {len(others)} passages")
+
+
+def whole_in_provo(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+    """Yield how many passages of Provo are in a corpus from beginning to end."""
+    for name, table in _passages(tables):
+        provo = table[table["corpus"] == COMPLETE]
+        if len(provo):
+            yield name, Estimate.exact(float(_whole(provo).sum()), f"of {len(provo)} passages")
+
+
+def short_overlaps(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+    """Yield the share of passages whose longest overlap is less than half of them."""
+    for name, table in _passages(tables):
+        yield name, share(2 * table["overlap_len"] < table["article_len"])
+
+
+def frequency_of_long_overlaps(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+    """Yield the highest frequency of a longest overlap above 100 tokens, where there is one."""
+    for name, table in _passages(tables):
+        long = table[table["overlap_len"] > LONG]
+        if len(long):
+            note = f"{len(long)} overlaps above {LONG} tokens"
+            yield name, Estimate.exact(float(long["overlap_freq"].max()), note)
+
+
+def rare_overlaps_of_provo(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+    """Yield the share of overlaps of half a Provo passage or more that occur under ten times."""
+    for name, table in _passages(tables):
+        provo = table[table["corpus"] == COMPLETE]
+        half = provo[2 * provo["overlap_len"] >= provo["article_len"]]
+        yield name, share(half["overlap_freq"] < RARE)
+
+
+def shortest_improbable(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+    """Yield the shortest overlap with the Pile that chance makes improbable, by convention."""
+    for name, table in _searched(tables):
+        if name.split("/")[0] not in ("the_pile", "pile_pythia"):
+            continue
+        for column, convention in (
+            ("below_threshold_compat", "limit in nats, probabilities in log10"),
+            ("below_threshold_corrected", "both in nats"),
+        ):
+            flags = table[column]
+            flagged = table[flags.notna() & (flags == True)]  # noqa: E712 (null is neither)
+            if len(flagged):
+                note = f"{len(flagged)} of {len(table)} overlaps flagged"
+                shortest = Estimate.exact(float(flagged["overlap_len"].min()), note)
+                yield f"{name}, {convention}", shortest
+
+
+STATISTICS: dict[str, Statistic] = {
+    "nothing_whole_outside_provo": whole_elsewhere,
+    "some_of_provo_whole": whole_in_provo,
+    "overlaps_are_short": short_overlaps,
+    "long_overlaps_occur_at_most_twice": frequency_of_long_overlaps,
+    "overlaps_of_provo_are_rare": rare_overlaps_of_provo,
+    "improbable_overlaps_exceed_eleven_tokens": shortest_improbable,
+}
+
+
+def _searched(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield the published tables, and ours of the same corpora, as "CORPUS/ORIGIN"."""
+    overlaps = tables["overlaps"]
+    ours = overlaps["searched"].isin(list(PUBLISHED_NAMES))
+    about = overlaps[(overlaps["origin"] == "published") | ours]
+    for (searched, origin), part in about.groupby(["searched", "origin"], sort=False):
+        yield f"{searched}/{origin}", part
+
+
+def _passages(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
+    for name, table in _searched(tables):
+        yield name, one_per_passage(table)
+
+
+def _whole(passages: pd.DataFrame) -> pd.Series:
+    return passages["overlap_len"] == passages["article_len"]
