@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
+from lingprob.context.names import figures_of
 from lingprob.papers.context.pages import tabulate
 from lingprob.papers.context.scorecard import compare
 from lingprob.papers.contract import Run
@@ -84,6 +85,22 @@ def test_published_tables_are_whole_and_name_known_models_and_suites():
     # The paper's own example: feminine reflexives fall after masculine ones.
     row = dict(zip(suites, figure["rows"]["gpt2/reflexive_orc_fem"], strict=True))
     assert row["reflexive_orc_masc"] < 0 < row["reflexive_prep_fem"]
+
+
+def test_the_catalog_says_how_each_number_is_judged_and_why_others_are_not():
+    published = read_published("context")
+    for item in published["items"]:
+        width = len(item["columns"])
+        assert len(item["places"]) == len(item["decides"]) == width
+        assert all(len(values) == width for values in item["rows"].values())
+        assert ("tolerance" in item) == ("reason" in item)
+    names = [claim["id"] for claim in published["claims"]]
+    assert len(names) == len(set(names))
+    figures = set(figures_of(["blimp", "syntaxgym", "crows_pairs"]))
+    known = [*published["claims"], *published["items"]]
+    drawn = {entry["figure"].removeprefix("context/") for entry in known if "figure" in entry}
+    assert drawn <= figures
+    assert all(set(entry) == {"section", "what", "reason"} for entry in published["not_computed"])
 
 
 def test_numbers_and_claims_are_compared(tables):

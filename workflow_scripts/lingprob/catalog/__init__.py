@@ -43,8 +43,9 @@ def read_published(target: str) -> Entry:
     """Return the numbers that a paper states and that a target computes (`published/TARGET.yaml`).
 
     A row of an item is a catalog model (with its linking function after a slash) or a quantity;
-    `columns` are column names of our own tables; `tolerance` is, per column, what rounding and
-    conventions that a paper leaves open (fold seeds, library versions) may move.
+    `columns` are column names of our own tables; `places` and `decides` (`referee.numbers`) are per
+    column. `claims` are sentences that are tested (`referee.claims`), `not_computed` says of all
+    else that the paper states why it is not.
     """
     entry: Entry = read_yaml(f"published/{target}.yaml")
     return entry
