@@ -245,7 +245,10 @@ def try_module(module: Path, tree: Path, options: argparse.Namespace) -> tuple[i
     chosen = random.Random(f"{options.seed} {module}").sample(
         found, min(options.sample or len(found), len(found))
     )
-    print(f"{module}: {len(chosen)} of {len(found)} mutants, {seconds:.1f} s, {' '.join(tests)}", flush=True)
+    print(
+        f"{module}: {len(chosen)} of {len(found)} mutants, {seconds:.1f} s, {' '.join(tests)}",
+        flush=True,
+    )
     survivors = []
     for mutant in sorted(chosen, key=lambda mutant: mutant.start):
         shutil.rmtree(own, ignore_errors=True)

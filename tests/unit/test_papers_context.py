@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from lingprob.context.names import MATCHED
 from lingprob.context.responses import at_longest, responsive_suites
@@ -373,6 +374,10 @@ def test_regressions_find_what_was_put_in():
     assert found["estimate"] == pytest.approx(0.8, abs=4 * found["std_error"])
     assert found["p"] < 1e-6
     assert found["pair_p"] < 1e-6
+    # Two-sided: the chi-square of one degree of freedom of z squared.
+    for error, p in (("std_error", "p"), ("pair_std_error", "pair_p")):
+        expected = stats.chi2.sf((table["estimate"] / table[error]) ** 2, 1)
+        np.testing.assert_allclose(table[p], expected, rtol=1e-9)
     assert abs(table.loc[("related", "log_length"), "z"]) < 4
     assert abs(table.loc[("unrelated", "log_length"), "z"]) < 4
     assert len(table.loc["related"]) == 8
