@@ -155,7 +155,7 @@ def imports(path: Path) -> set[str]:
     return names
 
 
-def tests_of(module: Path, distance: int, folders: list[str]) -> list[str]:
+def nearest_tests(module: Path, distance: int, folders: list[str]) -> list[str]:
     """Return the test files that import a module, the nearest first."""
     name = _dotted(module)
     users = {
@@ -229,7 +229,7 @@ def try_module(module: Path, tree: Path, options: argparse.Namespace) -> tuple[i
     """Try a sample of a module's mutants; return how many, and those that survived."""
     source, known = (ROOT / PACKAGE / module).read_text(), judged()
     lines = source.splitlines()
-    tests = tests_of(module, options.distance, options.folders.split(","))
+    tests = nearest_tests(module, options.distance, options.folders.split(","))
     if not tests:
         sys.exit(f"{module}: no test within a distance of {options.distance} imports it.")
     shared, own = tree.parent / "numba", tree.parent / "numba_of_mutant"
