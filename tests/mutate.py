@@ -45,10 +45,20 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.FloorDiv: ast.Div, ast.Mod: ast.FloorDiv, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
     ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.MatMult: ast.Mult,
 }  # fmt: skip
-# What is said to the user, types, compilation and checks of Python's own: none makes a number.
+# What is said to the user, types, compilation, checks of Python's own and the order of groups.
 PASSED_OVER = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)
 MESSAGES = {"logger", "warnings", "refuse", "refuse_rows"}
-OPTIONS = {"strict", "cache", "fastmath", "nogil", "inplace", "copy", "stacklevel", "observed"}
+OPTIONS = {
+    "strict",
+    "cache",
+    "fastmath",
+    "nogil",
+    "inplace",
+    "copy",
+    "stacklevel",
+    "observed",
+    "sort",
+}
 
 
 @dataclass(frozen=True)

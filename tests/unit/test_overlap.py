@@ -316,12 +316,24 @@ def test_chance_of_at_least_one_occurrence() -> None:
     for n_words in (10.0, 1.77e11):
         threshold = chance.logprob_threshold(n_words)
         assert chance.probability_at_least_once(threshold, n_words) == pytest.approx(0.05)
-    with pytest.raises(LingprobError, match="0 or less"):
-        chance.probability_at_least_once(0.1, 5)
+    for wrong in (0.1, np.nan):
+        with pytest.raises(LingprobError, match="0 or less"):
+            chance.probability_at_least_once(np.array([-1.0, wrong]), 5)
     with pytest.raises(LingprobError, match="positive"):
         chance.logprob_threshold(0)
     with pytest.raises(LingprobError, match="between 0 and 1"):
         chance.logprob_threshold(5, level=1.0)
+
+
+@pytest.mark.parametrize(("searched", "limit"), [("the_pile", -28.87), ("owt", -25.33)])
+def test_published_flags_are_at_the_published_limit(tmp_path, searched, limit) -> None:
+    """The limits of Figure 1's caption; `compat` compares log10 p with them as it stands."""
+    row = "brown\t0\t9\t4\t5\t1\t{:.3f}\t1\n"
+    rows = "".join(row.format(limit + shift) for shift in (-0.005, 0.005))
+    path = tmp_path / "overlaps.tsv"
+    path.write_text("\t".join(chance.PUBLISHED_COLUMNS) + "\n" + rows)
+    found = leakage.published_overlaps(path, searched, "laptop")
+    assert found["below_threshold_compat"].tolist() == [True, False]
 
 
 def test_units_of_the_threshold() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -261,15 +263,16 @@ def test_correlations_are_those_of_the_points():
 
 
 def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
-    kinds = ("none", "matched_acceptable")
+    """Over matched prefixes the more similar are judged right, over mismatched the less."""
+    kinds = ("none", "matched_acceptable", "mismatched_acceptable")
     rows = [("s", f"p{n}", kind, 9 * (kind != "none"), n % 2) for n in range(6) for kind in kinds]
     judged = judgments(rows)
     overlaps = pd.DataFrame(
         {
-            "prefix_id": [f"matched_acceptable/p{n}" for n in range(6)],
-            "pair_id": [f"p{n}" for n in range(6)],
+            "prefix_id": [f"{kind}/p{n}" for kind in kinds[1:] for n in range(6)],
+            "pair_id": [f"p{n}" for n in range(6)] * 2,
             "n_sentences": 1,
-            "f1": [n % 2 + 0.5 for n in range(6)],
+            "f1": [sign * (n % 2) + 0.5 for sign in (1, -1) for n in range(6)],
         }
     )
     pairs = [(target, prefix) for target in "xyz" for prefix in "xyz"]
@@ -280,8 +283,14 @@ def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
         measure="token", f1=np.linspace(0, 1, 9) ** 2, scale="demo"
     )
     table = overlap_correlations(judged, {"token": overlaps}, matrix, overlap, "demo")
+    of_pairs = table[table["analysis"] == "pairs"].set_index("x")["value"]
+    assert of_pairs.to_dict() == pytest.approx(
+        {
+            f"token overlap with {kind} prefixes": r
+            for kind, r in zip(kinds[1:], (1, -1), strict=True)
+        }
+    )
     by = table.set_index(["analysis", "y"])
-    assert by.loc[("pairs", "correct"), "value"] == pytest.approx(1)
     assert by.loc[("suites", "accuracy"), "value"] == pytest.approx(1)
     assert by.loc[("suites", "delta"), "value"] == pytest.approx(-1)
     assert by.loc[("suites", "delta"), "n"] == 6  # the diagonal is left out
@@ -302,6 +311,24 @@ def test_perturbations_average_over_lengths():
     assert points["delta"].tolist() == pytest.approx([0.3, 0.05, 0.2])
     assert points["similarity"].tolist() == [1.0, 0.5, 0.7]
     assert perturbation_correlations(points, "demo")["value"].tolist() == pytest.approx([1])
+
+
+def test_correlations_need_three_points_that_vary():
+    """Two values are enough: ranks 1.5, 1.5 and 3 with 1, 2 and 3 have rho sqrt(3) / 2."""
+    points = pd.DataFrame({"model": "m", "dataset": "d", "kind": "k", "delta": [0.1, 0.1, 0.4]})
+    points["similarity"] = [0.2, 0.3, 0.4]
+
+    def value(changed: pd.DataFrame) -> float:
+        return perturbation_correlations(changed, "demo")["value"].item()
+
+    assert value(points) == pytest.approx(np.sqrt(3) / 2)
+    turned = points.rename(columns={"delta": "similarity", "similarity": "delta"})
+    assert value(turned) == pytest.approx(np.sqrt(3) / 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scipy warns of what is constant
+        assert np.isnan(value(points.assign(delta=0.1)))
+        assert np.isnan(value(points.assign(similarity=0.1)))
+        assert np.isnan(value(points[1:]))
 
 
 def test_changed_prefixes_stand_beside_the_same_pairs_own():
@@ -369,7 +396,13 @@ def test_regressions_find_what_was_put_in():
                     logit = 0.5 + sign * 0.8 * np.log(length / np.sqrt(64 * 128))
                     right = rng.random() < 1 / (1 + np.exp(-logit))
                     rows.append((f"{suite}", f"{suite}-{pair}", kind, length, right))
-    table = regressions(judgments(rows), "demo").set_index(["prefixes", "term"])
+    judged = judgments(rows)
+    table = regressions(judged, "demo")
+    # Nor perturbed prefixes nor sentences without one are in them.
+    others = [judged.assign(perturbation="quote"), judged.assign(kind="none", length=1)]
+    wrong = pd.concat(others).assign(correct=lambda frame: ~frame["correct"])
+    pd.testing.assert_frame_equal(regressions(pd.concat([judged, wrong]), "demo"), table)
+    table = table.set_index(["prefixes", "term"])
     found = table.loc[("related", "log_length:acceptable")]
     assert found["estimate"] == pytest.approx(0.8, abs=4 * found["std_error"])
     assert found["p"] < 1e-6
