@@ -246,15 +246,16 @@ def try_module(module: Path, tree: Path, options: argparse.Namespace) -> tuple[i
     outcome, seconds = run_tests(tree, tests, shared, options.limit)
     if outcome != "passed":
         sys.exit(f"{module}: {outcome} without a change; {tree}/pytest.out says why.")
-    found = [
-        mutant
-        for mutant in mutants_of(module, source)
-        if (str(module), lines[mutant.line - 1].strip(), mutant.change) not in known
-    ]
+    found = mutants_of(module, source)
     # By the module's name too, so that a module's sample does not hang on those before it.
-    chosen = random.Random(f"{options.seed} {module}").sample(
+    drawn = random.Random(f"{options.seed} {module}").sample(
         found, min(options.sample or len(found), len(found))
     )
+    chosen = [
+        mutant
+        for mutant in drawn
+        if (str(module), lines[mutant.line - 1].strip(), mutant.change) not in known
+    ]
     print(
         f"{module}: {len(chosen)} of {len(found)} mutants, {seconds:.1f} s, {' '.join(tests)}",
         flush=True,

@@ -239,6 +239,14 @@ def test_overlaps_of_suites_leave_a_sentence_out_with_itself():
     assert cells.loc[("x", "y")] == 0
 
 
+def test_a_suite_of_one_sentence_has_no_overlap_with_itself():
+    alone = STIMULI[STIMULI["pair_id"].isin(["p", "s"])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cells = suite_overlaps(alone, bags, 2, np.random.default_rng(0))["f1"]
+    assert cells.isna().tolist() == [True, False, False, True]
+
+
 def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
     prefixes = pd.DataFrame(
         {"prefix_id": ["x"], "pair_ids": [["p"]], "source_ids": [["3", "4", "3"]]}
