@@ -45,7 +45,7 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
     ast.FloorDiv: ast.Div, ast.Mod: ast.FloorDiv, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
     ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.MatMult: ast.Mult,
 }  # fmt: skip
-# What is said to the user, types, compilation, checks of Python's own and the order of groups.
+# What is said to the user, types, compilation, the order and index of rows.
 PASSED_OVER = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)
 MESSAGES = {"logger", "warnings", "refuse", "refuse_rows"}
 OPTIONS = {
