@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import shutil
+from itertools import permutations
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -100,6 +102,26 @@ def test_counts_beyond_32_bits(index: StimulusIndex) -> None:
     assert total.n_tokens == 2**40 + 10
     _, frequencies = longest_matches(index, total)
     assert frequencies[:5].tolist() == [3 * (2**33 + 1), 2**33 + 1, 2**33 + 1, 0, 2**33 + 1]
+
+
+def test_only_the_visits_of_the_longest_match_are_merged() -> None:
+    """'1 2' ends in a match of 2 of one file twice, and of 3 of another once; whatever the order.
+
+    Behind 1 or 0, 2 and 3 are followed by the same: one state of the automaton has both.
+    """
+    index = build_index(arrays([[1, 2, 3]]), tokenizer_hash="t", vocabulary_size=9)
+    files = [[[2, 3], [2, 3]], [[1, 2, 3]], [[3]], [[2, 3]]]
+    parts = [scanned(index, documents, str(i)) for i, documents in enumerate(files)]
+    whole = scanned(index, [document for documents in files for document in documents])
+    state = whole.states[whole.longest == 3].item()
+    at = [int(part.at_longest[part.states == state].item()) for part in parts]
+    assert at == [2, 1, 1, 1]
+    for order in permutations(parts):
+        merged = merge(order)
+        here = merged.states == state
+        assert (merged.visits[here].item(), merged.longest[here].item()) == (5, 3)
+        assert merged.at_longest[here].item() == 1
+    assert merge([parts[0], parts[3]]).at_longest.tolist()[-1] == 3
 
 
 def test_merging_refuses_what_would_be_wrong(index: StimulusIndex) -> None:
@@ -294,12 +316,24 @@ def test_chance_of_at_least_one_occurrence() -> None:
     for n_words in (10.0, 1.77e11):
         threshold = chance.logprob_threshold(n_words)
         assert chance.probability_at_least_once(threshold, n_words) == pytest.approx(0.05)
-    with pytest.raises(LingprobError, match="0 or less"):
-        chance.probability_at_least_once(0.1, 5)
+    for wrong in (0.1, np.nan):
+        with pytest.raises(LingprobError, match="0 or less"):
+            chance.probability_at_least_once(np.array([-1.0, wrong]), 5)
     with pytest.raises(LingprobError, match="positive"):
         chance.logprob_threshold(0)
     with pytest.raises(LingprobError, match="between 0 and 1"):
         chance.logprob_threshold(5, level=1.0)
+
+
+@pytest.mark.parametrize(("searched", "limit"), [("the_pile", -28.87), ("owt", -25.33)])
+def test_published_flags_are_at_the_published_limit(tmp_path, searched, limit) -> None:
+    """The limits of Figure 1's caption; `compat` compares log10 p with them as it stands."""
+    row = "brown\t0\t9\t4\t5\t1\t{:.3f}\t1\n"
+    rows = "".join(row.format(limit + shift) for shift in (-0.005, 0.005))
+    path = tmp_path / "overlaps.tsv"
+    path.write_text("\t".join(chance.PUBLISHED_COLUMNS) + "\n" + rows)
+    found = leakage.published_overlaps(path, searched, "laptop")
+    assert found["below_threshold_compat"].tolist() == [True, False]
 
 
 def test_units_of_the_threshold() -> None:
@@ -316,13 +350,55 @@ def test_an_empty_block_is_no_document() -> None:
     assert (len(one.tokens), one.offsets.tolist()) == (0, [0])
 
 
-def test_joint_probability_by_kenlm(tmp_path: Path) -> None:
-    """A bigram where it is listed, else backoff weight and unigram; no sentence boundaries."""
+class Bigrams:
+    """The bigrams of ARPA, by the definition, with KenLM's method and its defaults."""
+
+    unigrams: ClassVar = {"<unk>": (-2.0, 0.0), "<s>": (-99.0, -0.5), "</s>": (-1.2, 0.0),
+                          "a": (-1.0, -0.25), "b": (-1.5, 0.0)}  # fmt: skip
+    bigrams: ClassVar = {("a", "b"): -0.3}
+
+    def score(self, text: str, bos: bool = True, eos: bool = True) -> float:
+        """Return log10 p: a bigram's where it is listed, else backoff weight and unigram."""
+        total, before = 0.0, "<s>" if bos else None
+        for word in [*text.split(), *(["</s>"] if eos else [])]:
+            word = word if word in self.unigrams else "<unk>"
+            backed_off = self.unigrams[word][0] + self.unigrams.get(before, (0.0, 0.0))[1]
+            total += self.bigrams.get((before, word), backed_off)
+            before = word
+        return total
+
+
+@pytest.fixture(params=["reference", "kenlm"])
+def bigrams(request, tmp_path: Path) -> Any:
+    """ARPA, read by the definition and by KenLM itself."""
+    if request.param == "reference":
+        return Bigrams()
+    pytest.importorskip("kenlm")
+    (tmp_path / "model.arpa").write_text(ARPA)
+    return chance.load_kenlm(tmp_path / "model.arpa")
+
+
+def test_joint_probability_is_without_sentence_marks(bigrams: Any) -> None:
+    found = chance.joint_log10_prob(bigrams, ["a b", "a a", "b", "c"])
+    np.testing.assert_allclose(found, [-1.3, -2.25, -1.5, -2.0], atol=1e-6)
+    # By hand with both marks: a after <s> is -1 - 0.5, and </s> after b is -1.2.
+    assert bigrams.score("a b") == pytest.approx(-1.5 - 0.3 - 1.2, abs=1e-6)
+
+
+def test_the_flag_compares_nats_with_nats(bigrams: Any) -> None:
+    """Joint log10 p are -1.3, -2.25 and -2; ln p are 2.303 times that, and the limit -4.8."""
+    table = pd.DataFrame({"overlap_text": ["a b", "a a", "c"]})
+    n_words = np.log(0.95) / np.log1p(-np.exp(-4.8))
+    found = leakage.with_chance_level(table, bigrams, n_words)
+    np.testing.assert_allclose(found["5gram_logprob"], [-1.3, -2.25, -2.0], atol=1e-6)
+    assert found["below_threshold"].tolist() == [False, True, False]
+    assert found["below_threshold_corrected"].tolist() == [False, True, False]
+    assert found["below_threshold_compat"].tolist() == [False, False, False]
+
+
+def test_files_that_kenlm_cannot_read_are_named(tmp_path: Path) -> None:
     pytest.importorskip("kenlm")
     path = tmp_path / "model.arpa"
-    path.write_text(ARPA)
-    found = chance.joint_log10_prob(chance.load_kenlm(path), ["a b", "a a", "b", "c"])
-    np.testing.assert_allclose(found, [-1.3, -2.25, -1.5, -2.0], atol=1e-6)
     with pytest.raises(LingprobError, match="no such n-gram model"):
         chance.load_kenlm(tmp_path / "absent.arpa")
     path.write_text("nonsense")

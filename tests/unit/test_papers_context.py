@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from lingprob.context.names import MATCHED
 from lingprob.context.responses import at_longest, responsive_suites
@@ -240,6 +243,14 @@ def test_overlaps_of_suites_leave_a_sentence_out_with_itself():
     assert cells.loc[("x", "y")] == 0
 
 
+def test_a_suite_of_one_sentence_has_no_overlap_with_itself():
+    alone = STIMULI[STIMULI["pair_id"].isin(["p", "s"])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cells = suite_overlaps(alone, bags, 2, np.random.default_rng(0))["f1"]
+    assert cells.isna().tolist() == [True, False, False, True]
+
+
 def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
     prefixes = pd.DataFrame(
         {"prefix_id": ["x"], "pair_ids": [["p"]], "source_ids": [["3", "4", "3"]]}
@@ -264,15 +275,16 @@ def test_correlations_are_those_of_the_points():
 
 
 def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
-    kinds = ("none", "matched_acceptable")
+    """Over matched prefixes the more similar are judged right, over mismatched the less."""
+    kinds = ("none", "matched_acceptable", "mismatched_acceptable")
     rows = [("s", f"p{n}", kind, 9 * (kind != "none"), n % 2) for n in range(6) for kind in kinds]
     judged = judgments(rows)
     overlaps = pd.DataFrame(
         {
-            "prefix_id": [f"matched_acceptable/p{n}" for n in range(6)],
-            "pair_id": [f"p{n}" for n in range(6)],
+            "prefix_id": [f"{kind}/p{n}" for kind in kinds[1:] for n in range(6)],
+            "pair_id": [f"p{n}" for n in range(6)] * 2,
             "n_sentences": 1,
-            "f1": [n % 2 + 0.5 for n in range(6)],
+            "f1": [sign * (n % 2) + 0.5 for sign in (1, -1) for n in range(6)],
         }
     )
     pairs = [(target, prefix) for target in "xyz" for prefix in "xyz"]
@@ -283,8 +295,14 @@ def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
         measure="token", f1=np.linspace(0, 1, 9) ** 2, scale="demo"
     )
     table = overlap_correlations(judged, {"token": overlaps}, matrix, overlap, "demo")
+    of_pairs = table[table["analysis"] == "pairs"].set_index("x")["value"]
+    assert of_pairs.to_dict() == pytest.approx(
+        {
+            f"token overlap with {kind} prefixes": r
+            for kind, r in zip(kinds[1:], (1, -1), strict=True)
+        }
+    )
     by = table.set_index(["analysis", "y"])
-    assert by.loc[("pairs", "correct"), "value"] == pytest.approx(1)
     assert by.loc[("suites", "accuracy"), "value"] == pytest.approx(1)
     assert by.loc[("suites", "delta"), "value"] == pytest.approx(-1)
     assert by.loc[("suites", "delta"), "n"] == 6  # the diagonal is left out
@@ -305,6 +323,24 @@ def test_perturbations_average_over_lengths():
     assert points["delta"].tolist() == pytest.approx([0.3, 0.05, 0.2])
     assert points["similarity"].tolist() == [1.0, 0.5, 0.7]
     assert perturbation_correlations(points, "demo")["value"].tolist() == pytest.approx([1])
+
+
+def test_correlations_need_three_points_that_vary():
+    """Two values are enough: ranks 1.5, 1.5 and 3 with 1, 2 and 3 have rho sqrt(3) / 2."""
+    points = pd.DataFrame({"model": "m", "dataset": "d", "kind": "k", "delta": [0.1, 0.1, 0.4]})
+    points["similarity"] = [0.2, 0.3, 0.4]
+
+    def value(changed: pd.DataFrame) -> float:
+        return perturbation_correlations(changed, "demo")["value"].item()
+
+    assert value(points) == pytest.approx(np.sqrt(3) / 2)
+    turned = points.rename(columns={"delta": "similarity", "similarity": "delta"})
+    assert value(turned) == pytest.approx(np.sqrt(3) / 2)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # scipy warns of what is constant
+        assert np.isnan(value(points.assign(delta=0.1)))
+        assert np.isnan(value(points.assign(similarity=0.1)))
+        assert np.isnan(value(points[1:]))
 
 
 def test_changed_prefixes_stand_beside_the_same_pairs_own():
@@ -372,11 +408,21 @@ def test_regressions_find_what_was_put_in():
                     logit = 0.5 + sign * 0.8 * np.log(length / np.sqrt(64 * 128))
                     right = rng.random() < 1 / (1 + np.exp(-logit))
                     rows.append((f"{suite}", f"{suite}-{pair}", kind, length, right))
-    table = regressions(judgments(rows), "demo").set_index(["prefixes", "term"])
+    judged = judgments(rows)
+    table = regressions(judged, "demo")
+    # Nor perturbed prefixes nor sentences without one are in them.
+    others = [judged.assign(perturbation="quote"), judged.assign(kind="none", length=1)]
+    wrong = pd.concat(others).assign(correct=lambda frame: ~frame["correct"])
+    pd.testing.assert_frame_equal(regressions(pd.concat([judged, wrong]), "demo"), table)
+    table = table.set_index(["prefixes", "term"])
     found = table.loc[("related", "log_length:acceptable")]
     assert found["estimate"] == pytest.approx(0.8, abs=4 * found["std_error"])
     assert found["p"] < 1e-6
     assert found["pair_p"] < 1e-6
+    # Two-sided: the chi-square of one degree of freedom of z squared.
+    for error, p in (("std_error", "p"), ("pair_std_error", "pair_p")):
+        expected = stats.chi2.sf((table["estimate"] / table[error]) ** 2, 1)
+        np.testing.assert_allclose(table[p], expected, rtol=1e-9)
     assert abs(table.loc[("related", "log_length"), "z"]) < 4
     assert abs(table.loc[("unrelated", "log_length"), "z"]) < 4
     assert len(table.loc["related"]) == 8

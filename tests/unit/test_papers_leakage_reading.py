@@ -627,6 +627,10 @@ def test_the_leakage_figure_has_a_line_a_model_and_one_a_family(study, deltas):
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
     shares = table.groupby("threshold")["left_out"].first()
     assert labels == ["all", f"20\n({shares[20]:.1%})", f"12\n({shares[12]:.1%})"]
+    assert figure._supxlabel.get_text() == "scale: test"
+    table = table.assign(rt_source="simulated")
+    figure = draw({"deltas": deltas, "leakage": table}, run)["leakage"]
+    assert figure._supxlabel.get_text() == "SIMULATED READING TIMES (scale test)"
 
 
 def test_published_fits_on_a_small_text(tmp_path):

@@ -90,6 +90,19 @@ def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
     write_table(table, "linking_functions", tmp_path / "fits.parquet")
 
 
+def test_the_default_convention_is_one_bos_policy_with_one_unigram_source():
+    stimuli, scores = inputs()
+    given = [scores.assign(unigrams=name) for name in ("u", "v")]
+    fitting = {"folds": 5, "repeats": 1, "bootstrap": 2, "seed": 1}
+    table = fit_model(
+        "m", ["linguistic_inquiry"], [stimuli], [pd.concat(given)],
+        default_convention=("none", "v"), keep_pairs_together=False, scale="demo", **fitting,
+    )  # fmt: skip
+    assert len(table.groupby(["bos", "unigrams"])) == 4
+    chosen = default_fits(table)[["bos", "unigrams"]].drop_duplicates()
+    assert chosen.to_numpy().tolist() == [["none", "v"]]
+
+
 def test_a_sentence_without_rating_is_named():
     stimuli, scores = inputs()
     stimuli.loc[3, "rating"] = np.nan

@@ -32,6 +32,7 @@ from lingprob.papers.string_probability.metrics import METRICS, learned_weights,
 from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
 from lingprob.papers.string_probability.scorecard import compare
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
+from lingprob.papers.string_probability.summary import page
 from lingprob.papers.string_probability.theory import toy_surprisals
 from lingprob.regression.resampling import fold_numbers
 from lingprob.stimuli.build import build_stimuli
@@ -536,7 +537,37 @@ def test_accuracies_by_paradigm_stand_beside_published_ones(results):
         read_accuracies("csv", Path("."))
 
 
-def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
+def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
+    """Prediction 2 is about ratings; prediction 1, of the same data set, is not."""
+    rated = made("rated", {1, 2}, pairs=300, seed=1)
+    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+    for source in ("human", "simulated"):
+        stimuli = rated.stimuli.assign(rating_source="human")
+        stimuli.loc[10, "rating_source"] = source
+        given = Dataset("rated", rated.predictions, stimuli, rated.scores, rated.distances)
+        tables = analyse("m", [given], ["rated"], VOCABULARY, OPTIONS)
+        for name in ("correlations", "confounds"):
+            marked = tables[name].groupby("prediction")["simulated"].agg(["min", "max"])
+            expected = source == "simulated"
+            assert marked.loc[1].tolist() == [False, False]
+            assert marked.loc[2].tolist() == [expected, expected]
+        none = pd.DataFrame({"dataset": []})
+        counts = {"datasets": none, "filters": none, "toy_stimuli": toy}
+        card = compare({**tables, **counts}, PUBLISHED, Run("demo"))
+        claims = card[card["row"] == "m/rated"].set_index("column")["note"]
+        of_ratings = claims.index.str.startswith("Prediction 2")
+        assert of_ratings.sum() == 4
+        said = claims.str.contains("simulated ratings")
+        assert said.tolist() == (of_ratings & (source == "simulated")).tolist()
+        shown = page("confounds", tables["confounds"])
+        assert set(shown.loc[shown["prediction"] == 2, "note"]) == {
+            "simulated ratings" if source == "simulated" else ""
+        }
+        assert set(shown.loc[shown["prediction"] == 1, "note"]) == {""}
+
+
+@pytest.mark.parametrize("source", ["human", "simulated"])
+def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results, source):
     models = {"m": 10**8, "n": 10**9}
     catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
                       "parameters": size} for name, size in models.items()}  # fmt: skip
@@ -544,6 +575,8 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
         name: pd.concat([table, table.assign(model="n")], ignore_index=True)
         for name, table in results.items()
     }
+    about_ratings = shown["correlations"]["prediction"] == 2
+    shown["correlations"]["simulated"] = about_ratings & (source == "simulated")
     run = Run("demo", describe_models(catalog), options={"pooled": ["pairs"]})
     paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [], run.models)
     toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
@@ -556,7 +589,7 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results):
     said = {name: figure._supxlabel.get_text() for name, figure in figures.items()}
     simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
     rated = {"figure_3a", "figure_3b", "deconfounded"}
-    assert simulated == (rated if shown["correlations"]["simulated"].any() else set())
+    assert simulated == (rated if source == "simulated" else set())
     plt.close("all")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words, attach_words
-from lingprob.reading.exclusions import saccades
+from lingprob.reading.exclusions import eye_tracking_reason, saccades, self_paced_reason
 from lingprob.reading.times import (
     build_reading_times,
     count_exclusions,
@@ -345,7 +345,8 @@ def test_exclusions_of_eye_tracking(tmp_path):
     words = text(p1=" / ".join(["a b c d e f g h."] * 8))
     rows = []
     for word in range(len(words)):
-        skipped = word % 8 in (1, 2, 3, 4)
+        # In the first sentence a saccade of five words, in the others one of four.
+        skipped = word % 8 in ((1, 2, 3, 4) if word < 8 else (2, 3, 4))
         rows.append(("s1", 1, word, 0 if skipped else 200))
     frame = pd.DataFrame(rows, columns=["subject_id", "passage_id", "word_index", "rt_ms"])
     frame.to_csv(tmp_path / "times.csv", index=False)
@@ -358,6 +359,39 @@ def test_exclusions_of_eye_tracking(tmp_path):
         "sentence_boundary",
     ]  # fmt: skip
     assert times["previous_fixated"].tolist()[5:8] == [False, True, True]
+    assert times["excluded"].fillna("kept").tolist()[8:15] == [
+        "sentence_boundary", "kept", "unfixated", "unfixated", "unfixated", "kept", "kept",
+    ]  # fmt: skip
+
+
+def test_limits_belong_to_what_is_kept():
+    """Five right answers, a saccade of four words, and times of 100 and 3,000 ms still count."""
+    no_boundary = np.zeros(4, dtype=bool)
+    times = pd.DataFrame({"rt_ms": [99.9, 100.0, 3000.0, 3000.1], "correct": 5})
+    limits = {"min_ms": 100, "max_ms": 3000, "min_correct": 5}
+    reasons = self_paced_reason(times, no_boundary, **limits)
+    assert reasons.tolist() == ["too_short", None, None, "too_long"]
+    times["correct"] = [4, 5, 4, 6]
+    reasons = self_paced_reason(times, no_boundary, **limits)
+    assert reasons.tolist() == ["comprehension", None, "comprehension", "too_long"]
+    times = pd.DataFrame({"rt_ms": 200.0, "saccade": [1, 4, 5, 2], "at_edge": [0, 0, 1, 1]})
+    reasons = eye_tracking_reason(times, no_boundary, max_saccade=4)
+    assert reasons.tolist() == [None, None, "saccade", "line_or_screen_boundary"]
+
+
+def test_readers_of_four_right_answers_are_left_out(tmp_path):
+    """More than four are asked for (leakage, Appendix B)."""
+    rows = [
+        f"s{correct}\t9\t{correct}\t1\t{word + 1}\t300\t{given}\t40\n"
+        for correct in (4, 5, 6)
+        for word, given in enumerate(WORDS["word"])
+    ]
+    header = "WorkerId\tWorkTimeInSeconds\tcorrect\titem\tzone\tRT\tword\tnItem\n"
+    path = saved(tmp_path / "processed_RTs.tsv", header + "".join(rows))
+    entry = {"parser": "natural_stories_spr", **SELF_PACED}
+    times = build_reading_times("mine", entry, WORDS, [path])
+    excluded = times.assign(poor=times["excluded"].eq("comprehension")).groupby("subject_id")
+    assert excluded["poor"].mean().to_dict() == {"s4": 1.0, "s5": 0.0, "s6": 0.0}
 
 
 def test_sentences_are_numbered_through_all_passages():

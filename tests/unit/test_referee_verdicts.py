@@ -74,6 +74,26 @@ def test_no_interval_decides_nothing():
     assert judge_claim(Estimate(math.nan, math.nan, math.nan), "> 0")[0] == "not run"
 
 
+@pytest.mark.parametrize(("low", "high"), [(1.0, math.inf), (-math.inf, -1.0)])
+def test_an_interval_without_an_end_decides_nothing(low, high):
+    value = 3.0 if low == 1 else -3.0
+    assert judge_claim(Estimate(value, low, high), "> 0") == ("undecided", "no interval")
+
+
+@pytest.mark.parametrize(("low", "high", "expected"), [(-1.0, 0.0, "> 0"), (0.0, 1.0, "< 0")])
+def test_an_interval_that_ends_on_the_limit_does_not_contradict(low, high, expected):
+    assert judge_claim(Estimate((low + high) / 2, low, high), expected)[0] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(0.25, "> 0"), (1.25, "> 1"), (0.75, "< 1"), (0.25, "within 0 to 0.5")]
+)
+def test_the_note_says_how_many_would_tell(value, expected):
+    """The interval is half a unit either way, the limit a quarter off: four times as many."""
+    verdict, note = judge_claim(Estimate(value, value - 0.5, value + 0.5, 10), expected)
+    assert (verdict, note) == ("undecided", "n = 10; about 40 would tell")
+
+
 def test_a_mistyped_expectation_and_an_interval_upside_down_are_refused():
     for text in ("above 0", "> zero", "within 1", "=> 0"):
         with pytest.raises(LingprobError, match="a claim expects"):

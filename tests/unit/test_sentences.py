@@ -65,6 +65,16 @@ def test_a_sentence_without_a_scored_token_is_named():
         summarise_sentences(STIMULI, {"none": one_token}, {"none": POLICIES["none"]}, UNIGRAMS)
 
 
+def test_tokens_without_a_score_count_nowhere_in_the_sentence():
+    """As imported scores may have them: the first two of a sentence of three."""
+    scores = tokens(None)
+    scores.loc[1, ["scored", "logprob"]] = [False, np.nan]
+    policy = {"none": POLICIES["none"]}
+    table = summarise_sentences(STIMULI, {"none": scores}, policy, UNIGRAMS)
+    row = table.set_index("item_id").loc["a", ["logprob", "unigram_logprob", "n_tokens"]]
+    assert row.tolist() == [-3.0, -1.0, 1]
+
+
 def test_unigrams_of_another_tokenizer_are_refused():
     with pytest.raises(LingprobError, match=r"'u' has no log-probability for token id 7"):
         summarise_sentences(STIMULI, SCORES, POLICIES, {"u": UNIGRAMS["u"].drop(7)})
