@@ -20,8 +20,9 @@ def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
 def printed_fits(published: Published) -> pd.DataFrame:
     """Return Tables 2, 3 and 4 as one row a model and linking function.
 
-    Columns: dataset, those of the tables, r_cv as Table 2 prints it of MORCELA, and r, which follows
-    from the SSE for every linking function: sqrt(1 - SSE / SST). For four models they are at odds.
+    Columns: dataset, those of the tables, r_cv as Table 2 prints it of MORCELA, and r, which
+    follows from the SSE for every linking function: sqrt(1 - SSE / SST). For four models they are
+    at odds.
     """
     rows: dict[tuple[str, str], dict[str, float]] = {}
     for item in published["items"]:
