@@ -164,6 +164,9 @@ def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path
     assert by_key.loc[frequency, "verdict"] == "not run"
     published = by_key.loc[("§4.3", "models/published", "gamma_rises_with_size")]
     assert published["verdict"] == "supported"
+    own = by_key.loc[("§4.3", "models/linguistic_inquiry", "gamma_rises_with_size")]
+    assert own["verdict"] == "not run"
+    assert own["note"].startswith("too few models for a slope within families: pythia-70m")
     numbers = card[card["kind"] == "number"]
     assert len(numbers) == 3 + 1 + 1 + 2 * 3 + 16 + 16 * 3 + 64 * 3
     assert set(card.loc[card["kind"] == "claim", "column"]) == {
