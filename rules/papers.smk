@@ -68,7 +68,7 @@ for paper, room in PAPERS.items():
                 mem_mb=2000,
                 runtime=30,
             params:
-                code=code_digest("tabulate", *room.code("tabulate")),
+                code=code_digest("tabulate_paper", *room.code("tabulate")),
                 paper=paper,
                 parts=room.parts("tabulate"),
                 run=room.run("tabulate", catalog.models, read_published(paper), settings["scale"]),
@@ -77,7 +77,7 @@ for paper, room in PAPERS.items():
                     for page in room.pages
                 },
             script:
-                "../workflow_scripts/tabulate.py"
+                "../workflow_scripts/tabulate_paper.py"
 
 
 rule compare:

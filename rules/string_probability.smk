@@ -1,6 +1,7 @@
 # String probability and grammaticality (Hu et al. 2026): three predictions on minimal pairs.
 # REQUIRES results/stimuli, sentence_scores and minimalness of the data sets of each prediction.
-# PROVIDES results/string_probability/{model}/{scores,correlations,separation,roc}.parquet, and over
+# PROVIDES results/string_probability/{model}/{scores,correlations,confounds,separation,pools,roc,
+# conventions}.parquet, and over
 # the models of the scale figures 1b to 8, the counts of the data sets and the scorecard.
 
 STRINGS = settings["string_probability"]
@@ -87,7 +88,7 @@ rule analyse_strings:
         distances=lambda wildcards: [
             plan.minimalness(name) for name in plan.paired_datasets(wildcards.model)
         ],
-        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[:1],
+        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model, "")[:1],
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"
@@ -117,10 +118,7 @@ rule analyse_strings:
         },
         pooled=STRINGS["pooled"],
         paired=lambda wildcards: plan.paired_datasets(wildcards.model),
-        convention=lambda wildcards: [
-            plan.string_bos(wildcards.model),
-            catalog.model(wildcards.model)["unigrams"][0],
-        ],
+        convention=lambda wildcards: plan.string_convention(wildcards.model),
         options={
             **pick(
                 STRINGS,

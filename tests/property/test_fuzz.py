@@ -61,6 +61,15 @@ READERS: dict[str, tuple[Callable[[Path], pd.DataFrame], list[str]]] = {
         ["subject_id", "passage_id", "word_index", "rt_ms", "word"],
     ),
 }
+# A file of each that is right, so that what is drawn may differ from it in a field or two.
+RIGHT = {
+    "sentence": ["A b.", "x"], "rating": ["1", "2.5"], "item": ["a", "1"], "pair": ["p", "p"],
+    "grammatical": ["true", "no"], "item_id": ["a", "1"], "logprob": ["-1.5", "0"],
+    "n_tokens": ["2", "1"], "unigram_logprob": ["-3", "-4"], "token_index": ["0", "0"],
+    "token_id": ["5", "6"], "char_start": ["0", "0"], "passage_id": ["1", "2"],
+    "word_index": ["1", "2"], "surprisal": ["2", "3.5"], "word": ["b.", "C"],
+    "text": ["mine", "mine"], "subject_id": ["s", "t"], "rt_ms": ["300", "400"],
+}  # fmt: skip
 EXAMPLES = [
     pytest.param(1, id="short"),
     pytest.param(10, id="2000", marks=pytest.mark.slow),  # of all tests here together
@@ -105,6 +114,12 @@ def text_files(draw: st.DrawFn, columns: list[str]) -> tuple[str, bytes]:
     width = len(names)
     row = st.one_of(st.lists(fields, min_size=width, max_size=width), st.lists(fields, max_size=6))
     rows = [names, *draw(st.lists(row, max_size=6))]
+    if draw(st.booleans()):
+        kept = draw(st.lists(st.sampled_from(columns), unique=True)) if draw(st.booleans()) else []
+        columns = [name for name in columns if name not in kept]
+        rows = [list(columns), *map(list, zip(*(RIGHT[name] for name in columns), strict=True))]
+        if columns and draw(st.booleans()):
+            rows[draw(st.integers(0, 2))][draw(st.integers(0, len(columns) - 1))] = draw(fields)
     quoted = draw(st.booleans())
     lines = [
         separator.join('"' + field.replace('"', '""') + '"' if quoted else field for field in row)

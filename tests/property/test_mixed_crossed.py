@@ -16,7 +16,7 @@ from lingprob.regression.linear_mixed.crossed_data import CrossedData
 from lingprob.regression.linear_mixed.fit import fit_mixed_models
 from lingprob.regression.linear_mixed.formula import INTERCEPT, parse_formula
 from lingprob.regression.linear_mixed.moments import MixedModelData
-from lingprob.regression.linear_mixed.optimise import SeveralTerms
+from lingprob.regression.linear_mixed.objectives import SeveralTerms
 from lingprob.regression.linear_mixed.result import CrossedFit, MixedFit
 
 FORMULAS = (

@@ -122,6 +122,7 @@ def test_an_unknown_name_and_one_of_a_wrong_kind_are_refused_at_every_key(where)
     wrong = next(name for name in ("blimp", "gutenberg") if name not in allowed)
     for name, said in (("no-such-thing", "unknown"), (wrong, f"{where}: '{wrong}' is a .*, not a")):
         shape = part.get("type")
+        shape = shape[0] if isinstance(shape, list) else shape  # or null
         value = {"array": [name], "object": {"en": name}}.get(shape, name)
         with pytest.raises(LingprobError, match=said) as refused:
             read_settings({"scale": "laptop", section: {key: value}})
@@ -309,6 +310,14 @@ def test_imported_surprisals_have_a_file_for_each_text():
 def test_wrong_entries_of_imported_surprisals_are_named(entry, said):
     with pytest.raises(LingprobError, match=said):
         read_settings(theirs(**entry))
+
+
+@pytest.mark.parametrize("other", ["mine", "demo_minimal_pairs"])
+def test_files_of_a_data_set_without_files_are_refused(other):
+    """Itself, for one."""
+    mine = {"title": "M", "kind": "stimuli", "parser": "table", "files_of": other}
+    with pytest.raises(LingprobError, match=f"files_of: the data set '{other}' has no files"):
+        read_settings({"datasets": {"mine": mine}})
 
 
 @pytest.mark.parametrize("name", ["gutenberg", "provo", "geco_total"])

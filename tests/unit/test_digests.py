@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ from lingprob import digests
 from lingprob.demo import MINIMAL_PAIRS, demo_files
 from lingprob.digests import CARRIERS, SCRIPTS, code_digest, import_chains, written_tables
 from lingprob.errors import LingprobError
+from lingprob.papers.rooms import PACKAGES, USES
 from lingprob.reading.parsers import names as reading_parsers
 from lingprob.stimuli import names as stimuli_parsers
 
@@ -180,6 +183,13 @@ def test_only_scripts_write_tables():
             assert ", write_table" not in path.read_text(), path
 
 
+def test_no_script_has_the_name_of_a_package():
+    """The scripts' folder comes first on the path: PyTorch imports `tabulate` as it ends."""
+    elsewhere = [folder for folder in sys.path if folder and Path(folder).resolve() != SCRIPTS]
+    for script in SCRIPTS.glob("*.py"):
+        assert PathFinder.find_spec(script.stem, elsewhere) is None, script
+
+
 def test_every_carrier_exists():
     for name in CARRIERS:
         stem = SCRIPTS.joinpath(*name.split("."))
@@ -192,31 +202,34 @@ def test_the_package_s_data_count_for_their_parsers_alone():
     assert code_digest("scan_corpus") != code_digest("scan_corpus", MINIMAL_PAIRS)
 
 
-# The rooms (folders or single modules of the package) that each rule's code may come from.
+# The rooms (folders or single modules of the package) that each rule's code may come from, what
+# the papers' rooms share aside.
+SHARED = {"lingprob.papers", "lingprob.papers.contract", "lingprob.papers.rooms"}
 ROOMS = {
+    "adjust_for_leakage": "papers.leakage reading regression",
     "analyse_strings": "minimalness papers.string_probability regression",
     "build_cdawg": "corpora models overlap",
-    "build_kenlm": "overlap",
-    "build_reading_times": "reading",
-    "build_stimuli": "regression stimuli",
+    "build_kenlm": "kenlm overlap",
+    "build_reading_times": "own_tables reading",
+    "build_stimuli": "own_tables regression stimuli",
     "build_words": "reading",
     "combine_linking_functions": "",
     "combine_scorecards": "report",
-    "compare_context": "context papers.context referee regression",
-    "compare_morcela": "papers.morcela referee",
-    "compare_overlap": "papers.leakage referee",
-    "compare_reading": "papers.leakage reading referee regression",
-    "compare_string_probability": "papers.string_probability referee",
-    "compare_training": "papers.leakage referee training",
+    "compare context": "context papers.context referee regression",
+    "compare morcela": "papers.morcela referee",
+    "compare overlap": "papers.leakage referee",
+    "compare reading": "papers.leakage reading referee regression",
+    "compare string_probability": "papers.string_probability referee",
+    "compare training": "papers.leakage referee training",
     "compute_word_surprisal": "models reading scoring",
     "correlate_participant_groups": "papers.morcela regression",
-    "count_corpus_words": "corpora overlap",
+    "count_corpus_words": "corpora kenlm overlap",
     "count_strings": "minimalness papers.string_probability report",
     "count_tokens": "corpora models unigrams",
     "count_words": "corpora reading",
     "download_corpus_file": "",
     "download_dataset": "",
-    "estimate_ngrams": "corpora overlap",
+    "estimate_ngrams": "corpora kenlm overlap",
     "estimate_unigrams": "unigrams",
     "extract_published_scores": "stimuli",
     "fetch_training_chunk": "models training",
@@ -225,28 +238,30 @@ ROOMS = {
     "fit_reading_times": "papers.leakage reading regression",
     "import_published_overlap": "overlap papers.leakage",
     "import_published_unigrams": "models unigrams",
-    "import_sentence_scores": "scoring stimuli",
-    "import_token_scores": "scoring stimuli",
-    "import_word_surprisal": "reading stimuli",
+    "import_sentence_scores": "own_tables scoring",
+    "import_token_scores": "own_tables scoring",
+    "import_word_surprisal": "own_tables reading",
     "index_passages": "corpora models overlap reading",
     "judge_pairs": "context stimuli",
+    "list_left_out": "",
+    "list_word_differences": "reading",
     "measure_minimalness": "minimalness models",
     "measure_perplexity": "models reading scoring training",
+    "measure_word_leakage": "models overlap",
     "merge_overlap": "overlap",
     "perturb_prefixes": "context models",
-    "plot_contexts": "context figures models papers.context",
-    "plot_frequency_slopes": "figures papers.morcela regression",
-    "plot_linking_functions": "figures papers.morcela regression",
-    "plot_overlap": "figures overlap papers.leakage",
-    "plot_reading": "figures papers.leakage",
-    "plot_string_probability": "figures papers.string_probability referee",
-    "plot_training": "figures papers.leakage training",
+    "plot context": "context figures models papers.context",
+    "plot morcela": "figures papers.morcela regression",
+    "plot overlap": "figures overlap papers.leakage",
+    "plot reading": "figures papers.leakage",
+    "plot string_probability": "figures papers.string_probability referee",
+    "plot training": "figures papers.leakage training",
     "prepare_embedding": "models",
     "prepare_model": "models",
     "prepare_training_corpus": "corpora models overlap training",
     "query_cdawg": "corpora models overlap papers.leakage reading",
-    "regress_on_frequency": "corpora models scoring",
-    "reproduce_published_fits": "papers.leakage reading regression stimuli",
+    "regress_on_frequency": "regression",
+    "reproduce_published_fits": "own_tables papers.leakage reading regression",
     "sample_prefixes": "context corpora models",
     "sample_stimuli": "stimuli",
     "sample_unigrahams": "models unigrams",
@@ -254,18 +269,17 @@ ROOMS = {
     "score_prefixes": "context models scoring stimuli",
     "score_stimuli": "models scoring",
     "select_chunks": "models overlap papers.leakage",
-    "summarise_contexts": "context models papers.context regression",
+    "sum_frequency_moments": "corpora models regression scoring",
+    "summarise_contexts": "context models papers.context regression report",
     "summarise_overlap": "overlap papers.leakage report",
     "summarise_sentences": "scoring",
-    "tabulate_contexts": "context papers.context regression report",
-    "tabulate_morcela": "papers.morcela regression report",
+    "tabulate context": "context papers.context regression report",
+    "tabulate_leakage": "",
+    "tabulate morcela": "papers.morcela regression report",
     "tabulate_overlap": "models overlap papers.leakage",
     "tabulate_reading": "papers.leakage reading regression report",
+    "tabulate_strings": "minimalness papers.string_probability regression report stimuli",
     "train_model": "corpora models overlap training",
-}
-PARSERS = {
-    "build_stimuli": tuple(stimuli_parsers.PARSERS.values()),
-    "build_reading_times": tuple(reading_parsers.PARSERS.values()),
 }
 
 
@@ -275,13 +289,36 @@ def room_of(module: str) -> str:
     return ".".join(parts[:2] if parts[0] == "papers" else parts[:1])
 
 
-@pytest.mark.parametrize("rule", sorted(path.stem for path in SCRIPTS.glob("*.py")))
+def part_of_room(package: str, module: str) -> tuple[str, ...]:
+    """What `plot`, `compare` or `tabulate` take from a paper's room; nothing where it has none."""
+    folder = SCRIPTS.joinpath(*package.split("."))
+    names = [name for name in ("inputs", module) if (folder / f"{name}.py").is_file()]
+    return tuple(f"{package}.{name}" for name in names) if module in names else ()
+
+
+# The scripts that take those modules.
+USED_BY = {"plot": "plot", "compare": "compare", "tabulate": "tabulate_paper"}
+
+# The modules that each rule finds by name: a parser's, or those of a paper.
+CODE: dict[str, tuple[str, ...]] = {
+    **{path.stem: () for path in SCRIPTS.glob("*.py") if path.stem not in USED_BY.values()},
+    "build_stimuli": tuple(stimuli_parsers.PARSERS.values()),
+    "build_reading_times": tuple(reading_parsers.PARSERS.values()),
+    **{
+        f"{use} {paper}": part_of_room(package, module)
+        for use, module in USES.items()
+        for paper, package in PACKAGES.items()
+        if part_of_room(package, module)
+    },
+}
+
+
+@pytest.mark.parametrize("rule", sorted(CODE))
 def test_a_rule_s_code_comes_from_the_rooms_it_may_use(rule):
     assert rule in ROOMS, "a new rule: say here which rooms its code may come from"
-    chains = import_chains(rule, *PARSERS.get(rule, ()))
-    found = {
-        room_of(module): chain for module, chain in chains.items() if module != "lingprob.papers"
-    }
+    script, *paper = rule.split()
+    chains = import_chains(USED_BY[script] if paper else script, *CODE[rule])
+    found = {room_of(module): chain for module, chain in chains.items() if module not in SHARED}
     extra = [" -> ".join(found[room]) for room in sorted(found.keys() - {*ROOMS[rule].split()})]
     assert not extra, f"imports that {rule} should not have: {extra}"
     assert {*ROOMS[rule].split()} <= found.keys(), "a room that is not used: take it out"

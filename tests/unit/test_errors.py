@@ -40,4 +40,5 @@ def test_the_word_that_was_given_is_never_offered():
 def test_where_nothing_is_near_the_known_names_are_told_without_a_question():
     said = str(unknown_name("parser", "xyz", ["blimp", "cola"], "(here)"))
     assert said == "unknown parser 'xyz'. Known are 'blimp', 'cola'. (here)"
+    assert str(unknown_name("size", "xyz", ["xyz", "b"])) == "unknown size 'xyz'. Known are 'b'."
     assert str(unknown_name("size", "xyz", [])) == "unknown size 'xyz'. Known are none."

@@ -11,11 +11,12 @@ from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
 from lingprob.regression import linear_mixed
+from lingprob.regression.linear_mixed.crossed_data import CrossedData
 from lingprob.regression.linear_mixed.fit import fit_mixed_models
 from lingprob.regression.linear_mixed.formula import RandomTerm, parse_formula
 from lingprob.regression.linear_mixed.moments import MixedModelData
 from lingprob.regression.linear_mixed.reduce import reduce_random_effects
-from lingprob.regression.linear_mixed.result import MixedFit
+from lingprob.regression.linear_mixed.result import CrossedFit, MixedFit
 from mixed_data import EYE_TRACKING, SELF_PACED, simulated
 
 BALANCED = pd.DataFrame(
@@ -44,9 +45,11 @@ def partitions() -> tuple[pd.DataFrame, pd.DataFrame]:
 
 def test_the_example_of_the_module_runs() -> None:
     code = [line[4:] for line in str(linear_mixed.__doc__).splitlines() if line.startswith("    ")]
-    scope = {"fit_partition": broken(), "exploratory_partition": broken()}
+    items = broken(story=np.arange(60) % 3, sentence=np.arange(60) % 4)
+    scope = {"fit_partition": items, "exploratory_partition": broken()}
     exec("\n".join(code), scope)
     assert np.isfinite(scope["fit"].log_likelihood)
+    assert np.isfinite(scope["crossed"].aic)
 
 
 def test_balanced_anova_by_hand() -> None:
@@ -347,3 +350,95 @@ def test_formulas_that_are_not_of_the_data() -> None:
         fit.held_out_log_likelihood(data, "marginl")
     with pytest.raises(LingprobError, match="method='MLE'"):
         fit_mixed_models(data, [EYE_TRACKING], method="MLE")
+
+
+def crossed(**changes: object) -> pd.DataFrame:
+    """Return 90 rows of 5 subjects and 6 items."""
+    frame = simulated(90, 5, 1, (30.0, 3.0, 2.0, 2.0, 4.0))
+    return frame.assign(**{"item": np.arange(90) % 6, **changes})
+
+
+CROSSED = "rt_ms ~ length + (1 + length || subject_id) + (1 | item)"
+
+
+def fit_crossed(frame: pd.DataFrame, formula: str) -> CrossedFit:
+    (fit,) = fit_mixed_models(CrossedData.from_formulas(frame, [formula]), [formula])
+    assert isinstance(fit, CrossedFit)
+    return fit
+
+
+def test_a_balanced_two_way_layout_by_hand() -> None:
+    # Restricted likelihood of a balanced layout: variances follow from the mean squares.
+    numbers = np.random.default_rng(4)
+    rows = pd.MultiIndex.from_product([range(8), range(5)], names=["s", "w"]).to_frame(index=False)
+    rows["y"] = numbers.normal(size=8)[rows["s"]] * 3 + numbers.normal(size=5)[rows["w"]] * 2
+    rows["y"] += numbers.normal(size=40)
+    table = rows.pivot(index="s", columns="w", values="y").to_numpy()
+    by_s, by_w, mean = table.mean(axis=1), table.mean(axis=0), table.mean()
+    error = ((table - by_s[:, None] - by_w + mean) ** 2).sum() / (7 * 4)
+    data = CrossedData.from_formulas(rows, ["y ~ 1 + (1 | s) + (1 | w)"])
+    (fit,) = fit_mixed_models(data, ["y ~ 1 + (1 | s) + (1 | w)"], "REML")
+    assert isinstance(fit, CrossedFit)
+    assert fit.sigma**2 == pytest.approx(error, rel=1e-6)
+    by_hand = [(5 * by_s.var(ddof=1) - error) / 5, (8 * by_w.var(ddof=1) - error) / 8]
+    assert fit.variances()["variance"].tolist() == pytest.approx(by_hand, rel=1e-5)
+    assert fit.fixed_effects.iloc[0] == pytest.approx(mean)
+    # One fixed effect and three variances.
+    assert fit.aic == pytest.approx(8 - 2 * fit.log_likelihood)
+
+
+def test_a_crossed_fit_names_what_it_estimates() -> None:
+    fit = fit_crossed(crossed(), CROSSED)
+    table = fit.variances()
+    assert table["group"].tolist() == ["subject_id", "subject_id", "item"]
+    assert table["effect"].tolist() == ["(Intercept)", "length", "(Intercept)"]
+    assert fit.n_levels == {"subject_id": 5, "item": 6}
+    assert [len(modes) for modes in fit.random_effects] == [5, 5, 6]
+    raw = crossed()
+    data = CrossedData.from_formulas(raw, [CROSSED])
+    (scaled,) = fit_mixed_models(data.standardised(), [CROSSED])
+    held_out = CrossedData.from_formulas(raw[:40], [CROSSED]).standardised(like=data)
+    sd, mean = raw["length"].std(), raw["length"].mean()
+    by_hand = raw.assign(length=(raw["length"] - mean) / sd)
+    assert scaled.log_likelihood == pytest.approx(
+        fit_crossed(by_hand, CROSSED).log_likelihood, abs=1e-6
+    )
+    assert scaled.held_out_log_likelihood(held_out) == pytest.approx(
+        scaled.held_out_log_likelihood(by_hand[:40]), abs=1e-6
+    )
+
+
+@pytest.mark.parametrize(
+    ("frame", "formula", "said"),
+    [
+        (crossed(item=1), CROSSED, "item has one value"),
+        (crossed(item=np.arange(90)), CROSSED, "90 rows cannot tell 90 groups with 1 .* by item"),
+        (crossed(item=[None, *range(89)]), CROSSED, "item, row 0: the group is missing"),
+        (crossed(), CROSSED.replace("item", "itm"), "'itm'. Did you mean 'item'"),
+        (crossed(), CROSSED.replace("item", "item:word"), "unknown column 'word'"),
+        (crossed().pipe(lambda frame: frame.assign(rt_ms=frame["item"] + frame["length"])),
+         CROSSED, "determine the response exactly"),
+        (crossed(length=2.0), CROSSED, "length is 2 in every row"),
+        (pd.concat([crossed()] * 300).assign(item=np.arange(27_000) % 6_000,
+                                             subject_id=np.arange(27_000) % 6_001),
+         "rt_ms ~ 1 + (1 | item) + (1 | subject_id)", "6000 random effects by item. Besides"),
+    ],
+)  # fmt: skip
+def test_bad_crossed_input(frame: pd.DataFrame, formula: str, said: str) -> None:
+    with pytest.raises(LingprobError, match=said):
+        fit_crossed(frame, formula)
+
+
+def test_what_crossed_models_cannot_do() -> None:
+    with pytest.raises(LingprobError, match=r"subject_id, item: read them with CrossedData"):
+        MixedModelData.from_formulas(crossed(), [CROSSED])
+    with pytest.raises(LingprobError, match="by subject_id"):
+        fit_mixed_models(MixedModelData.from_formulas(broken(), [EYE_TRACKING]), [
+            "rt_ms ~ length + (1 | subject_id) + (1 | item)"])  # fmt: skip
+    with pytest.raises(LingprobError, match="groups are not independent"):
+        fit_crossed(crossed(), CROSSED).held_out_log_likelihood(crossed(), per="group")
+    with pytest.raises(LingprobError, match="taken out of one random term"):
+        reduce_random_effects(
+            MixedModelData.from_formulas(broken(), [EYE_TRACKING]),
+            ["rt_ms ~ length + (1 + length || subject_id)"],
+        )

@@ -466,12 +466,37 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
 
 
+def test_figure_2_is_by_token_where_tokens_are_known_and_names_near_sizes(deltas):
+    near = {name: {**MODELS[name], "parameters": size} for name, size in
+            (("small", 120_000), ("medium", 400_000), ("large", 1_300_000))}  # fmt: skip
+    table = deltas.assign(token_perplexity=[30.0, 20.0, 10.0])
+    run = Run("test", describe_models(near), {"mine": "Mine"})
+    for drawn, column in ((table, "token"), (table.assign(token_perplexity=None), "word")):
+        lower = draw({"deltas": drawn}, run)["figure_2"].axes[1]
+        assert lower.get_ylabel() == f"{column} perplexity"
+        line = next(line for line in lower.lines if len(line.get_xdata()) == 3)
+        assert list(line.get_ydata()) == drawn[f"{column}_perplexity"].tolist()
+        assert [label.get_text() for label in lower.get_xticklabels()] == ["120k", "1M"]
+
+
 def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFrame, dict]:
     """As many models, with ΔLogLik 30, 20, 10, ..., and their catalog entries."""
     rows = [deltas.iloc[[0]].assign(model=name, delta=30.0 - 10 * n, delta_low=0.0, delta_high=40.0)
             for n, name in enumerate(sizes)]  # fmt: skip
     models = {name: {**MODELS["small"], "title": name, "parameters": sizes[name]} for name in sizes}
     return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
+
+
+def test_trends_mix_neither_contexts_nor_corrections(compared):
+    """Three models each: ours, and imported ones by their sentences or without correction."""
+    deltas, gains = compared
+    table, models = many(deltas, {"a": 10**7, "b": 10**8, "c": 10**9})
+    others = [{"context": "sentence"}, {"corrected": None}, {"context": "imported"}]
+    table = pd.concat([table, *(table.assign(**change) for change in others)], ignore_index=True)
+    found = trends_of(table, no_gains(gains), models)
+    sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
+    assert sizes["models"].tolist() == [3, 3, 3, 3]
+    assert sizes["slope"].to_numpy() == pytest.approx([-10] * 4)
 
 
 def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, compared):
@@ -586,7 +611,8 @@ def test_the_leakage_figure_has_a_line_a_model_and_one_a_family(study, deltas):
     mean = table[table["adjustment"] == "none"]["delta_by_time"].mean()
     assert lines[-1].get_ydata()[0] == pytest.approx(1000 * mean)
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
-    assert labels == ["all", "20", "12"]
+    shares = table.groupby("threshold")["left_out"].first()
+    assert labels == ["all", f"20\n({shares[20]:.1%})", f"12\n({shares[12]:.1%})"]
 
 
 def test_published_fits_on_a_small_text(tmp_path):

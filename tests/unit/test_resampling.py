@@ -123,3 +123,12 @@ def test_the_interval_covers_a_known_correlation():
         low, high = correlation_interval(x, y, np.arange(150), draws=200, seed=seed)
         covered += low < 0.5 < high
     assert covered >= 51
+
+
+def test_a_weighted_mean_has_a_weighted_interval():
+    """50 ones that stand for nine rows each, 50 noughts for one: .9, far from .5."""
+    values, weight = np.repeat([1.0, 0.0], 50), np.repeat([9.0, 1.0], 50)
+    bounds = mean_interval(values, np.arange(100), draws=200, seed=1, weight=weight)
+    assert 0.8 < bounds[0] < 0.9 < bounds[1] < 0.96
+    alike = mean_interval(values, np.arange(100), draws=200, seed=1, weight=np.full(100, 3.0))
+    assert alike == pytest.approx(mean_interval(values, np.arange(100), draws=200, seed=1))

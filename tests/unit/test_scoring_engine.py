@@ -194,7 +194,7 @@ def test_a_sequence_that_does_not_fit_alone_is_an_error(llama):
     check = out_of_memory_above(40, cuda_error)
     handle = llama.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
     try:
-        with pytest.raises(LingprobError, match=r"out of memory.*50 tokens.*scoring\.window"):
+        with pytest.raises(LingprobError, match=r"out of memory.*50 tokens.*context_window"):
             score_sequences(llama, [np.arange(3, 54)], 0)
     finally:
         handle.remove()
@@ -229,5 +229,5 @@ def test_damaged_weights_are_an_error_and_not_unscored_tokens(tmp_path):
 def test_windows_wider_than_the_model_are_refused(llama):
     """The last token of a window is not fed, so that one more than the model's own fits."""
     assert len(score_sequences(llama, [np.arange(3, 9)], 0, window=65)[0]) == 6
-    with pytest.raises(LingprobError, match=r"scoring\.window is 66.*64"):
+    with pytest.raises(LingprobError, match="window of 66 tokens is more than the 64"):
         score_sequences(llama, [np.arange(3, 9)], 0, window=66)

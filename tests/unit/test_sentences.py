@@ -9,6 +9,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.scoring.imported import import_sentence_scores, import_token_scores
 from lingprob.scoring.sentences import summarise_sentences
+from lingprob.tables import write_table
 
 STIMULI = pd.DataFrame({"item_id": ["a", "b"], "text": ["one two three", "four five"]})
 POLICIES = {
@@ -81,6 +82,8 @@ def test_imported_sentences_by_id_or_by_text(tmp_path):
     by_text = import_sentence_scores(path, STIMULI)
     assert by_text["unigram_logprob"].tolist() == [-8, -9]
     assert by_text["n_words"].tolist() == [3, 2]
+    for table in (by_id, by_text):
+        write_table(table, "sentence_scores", tmp_path / "t.parquet")
 
 
 @pytest.mark.parametrize(
@@ -170,7 +173,9 @@ def test_bad_imported_tokens_are_named(tmp_path, change, said, suffix):
         table.to_csv(path, index=False) if suffix == ".csv" else table.to_parquet(path)
 
     write(frame)
-    assert import_token_scores(path, STIMULI)["scored"].tolist() == [False, False, True, True]
+    found = import_token_scores(path, STIMULI)
+    assert found["scored"].tolist() == [False, False, True, True]
+    write_table(found, "scores", tmp_path / "t.parquet")
     for column, value in change.items():
         frame.loc[3, column] = value
     write(frame)

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import shutil
+import subprocess
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 
+import checkout
 from checkout import copy_of_the_checkout, snakemake
 from models_for_tests import save_tiny_model
 
@@ -91,6 +95,13 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder):
         ("sentence,rating\n", "no rows"),
         ("sentence,rating\n ,1\n", "an empty sentence"),
         ("item,sentence,rating\na,The cat sleeps.,1\na,The dog runs.,2\n", "an id that an earlier"),
+        (
+            "item,sentence,rating\na,The cat sleeps.,1\n,The dog runs.,2\n",
+            "data row 2, column 'item'",
+        ),
+        ("sentence;rating\nThe cat sleeps.;1\n", "parted by ';'"),
+        ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,1\n", "every rating is 1"),
+        ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,2\n", "which need 25. Give more"),
     ],
 )
 def test_bad_data_stops_before_any_scoring_with_one_message(folder, text, said):
@@ -127,6 +138,29 @@ def test_a_sentence_without_a_scored_token_is_named(folder):
     assert refused.returncode != 0
     assert "'short'" in refused.stdout
     assert not (folder / target).exists()
+
+
+def test_a_model_that_cannot_be_loaded_stops_its_first_job(folder):
+    """A local folder without tokenizer, and one with code of its own that someone says yes to."""
+    for name in ("silent", "hostile"):
+        shutil.copytree(folder / "tiny", folder / name)
+    (folder / "silent/tokenizer.json").unlink()
+    (folder / "hostile/own.py").write_text(f"open({str(folder / 'run')!r}, 'w')\n")
+    config = json.loads((folder / "hostile/config.json").read_text())
+    config |= {"model_type": "hostile", "auto_map": {"AutoConfig": "own.Config"}}
+    (folder / "hostile/config.json").write_text(json.dumps(config))
+    for name, said in (("silent", "no tokenizer there"), ("hostile", "is never run")):
+        entry = {name: {"title": name, "family": "own", "source": "local", "path": name}}
+        target = f"resources/models/{name}/manifest.json"
+        command = checkout.command("--config", f"models={json.dumps(entry)}", "--", target)
+        refused = subprocess.run(
+            command, cwd=folder, env=checkout.environment(), input="y\n" * 99, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        assert refused.returncode != 0
+        assert said in refused.stdout
+        assert not (folder / target).exists()
+    assert not (folder / "run").exists()
 
 
 def test_a_missing_model_directory_is_named(folder):

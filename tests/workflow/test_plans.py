@@ -37,7 +37,7 @@ def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, f
     assert (jobs["scan_corpus"], jobs["build_words"]) == (files, len(texts))
     assert "score_stimuli" not in jobs
     chosen_from = re.search(r"rule select_chunks:.*?output:", plan.stdout, re.S)[0]
-    searched = set(re.findall(r"overlap/shards/(\w+)/", chosen_from))
+    searched = set(re.findall(r"overlap/files/(\w+)/", chosen_from))
     assert searched == set(CHUNK_CORPORA[scale])
 
 
@@ -96,6 +96,12 @@ def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     models = read_yaml("scales.yaml")[scale]["string_probability"]["models"]
     assert (jobs["analyse_strings"], jobs["score_stimuli"]) == (len(models), scored)
     assert jobs.get("sample_stimuli", 0) == (3 if scale == "laptop" else 0)
+    if scale == "paper":
+        # SLOR is for Prediction 3, which no Chinese model is tested on: no unigrams for them.
+        assert "unigrahams_gpt2/" in plan.stdout
+        assert "chinese" not in "".join(
+            line for line in plan.stdout.splitlines() if "results/unigram" in line
+        )
 
 
 def test_the_size_of_a_sample_is_in_its_name(checkout):

@@ -14,9 +14,9 @@ from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
 from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
+from lingprob.chance_level import chance_level
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
-from lingprob.kenlm import chance_level
 from lingprob.references import check_names
 from lingprob.training.sizes import trained_models
 

@@ -213,6 +213,10 @@ def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
     if "files_of" in entry:
         if (other := entry["files_of"]) not in datasets:
             raise unknown_name("data set", other, datasets, "(files_of)")
+        if "files" not in datasets[other]:
+            raise LingprobError(
+                f"files_of: the data set {other!r} has no files of its own. Name the one that has."
+            )
         return {**entry, "files": complete_dataset(datasets[other], datasets)["files"]}
     if "files" not in entry:
         return entry

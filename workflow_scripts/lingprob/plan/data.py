@@ -104,6 +104,22 @@ class Plan:
             if bos != chosen and (compared or start_token(bos) == start_token(chosen))
         ]
 
+    def _separates(self, model: str) -> bool:
+        """Whether a model's sentences want unigrams: not if string_probability has it for
+        Predictions 1 and 2 alone, on data sets that MORCELA leaves alone."""
+        if model not in self.settings["string_probability"]["models"]:
+            return True
+        predictions = self.predictions()
+        return any(
+            3 in predictions[name] or self._compares_conventions(name)
+            for name in self.string_datasets(model)
+        )
+
+    def string_convention(self, model: str) -> list[str]:
+        """Return the BOS policy and the unigram source that string_probability reads scores by."""
+        source: str = self.catalog.model(model)["unigrams"][0]
+        return [self.string_bos(model), source if self._separates(model) else "imported"]
+
     def string_bos(self, model: str) -> str:
         """Return the BOS policy under which string_probability reads a model's scores."""
         return self.catalog.bos_policy(model, self.settings["string_probability"]["bos"])
@@ -128,6 +144,8 @@ class Plan:
     def model_unigrams(self, model: str, dataset: str | None = None) -> list[str]:
         """Return those sources that are tables, for most data sets the default one alone."""
         compared = dataset is None or self._compares_conventions(dataset)
+        if not compared and not self._separates(model):
+            return []
         sources = self.unigram_sources(model)[: None if compared else 1]
         return [source for source in sources if source != "imported"]
 
@@ -151,6 +169,15 @@ class Plan:
         some = dataset in self.settings["string_probability"]["prediction_2"]
         ratings = "every" if self._compares_conventions(dataset) else "some" if some else "none"
         return {**entry, "ratings": ratings}
+
+    def rated_datasets(self, model: str) -> list[str]:
+        """Return the rated data sets that MORCELA fits a model to: those that its scores cover."""
+        covered = self.catalog.model(model).get("datasets", self.catalog.datasets)
+        return [name for name in self.settings["morcela"]["datasets"] if name in covered]
+
+    def fitted_models(self) -> list[str]:
+        """Return the models that have a rated data set to be fitted to."""
+        return [name for name in self.settings["morcela"]["models"] if self.rated_datasets(name)]
 
     def frequency_models(self) -> list[str]:
         """Return the models whose log-probabilities are regressed on frequency (morcela, §5)."""

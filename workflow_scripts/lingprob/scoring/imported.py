@@ -37,11 +37,15 @@ def import_sentence_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     twice = frame["item_id"].duplicated()
     refuse_rows(twice, "{path}: item {item_id!r} occurs twice. " + REMEDY, frame, path=path)
     frame = frame.set_index("item_id").reindex(stimuli["item_id"])
-    return frame.assign(
-        bos="imported",
-        unigrams="imported",
-        n_words=stimuli.set_index("item_id")["text"].str.split().str.len(),
-    ).reset_index()
+    return (
+        frame[["logprob", "n_tokens", "unigram_logprob"]]
+        .assign(
+            bos="imported",
+            unigrams="imported",
+            n_words=stimuli.set_index("item_id")["text"].str.split().str.len(),
+        )
+        .reset_index()
+    )
 
 
 def import_token_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:

@@ -113,7 +113,7 @@ def published_counts(path: str | Path, vocabulary_size: int) -> pd.DataFrame:
     """
     try:
         counts = np.load(path)
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, EOFError) as error:
         raise LingprobError(f"{path}: not a NumPy file of token counts ({error}).") from error
     if counts.dtype.kind not in "ui" or counts.size != counts.shape[-1] or counts.min() < 0:
         raise LingprobError(

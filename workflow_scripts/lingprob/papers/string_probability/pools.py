@@ -84,12 +84,13 @@ def pool_rows(pairs: pd.DataFrame, levels: Sequence[str], options: Options) -> l
     sentences of a pool. The gap is the same in all pools.
     """
     numbers = {level: pool_numbers(pairs, level) for level in levels}
-    # A level that is no narrower than the next is that one.
-    members = {
-        level: numbers[level]
-        for level, wider in zip(levels, [*levels[1:], None], strict=True)
-        if wider is None or numbers[level].max() > numbers[wider].max()
-    }
+    # Of levels that make the same pools the widest stands for all, but for single pairs.
+    by_size: dict[int, str] = {}
+    for level in levels:
+        size = int(numbers[level].max()) + 1
+        if size < len(pairs) or level == "pair":
+            by_size[size] = level
+    members = {level: numbers[level] for level in by_size.values()}
     logprob = pairs[["logprob_good", "logprob_bad"]].to_numpy(dtype=float)
     weight = pairs["weight"].to_numpy(dtype=float)
     unit = units(pairs, options.cluster_by_paradigm)

@@ -209,7 +209,7 @@ class _Solved(NamedTuple):
 def _solved(part: Part, factors: tuple[Factor, ...], psi: list[Array]) -> _Solved:
     q, r, shape = factors[0].q, len(part.others), part.with_z.shape
     inner = np.eye(q) + part.with_z[:, :, :q] @ psi[0]
-    solved = np.linalg.solve(inner, part.with_z)
+    solved = part.with_z / inner if q == 1 else np.linalg.solve(inner, part.with_z)
     shrunk = (psi[0] @ solved[:, :, q:]).reshape(shape[0] * q, -1)
     products = part.with_z[:, :, q:].reshape(shrunk.shape)
     explained = products[:, r:].T @ shrunk[:, r:]
@@ -227,10 +227,11 @@ def _solved(part: Part, factors: tuple[Factor, ...], psi: list[Array]) -> _Solve
     log_determinant += float(np.log(np.abs(np.diag(factored[0]))).sum())
     beside = solved[:, :, q:].reshape(products.shape)
     with_r, own = beside[:, :r], beside[:, r:] - beside[:, :r] @ shrunk[:, r:]
+    # Of Z_f'V^-1 Z_f = Z_f'V_f^-1 Z_f - Z_f'V_f^-1 R N R'V_f^-1 Z_f, summed over levels.
     remaining = _times_psi(part, factors, psi, np.eye(r) - shrunk[:, :r].T)
-    inward = (with_r @ remaining).reshape(shape[0], q, r)
-    sums = [solved[:, :, :q].sum(axis=0)
-            - np.einsum("gar,gbr->ab", inward, with_r.reshape(inward.shape))]  # fmt: skip
+    by_effect = [np.ascontiguousarray(with_r[effect::q]) for effect in range(q)]
+    taken = [[np.vdot(remaining, one.T @ other) for other in by_effect] for one in by_effect]
+    sums = [solved[:, :, :q].sum(axis=0) - np.array(taken)]
     with_fixed: list[NDArray[np.floating]] = [own.reshape(shape[0], q, -1)]
     start = 0
     for factor, levels in zip(factors[1:], part.levels[1:], strict=True):

@@ -27,12 +27,8 @@ from lingprob.regression.linear_mixed.crossed_data import CrossedData
 from lingprob.regression.linear_mixed.formula import INTERCEPT, MixedFormula, parse_formula
 from lingprob.regression.linear_mixed.likelihood import ModelMoments
 from lingprob.regression.linear_mixed.moments import Array, Columns, MixedModelData
-from lingprob.regression.linear_mixed.optimise import (
-    OneTerm,
-    Optimum,
-    SeveralTerms,
-    best_optimum,
-)
+from lingprob.regression.linear_mixed.objectives import OneTerm, SeveralTerms
+from lingprob.regression.linear_mixed.optimise import Optimum, best_optimum
 from lingprob.regression.linear_mixed.result import CrossedFit, Method, MixedFit
 
 # Random effects of all factors but the largest, whose covariance is inverted as a whole.

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import EngFormatter, NullFormatter
 
 from lingprob.figures import palette, style
 from lingprob.figures.labels import (
@@ -51,10 +51,13 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
 
 def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
-    """Draw ΔLogLik (with 95% intervals) and word perplexity of every data set by model size.
+    """Draw ΔLogLik (with 95% intervals) and perplexity of every data set by model size.
 
-    Models of unknown size are named in the legend and not drawn.
+    Perplexity is by token, as in the paper, where all surprisals come with their tokens, else by
+    word. Models of unknown size are named in the legend and not drawn.
     """
+    by_token = deltas["token_perplexity"].notna().all()
+    perplexity = "token_perplexity" if by_token else "word_perplexity"
     datasets = list(dict.fromkeys(deltas["dataset"]))
     bands = -(-len(datasets) // COLUMNS)
     columns = min(COLUMNS, len(datasets))
@@ -70,7 +73,8 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
             continue
         part = _with_size(deltas[deltas["dataset"] == datasets[number]], run.models)
         _by_size(upper, part, "parameters", "delta", run.models)
-        _by_size(lower, part, "parameters", "word_perplexity", run.models)
+        _by_size(lower, part, "parameters", perplexity, run.models)
+        _name_sizes(lower, part["parameters"])
         upper.set_title(wrapped_title(datasets[number], run.titles, 22))
         upper.axhline(0, color=palette.BLACK, linewidth=0.6)
         lower.set_yscale("log")
@@ -79,7 +83,7 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
         lower.tick_params(labelbottom=True)
         if number % columns == 0:
             upper.set_ylabel("ΔLogLik (nats)")
-            lower.set_ylabel("word perplexity")
+            lower.set_ylabel(perplexity.replace("_", " "))
     legend_above(figure, _handles(deltas["model"], run.models))
     return figure
 
@@ -133,6 +137,13 @@ def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) ->
     join_models(axis, table, x, y, models, errors=errors)
     axis.set_xscale("log")
     axis.xaxis.set_minor_formatter(NullFormatter())
+
+
+def _name_sizes(axis: Axes, sizes: pd.Series) -> None:
+    """Label the smallest and the largest size where these are too close for two powers of ten."""
+    if 1 < sizes.max() / sizes.min() < 100:
+        axis.set_xticks([sizes.min(), sizes.max()])
+        axis.xaxis.set_major_formatter(EngFormatter(places=0, sep=""))
 
 
 def _regression_line(axis: Axes, part: pd.DataFrame, place: str) -> None:

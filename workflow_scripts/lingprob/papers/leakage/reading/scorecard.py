@@ -60,7 +60,8 @@ def reading_claims(
         groups = part.groupby(["context", "corrected"], sort=False, dropna=False)
         for (context, corrected), alike in groups:
             name = f"{dataset}, {context} context"
-            if context == "imported" and pd.notna(corrected):
+            kinds = part.loc[part["context"] == context, "corrected"].nunique(dropna=False)
+            if pd.notna(corrected) and (context == "imported" or kinds > 1):
                 name += ", corrected" if corrected else ", uncorrected"
             rows += _falls(published, name, alike, parameters, scale)
     if fits is not None:
