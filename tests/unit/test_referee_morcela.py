@@ -78,20 +78,25 @@ PAPER_RUN = Run("paper", MODELS, published=PUBLISHED)
 RUN = Run("demo", MODELS)
 
 
-def verdicts(claim: str, tables: dict[str, pd.DataFrame], run: Run = RUN) -> dict[str, str]:
+def judged(claim: str, tables: dict[str, pd.DataFrame], run: Run = RUN) -> list[dict]:
     one = {**PUBLISHED, "claims": [CLAIMS[claim]]}
-    rows = judge_claims(one, {claim: STATISTICS[claim]}, tables, run)
-    return {row["row"]: row["verdict"] for row in rows}
+    return judge_claims(one, {claim: STATISTICS[claim]}, tables, run)
+
+
+def verdicts(claim: str, tables: dict[str, pd.DataFrame], run: Run = RUN) -> dict[str, str]:
+    return {row["row"]: row["verdict"] for row in judged(claim, tables, run)}
 
 
 @pytest.mark.parametrize("claim", CLAIMS)
 def test_the_paper_s_numbers_support_its_claims(claim):
     tables = paper_tables(printed_r=claim == "small_opt_above_pythia")
-    found = verdicts(claim, tables, PAPER_RUN)
+    rows = judged(claim, tables, PAPER_RUN)
+    found = {row["row"]: row["verdict"] for row in rows}
     if claim in NOT_PRINTED:
         assert "models/published" not in found
         return
     assert set(found.values()) == {"supported"}, found
+    assert all(row["low"] <= row["ours"] <= row["high"] for row in rows)
     if claim in ("morcela_above_slor", "bic_prefers_morcela", "gamma_above_0", "beta_below_1"):
         assert len(found) == 16
 

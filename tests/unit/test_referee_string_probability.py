@@ -195,6 +195,16 @@ def test_a_rank_trend_is_judged_by_its_interval_and_not_by_its_sign():
         assert verdicts("prediction_1b", {"confounds": row}) == [verdict]
 
 
+@pytest.mark.parametrize("claim", [*CORRELATIONS, *CHANGES])
+def test_a_claim_is_of_its_own_prediction_and_quantity(claim):
+    made = [estimated(other, 1, 3, np.random.default_rng(0)) for other in [*CORRELATIONS, *CHANGES]]
+    tables = {
+        name: pd.concat([each[name] for each in made if name in each], ignore_index=True)
+        for name in ("correlations", "confounds")
+    }
+    assert len(verdicts(claim, tables)) == 3
+
+
 def test_a_positive_r_is_no_strong_correlation():
     table = estimated("prediction_1a", 0, 1, np.random.default_rng(0))["correlations"]
     weak = table.assign(r=0.2, r_low=-0.1, r_high=0.4)

@@ -68,7 +68,7 @@ def _row(
     verdict, more = judge_claim(estimate, expected)
     notes = [estimate.note, more, "the paper's stated exception" if exception else ""]
     if "power" in claim:
-        notes.append(f"power {claim['power']:g} at the paper's size")
+        notes.append(f"power at the paper's size: {claim['power']}")
     return {
         "paper": published["paper"],
         "kind": "claim",

@@ -7,6 +7,7 @@ more data set of the latter, so that the same statistic judges the paper and us.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -102,7 +103,8 @@ def trend(x: str, y: str) -> Statistic:
     def statistic(tables: Tables, run: Run) -> Rows:
         for about, points in points_of(tables, run).items():
             if {x, y} <= set(points):
-                yield f"models/{about}", slope_within(points[x], points[y], points["family"])
+                slope = slope_within(points[x], points[y], points["family"])
+                yield f"models/{about}", _or_why_not(slope, points)
 
     return statistic
 
@@ -112,7 +114,13 @@ def less_in_opt(tables: Tables, run: Run) -> Rows:
     for about, points in points_of(tables, run).items():
         if "r" in points:
             columns = points["size"], points["r"], points["family"]
-            yield f"opt and pythia/{about}", slope_difference(*columns, "pythia", "opt")
+            slopes = slope_difference(*columns, "pythia", "opt")
+            yield f"opt and pythia/{about}", _or_why_not(slopes, points)
+
+
+def _or_why_not(slope: Estimate, points: pd.DataFrame) -> Estimate:
+    few = f"too few models for a slope within families: {', '.join(points.index.unique('model'))}"
+    return slope if np.isfinite(slope.value) else replace(slope, note=few)
 
 
 def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:

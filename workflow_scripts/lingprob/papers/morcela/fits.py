@@ -18,7 +18,7 @@ def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
 
 
 def printed_fits(published: Published) -> pd.DataFrame:
-    """Return Tables 2, 3 and 4 as one row a model and linking function.
+    """Return Tables 2, 3 and 4 as one row a model and linking function, of the paper's data set.
 
     Columns: dataset, those of the tables, r_cv as Table 2 prints it of MORCELA, and r, which
     follows from the SSE for every linking function: sqrt(1 - SSE / SST). For four models they are
@@ -34,7 +34,11 @@ def printed_fits(published: Published) -> pd.DataFrame:
     index = pd.MultiIndex.from_tuples(list(rows), names=["model", "linking_function"])
     table = pd.DataFrame(list(rows.values()), index=index).reset_index()
     r = np.sqrt(1 - table["sse"] / published["total_sum_of_squares"])
+<<<<<<< HEAD
     return table.assign(r=r, dataset=PAPER_DATASET)
+=======
+    return table.assign(dataset=PAPER_DATASET, r=r)
+>>>>>>> referee1
 
 
 def main_dataset(fits: pd.DataFrame) -> str:
