@@ -225,11 +225,8 @@ def test_a_second_data_set_leaves_the_published_values_and_the_first_one_s_numbe
     alone, both = fits(), two_datasets()
     theirs = published_fits(PUBLISHED, both)
     pd.testing.assert_frame_equal(theirs, published_fits(PUBLISHED, alone))
-<<<<<<< HEAD
     slor = theirs.set_index(["model", "linking_function"]).loc[("pythia-12b", "slor"), "r"]
     assert slor == pytest.approx(0.479, abs=0.001)
-=======
->>>>>>> referee1
     shown = {name: tabulate(tables(table), RUN) for name, table in (("1", alone), ("2", both))}
     for page in ("table_2", "table_4"):
         of_paper = shown["2"][page].query("dataset == 'linguistic_inquiry'")

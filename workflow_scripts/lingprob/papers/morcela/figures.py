@@ -64,13 +64,8 @@ def correlation_by_model(
     """Figures 2 and 3: cross-validated r of each linking function, by model size.
 
     A row a data set, a panel a family. Filled markers are ours, with 95% bootstrap intervals of r
-<<<<<<< HEAD
-    over sentences; hollow ones the published values, of the published SSE, beside the paper's data
-    set alone.
-=======
     over sentences; hollow ones the published values, of the published SSE, beside the paper's
     data set alone.
->>>>>>> referee1
     """
     models = run.models
     theirs = published[published["linking_function"].isin(linking_functions)]

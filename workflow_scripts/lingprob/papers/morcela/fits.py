@@ -34,11 +34,7 @@ def printed_fits(published: Published) -> pd.DataFrame:
     index = pd.MultiIndex.from_tuples(list(rows), names=["model", "linking_function"])
     table = pd.DataFrame(list(rows.values()), index=index).reset_index()
     r = np.sqrt(1 - table["sse"] / published["total_sum_of_squares"])
-<<<<<<< HEAD
-    return table.assign(r=r, dataset=PAPER_DATASET)
-=======
     return table.assign(dataset=PAPER_DATASET, r=r)
->>>>>>> referee1
 
 
 def main_dataset(fits: pd.DataFrame) -> str:
