@@ -464,10 +464,10 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     claims = card[card["row"].str.contains("mine")].set_index(["column", "row"])
     adds = claims.loc["surprisal_predicts_reading_times"]
     assert adds["verdict"].tolist() == ["supported"] * 3
-    assert adds["note"].iloc[0] == "simulated reading times"
+    assert adds["note"].iloc[0].startswith("simulated reading times")
     falls = claims.loc[("fit_falls_with_size_of_pretrained_models", "mine/f, passage context")]
     assert falls["verdict"] == "supported"
-    assert falls["note"] == "3 models, 6 subjects; simulated reading times"
+    assert falls["note"].startswith("3 models, 6 subjects; simulated reading times")
     assert falls["high"] > trends.set_index(["of", "on"]).loc[("delta", "parameters"), "slope_high"]
     half = claims.loc[("exploratory_partition_is_half_the_fit_partition", "mine")]
     assert (half["ours"], half["verdict"]) == (0.5, "supported")

@@ -117,7 +117,7 @@ def test_one_script_makes_a_scorecard_of_named_tables(reading, tmp_path):
     (claim,) = card.loc[card["row"] == "m/mine"].itertuples()
     assert (claim.ours, claim.verdict) == (1.5, "supported")
     assert len(pd.read_csv(output["csv"])) == len(card)
-    assert '<section id="reading">' in output["html"].read_text()
+    assert '<section id="leakage">' in output["html"].read_text()
 
 
 def test_files_of_one_table_are_put_together_and_say_what_they_are_of(tmp_path):

@@ -551,11 +551,12 @@ def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
             expected = source == "simulated"
             assert marked.loc[1].tolist() == [False, False]
             assert marked.loc[2].tolist() == [expected, expected]
-        none = pd.DataFrame({"dataset": []})
+        columns = ("dataset", "counted", "used_pairs", "identical_pairs", "kept")
+        none = pd.DataFrame({name: [] for name in columns} | {"used": np.array([], dtype=bool)})
         counts = {"datasets": none, "filters": none, "toy_stimuli": toy}
         card = compare({**tables, **counts}, PUBLISHED, Run("demo"))
         claims = card[card["row"] == "m/rated"].set_index("column")["note"]
-        of_ratings = claims.index.str.startswith("Prediction 2")
+        of_ratings = claims.index.str.startswith("prediction_2")
         assert of_ratings.sum() == 4
         said = claims.str.contains("simulated ratings")
         assert said.tolist() == (of_ratings & (source == "simulated")).tolist()
