@@ -136,6 +136,8 @@ def test_paired_differences_and_correlations_are_those_of_scipy():
     theirs = stats.ttest_rel(y, x).confidence_interval(0.95)
     ours = mean_difference(x, y)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+    two = stats.ttest_rel([1.0, 4.0], [0.0, 1.0]).confidence_interval(0.95)
+    assert mean_difference([0, 1], [1, 4]).low == pytest.approx(two.low)
     theirs = stats.pearsonr(x, y).confidence_interval(0.95)
     ours = pearson(x, y)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
