@@ -27,6 +27,15 @@ def test_rounding_is_half_a_unit_of_the_last_place(printed, unit):
     assert half_unit(printed) == pytest.approx(unit)
 
 
+def test_the_last_bits_of_a_large_number_do_not_make_it_another():
+    ours = 1e9 + 0.5 + 1e-7
+    assert judge_number(Estimate(ours, ours, ours, 100), 1e9, 0.5, 0.02)[0] == "reproduced"
+    assert (
+        judge_number(Estimate(1.5 + 1e-7, 1.5 + 1e-7, 1.5 + 1e-7, 100), 1, 0.5, 0.02)[0]
+        == "differs"
+    )
+
+
 @pytest.mark.parametrize(
     ("low", "high", "value", "verdict"),
     [
