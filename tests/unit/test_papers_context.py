@@ -258,6 +258,14 @@ def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
     assert table["f1"].tolist() == pytest.approx([0.5, 0.25, 1 / 3])
 
 
+def test_pairs_are_resampled_where_there_is_one_suite_alone():
+    rows = [("a", f"{n}", "none", 0, n % 2) for n in range(8)]
+    rows += [("a", f"{n}", "matched_acceptable", 9, n % 4 > 0) for n in range(8)]
+    table = accuracy_table(judgments(rows), 200, 1, "demo")
+    row = table[(table["level"] == "all") & (table["kind"] == "matched_acceptable")].iloc[0]
+    assert row["accuracy_low"] < row["accuracy"] < row["accuracy_high"]
+
+
 def test_correlations_are_those_of_the_points():
     rows = [
         (suite, f"{suite}{n}", "none", 0, n < k) for k, suite in enumerate("abcd") for n in range(3)
