@@ -49,16 +49,9 @@ OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
 PASSED_OVER = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)
 MESSAGES = {"logger", "warnings", "refuse", "refuse_rows"}
 OPTIONS = {
-    "strict",
-    "cache",
-    "fastmath",
-    "nogil",
-    "inplace",
-    "copy",
-    "stacklevel",
-    "observed",
-    "sort",
-}
+    "strict", "cache", "fastmath", "nogil", "inplace", "copy", "stacklevel", "observed", "sort",
+    "ignore_index", "verbose",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)

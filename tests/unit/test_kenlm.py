@@ -74,6 +74,13 @@ def test_the_chance_level_is_on_where_kenlm_is_at_hand(machine, tmp_path):
     assert settings_of("demo")["ngrams"] is None
 
 
+def test_a_mistyped_corpus_is_named_with_its_key_whether_kenlm_is_there_or_not(machine):
+    for programs in ((), ("kenlm", *kenlm.PROGRAMS)):
+        machine(*programs)
+        with pytest.raises(LingprobError, match=r"Did you mean 'nltk'.*overlap\.corpora"):
+            settings_of("laptop", corpora=["nltkk"])
+
+
 def test_what_the_user_names_is_taken_and_no_text_at_all_is_refused(machine):
     assert settings_of("laptop", ngrams="nltk")["ngrams"] == "nltk"
     machine("kenlm", *kenlm.PROGRAMS)

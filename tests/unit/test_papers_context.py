@@ -21,6 +21,7 @@ from lingprob.papers.context.analysis import (
 from lingprob.papers.context.scorecard import context_quantities
 from lingprob.papers.context.statistics import (
     baseline_correlations,
+    design,
     overlap_correlations,
     perturbation_correlations,
     perturbation_points,
@@ -260,6 +261,14 @@ def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
     assert table["f1"].tolist() == pytest.approx([0.5, 0.25, 1 / 3])
 
 
+def test_pairs_are_resampled_where_there_is_one_suite_alone():
+    rows = [("a", f"{n}", "none", 0, n % 2) for n in range(8)]
+    rows += [("a", f"{n}", "matched_acceptable", 9, n % 4 > 0) for n in range(8)]
+    table = accuracy_table(judgments(rows), 200, 1, "demo")
+    row = table[(table["level"] == "all") & (table["kind"] == "matched_acceptable")].iloc[0]
+    assert row["accuracy_low"] < row["accuracy"] < row["accuracy_high"]
+
+
 def test_correlations_are_those_of_the_points():
     rows = [
         (suite, f"{suite}{n}", "none", 0, n < k) for k, suite in enumerate("abcd") for n in range(3)
@@ -272,6 +281,10 @@ def test_correlations_are_those_of_the_points():
     table = baseline_correlations(judgments(rows), "demo").set_index("y")
     assert table.loc["matched_acceptable", "value"] == pytest.approx(-1)
     assert table.loc["matched_acceptable", "n"] == 4
+    right = judgments(rows).assign(correct=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert baseline_correlations(right, "demo")["value"].isna().all()
 
 
 def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
@@ -319,6 +332,9 @@ def test_perturbations_average_over_lengths():
             "delta": [0.2, 0.4, 0.0, 0.1, 0.1, 0.3],
         }
     )
+    # Phenomena and prefixes of other kinds are no points.
+    others = [accuracy.assign(level="phenomenon"), accuracy.assign(kind="unrelated")]
+    accuracy = pd.concat([accuracy, *(other.assign(delta=9.0) for other in others)])
     points = perturbation_points(accuracy, pd.Series({"all": 0.5, "quote": 0.7}))
     assert points["delta"].tolist() == pytest.approx([0.3, 0.05, 0.2])
     assert points["similarity"].tolist() == [1.0, 0.5, 0.7]
@@ -389,6 +405,27 @@ def test_where_no_judgment_changes_there_is_no_standard_error_by_pairs():
     assert fit["p"] > 0.9
     assert np.isnan(fit["pair_std_error"])
     assert np.isnan(fit["pair_p"])
+
+
+def test_factors_are_coded_1_and_minus_1_and_lengths_centred():
+    """The lengths' logarithms are 1, 2, 3 and 4 times that of 10."""
+    kinds = [*MATCHED, "mismatched_acceptable", "mismatched_unacceptable"]
+    rows = [("s", "p", kind, 10 ** (n + 1), 1) for n, kind in enumerate(kinds)]
+    terms = design(judgments(rows), related=True)
+    assert terms["matched"].tolist() == [1, 1, -1, -1]
+    assert terms["acceptable"].tolist() == [1, -1, 1, -1]
+    log_length = np.log(10) * np.array([-1.5, -0.5, 0.5, 1.5])
+    assert terms["log_length"].tolist() == pytest.approx(log_length)
+    assert terms["log_length:matched:acceptable"].tolist() == pytest.approx(
+        log_length * [1, -1, -1, 1]
+    )
+    assert list(design(judgments(rows), related=False)) == ["log_length"]
+
+
+def test_no_judgments_give_an_empty_table_of_regressions():
+    table = regressions(judgments(ALONE), "demo")
+    assert table.empty
+    assert list(table) == SCHEMAS["context_regression"].names
 
 
 def test_regressions_find_what_was_put_in():

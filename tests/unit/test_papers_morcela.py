@@ -15,6 +15,11 @@ from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import (
     correlate_participant_groups,
     fit_model,
+<<<<<<< HEAD
+=======
+    main_dataset,
+    published_fits,
+>>>>>>> mutants
 )
 from lingprob.papers.morcela.figures import draw, highest_r
 from lingprob.papers.morcela.fits import default_fits, printed_fits, published_fits
@@ -101,6 +106,14 @@ def test_the_default_convention_is_one_bos_policy_with_one_unigram_source():
     assert len(table.groupby(["bos", "unigrams"])) == 4
     chosen = default_fits(table)[["bos", "unigrams"]].drop_duplicates()
     assert chosen.to_numpy().tolist() == [["none", "v"]]
+
+
+def test_pages_show_the_paper_s_data_set_or_else_the_first():
+    for names, shown in (
+        (["b", "linguistic_inquiry", "a"], "linguistic_inquiry"),
+        (["b", "a"], "b"),
+    ):
+        assert main_dataset(pd.DataFrame({"dataset": names})) == shown
 
 
 def test_a_sentence_without_rating_is_named():

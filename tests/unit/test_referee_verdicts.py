@@ -27,6 +27,15 @@ def test_rounding_is_half_a_unit_of_the_last_place(printed, unit):
     assert half_unit(printed) == pytest.approx(unit)
 
 
+def test_the_last_bits_of_a_large_number_do_not_make_it_another():
+    ours = 1e9 + 0.5 + 1e-7
+    assert judge_number(Estimate(ours, ours, ours, 100), 1e9, 0.5, 0.02)[0] == "reproduced"
+    assert (
+        judge_number(Estimate(1.5 + 1e-7, 1.5 + 1e-7, 1.5 + 1e-7, 100), 1, 0.5, 0.02)[0]
+        == "differs"
+    )
+
+
 @pytest.mark.parametrize(
     ("low", "high", "value", "verdict"),
     [
@@ -136,6 +145,8 @@ def test_paired_differences_and_correlations_are_those_of_scipy():
     theirs = stats.ttest_rel(y, x).confidence_interval(0.95)
     ours = mean_difference(x, y)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+    two = stats.ttest_rel([1.0, 4.0], [0.0, 1.0]).confidence_interval(0.95)
+    assert mean_difference([0, 1], [1, 4]).low == pytest.approx(two.low)
     theirs = stats.pearsonr(x, y).confidence_interval(0.95)
     ours = pearson(x, y)
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)

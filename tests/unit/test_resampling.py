@@ -51,6 +51,16 @@ def test_by_hand():
     assert area_under_roc(scores, positive) == (0 + 0 + 1 + 0.5) / 4
 
 
+def test_a_weighted_area_is_that_of_the_repeated_rows():
+    scores = np.array([0.1, 0.4, 0.35, 0.8, 0.4])
+    positive = np.array([False, True, False, True, False])
+    times = np.array([1, 3, 2, 1, 4])
+    repeated = area_under_roc(np.repeat(scores, times), np.repeat(positive, times))
+    found = area_under_roc(scores, positive, times.astype(float))
+    assert found == pytest.approx(repeated)
+    assert found != pytest.approx(area_under_roc(scores, positive))
+
+
 def test_one_class_has_no_area():
     scores = np.arange(5.0)
     assert np.isnan(area_under_roc(scores, np.ones(5, dtype=bool)))

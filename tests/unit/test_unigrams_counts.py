@@ -159,3 +159,16 @@ def test_published_counts_are_padded_to_the_vocabulary(tmp_path):
     path.write_bytes(b"nothing")
     with pytest.raises(LingprobError, match="not a NumPy file"):
         published_counts(path, 5)
+
+
+class Letters:
+    """A tokenizer of single letters, the first of which has id 0."""
+
+    def __call__(self, texts, **_):
+        return {"input_ids": [["abc".index(letter) for letter in text] for text in texts]}
+
+
+def test_the_first_and_the_last_token_of_the_vocabulary_are_counted():
+    assert count_tokens(["cab", "aa"], Letters(), 3).tolist() == [3, 1, 1]
+    with pytest.raises(LingprobError):
+        count_tokens(["cab"], Letters(), 2)

@@ -56,8 +56,11 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
         settings["start_tokens"],
         settings["embeddings"],
     )
-    settings["overlap"] |= chance_level(settings["overlap"], catalog)
-    check_names(settings, schema, catalog)
+    overlap = settings["overlap"]
+    # Names first, for the chance level looks corpora up; `auto` is none.
+    ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
+    check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, schema, catalog)
+    settings["overlap"] |= chance_level(overlap, catalog)
     settings["overlap"] = with_chunk_corpora(settings["overlap"])
     catalog.check_references()
     check_languages(settings["string_probability"], catalog)
