@@ -15,14 +15,14 @@ from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import (
     correlate_participant_groups,
     fit_model,
-<<<<<<< HEAD
-=======
-    main_dataset,
-    published_fits,
->>>>>>> mutants
 )
 from lingprob.papers.morcela.figures import draw, highest_r
-from lingprob.papers.morcela.fits import default_fits, printed_fits, published_fits
+from lingprob.papers.morcela.fits import (
+    default_fits,
+    main_dataset,
+    printed_fits,
+    published_fits,
+)
 from lingprob.papers.morcela.pages import tabulate
 from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.scorecard import compare
