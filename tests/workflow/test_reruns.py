@@ -137,10 +137,9 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
-            jobs("plot_context plot_morcela plot_reading",
-                 "plot_string_probability tabulate_context tabulate_morcela"),
+            jobs("plot_context plot_morcela plot_reading plot_string_probability",
+                 "tabulate_context tabulate_morcela tabulate_strings"),
             id="a model's title",
-            marks=pytest.mark.xfail(reason="compare and tabulate_strings get titles, unused"),
         ),
         pytest.param(
             PACKAGE / "demo/control_sentences.txt", "the", "a",

@@ -17,7 +17,10 @@ from lingprob.papers.rooms import PACKAGES, USES, Table, module_of
 # A table's file, its files, or its files by the model, data set or size that each is of.
 Files = str | Sequence[str] | Mapping[str, str]
 # What of a model's entry scorecards and tables need; a change of its look repeats neither.
-PLAIN = ("title", "family", "family_title", "parameters")
+PLAIN = {
+    "compare": ("family", "parameters"),
+    "tabulate": ("title", "family", "family_title", "parameters"),
+}
 
 
 @dataclass(frozen=True)
@@ -84,7 +87,7 @@ class Room:
             "scale": scale,
             "models": describe_models(catalog, names)
             if use == "plot"
-            else {name: {key: catalog[name].get(key) for key in PLAIN} for name in names},
+            else {name: {key: catalog[name].get(key) for key in PLAIN[use]} for name in names},
             "titles": dict(self.titles),
             "published": dict(shown),
             "options": dict(self.options),
