@@ -21,7 +21,8 @@ MORCELA_ROOM = Room(
             for name in ("slopes", "bins")
         },
     },
-    models=MORCELA["models"],
+    models=plan.fitted_models(),
+    titles={name: catalog.dataset(name)["title"] for name in MORCELA["datasets"]},
     pages=["table_2", "table_3", "table_4"],
     published_for=["plot", "tabulate"],
 )
@@ -30,9 +31,13 @@ MORCELA_ROOM = Room(
 rule fit_linking_functions:
     """Fit every linking function of one model under each of its conventions (morcela, §3.4)."""
     input:
-        stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
-        scores=collect(
-            "results/sentence_scores/{{model}}/{dataset}.parquet", dataset=MORCELA["datasets"]
+        stimuli=lambda wildcards: collect(
+            "results/stimuli/{dataset}.parquet", dataset=plan.rated_datasets(wildcards.model)
+        ),
+        scores=lambda wildcards: collect(
+            "results/sentence_scores/{model}/{dataset}.parquet",
+            model=wildcards.model,
+            dataset=plan.rated_datasets(wildcards.model),
         ),
     output:
         "results/morcela/{model}.parquet",
@@ -47,7 +52,7 @@ rule fit_linking_functions:
         runtime=60,
     params:
         code=code_digest("fit_linking_functions"),
-        datasets=MORCELA["datasets"],
+        datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
         default_bos=lambda wildcards: catalog.model(wildcards.model)["bos_policies"][0],
         default_unigrams=lambda wildcards: plan.unigram_sources(wildcards.model)[0],
         folds=MORCELA["folds"],
@@ -63,7 +68,7 @@ rule fit_linking_functions:
 rule combine_linking_functions:
     """Put the fits of all models of the scale in one table."""
     input:
-        collect("results/morcela/{model}.parquet", model=MORCELA["models"]),
+        collect("results/morcela/{model}.parquet", model=plan.fitted_models()),
     output:
         parquet="results/morcela/linking_functions.parquet",
         csv=report(
@@ -82,6 +87,8 @@ rule combine_linking_functions:
         runtime=30,
     params:
         code=code_digest("combine_linking_functions"),
+        models=plan.fitted_models(),
+        datasets=MORCELA["datasets"],
     script:
         "../workflow_scripts/combine_linking_functions.py"
 
@@ -92,7 +99,14 @@ rule correlate_participant_groups:
         stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
         ratings=collect("results/ratings/{dataset}.parquet", dataset=MORCELA["datasets"]),
     output:
-        "results/morcela/intergroup_correlation.parquet",
+        parquet="results/morcela/intergroup_correlation.parquet",
+        csv=report(
+            "results/morcela/intergroup_correlation.csv",
+            caption="../report/morcela_intergroup_correlation.rst",
+            category="MORCELA",
+            subcategory="Tables",
+            labels={"what": "Agreement between participants"},
+        ),
     log:
         "logs/correlate_participant_groups.log",
     conda:

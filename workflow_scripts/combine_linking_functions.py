@@ -9,4 +9,6 @@ with job(snakemake):
     fits = [read_table(path, "linking_functions") for path in snakemake.input]
     table = pd.concat(fits, ignore_index=True)
     write_csv(table, snakemake.output.csv)
-    write_table(table, "linking_functions", snakemake.output.parquet)
+    params = snakemake.params
+    origin = {"models": params.models, "datasets": params.datasets}
+    write_table(table, "linking_functions", snakemake.output.parquet, origin)

@@ -1,7 +1,7 @@
 """Correlate two groups of participants under several definitions of the groups."""
 
 from lingprob.papers.morcela.analysis import correlate_participant_groups
-from lingprob.tables import read_table, write_table
+from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -12,4 +12,6 @@ with job(snakemake):
         seed=snakemake.params.seed,
         scale=snakemake.params.scale,
     )
-    write_table(table, "intergroup_correlation", snakemake.output[0])
+    write_csv(table, snakemake.output.csv)
+    origin = {"seed": snakemake.params.seed, "datasets": snakemake.params.datasets}
+    write_table(table, "intergroup_correlation", snakemake.output.parquet, origin)

@@ -18,8 +18,9 @@ from lingprob.papers.morcela.analysis import (
     fit_model,
     published_fits,
 )
-from lingprob.papers.morcela.figures import draw, with_derived_r
+from lingprob.papers.morcela.figures import draw, highest_r, with_derived_r
 from lingprob.papers.morcela.pages import tabulate
+from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.scorecard import compare
 from lingprob.referee.numbers import NOT_COMPUTED
 from lingprob.report import table_as_html
@@ -164,8 +165,68 @@ def test_numbers_on_simulated_ratings_never_meet_published_ones():
 
 def test_r_from_a_published_sse():
     published = pd.DataFrame({"sse": [75.0, 100.0], "r_cv": [np.nan, 0.3]})
-    ours = pd.DataFrame({"sse": [50.0], "r": [np.sqrt(0.5)]})
+    ours = pd.DataFrame({"sse": [50.0], "r": [np.sqrt(0.5)], "dataset": ["linguistic_inquiry"]})
     assert with_derived_r(published, ours)["r_cv"].tolist() == pytest.approx([0.5, 0.3])
+
+
+def two_datasets() -> pd.DataFrame:
+    """One's own 600 ratings of another spread, after those of the paper."""
+    table = fits()
+    own = table.assign(dataset="mine", sse=table["sse"] / 40, beta=0.2, gamma=3.0, r_cv=0.9)
+    return pd.concat([table, own, own], ignore_index=True)
+
+
+def test_a_second_data_set_leaves_the_published_values_and_the_first_one_s_numbers_alone():
+    """Its total sum of squares drew the published SLOR of Pythia 12B at 0 instead of .479."""
+    alone, both = fits(), two_datasets()
+    theirs = with_derived_r(published_fits(PUBLISHED, both), both)
+    pd.testing.assert_frame_equal(theirs, with_derived_r(published_fits(PUBLISHED, alone), alone))
+    shown = {name: tabulate(tables(table), RUN) for name, table in (("1", alone), ("2", both))}
+    for page in ("table_2", "table_4"):
+        of_paper = shown["2"][page].query("dataset == 'linguistic_inquiry'")
+        pd.testing.assert_frame_equal(
+            of_paper.reset_index(drop=True), shown["1"][page], check_dtype=False
+        )
+        own = shown["2"][page].query("dataset == 'mine'")
+        assert len(own)
+        assert own.filter(like="_published").isna().all(axis=None)
+
+
+def test_each_data_set_has_its_own_panels_and_published_points_stand_in_their_own():
+    run = Run("demo", RUN.models, {"linguistic_inquiry": "LI", "mine": "My ratings"}, PUBLISHED)
+    figures = draw(tables(two_datasets()), run)
+    for name, points in (("figure_2", 27), ("figure_4", 16)):
+        axes = figures[name].axes
+        labels = [ax.get_ylabel() for ax in axes if "\n" in ax.get_ylabel()]
+        assert [label.split("\n")[0] for label in labels] == ["LI", "My ratings"] * (
+            len(labels) // 2
+        ) or [label.split("\n")[0] for label in labels] == ["LI", "LI", "My ratings", "My ratings"]
+        hollow = {
+            half: sum(
+                len(line.get_xdata())
+                for ax in part
+                for line in ax.lines
+                if line.get_markerfacecolor() == "white"
+            )
+            for half, part in (("LI", axes[: len(axes) // 2]), ("own", axes[len(axes) // 2 :]))
+        }
+        assert hollow["LI"] >= points
+        assert hollow["own"] == 0
+    plt.close("all")
+
+
+def test_the_ceiling_is_what_noise_in_the_mean_ratings_allows():
+    """Ratings = truth + noise of the same variance in each half: h = 1 / (1 + v), r(truth, whole
+    mean) = 1 / sqrt(1 + v / 2)."""
+    variance = 0.3
+    half = 1 / (1 + variance)
+    assert highest_r(half) == pytest.approx(1 / np.sqrt(1 + variance / 2))
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=200_000)
+    halves = truth + rng.normal(0, np.sqrt(variance), (2, truth.size))
+    assert highest_r(np.corrcoef(halves)[0, 1]) == pytest.approx(
+        np.corrcoef(truth, halves.mean(axis=0))[0, 1], abs=0.002
+    )
 
 
 @pytest.mark.parametrize(("source", "said"), [("human", "scale: demo"), ("simulated", "SIMULATED")])
@@ -185,3 +246,9 @@ def test_a_table_as_html_escapes_and_marks_rows():
     assert "&lt;b&gt;" in page
     assert '<tr class="differs">' in page
     assert "<td></td>" in page
+
+
+def test_many_models_of_a_family_are_numbered_by_size():
+    names = ["pythia-12b", "pythia-70m", "opt-125m", "pythia-1b", "pythia-70m", "opt-30b"]
+    assert numbered(names, RUN.models) == {"pythia-70m": 1, "pythia-1b": 2, "pythia-12b": 3}
+    assert numbered(["smollm2-135m", "pythia-70m"], RUN.models) == {}

@@ -425,3 +425,41 @@ def test_common_smk_is_left_with_what_only_snakemake_can_say():
 def _code(path) -> str:
     """A rules file without comments and docstrings."""
     return re.sub(r'#.*$|"""(.|\n)*?"""', "", path.read_text(), flags=re.M)
+
+
+def test_models_are_fitted_to_the_rated_data_sets_that_they_have():
+    """Published scores of BERT cover li_adger and no other rated set."""
+    theirs = {"bert": {"title": "B", "family": "bert", "source": "scores", "path": "b.csv",
+                       "level": "sentence", "datasets": ["li_adger"]}}  # fmt: skip
+    settings, catalog = read_settings(
+        {
+            "models": theirs,
+            "morcela": {"models": ["smollm2-135m", "bert"], "datasets": ["linguistic_inquiry"]},
+        }
+    )
+    plan = Plan(settings, catalog)
+    assert plan.rated_datasets("smollm2-135m") == ["linguistic_inquiry"]
+    assert plan.rated_datasets("bert") == []
+    assert plan.fitted_models() == ["smollm2-135m"]
+
+
+def test_string_probability_scores_all_tokens_and_what_the_same_scores_give():
+    there = plan("laptop")
+    chosen = there.bos_policies("smollm2-135m", there.scored_as("blimp"))
+    assert chosen == ["endoftext", "endoftext_first_excluded"]
+    assert there.start_tokens("smollm2-135m", there.scored_as("blimp")) == ["endoftext"]
+    # Conventions are compared on SyntaxGym, under every policy, the used one first.
+    compared = there.bos_policies("smollm2-135m", "syntaxgym_pairs")
+    assert compared[0] == "endoftext"
+    assert set(compared) == set(there.catalog.model("smollm2-135m")["bos_policies"])
+    assert there.string_convention("smollm2-135m") == ["endoftext", "unigrahams_smollm2-135m"]
+    assert there.string_convention("trigram") == ["imported", "imported"]
+    # MORCELA's own convention comes first on its data set.
+    assert there.bos_policies("smollm2-135m", "linguistic_inquiry")[0] == "endoftext_first_excluded"
+
+
+def test_what_the_paper_has_and_a_scale_has_not_is_named():
+    assert plan("demo").absent_from_strings() == []
+    absent = " ".join(plan("laptop").absent_from_strings())
+    assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
+    assert "CoLA" not in absent

@@ -25,6 +25,11 @@ def wrapped_title(name: str, titles: Mapping[str, str], letters: int = 26) -> st
     return fill(titles.get(name, name.replace("_", " ").capitalize()), letters)
 
 
+def dataset_label(label: str, dataset: str, shown: Sequence[str], titles: Mapping[str, str]) -> str:
+    """Return an axis label, under the data set's title where a figure shows several."""
+    return f"{wrapped_title(dataset, titles)}\n{label}" if len(shown) > 1 else label
+
+
 def model_handles(names: Iterable[str], models: Models) -> list[Line2D]:
     """Return a legend's entries for these models, each once."""
     return [

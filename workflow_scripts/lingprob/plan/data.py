@@ -170,6 +170,15 @@ class Plan:
         ratings = "every" if self._compares_conventions(dataset) else "some" if some else "none"
         return {**entry, "ratings": ratings}
 
+    def rated_datasets(self, model: str) -> list[str]:
+        """Return the rated data sets that MORCELA fits a model to: those that its scores cover."""
+        covered = self.catalog.model(model).get("datasets", self.catalog.datasets)
+        return [name for name in self.settings["morcela"]["datasets"] if name in covered]
+
+    def fitted_models(self) -> list[str]:
+        """Return the models that have a rated data set to be fitted to."""
+        return [name for name in self.settings["morcela"]["models"] if self.rated_datasets(name)]
+
     def frequency_models(self) -> list[str]:
         """Return the models whose log-probabilities are regressed on frequency (morcela, §5)."""
         morcela = self.settings["morcela"]

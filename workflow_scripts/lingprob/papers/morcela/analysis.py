@@ -98,7 +98,7 @@ def rating_source(stimuli: pd.DataFrame) -> str:
 
 
 def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
-    """Return Tables 2, 3 and 4 as one row a model and linking function, as published.
+    """Return Tables 2, 3 and 4 as one row a model and linking function, of the paper's data set.
 
     No rows if none of our fits is of the ratings that the paper used: nothing could be compared.
     """
@@ -111,7 +111,14 @@ def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
                 row.update(dict(zip(item["columns"], values, strict=True)))
     index = pd.MultiIndex.from_tuples(list(rows), names=["model", "linking_function"])
     table = pd.DataFrame(list(rows.values()), index=index).reset_index()
+    table = table.assign(dataset=PAPER_DATASET)
     return table if (fits["dataset"] == PAPER_DATASET).any() else table.iloc[:0]
+
+
+def main_dataset(fits: pd.DataFrame) -> str:
+    """Return the paper's data set or, where the run has others alone, the first of them."""
+    shown = list(dict.fromkeys(fits["dataset"]))
+    return PAPER_DATASET if PAPER_DATASET in shown else str(shown[0])
 
 
 def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:

@@ -8,11 +8,22 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette, style
-from lingprob.figures.labels import label_provenance, legend_above, short_title
+from lingprob.figures.labels import (
+    dataset_label,
+    label_provenance,
+    legend_above,
+    short_title,
+    wrapped_title,
+)
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, whiskers
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.morcela.analysis import default_fits, published_fits
+from lingprob.papers.morcela.analysis import (
+    PAPER_DATASET,
+    default_fits,
+    main_dataset,
+    published_fits,
+)
 from lingprob.papers.morcela.looks import LOOKS, NAMES, R_LABEL, linking_function_handles
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
@@ -29,17 +40,18 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     fits, published = default_fits(every), published_fits(run.published, every)
     compared = ["logprob", "slor", "morcela"]
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
-    correlations = (fits, published, tables["intergroup_correlation"], run.models)
-    parameters = (fits, published, run.models)
+    correlations = (fits, published, tables["intergroup_correlation"], run)
+    parameters = (fits, published, run)
     figures = {
         "figure_2": correlation_by_model(*correlations, compared),
         "figure_3": correlation_by_model(*correlations, ablated),
         "figure_4": parameters_by_correlation(*parameters, ["morcela"]),
         "figure_6": parameters_by_correlation(*parameters, ablated[1:]),
-        "conventions": conventions(every, run.models),
+        "conventions": conventions(every, run),
     }
     if "slopes" in tables:
-        figures["figure_5"] = frequency_slopes(fits, tables["slopes"], tables["bins"], run.models)
+        first = fits[fits["dataset"] == main_dataset(fits)]
+        figures["figure_5"] = frequency_slopes(first, tables["slopes"], tables["bins"], run.models)
     for figure in figures.values():
         label_provenance(figure, every["scale"], every["rating_source"])
     return figures
@@ -49,52 +61,60 @@ def correlation_by_model(
     fits: pd.DataFrame,
     published: pd.DataFrame,
     agreement: pd.DataFrame,
-    models: Models,
+    run: Run,
     linking_functions: list[str],
 ) -> Figure:
-    """Figures 2 and 3: cross-validated r of each linking function, by model size, a panel a family.
+    """Figures 2 and 3: cross-validated r of each linking function, by model size.
 
-    Filled markers are ours, with 95% bootstrap intervals of r over sentences; hollow ones the
-    published values. A published r that the paper gives only as an SSE is sqrt(1 - SSE / SST).
+    A row a data set, a panel a family. Filled markers are ours, with 95% bootstrap intervals of r
+    over sentences; hollow ones the published values, beside the paper's data set alone. A
+    published r that the paper gives only as an SSE is sqrt(1 - SSE / SST).
     """
+    models = run.models
     theirs = with_derived_r(published, fits)
     theirs = theirs[theirs["linking_function"].isin(linking_functions)]
     panels = family_panels(fits, theirs, models)
+    datasets = list(dict.fromkeys(fits["dataset"]))
     shifts = np.linspace(-0.15, 0.15, len(linking_functions))
     widths = [1.2 + len(names) for names in panels.values()]
     width = 0.32 * sum(widths) / len(widths)
     figure, axes = grid(
-        1, len(panels), width=width, height=2.1, margins=(1.6, 0.8), narrowest=4.4,
+        len(datasets), len(panels), width=width, height=2.1, margins=(1.6, 0.8), narrowest=4.4,
         sharey=True, width_ratios=widths,
     )  # fmt: skip
-    for ax, names in zip(axes[0], panels.values(), strict=True):
-        for linking_function, shift in zip(linking_functions, shifts, strict=True):
-            place = {name: x + shift for x, name in enumerate(names)}
-            _plot_family(ax, fits, theirs, place, linking_function)
-        ax.set_xticks(range(len(names)), [short_title(name, models) for name in names])
-        ax.tick_params(axis="x", rotation=45)
-        ax.set_xlim(-0.6, len(names) - 0.4)
-        ax.set_title(str(models[names[0]]["family_title"]))
-        _draw_ceiling(ax, agreement)
-    axes[0][0].set_ylabel(R_LABEL)
+    for row, dataset in zip(axes, datasets, strict=True):
+        rows = [table[table["dataset"] == dataset] for table in (fits, theirs, agreement)]
+        for ax, names in zip(row, panels.values(), strict=True):
+            for linking_function, shift in zip(linking_functions, shifts, strict=True):
+                place = {name: x + shift for x, name in enumerate(names)}
+                _plot_family(ax, rows[0], rows[1], place, linking_function)
+            ax.set_xticks(range(len(names)), [short_title(name, models) for name in names])
+            ax.tick_params(axis="x", rotation=45)
+            ax.set_xlim(-0.6, len(names) - 0.4)
+            ax.set_title(str(models[names[0]]["family_title"]))
+            _draw_ceiling(ax, rows[2])
+        row[0].set_ylabel(dataset_label(R_LABEL, dataset, datasets, run.titles))
     handles = linking_function_handles(linking_functions, not theirs.empty, not agreement.empty)
     legend_above(figure, handles)
     return figure
 
 
-def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
-    """What the BOS policy and the unigram source do to r: a row a convention, a panel a model."""
-    shown = list(dict.fromkeys(all_fits["model"]))
-    rows = [
-        all_fits[all_fits["model"] == name].groupby(["bos", "unigrams"]).ngroups for name in shown
-    ]
+def conventions(all_fits: pd.DataFrame, run: Run) -> Figure:
+    """What the BOS policy and the unigram source do to r: a row a convention, a panel a model.
+
+    Where there are several data sets, a panel a model and data set.
+    """
+    keys = ["model", "dataset"]
+    shown = list(all_fits[keys].drop_duplicates().itertuples(index=False, name=None))
+    by_panel = dict(tuple(all_fits.groupby(keys, sort=False)))
+    rows = [by_panel[panel].groupby(["bos", "unigrams"]).ngroups for panel in shown]
     figure, axes = grid(
         len(shown), 1, width=style.PAGE_INCHES, height=0.3 * (sum(rows) / len(rows) + 1),
         margins=(0.0, 1.3), sharex=True, height_ratios=[row + 1 for row in rows],
     )  # fmt: skip
-    for ax, name in zip(axes[:, 0], shown, strict=True):
-        fits = all_fits[all_fits["model"] == name]
-        groups = list(fits.groupby(["dataset", "bos", "unigrams"], sort=False))
+    several = all_fits["dataset"].nunique() > 1
+    for ax, (name, dataset) in zip(axes[:, 0], shown, strict=True):
+        groups = list(by_panel[name, dataset].groupby(["bos", "unigrams"], sort=False))
         for row, (_, group) in enumerate(groups):
             places = row + np.linspace(-0.25, 0.25, len(group))
             for place, (_, fit) in zip(places, group.iterrows(), strict=True):
@@ -109,11 +129,12 @@ def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
                 )
         labels = [
             f"{bos} | {unigrams}" + (" (default)" if group["default_convention"].any() else "")
-            for (_, bos, unigrams), group in groups
+            for (bos, unigrams), group in groups
         ]
         ax.set_yticks(range(len(labels)), labels, fontsize=6)
         ax.set_ylim(len(labels) - 0.5, -0.5)
-        ax.set_title(models[name]["title"])
+        of_dataset = f": {wrapped_title(dataset, run.titles, 60)}" if several else ""
+        ax.set_title(f"{run.models[name]['title']}{of_dataset}")
     axes[-1, 0].set_xlabel(R_LABEL)
     figure.supylabel("BOS policy | unigram source", fontsize=8)
     legend_above(figure, linking_function_handles(list(NAMES)))
@@ -123,11 +144,12 @@ def conventions(all_fits: pd.DataFrame, models: Models) -> Figure:
 def with_derived_r(published: pd.DataFrame, fits: pd.DataFrame) -> pd.DataFrame:
     """Add r = sqrt(1 - SSE / SST) where the paper gives an SSE and no r.
 
-    SST, of the same ratings, follows from any of our fits: SSE / (1 - r^2).
+    SST, of the same ratings, follows from any of our fits to them: SSE / (1 - r^2).
     """
     if published.empty:
         return published.assign(r_cv=[])
-    sst = (fits["sse"] / (1 - fits["r"] ** 2)).median()
+    same = fits[fits["dataset"] == PAPER_DATASET]
+    sst = (same["sse"] / (1 - same["r"] ** 2)).median()
     derived = np.sqrt((1 - published["sse"] / sst).clip(lower=0))
     return published.assign(r_cv=published["r_cv"].fillna(derived))
 
@@ -168,20 +190,29 @@ def _plot_family(
         linewidth=0.8,
     )
     ours = fits[fits["linking_function"] == linking_function]
-    ours = ours.assign(x=ours["model"].map(place)).dropna(subset=["x"])
-    for _, group in ours.groupby("dataset", sort=False):
-        group = group.sort_values("x")
-        ax.errorbar(
-            group["x"],
-            group["r_cv"],
-            yerr=whiskers(group["r_cv"], group["r_low"], group["r_high"]),
-            color=colour,
-            marker=marker,
-            elinewidth=0.8,
-        )
+    ours = ours.assign(x=ours["model"].map(place)).dropna(subset=["x"]).sort_values("x")
+    ax.errorbar(
+        ours["x"],
+        ours["r_cv"],
+        yerr=whiskers(ours["r_cv"], ours["r_low"], ours["r_high"]),
+        color=colour,
+        marker=marker,
+        elinewidth=0.8,
+    )
 
 
 def _draw_ceiling(ax: Axes, agreement: pd.DataFrame) -> None:
+    """Draw how well halves of a sentence's judgments agree, and what r that leaves to a model."""
     halves = agreement[agreement["definition"] == "equal_halves"]
-    for _, half in halves.iterrows():
-        ax.axhline(half["r"], color=palette.BLACK, linestyle="--", linewidth=0.8)
+    for half in halves["r"]:
+        ax.axhline(half, color=palette.GREY, linestyle="-.", linewidth=0.8)
+        ax.axhline(highest_r(half), color=palette.BLACK, linestyle="--", linewidth=0.8)
+
+
+def highest_r(half: float) -> float:
+    """Return the highest correlation with mean ratings that noise in them allows.
+
+    `half` is the correlation between means of halves of the judgments. Spearman and Brown's formula
+    gives the reliability of the whole means, 2h / (1 + h); its root bounds r with them.
+    """
+    return float(np.sqrt(2 * half / (1 + half)))

@@ -38,8 +38,9 @@ def linking_function_handles(
     if published:
         handles.append(published_handle(":"))
     if ceiling:
-        label = "between halves of the participants"
-        handles.append(handle(label, palette.BLACK, linestyle="--"))
+        handles.append(handle("highest possible", palette.BLACK, linestyle="--"))
+        label = "halves of a sentence's judgments"
+        handles.append(handle(label, palette.GREY, linestyle="-."))
     return handles
 
 

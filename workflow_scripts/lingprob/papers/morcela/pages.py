@@ -33,9 +33,9 @@ def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.D
         + ["r_cv", "r_cv_low", "r_cv_high", "n", "scale"],
     ]
     theirs = published.loc[
-        published["linking_function"] == "morcela", ["model", "beta", "gamma", "r_cv"]
+        published["linking_function"] == "morcela", ["model", "dataset", "beta", "gamma", "r_cv"]
     ]
-    return _side_by_side(ours, theirs, ["model"], models).drop(columns="place")
+    return _side_by_side(ours, theirs, ["model", "dataset"], models).drop(columns="place")
 
 
 def table_of_criteria(
@@ -58,14 +58,13 @@ def table_of_criteria(
         ["dataset", "rating_source", "model", "bos", "unigrams", "linking_function"]
         + ["aic", "bic", "sse", "predictors", "n", "scale"],
     ]
-    theirs = published.loc[
-        published["model"].map(belongs), ["model", "linking_function", "aic", "bic", "sse"]
-    ]
-    table = _side_by_side(ours, theirs, ["model", "linking_function"], models)
+    keys = ["model", "dataset", "linking_function"]
+    theirs = published.loc[published["model"].map(belongs), [*keys, "aic", "bic", "sse"]]
+    table = _side_by_side(ours, theirs, keys, models)
     order = table["bic"].fillna(table["bic_published"])
     return (
         table.assign(order=order)
-        .sort_values(["place", "order"], kind="stable")
+        .sort_values(["place", "dataset", "order"], kind="stable")
         .drop(columns=["order", "place"])
         .reset_index(drop=True)
     )

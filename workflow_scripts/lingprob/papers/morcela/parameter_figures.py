@@ -2,53 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from lingprob.figures import palette, style
-from lingprob.figures.labels import group_handles, legend_above, published_handle, short_title
+from lingprob.figures.labels import (
+    dataset_label,
+    group_handles,
+    legend_above,
+    published_handle,
+    short_title,
+)
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, whiskers
+from lingprob.papers.contract import Run
 from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL, name_point
 
 
 def parameters_by_correlation(
-    fits: pd.DataFrame, published: pd.DataFrame, models: Models, linking_functions: list[str]
+    fits: pd.DataFrame, published: pd.DataFrame, run: Run, linking_functions: list[str]
 ) -> Figure:
     """Figures 4 and 6: optimal gamma (top) and beta (bottom) against r, a panel a function.
 
-    Ours with 95% bootstrap intervals; published points (MORCELA's alone) are hollow, joined in
-    order of model size, the smallest and the largest named. Dotted: SLOR's fixed value.
+    Two rows a data set. Ours with 95% bootstrap intervals; published points (MORCELA's alone) are
+    hollow, joined in order of model size, the smallest and the largest named. Dotted: SLOR's fixed
+    value.
     """
     fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
     free = {
         parameter: [name for name in linking_functions if fixed.get(name) != parameter]
         for parameter in ("gamma", "beta")
     }
+    models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
     columns = len(free["gamma"])
     figure, axes = grid(
-        2, columns, width=1.8, height=1.8, margins=(style.COLUMN_INCHES - 1.8, 0.8),
+        2 * len(datasets), columns, width=1.8, height=1.8, margins=(style.COLUMN_INCHES - 1.8, 0.8),
         sharex=True, sharey="row",
     )  # fmt: skip
-    for row, (parameter, names) in enumerate(free.items()):
+    rows = [(dataset, *item) for dataset in datasets for item in free.items()]
+    for row, (dataset, parameter, names) in enumerate(rows):
         for ax, linking_function in zip(axes[row], names, strict=True):
-            ours = fits[fits["linking_function"] == linking_function]
+            chosen = f"linking_function == {linking_function!r} and dataset == {dataset!r}"
+            ours, theirs = fits.query(chosen), published.query(chosen)
             _plot_parameter(ax, ours, parameter, models)
-            theirs = published[published["linking_function"] == linking_function]
             if parameter in theirs:
-                _plot_published(ax, theirs, parameter, models)
+                _plot_published(ax, theirs, parameter, models, numbered(fits["model"], models))
             fixed_value = {"gamma": 0, "beta": 1}[parameter]
             ax.axhline(fixed_value, color=palette.GREY, linewidth=0.8, linestyle=":")
             ax.set_title(NAMES[linking_function])
             ax.margins(0.15)
-        axes[row, 0].set_ylabel(PARAMETER_LABELS[parameter])
+        label = dataset_label(PARAMETER_LABELS[parameter], dataset, datasets, run.titles)
+        axes[row, 0].set_ylabel(label)
     for ax in axes[-1]:
         ax.set_xlabel(R_LABEL)
-    shown = [*fits["model"], *published["model"]]
-    theirs = [] if published.empty else [published_handle()]
-    legend_above(figure, group_handles(shown, models, "none") + theirs, columns=4)
+    legend_above(figure, _legend(fits, published, models), columns=4)
     return figure
 
 
@@ -113,19 +126,65 @@ def _with_interval(ax: Axes, fit: pd.Series, x: str, y: str, models: Models) -> 
 
 
 def _plot_parameter(ax: Axes, fits: pd.DataFrame, parameter: str, models: Models) -> None:
-    """Plot our fits with intervals both ways, each named."""
+    """Plot our fits with intervals both ways: named, or numbered by size where a group has many."""
+    numbers = numbered(fits["model"], models)
     for _, fit in fits.iterrows():
         _with_interval(ax, fit, "r_cv", parameter, models)
-        place = {"xytext": (-4, -9), "ha": "right"}
-        name_point(ax, models[fit["model"]]["title"], fit["r_cv"], fit[parameter], **place)
+        point = (fit["r_cv"], fit[parameter])
+        if fit["model"] not in numbers:
+            place: dict[str, Any] = {"xytext": (-4, -9), "ha": "right"}
+            name_point(ax, models[fit["model"]]["title"], *point, **place)
+            continue
+        look = models[fit["model"]]
+        ax.plot(*point, color=look["colour"], marker=look["marker"], markersize=7, zorder=3)
+        inside: dict[str, Any] = {
+            "xytext": (0, 0),
+            "ha": "center",
+            "va": "center",
+            "fontsize": 5,
+            "zorder": 4,
+        }
+        name_point(ax, str(numbers[fit["model"]]), *point, color="white", **inside)
 
 
-def _plot_published(ax: Axes, rows: pd.DataFrame, parameter: str, models: Models) -> None:
-    """Plot published values as hollow points, joined by model size within a family."""
+def numbered(names: Iterable[str], models: Models) -> dict[str, int]:
+    """Return numbers by size, from 1, for the models of each group that has more than two."""
+    groups: dict[str, list[str]] = {}
+    for name in dict.fromkeys(names):
+        groups.setdefault(models[name]["group"], []).append(name)
+    found = {}
+    for group in groups.values():
+        by_size = sorted(group, key=lambda name: models[name].get("parameters") or 0)
+        found.update({name: place for place, name in enumerate(by_size, start=1)})
+    return {name: found[name] for group in groups.values() if len(group) > 2 for name in group}
+
+
+def _legend(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> list[Line2D]:
+    """Return a legend's entries for groups, with what their numbers are, and published values."""
+    numbers = numbered(fits["model"], models)
+    handles = group_handles([*fits["model"], *published["model"]], models, "none")
+    for handle in handles:
+        group = [name for name in numbers if models[name]["group"] == handle.get_label()]
+        if group:
+            first, *_, last = sorted(group, key=numbers.__getitem__)
+            sizes = f"{short_title(first, models)} to {short_title(last, models)}"
+            handle.set_label(f"{handle.get_label()} (1 to {len(group)}: {sizes})")
+    return handles + ([] if published.empty else [published_handle()])
+
+
+def _plot_published(
+    ax: Axes, rows: pd.DataFrame, parameter: str, models: Models, numbers: Container[str]
+) -> None:
+    """Plot published values as hollow points, joined by model size within a family.
+
+    The first and last are named, unless our points have numbers for them.
+    """
     sizes = rows["model"].map(lambda name: models[name]["parameters"])
     rows = rows.loc[sizes.sort_values().index]
     join_models(ax, rows, "r_cv", parameter, models, hollow=True)
     for _, group in rows.groupby(rows["model"].map(lambda name: models[name]["group"])):
-        for row in (group.iloc[0], group.iloc[-1]):
+        for _, row in group.iloc[[0, -1]].iterrows():
+            if row["model"] in numbers:
+                continue
             title, colour = short_title(row["model"], models), models[row["model"]]["colour"]
             name_point(ax, title, row["r_cv"], row[parameter], color=colour)
