@@ -37,7 +37,7 @@ def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, f
     assert (jobs["scan_corpus"], jobs["build_words"]) == (files, len(texts))
     assert "score_stimuli" not in jobs
     chosen_from = re.search(r"rule select_chunks:.*?output:", plan.stdout, re.S)[0]
-    searched = set(re.findall(r"overlap/shards/(\w+)/", chosen_from))
+    searched = set(re.findall(r"overlap/files/(\w+)/", chosen_from))
     assert searched == set(CHUNK_CORPORA[scale])
 
 
