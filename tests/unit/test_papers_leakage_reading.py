@@ -611,7 +611,8 @@ def test_the_leakage_figure_has_a_line_a_model_and_one_a_family(study, deltas):
     mean = table[table["adjustment"] == "none"]["delta_by_time"].mean()
     assert lines[-1].get_ydata()[0] == pytest.approx(1000 * mean)
     labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
-    assert labels == ["all", "20", "12"]
+    shares = table.groupby("threshold")["left_out"].first()
+    assert labels == ["all", f"20\n({shares[20]:.1%})", f"12\n({shares[12]:.1%})"]
 
 
 def test_published_fits_on_a_small_text(tmp_path):

@@ -21,7 +21,7 @@ def leakage(adjusted: pd.DataFrame, run: Run) -> Figure:
     """Draw ΔLogLik of 1,000 reading times without the words of ever shorter overlaps.
 
     The first point of a line has all words. Thin lines are models, thick ones the means of a family
-    and state of fine-tuning; grey numbers are the shares of reading times that are left out.
+    and state of fine-tuning; in brackets are the shares of reading times that are left out.
 
     `adjusted` is a `leakage_adjusted` table.
     """
@@ -39,7 +39,7 @@ def leakage(adjusted: pd.DataFrame, run: Run) -> Figure:
             continue
         _by_threshold(axis, drawn[drawn["dataset"] == datasets[number]], limits, run.models)
         axis.set_title(wrapped_title(datasets[number], run.titles, 22))
-        axis.set_xlabel("words left out: overlap\nof so many tokens")
+        axis.set_xlabel("words left out: overlap of\nso many tokens (share)")
         if number % columns == 0:
             axis.set_ylabel(f"ΔLogLik of {TIMES:,} times (nats)")
     legend_above(figure, group_handles(drawn["model"], run.models))
@@ -60,9 +60,6 @@ def _by_threshold(axis: Axes, part: pd.DataFrame, limits: list[int], models: Mod
         mean = group.groupby("place")["value"].mean()
         axis.plot(mean.index, mean, color=colour, marker="o", markersize=3)
     axis.axhline(0, color=palette.BLACK, linewidth=0.6)
-    axis.set_xticks(range(len(limits) + 1), ["all", *map(str, limits)])
-    for number, share in part.groupby("place")["left_out"].first().items():
-        axis.text(
-            float(str(number)), 0.01, f"{share:.1%}" if number else "", fontsize=5,
-            color=palette.GREY, ha="center", transform=axis.get_xaxis_transform(),
-        )  # fmt: skip
+    shares = part.groupby("place")["left_out"].first()
+    named = [f"{limit}\n({shares[n]:.1%})" for n, limit in enumerate(limits, 1) if n in shares]
+    axis.set_xticks(shares.index, ["all", *named], fontsize=6)
