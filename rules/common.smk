@@ -38,9 +38,13 @@ def local_files(entry):
     return model_files(Path(entry["path"])) if entry["source"] == "local" else []
 
 
-def code_of_parser(rule, dataset, parser):
-    """The digest of a rule that parses a data set, with that parser and the demo data it reads."""
-    return code_digest(rule, parser, *demo_files(catalog.dataset(dataset)["parser"]))
+def code_of_parser(rule, dataset, parser_of):
+    """The digest of a rule that parses a data set, with its parser and the demo data it reads."""
+    parser = catalog.dataset(dataset)["parser"]
+    try:
+        return code_digest(rule, parser_of(dataset, parser), *demo_files(parser))
+    except LingprobError as error:
+        raise WorkflowError(str(error)) from None
 
 
 def code_over(rule, *datasets):

@@ -153,9 +153,7 @@ rule build_reading_times:
         runtime=60,
     params:
         code=lambda wildcards: code_of_parser(
-            "build_reading_times",
-            wildcards.dataset,
-            parser_function(wildcards.dataset, catalog.dataset(wildcards.dataset)["parser"]),
+            "build_reading_times", wildcards.dataset, parser_function
         ),
         entry=lambda wildcards: pick(
             catalog.dataset(wildcards.dataset),

@@ -77,14 +77,6 @@ rule fetch_training_chunk:
         "../workflow_scripts/fetch_training_chunk.py"
 
 
-def stimuli_parser(dataset):
-    """The module that parses a data set to stimuli."""
-    try:
-        return parser_module(dataset, catalog.dataset(dataset)["parser"])
-    except LingprobError as error:
-        raise WorkflowError(str(error)) from None
-
-
 rule build_stimuli:
     """Parse a data set to rated sentences and single judgments."""
     input:
@@ -108,9 +100,7 @@ rule build_stimuli:
             else 1
         ),
     params:
-        code=lambda wildcards: code_of_parser(
-            "build_stimuli", wildcards.dataset, stimuli_parser(wildcards.dataset)
-        ),
+        code=lambda wildcards: code_of_parser("build_stimuli", wildcards.dataset, parser_module),
         entry=lambda wildcards: plan.stimuli_entry(wildcards.dataset),
         seed=settings["seed"],
     script:

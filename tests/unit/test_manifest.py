@@ -55,9 +55,8 @@ def test_any_other_file_is_another_model(study, file):
     before = read_manifest(prepared("models/mine"))
     path = Path("models/mine") / file
     content = path.read_bytes()
-    # Another last weight, or another space: a file that loads all the same.
-    last = bytes([content[-1] ^ 1]) if file == "model.safetensors" else content[-1:] + b" "
-    path.write_bytes(content[:-1] + last)
+    other_weight = content[:-1] + bytes([content[-1] ^ 1])
+    path.write_bytes(other_weight if path.suffix == ".safetensors" else content + b" ")
     after = read_manifest(prepared("models/mine"))
     assert before["files_digest"] != after["files_digest"]
     assert (before["tokenizer_sha256"] != after["tokenizer_sha256"]) == (file == "tokenizer.json")

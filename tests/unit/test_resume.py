@@ -131,7 +131,7 @@ def score_words(state, monkeypatch):
         "compute_word_surprisal", state, monkeypatch,
         input={"model": MANIFEST, "words": "words.parquet"},
         params={**LOADED, "start_token": "bos", "context": "passage", "entry": {}, "window": 64,
-                "window_stride": 0.5},
+                "window_stride": 0.5, "window_counts": "predicted", "blanks": "blank"},
         resources=RESOURCES, wildcards=TINY,
     )  # fmt: skip
 
@@ -247,8 +247,10 @@ def train(corpus, folder: Path, state: State, monkeypatch) -> tuple[bytes, list[
         input={"corpus": "corpus.json"},
         params={"model": "trained-tiny", "folder": TRAINED["folder"], "device": "cpu",
                 "plan": plan(), "validation_examples": 10},
-        resources={**means(), "gpu": 0, "processes": 1}, wildcards={"size": "tiny"},
-        output={"manifest": str(TRAINED["directory"] / "manifest.json"), "log": "log.jsonl"},
+        resources={**means(), "gpu": 0, "processes": 1, "keep_checkpoints": ""},
+        wildcards={"size": "tiny"},
+        output={"manifest": str(TRAINED["directory"] / "manifest.json"), "log": "log.jsonl",
+                "kept": []},
     )  # fmt: skip
     losses = [json.loads(line)["loss"] for line in Path("log.jsonl").read_text().splitlines()]
     return (TRAINED["directory"] / "model.safetensors").read_bytes(), losses

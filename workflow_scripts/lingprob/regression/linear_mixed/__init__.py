@@ -19,7 +19,7 @@
 Random effects are correlated (`|`) or not (`||`); predictors are numeric. With several grouping
 factors the rows are kept, and a fit has a covariance for each random term:
 
-    from lingprob.regression.linear_mixed import CrossedData
+    from lingprob.regression.linear_mixed.crossed_data import CrossedData
     formula = "rt_ms ~ surprisal + (1 + surprisal || subject_id) + (1 | story:sentence)"
     rows = CrossedData.from_formulas(fit_partition, [formula])
     (crossed,) = fit_mixed_models(rows, [formula])
