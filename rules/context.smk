@@ -2,7 +2,7 @@
 # REQUIRES results/stimuli of each data set, a corpus of unrelated sentences, models' manifests.
 # PROVIDES results/context/{stage}/: prefixes, prefix_tokens, scores and judgments, where stage is
 # sampled, perturbed or shared, and over the models of the scale results/context/: accuracy, regression,
-# matrix, overlap and correlations (parquet, csv), the figures and tables.
+# matrix, overlap, correlations and points (parquet, csv), unprefixed, the figures, tables and scorecard.
 
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.

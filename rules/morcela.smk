@@ -1,7 +1,8 @@
 # MORCELA (Tjuatja et al. 2025): linking functions between log-probabilities and acceptability.
 # REQUIRES results/stimuli and results/sentence_scores of each rated data set, a corpus for §5.
 # PROVIDES results/morcela/{model}.parquet for one model, and over the models of the scale
-# results/morcela/: linking_functions.{parquet,csv}, figures 2 to 6, tables 2 to 4.
+# results/morcela/: linking_functions and intergroup_correlation (parquet, csv), figures 2 to 6 and
+# conventions, tables 2 to 4, scorecard; for Figure 5 frequency_{moments,slopes,bins}/.
 
 MORCELA = settings["morcela"]
 FREQUENCY_MODELS = plan.frequency_models()

@@ -1,8 +1,9 @@
-# Overlap of stimuli with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
+# Overlap of texts with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
 # over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
-# 1a and 1b.
+# 1a and 1b, scorecard; on the way index, passages, files/, counts/ and n_words/ there, and
+# results/ngrams/{corpus}.kenlm.
 # On request, results/overlap/words/{corpus}/{dataset}.parquet: the matches at every word, and
 # results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
 # corpus, which answers for any further text without a new pass.
@@ -58,7 +59,7 @@ rule index_passages:
 
 
 rule scan_corpus:
-    """Stream one file of a corpus through the index; count the longest match at each token."""
+    """Stream one file of a corpus through the index; count longest matches by state of the index."""
     input:
         index="results/overlap/index.npz",
         tokenizer=OVERLAP_TOKENIZER,
@@ -156,7 +157,7 @@ rule estimate_ngrams:
 
 
 rule count_corpus_words:
-    """Count the white-space words of a searched corpus, for the chance level."""
+    """Add up the white-space words of a searched corpus, for the chance level."""
     input:
         corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
     output:

@@ -5,7 +5,8 @@
 # text that is printed elsewhere, {dataset}_differences.csv);
 # results/reading_times/{dataset}.parquet: a reader and word a row; results/surprisal/{model}/{texts}.parquet;
 # results/reading/{dataset}.parquet: what each model's surprisal adds; and over the data sets of the
-# scale results/reading/: delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
+# scale results/reading/: delta_log_likelihood, counts, trends, leakage, figure_2, published fits,
+# scorecard; by data set gains/ and leakage/, and results/word_counts/{corpus}.parquet.
 
 READING = settings["reading"]
 READING_TEXTS = alternatives(plan.datasets_of("reading_texts"))

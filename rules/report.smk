@@ -5,7 +5,7 @@
 
 
 rule combine_scorecards:
-    """Put our numbers against those in the papers, and say which we cannot compute here."""
+    """Join the scorecards of all papers."""
     input:
         collect("results/{paper}/scorecard.parquet", paper=PAPERS),
     output:

@@ -1,8 +1,8 @@
 # String probability and grammaticality (Hu et al. 2026): three predictions on minimal pairs.
 # REQUIRES results/stimuli, sentence_scores and minimalness of the data sets of each prediction.
 # PROVIDES results/string_probability/{model}/{scores,correlations,confounds,separation,pools,roc,
-# conventions}.parquet, and over
-# the models of the scale figures 1b to 8, the counts of the data sets and the scorecard.
+# conventions}.parquet, and over the models of the scale figures 1b to 8, the counts of the data sets
+# and the scorecard.
 
 STRINGS = settings["string_probability"]
 PREDICTIONS = plan.predictions()

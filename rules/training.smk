@@ -1,9 +1,10 @@
-# Pythia-like models trained on leakage-free text, and fine-tuned on the stimuli (leakage, §3.1).
+# Pythia-like models trained on leakage-free text, and fine-tuned on texts (leakage, §3.1).
 # REQUIRES results/overlap/chunks.parquet and the corpora of `overlap`, results/words of its texts,
 # a tokenizer.
 # PROVIDES resources/models/trained-{size}/manifest.json and, after N steps of fine-tuning,
-# trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as any other), results/training/: each size's log,
-# perplexity.{parquet,csv}, passage_logprobs, figures loss and figure_2_perplexity, scorecard.
+# trained-{size}-ftN, after N steps of training, trained-{size}-stepN (models of source `trained`, as
+# any other), results/training/: each size's log, perplexity.{parquet,csv}, passage_logprobs, figures
+# loss and figure_2_perplexity, scorecard.
 # A training in progress lives in resources/training/, where a killed one goes on.
 
 TRAINING = settings["training"]

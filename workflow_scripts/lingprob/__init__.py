@@ -3,28 +3,37 @@
 One word for one thing, in code, tables, settings and messages:
 
     logprob         natural logarithm of a probability (nats), of a token or summed over tokens
-    surprisal       -log2 p of a word (bits); made and used in `reading` alone
+    surprisal       -log2 p of a word, a region or a toy string (bits); in files from elsewhere
+                    also in nats
     start token     what precedes a text that is scored; 'none' for nothing
     BOS policy      a start token, and whether a sentence's first token counts
     context         all that precedes a token or word; context window: tokens that a model sees
     prefix          sentences before a target, cut at a length; its keys and values: `KeyValues`
     window, stride  tokens that are run at once in a longer text, and the step to the next ones
     data set        an entry of the catalog under `datasets`, of one kind: stimuli, corpus,
-                    reading_texts, reading_times, unigrams, tokenizer, surprisals or overlaps
-    item, pair      a sentence of a data set of stimuli; two that differ in grammaticality
+                    reading_texts, reading_times, unigrams, tokenizer, surprisals, overlaps or
+                    accuracies
+    item, pair      a sentence of a data set of stimuli; two that differ in grammaticality; an
+                    item of a suite is all sentences that differ in condition alone
+    target          a sentence (or region) whose probability after a prefix is wanted; of
+                    Snakemake, what a user asks for
     paradigm        pairs made to one pattern; several are a phenomenon; suite: in context, either
                     a paradigm or a suite of SyntaxGym
     text, passage   what people read: a text is passages, a passage is words
     corpus, file    documents that are searched, counted or trained on, in files
     document        what is tokenised by itself, and no match or window leaves
     chunk           what training data are chosen in: 1,000 batches of Pythia's, or else a file
-    shard           a part of unfinished work, kept until the whole is there
+    shard           a part of unfinished work, kept until the whole is there (of the hub's files
+                    and in `training.parallel`, what they call so)
     unigram source  where a model's unigram log-probabilities are from: published, a corpus, or
                     unigrahams (samples of its own)
     linking function  what makes a rating of a sentence's logprob, length and unigram logprob
     convention      a setting that changes results; the paper's is the default
-    random effects  those of a mixed model, by subject; their structure is `paper` or `reduced`
+    random effects  those of a mixed model, by subject (in `context` by suite); their structure is
+                    `paper` or `reduced`
     draw            one resampling of a bootstrap; an interval holds 95% of them
+    judgment        a participant's of a sentence (ratings), or a model's of a pair
+    room            the package of a paper, or of one of its studies
     scale           the size of a run: demo, laptop or paper
     scorecard       published numbers and claims beside ours, each with a verdict
 """

@@ -1,1 +1,1 @@
-"""Contexts before minimal pairs: sampled, perturbed, scored, and compared with their targets."""
+"""Prefixes before minimal pairs: sampled, perturbed, scored, and compared with their targets."""

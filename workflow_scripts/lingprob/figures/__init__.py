@@ -1,1 +1,1 @@
-"""Figures from result tables: one style, a module a paper."""
+"""Figures from result tables: what those of all papers share."""

@@ -1,1 +1,1 @@
-"""Language models: loading them, and converting the demo model to a form that loads fast."""
+"""Language models: fetched, checked, converted and loaded."""

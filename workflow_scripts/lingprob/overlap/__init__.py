@@ -1,1 +1,1 @@
-"""Overlap of stimuli with corpora of any size, exact, in the memory of the stimuli."""
+"""Overlap of texts with corpora of any size, exact, in the memory of the stimuli."""

@@ -1,4 +1,5 @@
-"""Texts and corpora by name, file and tokenizer, for the index and for the scan.
+"""Texts and corpora by name, file and tokenizer, for the index and for the scan,
+which itself is `overlap.streaming`.
 
 It imports no more of the package than a scan needs: an edit elsewhere rescans no corpus.
 """

@@ -1,1 +1,1 @@
-"""From tables to a paper's numbers, a module a paper."""
+"""From tables to a paper's numbers, a room (package) a paper or study."""

@@ -1,4 +1,5 @@
-"""Every Parquet schema of the project, by table name: a module a stage, a comment a table.
+"""Every Parquet schema of the project, by table name: a module a stage
+(minimalness: in string_probability), a comment a table.
 
 Log-probabilities are natural logarithms (nats). Every table is in long format; result tables state
 the scale in a column.

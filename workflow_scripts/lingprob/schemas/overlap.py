@@ -11,6 +11,7 @@ SCHEMAS = {
     "overlap_passages": pa.schema(
         required(TEXT, "corpus") + required(INT32, "article_num") + required(TEXT, "passage_id")
     ),
+    # As published, `corpus` is the text, `article_num` its passage and `searched` the corpus.
     # One longest overlap of a passage with a searched corpus a row, as many as there are places of
     # that length; lengths in tokens, `overlap_last_token` from 0 (-1 without overlap). The n-gram
     # log-probability is log10, as published; `below_threshold` by convention (compat, corrected).

@@ -99,7 +99,8 @@ SCHEMAS = {
         + required(INT64, "rows")
         + required(TEXT, "scale")
     ),
-    # One model's published fit to the means of Natural Stories under one convention a row.
+    # One model's published fit to the means of Natural Stories under one convention a row: `delta`
+    # is ours, `published_delta` theirs.
     "published_delta": pa.schema(
         required(TEXT, "model", "convention", "description")
         + optional(FLOAT64, "published_delta", "published_perplexity")
