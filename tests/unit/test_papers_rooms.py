@@ -174,7 +174,7 @@ def test_a_run_describes_the_models_shown_and_their_looks_for_figures_alone():
     assert plot["published"] == published
     compare = shown.run("compare", CATALOG, published, "demo")
     assert {name: set(entry) for name, entry in compare["models"].items()} == {
-        "opt-small": set(PLAIN)
+        "opt-small": set(PLAIN["compare"])
     }
     assert compare["published"] == {}
     everything = room(models=["opt-*"]).run("plot", CATALOG, {}, "demo")

@@ -246,7 +246,8 @@ def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     assert there.context_lengths("sampled") == [32, 64, 125, 250, 500, 1000]
     assert there.context_lengths("shared") == there.context_lengths("perturbed") == [32, 64, 125]
     sampled, shared = map(there.sampling_settings, ("sampled", "shared"))
-    assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (1, 1)
+    assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (10, 1)
+    assert plan("paper").sampling_settings("sampled")["pairs_per_prefix"] == 1
     assert shared["pairs_per_prefix"] > 67_000
     assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [32, 64, 125])
 
@@ -263,9 +264,9 @@ def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
 def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
     own = {**OWN_SCORES, "level": "word", "texts": ["demo_passages"]}
     there = plan(models={"other": own})
-    assert there.imported_surprisals("other") == ("s.csv", "s.csv")
+    assert there.imported_surprisals("other", "demo_passages") == ("s.csv", "s.csv")
     folder = "resources/datasets/kuribayashi_ppp_ns"
-    manifest, path = there.imported_surprisals("published-gpt2")
+    manifest, path = there.imported_surprisals("published-gpt2", "natural_stories")
     assert manifest == f"{folder}/manifest.tsv"
     assert path.startswith(f"{folder}/")
 

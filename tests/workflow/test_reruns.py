@@ -98,7 +98,8 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
     [
         pytest.param(
             PACKAGE / "stimuli/toy_strings.py", "\n\n\n", CODE + "\n\n",
-            jobs("build_stimuli score_stimuli summarise_sentences plot_string_probability"),
+            jobs("build_stimuli score_stimuli summarise_sentences plot_string_probability compare",
+                 SCORECARDS),
             id="a parser",
         ),
         pytest.param(
