@@ -62,21 +62,15 @@ def inputs(rating_source: str = "human") -> tuple[pd.DataFrame, pd.DataFrame]:
     return stimuli, pd.concat(both, ignore_index=True)
 
 
+FITTING = {
+    "default_convention": ("bos", "u"), "keep_pairs_together": False, "scale": "demo",
+    "folds": 5, "repeats": 4, "bootstrap": 50, "seed": 1,
+}  # fmt: skip
+
+
 def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFrame:
     stimuli, scores = inputs(rating_source)
-    return fit_model(
-        model,
-        ["linguistic_inquiry"],
-        [stimuli],
-        [scores],
-        default_convention=("bos", "u"),
-        keep_pairs_together=False,
-        scale="demo",
-        folds=5,
-        repeats=4,
-        bootstrap=50,
-        seed=1,
-    )
+    return fit_model(model, ["linguistic_inquiry"], [stimuli], [scores], **FITTING)
 
 
 def tables(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
@@ -120,19 +114,7 @@ def test_a_sentence_without_rating_is_named():
     stimuli, scores = inputs()
     stimuli.loc[3, "rating"] = np.nan
     with pytest.raises(LingprobError, match="'linguistic_inquiry', item 's3': no rating"):
-        fit_model(
-            "m",
-            ["linguistic_inquiry"],
-            [stimuli],
-            [scores],
-            default_convention=("bos", "u"),
-            keep_pairs_together=False,
-            scale="demo",
-            folds=5,
-            repeats=1,
-            bootstrap=2,
-            seed=1,
-        )
+        fit_model("m", ["linguistic_inquiry"], [stimuli], [scores], **FITTING)
 
 
 def test_no_single_judgments_give_an_empty_table(tmp_path):
@@ -256,10 +238,9 @@ def test_each_data_set_has_its_own_panels_and_published_points_stand_in_their_ow
     figures = draw(tables(two_datasets()), run)
     for name, points in (("figure_2", 27), ("figure_4", 16)):
         axes = figures[name].axes
-        labels = [ax.get_ylabel() for ax in axes if "\n" in ax.get_ylabel()]
-        assert [label.split("\n")[0] for label in labels] == ["LI", "My ratings"] * (
-            len(labels) // 2
-        ) or [label.split("\n")[0] for label in labels] == ["LI", "LI", "My ratings", "My ratings"]
+        titles = [ax.get_ylabel().split("\n")[0] for ax in axes if "\n" in ax.get_ylabel()]
+        assert titles == ["LI"] * (len(titles) // 2) + ["My ratings"] * (len(titles) // 2)
+        assert titles
         hollow = {
             half: sum(
                 len(line.get_xdata())

@@ -52,13 +52,6 @@ class Estimate:
 NOTHING = Estimate(math.nan, math.nan, math.nan)
 
 
-def half_unit(printed: str) -> float:
-    """Return half a unit of the last printed place of a number: .0005 of "0.860", .5 of "1450"."""
-    mantissa, _, exponent = printed.strip().lower().partition("e")
-    places = len(mantissa.partition(".")[2])
-    return 0.5 * 10.0 ** (int(exponent or 0) - places)
-
-
 def judge_number(
     ours: Estimate, published: float, rounding: float, decides: float
 ) -> tuple[str, str]:
