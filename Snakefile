@@ -58,8 +58,13 @@ include: "rules/models.smk"
 include: "rules/unigrams.smk"
 include: "rules/scoring.smk"
 include: "rules/morcela.smk"
+include: "rules/reading_texts.smk"
+include: "rules/word_surprisal.smk"
 include: "rules/reading.smk"
+include: "rules/chance_level.smk"
 include: "rules/overlap.smk"
+include: "rules/leaked_words.smk"
+include: "rules/cdawg.smk"
 include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
 include: "rules/training.smk"
@@ -85,7 +90,11 @@ rule all:
 rule demo:
     """Everything at scale demo: no downloads but Python packages."""
     input:
-        only_at_scale_demo(rules.all.input),
+        (
+            rules.all.input
+            if settings["scale"] == "demo"
+            else f"the target demo is for scale demo, not {settings['scale']}; ask for morcela or all"
+        ),
 
 
 localrules:

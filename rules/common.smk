@@ -12,25 +12,26 @@ def alternatives(names):
     return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
-def other_than(names):
-    """A wildcard constraint that admits every file name but these."""
-    return rf"(?!({alternatives(names)})\.parquet)[^/]+"
-
-
-def refuse(lookup, name):
-    """The error with which the catalog answers an unknown name."""
+def asked(function, *names):
+    """What a function of the package says of names; its error becomes Snakemake's."""
     try:
-        lookup(name)
+        return function(*names)
     except LingprobError as error:
         raise WorkflowError(str(error)) from None
 
 
-def only_at_scale_demo(files):
-    if settings["scale"] != "demo":
-        return lambda wildcards: [
-            f"the target demo is for scale demo, not {settings['scale']}; ask for morcela or all"
-        ]
-    return files
+def code_over(rule, *datasets, parser_of=None):
+    """The digest of a rule that reads data sets, with its parsers of them and the demo data."""
+    parsers = {name: catalog.dataset(name)["parser"] for name in datasets}
+    found = [asked(parser_of, *named) for named in parsers.items()] if parser_of else []
+    data = [file for parser in parsers.values() for file in demo_files(parser)]
+    return code_digest(rule, *found, *data)
+
+
+def entry_of(wildcard, keys):
+    """The param that is these parts of the catalog's entry which a wildcard names."""
+    lookup = catalog.dataset if wildcard in ("corpus", "source") else getattr(catalog, wildcard)
+    return lambda wildcards: pick(lookup(wildcards[wildcard]), *keys.split())
 
 
 def local_files(entry):
@@ -38,24 +39,33 @@ def local_files(entry):
     return model_files(Path(entry["path"])) if entry["source"] == "local" else []
 
 
-def code_of_parser(rule, dataset, parser_of):
-    """The digest of a rule that parses a data set, with its parser and the demo data it reads."""
-    parser = catalog.dataset(dataset)["parser"]
-    try:
-        return code_digest(rule, parser_of(dataset, parser), *demo_files(parser))
-    except LingprobError as error:
-        raise WorkflowError(str(error)) from None
+def with_model(tokens, **others):
+    """Resources of a job that feeds a model so many tokens, a function of the wildcards."""
+    return {
+        "mem_mb": lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
+        "gpu": lambda wildcards: costs.gpus(wildcards.model),
+        "runtime": lambda wildcards: costs.at_most(
+            costs.minutes(wildcards.model, tokens(wildcards))
+        ),
+        "device_map": lambda wildcards: costs.device_map(wildcards.model),
+        **others,
+    }
 
 
-def code_over(rule, *datasets):
-    """The digest of a rule that reads data sets, with those that are the package's own."""
-    parsers = [catalog.dataset(name)["parser"] for name in datasets]
-    return code_digest(rule, *(file for parser in parsers for file in demo_files(parser)))
+def in_report(path, room, what=None, subcategory="Tables"):
+    """A file of a paper's room that the report shows, with the caption that is named after it."""
+    paper, stem = Path(path).parts[1], Path(path).stem
+    return report(
+        path,
+        caption=f"../report/{paper}_{stem}.rst",
+        category=room.category,
+        subcategory=subcategory,
+        labels={"what": what or stem.replace("_", " ").capitalize()},
+    )
 
 
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(plan.datasets_of("corpus"))
-IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]
 FETCHED = plan.models_with("hub", "package", "local")
 WITH_WEIGHTS = FETCHED + plan.models_with("trained")
 

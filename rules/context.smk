@@ -57,7 +57,7 @@ rule sample_prefixes:
         tokenizers=list(CONTEXT_TOKENIZERS),
         control=CONTEXT["control"],
         control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "suites"),
+        entry=entry_of("dataset", "suites"),
         pairs_per_suite=lambda wildcards: pairs_per_suite(
             CONTEXT, wildcards.dataset, catalog.dataset(wildcards.dataset)
         ),
@@ -119,27 +119,22 @@ rule score_prefixes:
     # On a CPU each thread has a prefix of its own.
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
-        mem_mb=lambda wildcards, threads, attempt: costs.grown(
-            4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
+        **with_model(
+            lambda wildcards: costs.context_tokens(wildcards.dataset),
+            mem_mb=lambda wildcards, threads, attempt: costs.grown(
+                4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
+            ),
         ),
-        gpu=lambda wildcards: costs.gpus(wildcards.model),
-        runtime=lambda wildcards: costs.at_most(
-            costs.minutes(wildcards.model, costs.context_tokens(wildcards.dataset))
-        ),
-        device_map=lambda wildcards: costs.device_map(wildcards.model),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
+        **pick(settings["scoring"], "device", "dtype"),
         code=code_digest("score_prefixes"),
-        entry=lambda wildcards: pick(
-            catalog.model(wildcards.model), "dtype", "context_window", "tokenizer"
-        ),
-        dataset_entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "parser", "files"),
+        entry=entry_of("model", "dtype context_window tokenizer"),
+        dataset_entry=entry_of("dataset", "parser files"),
         lengths=lambda wildcards: plan.context_lengths(wildcards.stage),
         start_token=lambda wildcards: catalog.start_tokens[
             catalog.start_token_of(catalog.model(wildcards.model)["bos_policies"][0])
         ],
-        device=settings["scoring"]["device"],
-        dtype=settings["scoring"]["dtype"],
     script:
         "../workflow_scripts/score_prefixes.py"
 
@@ -162,7 +157,7 @@ rule judge_pairs:
         runtime=60,
     params:
         code=code_digest("judge_pairs"),
-        dataset_entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "parser", "files"),
+        dataset_entry=entry_of("dataset", "parser files"),
     script:
         "../workflow_scripts/judge_pairs.py"
 
@@ -187,22 +182,12 @@ rule summarise_contexts:
     output:
         parquet=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
         csv=[
-            report(
-                f"results/context/{table}.csv",
-                caption=f"../report/context_{table}.rst",
-                category="Context",
-                subcategory="Tables",
-                labels={"what": f"Every {table}"},
-            )
+            in_report(f"results/context/{table}.csv", CONTEXT_ROOM, f"Every {table}")
             for table in CONTEXT_TABLES
         ],
         points="results/context/points.parquet",
-        unprefixed=report(
-            "results/context/unprefixed.csv",
-            caption="../report/context_unprefixed.rst",
-            category="Context",
-            subcategory="Tables",
-            labels={"what": "Accuracy without a prefix"},
+        unprefixed=in_report(
+            "results/context/unprefixed.csv", CONTEXT_ROOM, "Accuracy without a prefix"
         ),
     log:
         "logs/summarise_contexts.log",
@@ -214,12 +199,10 @@ rule summarise_contexts:
         mem_mb=lambda wildcards, attempt: costs.grown(16000, attempt),
         runtime=costs.at_most(240),
     params:
+        **pick(CONTEXT, "overlap_sentences", "bootstrap"),
+        **pick(settings, "seed", "scale"),
         code=code_digest("summarise_contexts"),
         primary=CONTEXT_PRIMARY,
-        overlap_sentences=CONTEXT["overlap_sentences"],
-        bootstrap=CONTEXT["bootstrap"],
-        seed=settings["seed"],
-        scale=settings["scale"],
     script:
         "../workflow_scripts/summarise_contexts.py"
 
@@ -228,10 +211,4 @@ rule context:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
         rules.summarise_contexts.output,
-        collect(
-            "results/context/{figure}.{suffix}",
-            figure=CONTEXT_ROOM.figures,
-            suffix=["pdf", "png"],
-        ),
-        collect("results/context/{page}.{suffix}", page=CONTEXT_ROOM.pages, suffix=["csv", "html"]),
-        multiext("results/context/scorecard", ".parquet", ".csv", ".html"),
+        CONTEXT_ROOM.output(),

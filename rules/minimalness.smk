@@ -17,21 +17,12 @@ rule prepare_embedding:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=2000,
         disk_mb=2000,
         download=1,
         runtime=costs.at_most(240),
     params:
         code=code_digest("prepare_embedding"),
-        entry=lambda wildcards: pick(
-            catalog.embedding(wildcards.embedding),
-            "source",
-            "repository",
-            "revision",
-            "folder",
-            "wheels",
-            "path",
-        ),
+        entry=entry_of("embedding", "source repository revision folder wheels path"),
     script:
         "../workflow_scripts/prepare_embedding.py"
 

@@ -29,17 +29,8 @@ rule prepare_model:
         runtime=costs.at_most(720),
     params:
         code=code_digest("prepare_model"),
-        entry=lambda wildcards: pick(
-            catalog.model(wildcards.model),
-            "source",
-            "repository",
-            "revision",
-            "package",
-            "version",
-            "sha256",
-            "member",
-            "member_sha256",
-            "path",
+        entry=entry_of(
+            "model", "source repository revision package version sha256 member member_sha256 path"
         ),
     script:
         "../workflow_scripts/prepare_model.py"

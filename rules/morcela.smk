@@ -52,16 +52,12 @@ rule fit_linking_functions:
         mem_mb=4000,
         runtime=60,
     params:
+        **pick(MORCELA, "folds", "repeats", "bootstrap", "keep_pairs_together"),
+        **pick(settings, "seed", "scale"),
         code=code_digest("fit_linking_functions"),
         datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
         default_bos=lambda wildcards: catalog.model(wildcards.model)["bos_policies"][0],
         default_unigrams=lambda wildcards: plan.unigram_sources(wildcards.model)[0],
-        folds=MORCELA["folds"],
-        repeats=MORCELA["repeats"],
-        bootstrap=MORCELA["bootstrap"],
-        keep_pairs_together=MORCELA["keep_pairs_together"],
-        seed=settings["seed"],
-        scale=settings["scale"],
     script:
         "../workflow_scripts/fit_linking_functions.py"
 
@@ -72,20 +68,15 @@ rule combine_linking_functions:
         collect("results/morcela/{model}.parquet", model=plan.fitted_models()),
     output:
         parquet="results/morcela/linking_functions.parquet",
-        csv=report(
+        csv=in_report(
             "results/morcela/linking_functions.csv",
-            caption="../report/linking_functions.rst",
-            category="MORCELA",
-            subcategory="Tables",
-            labels={"what": "Every fit, under every convention"},
+            MORCELA_ROOM,
+            "Every fit, under every convention",
         ),
     log:
         "logs/combine_linking_functions.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
         code=code_digest("combine_linking_functions"),
         models=plan.fitted_models(),
@@ -101,12 +92,10 @@ rule correlate_participant_groups:
         ratings=collect("results/ratings/{dataset}.parquet", dataset=MORCELA["datasets"]),
     output:
         parquet="results/morcela/intergroup_correlation.parquet",
-        csv=report(
+        csv=in_report(
             "results/morcela/intergroup_correlation.csv",
-            caption="../report/morcela_intergroup_correlation.rst",
-            category="MORCELA",
-            subcategory="Tables",
-            labels={"what": "Agreement between participants"},
+            MORCELA_ROOM,
+            "Agreement between participants",
         ),
     log:
         "logs/correlate_participant_groups.log",
@@ -116,10 +105,9 @@ rule correlate_participant_groups:
         mem_mb=4000,
         runtime=60,
     params:
+        **pick(settings, "seed", "scale"),
         code=code_digest("correlate_participant_groups"),
         datasets=MORCELA["datasets"],
-        seed=settings["seed"],
-        scale=settings["scale"],
     script:
         "../workflow_scripts/correlate_participant_groups.py"
 
@@ -142,23 +130,17 @@ rule sum_frequency_moments:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
-        gpu=lambda wildcards: costs.gpus(wildcards.model),
         # Overlapping windows feed every token twice.
-        runtime=lambda wildcards: costs.at_most(
-            costs.minutes(wildcards.model, 2 * MORCELA["frequency_tokens"] / int(wildcards.shards))
-        ),
-        device_map=lambda wildcards: costs.device_map(wildcards.model),
+        **with_model(lambda wildcards: 2 * MORCELA["frequency_tokens"] / int(wildcards.shards)),
     params:
+        **pick(settings["scoring"], "device", "dtype"),
         code=code_over("sum_frequency_moments", MORCELA["frequency_corpus"]),
         corpus=MORCELA["frequency_corpus"],
         entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
-        model_entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
+        model_entry=entry_of("model", "dtype"),
         tokens=MORCELA["frequency_tokens"],
         window=MORCELA["frequency_window"],
         stride=MORCELA["frequency_stride"],
-        device=settings["scoring"]["device"],
-        dtype=settings["scoring"]["dtype"],
     script:
         "../workflow_scripts/sum_frequency_moments.py"
 
@@ -178,9 +160,6 @@ rule regress_on_frequency:
         "logs/regress_on_frequency/{model}.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
         code=code_digest("regress_on_frequency"),
         corpus=MORCELA["frequency_corpus"],
@@ -195,10 +174,4 @@ rule morcela:
     input:
         rules.combine_linking_functions.output,
         rules.correlate_participant_groups.output,
-        collect(
-            "results/morcela/{figure}.{suffix}",
-            figure=MORCELA_ROOM.figures,
-            suffix=["pdf", "png"],
-        ),
-        collect("results/morcela/{page}.{suffix}", page=MORCELA_ROOM.pages, suffix=["csv", "html"]),
-        multiext("results/morcela/scorecard", ".parquet", ".csv", ".html"),
+        MORCELA_ROOM.output(),

@@ -1,12 +1,9 @@
 # Overlap of texts with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
-# REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search.
+# REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search; for the chance
+# level what rules/chance_level.smk makes.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
 # over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
-# 1a and 1b, scorecard; on the way index, passages, files/, counts/ and n_words/ there, and
-# results/ngrams/{corpus}.kenlm.
-# On request, results/overlap/words/{corpus}/{dataset}.parquet: the matches at every word, and
-# results/cdawg_overlap/{corpus}/{dataset}.parquet: the same by a compacted DAWG of the
-# corpus, which answers for any further text without a new pass.
+# 1a and 1b, scorecard; on the way index, passages, files/ and counts/ there.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
 # so that a killed run goes on at the next file.
 
@@ -16,10 +13,6 @@ PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
     (corpus, file) for corpus in OVERLAP["chunk_corpora"] for file in plan.corpus_file_names(corpus)
 ]
-# For the chance level: the n-gram model of a corpus, the user's own file, or nothing.
-NGRAM_MODEL = OVERLAP["ngrams"]
-if NGRAM_MODEL in catalog.datasets:
-    NGRAM_MODEL = f"results/ngrams/{NGRAM_MODEL}.kenlm"
 OVERLAP_ROOM = Room(
     "overlap",
     category="Leakage",
@@ -48,9 +41,6 @@ rule index_passages:
         "logs/index_passages.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
     params:
         code=code_digest("index_passages"),
         texts=OVERLAP["texts"],
@@ -77,13 +67,12 @@ rule scan_corpus:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        mem_mb=BASE_MEMORY_MB,
         runtime=lambda wildcards: costs.at_most(
             costs.scanning_minutes(wildcards.corpus, wildcards.file)
         ),
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "separator"),
+        entry=entry_of("corpus", "parser separator"),
         path=lambda wildcards: plan.corpus_file_path(wildcards.corpus, wildcards.file),
         min_length=OVERLAP["min_length"],
     script:
@@ -106,76 +95,10 @@ rule merge_overlap:
         corpus=DATASETS,
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
     params:
         code=code_digest("merge_overlap"),
     script:
         "../workflow_scripts/merge_overlap.py"
-
-
-rule build_kenlm:
-    """Have KenLM's programs from the PATH, or build them."""
-    output:
-        collect("resources/tools/kenlm/{program}", program=["lmplz", "build_binary"]),
-    log:
-        "logs/build_kenlm.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        code=code_digest("build_kenlm"),
-    script:
-        "../workflow_scripts/build_kenlm.py"
-
-
-rule estimate_ngrams:
-    """Estimate a 5-gram model of white-space words over a corpus."""
-    input:
-        programs=rules.build_kenlm.output,
-        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
-    output:
-        "results/ngrams/{corpus}.kenlm",
-    log:
-        "logs/estimate_ngrams/{corpus}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=8000,
-        runtime=costs.at_most(1440),
-    params:
-        code=lambda wildcards: code_over("estimate_ngrams", wildcards.corpus),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
-        order=5,
-    script:
-        "../workflow_scripts/estimate_ngrams.py"
-
-
-rule count_corpus_words:
-    """Add up the white-space words of a searched corpus, for the chance level."""
-    input:
-        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
-    output:
-        "results/overlap/n_words/{corpus}.txt",
-    log:
-        "logs/count_corpus_words/{corpus}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=costs.at_most(720),
-    params:
-        code=lambda wildcards: code_over("count_corpus_words", wildcards.corpus),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
-    script:
-        "../workflow_scripts/count_corpus_words.py"
 
 
 rule tabulate_overlap:
@@ -201,9 +124,6 @@ rule tabulate_overlap:
         corpus=DATASETS,
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
     params:
         code=code_digest("tabulate_overlap"),
         n_words=lambda wildcards: catalog.dataset(wildcards.corpus).get("words"),
@@ -211,81 +131,6 @@ rule tabulate_overlap:
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"
-
-
-rule measure_word_leakage:
-    """Write how long and how frequent a text's matches with a corpus are, word by word."""
-    input:
-        index="results/overlap/index.npz",
-        passages="results/overlap/passages.parquet",
-        counts="results/overlap/counts/{corpus}.npz",
-        words="results/words/{dataset}.parquet",
-        tokenizer=OVERLAP_TOKENIZER,
-    output:
-        "results/overlap/words/{corpus}/{dataset}.parquet",
-    log:
-        "logs/measure_word_leakage/{corpus}/{dataset}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
-        dataset=alternatives(OVERLAP["texts"]),
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
-    params:
-        code=code_digest("measure_word_leakage"),
-    script:
-        "../workflow_scripts/measure_word_leakage.py"
-
-
-rule build_cdawg:
-    """Build the compacted DAWG of a corpus, for the overlaps of any text without a new pass."""
-    input:
-        tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
-    output:
-        directory("results/cdawg/{corpus}"),
-    log:
-        "logs/build_cdawg/{corpus}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=16000,
-        runtime=costs.at_most(1440),
-    params:
-        code=lambda wildcards: code_over("build_cdawg", wildcards.corpus),
-        entry=lambda wildcards: pick(
-            catalog.dataset(wildcards.corpus), "parser", "separator", "path", "files"
-        ),
-    script:
-        "../workflow_scripts/build_cdawg.py"
-
-
-rule query_cdawg:
-    """Write a text's longest overlaps with a corpus by the corpus's compacted DAWG."""
-    input:
-        graph="results/cdawg/{corpus}",
-        words="results/words/{dataset}.parquet",
-        tokenizer=OVERLAP_TOKENIZER,
-    output:
-        "results/cdawg_overlap/{corpus}/{dataset}.parquet",
-    log:
-        "logs/query_cdawg/{corpus}/{dataset}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        code=code_digest("query_cdawg"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/query_cdawg.py"
 
 
 rule import_published_overlap:
@@ -300,9 +145,6 @@ rule import_published_overlap:
         published=alternatives(PUBLISHED_OVERLAPS),
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
         code=code_digest("import_published_overlap"),
         path="resources/datasets/rt_leakage/rt_overlap_{published}.tsv",
@@ -321,20 +163,11 @@ rule summarise_overlap:
         parquet="results/overlap/overlaps.parquet",
         csv="results/overlap/summary.csv",
         lengths="results/overlap/passage_lengths.csv",
-        html=report(
-            "results/overlap/summary.html",
-            caption="../report/overlap_summary.rst",
-            category="Leakage",
-            subcategory="Tables",
-            labels={"what": "Longest overlaps by corpus"},
-        ),
+        html=in_report("results/overlap/summary.html", OVERLAP_ROOM, "Longest overlaps by corpus"),
     log:
         "logs/summarise_overlap.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
         code=code_digest("summarise_overlap"),
         no_chance_level=OVERLAP["no_chance_level"],
@@ -351,28 +184,18 @@ rule select_chunks:
         files=[f"results/overlap/files/{corpus}/{file}.npz" for corpus, file in OVERLAP_CHUNKS],
     output:
         parquet="results/overlap/chunks.parquet",
-        csv=report(
-            "results/overlap/chunks.csv",
-            caption="../report/overlap_chunks.rst",
-            category="Leakage",
-            subcategory="Tables",
-            labels={"what": "Chunks and their longest overlaps"},
+        csv=in_report(
+            "results/overlap/chunks.csv", OVERLAP_ROOM, "Chunks and their longest overlaps"
         ),
     log:
         "logs/select_chunks.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
     params:
+        **pick(OVERLAP, "min_length", "max_overlap", "chunks_selected"),
+        **pick(settings, "seed", "scale"),
         code=code_digest("select_chunks"),
         chunks=OVERLAP_CHUNKS,
-        min_length=OVERLAP["min_length"],
-        max_overlap=OVERLAP["max_overlap"],
-        chunks_selected=OVERLAP["chunks_selected"],
-        seed=settings["seed"],
-        scale=settings["scale"],
     script:
         "../workflow_scripts/select_chunks.py"
 
@@ -383,9 +206,4 @@ rule overlap:
         collect("results/overlap/{corpus}.csv", corpus=OVERLAP["corpora"]),
         rules.summarise_overlap.output,
         rules.select_chunks.output,
-        collect(
-            "results/overlap/{figure}.{suffix}",
-            figure=OVERLAP_ROOM.figures,
-            suffix=["pdf", "png"],
-        ),
-        multiext("results/overlap/scorecard", ".parquet", ".csv", ".html"),
+        OVERLAP_ROOM.output(),

@@ -15,13 +15,7 @@ for paper, room in PAPERS.items():
         output:
             pdf=collect("results/{paper}/{figure}.pdf", paper=paper, figure=room.figures),
             png=[
-                report(
-                    f"results/{paper}/{figure}.png",
-                    caption=f"../report/{paper}_{figure}.rst",
-                    category=room.category,
-                    subcategory="Figures",
-                    labels={"what": figure.replace("_", " ").capitalize()},
-                )
+                in_report(f"results/{paper}/{figure}.png", room, subcategory="Figures")
                 for figure in room.figures
             ],
         log:
@@ -30,7 +24,6 @@ for paper, room in PAPERS.items():
             "../envs/environment.yaml"
         resources:
             mem_mb=4000,
-            runtime=30,
         params:
             code=code_digest("plot", *room.code("plot")),
             paper=paper,
@@ -50,23 +43,11 @@ for paper, room in PAPERS.items():
                 **room.input("tabulate"),
             output:
                 csv=collect("results/{paper}/{page}.csv", paper=paper, page=room.pages),
-                html=[
-                    report(
-                        f"results/{paper}/{page}.html",
-                        caption=f"../report/{paper}_{page}.rst",
-                        category=room.category,
-                        subcategory="Tables",
-                        labels={"what": page.replace("_", " ").capitalize()},
-                    )
-                    for page in room.pages
-                ],
+                html=[in_report(f"results/{paper}/{page}.html", room) for page in room.pages],
             log:
                 f"logs/tabulate/{paper}.log",
             conda:
                 "../envs/environment.yaml"
-            resources:
-                mem_mb=2000,
-                runtime=30,
             params:
                 code=code_digest("tabulate_paper", *room.code("tabulate")),
                 paper=paper,
@@ -94,9 +75,6 @@ rule compare:
         paper=alternatives(PAPERS),
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
         code=lambda wildcards: code_digest("compare", *PAPERS[wildcards.paper].code("compare")),
         parts=lambda wildcards: PAPERS[wildcards.paper].parts("compare"),

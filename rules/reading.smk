@@ -1,18 +1,9 @@
-# Texts that people read, and how long they took (Oh, Zhu & Schuler 2025, Study 2).
-# REQUIRES the data sets of kind `reading_texts` and `reading_times`, models or their word surprisals,
-# corpora for unigram surprisal.
-# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages (of a
-# text that is printed elsewhere, {dataset}_differences.csv);
-# results/reading_times/{dataset}.parquet: a reader and word a row; results/surprisal/{model}/{texts}.parquet;
-# results/reading/{dataset}.parquet: what each model's surprisal adds; and over the data sets of the
-# scale results/reading/: delta_log_likelihood, counts, trends, leakage, figure_2, published fits,
-# scorecard; by data set gains/ and leakage/, and results/word_counts/{corpus}.parquet.
+# Regressions of reading times on surprisal (Oh, Zhu & Schuler 2025, Study 2).
+# REQUIRES results/words, reading_times, word_counts and surprisal of each data set's texts.
+# PROVIDES results/reading/{dataset}.parquet: what each model's surprisal adds, with gains/{dataset}
+# and counts/{dataset} there; and over the data sets of the scale results/reading/:
+# delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
 
-READING = settings["reading"]
-READING_TEXTS = alternatives(plan.datasets_of("reading_texts"))
-READING_DATASETS = alternatives(plan.datasets_of("reading_times"))
-# Texts whose words get their punctuation from the book that they come from.
-PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
 READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
 # Data sets of reading times whose words are searched for in the corpora of `overlap`.
 WITH_LEAKAGE = [
@@ -21,7 +12,6 @@ WITH_LEAKAGE = [
     if catalog.dataset(name)["texts"] in settings["overlap"]["texts"]
     and READING["leakage_thresholds"]
 ]
-IMPORTED_WORDS = plan.models_with("scores", level="word")
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -61,9 +51,7 @@ FIT_INPUT = dict(
     ),
 )
 FIT_PARAMS = dict(
-    entry=lambda wildcards: pick(
-        catalog.dataset(wildcards.dataset), "texts", "method", "unit", "measure", "rt_source"
-    ),
+    entry=entry_of("dataset", "texts method unit measure rt_source"),
     models=lambda wildcards: plan.dataset_models(wildcards.dataset),
     contexts=lambda wildcards: {
         name: (
@@ -80,185 +68,11 @@ FIT_PARAMS = dict(
         for name in plan.dataset_models(wildcards.dataset)
     },
     options={
-        "corrected": READING["corrected"],
-        "partition": READING["partition"],
-        "random_effects": READING["random_effects"],
-        "held_out": READING["held_out"],
-        "bootstrap": READING["bootstrap"],
+        **pick(READING, "corrected", "partition", "random_effects", "held_out", "bootstrap"),
         "smoothing": settings["unigrams"]["smoothing"],
-        "seed": settings["seed"],
-        "scale": settings["scale"],
+        **pick(settings, "seed", "scale"),
     },
 )
-
-
-rule build_words:
-    """Parse the text of a reading-time corpus to a table of words."""
-    input:
-        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
-    output:
-        "results/words/{dataset}.parquet",
-    log:
-        "logs/build_words/{dataset}.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=lambda wildcards: code_over("build_words", wildcards.dataset),
-        entry=lambda wildcards: pick(
-            catalog.dataset(wildcards.dataset), "parser", "path", "files", "passages", "words"
-        ),
-    script:
-        "../workflow_scripts/build_words.py"
-
-
-rule list_word_differences:
-    """List the words that the material of a text leaves out, or its book prints otherwise."""
-    input:
-        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
-    output:
-        "results/words/{dataset}_differences.csv",
-    log:
-        "logs/list_word_differences/{dataset}.log",
-    wildcard_constraints:
-        dataset=alternatives(PRINTED_TEXTS),
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("list_word_differences"),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.dataset), "path", "files"),
-    script:
-        "../workflow_scripts/list_word_differences.py"
-
-
-rule build_reading_times:
-    """Parse reading times, exclude what the paper excludes, and part the rest (Appendix B)."""
-    input:
-        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
-        words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
-    output:
-        "results/reading_times/{dataset}.parquet",
-    log:
-        "logs/build_reading_times/{dataset}.log",
-    wildcard_constraints:
-        dataset=READING_DATASETS,
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        code=lambda wildcards: code_of_parser(
-            "build_reading_times", wildcards.dataset, parser_function
-        ),
-        entry=lambda wildcards: pick(
-            catalog.dataset(wildcards.dataset),
-            "parser",
-            "path",
-            "files",
-            "texts",
-            "method",
-            "unit",
-            "subjects",
-            "zone_shift",
-        ),
-        limits={key: READING[key] for key in ("min_ms", "max_ms", "max_saccade", "min_correct")},
-        seed=settings["seed"],
-    script:
-        "../workflow_scripts/build_reading_times.py"
-
-
-rule compute_word_surprisal:
-    """Word surprisals of a text under one model (leakage, §3.1)."""
-    input:
-        model="resources/models/{model}/manifest.json",
-        words="results/words/{texts}.parquet",
-    output:
-        "results/surprisal/{model}/{texts}.parquet",
-    log:
-        "logs/compute_word_surprisal/{model}/{texts}.log",
-    benchmark:
-        "logs/compute_word_surprisal/{model}/{texts}.benchmark.tsv"
-    wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
-        texts=READING_TEXTS,
-    conda:
-        "../envs/environment.yaml"
-    # On a CPU two jobs of one thread beat one job of two.
-    threads: 1
-    resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
-        gpu=lambda wildcards: costs.gpus(wildcards.model),
-        # The longest text has 75,000 tokens, and windows overlap by half.
-        runtime=lambda wildcards: costs.at_most(costs.minutes(wildcards.model, 200_000)),
-        device_map=lambda wildcards: costs.device_map(wildcards.model),
-        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
-    params:
-        code=code_digest("compute_word_surprisal"),
-        start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
-        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
-        device=settings["scoring"]["device"],
-        dtype=settings["scoring"]["dtype"],
-        context=READING["context"],
-        window=READING["window"],
-        window_stride=READING["window_stride"],
-        window_counts=READING["window_counts"],
-        blanks=READING["blanks"],
-    script:
-        "../workflow_scripts/compute_word_surprisal.py"
-
-
-rule import_word_surprisal:
-    """Word surprisals from elsewhere, into the same table."""
-    input:
-        scores=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[0],
-        words="results/words/{texts}.parquet",
-    output:
-        "results/surprisal/{model}/{texts}.parquet",
-    log:
-        "logs/import_word_surprisal/{model}/{texts}.log",
-    wildcard_constraints:
-        model=alternatives(IMPORTED_WORDS),
-        texts=READING_TEXTS,
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("import_word_surprisal"),
-        path=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[1],
-        unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
-        texts=lambda wildcards: texts_in_file(catalog.model(wildcards.model), wildcards.texts),
-    script:
-        "../workflow_scripts/import_word_surprisal.py"
-
-
-rule count_words:
-    """Count the words of a corpus, for unigram surprisal."""
-    input:
-        lambda wildcards: plan.corpus_files(wildcards.corpus),
-    output:
-        "results/word_counts/{corpus}.parquet",
-    log:
-        "logs/count_words/{corpus}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=costs.at_most(720),
-    params:
-        code=lambda wildcards: code_over("count_words", wildcards.corpus),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
-    script:
-        "../workflow_scripts/count_words.py"
 
 
 rule fit_reading_times:
@@ -287,61 +101,6 @@ rule fit_reading_times:
         "../workflow_scripts/fit_reading_times.py"
 
 
-rule adjust_for_leakage:
-    """What surprisal adds without the words that the searched corpora have, or given their length."""
-    input:
-        **FIT_INPUT,
-        leakage=lambda wildcards: collect(
-            "results/overlap/words/{corpus}/{texts}.parquet",
-            corpus=settings["overlap"]["corpora"],
-            texts=catalog.dataset(wildcards.dataset)["texts"],
-        ),
-    output:
-        "results/reading/leakage/{dataset}.parquet",
-    log:
-        "logs/adjust_for_leakage/{dataset}.log",
-    benchmark:
-        "logs/adjust_for_leakage/{dataset}.benchmark.tsv"
-    wildcard_constraints:
-        dataset=alternatives(WITH_LEAKAGE),
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=240,
-    params:
-        **FIT_PARAMS,
-        code=code_digest("adjust_for_leakage"),
-        thresholds=READING["leakage_thresholds"],
-    script:
-        "../workflow_scripts/adjust_for_leakage.py"
-
-
-rule tabulate_leakage:
-    """Put what surprisal adds without leaked words, and given leakage, in one table."""
-    input:
-        collect("results/reading/leakage/{dataset}.parquet", dataset=WITH_LEAKAGE),
-    output:
-        report(
-            "results/reading/leakage.csv",
-            caption="../report/reading_leakage.rst",
-            category="Reading times",
-            subcategory="Tables",
-            labels={"what": "ΔLogLik adjusted for leakage"},
-        ),
-    log:
-        "logs/tabulate_leakage.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
-    params:
-        code=code_digest("tabulate_leakage"),
-    script:
-        "../workflow_scripts/tabulate_leakage.py"
-
-
 rule reproduce_published_fits:
     """Repeat the published fits of twelve models to Natural Stories, and mend them."""
     input:
@@ -355,16 +114,12 @@ rule reproduce_published_fits:
         "logs/reproduce_published_fits.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
+        **pick(settings, "seed", "scale"),
         code=code_digest("reproduce_published_fits"),
         published={name: catalog.model(name)["path"] for name in PUBLISHED_MODELS},
         models=OWN_ON_PUBLISHED,
         bootstrap=READING["bootstrap"],
-        seed=settings["seed"],
-        scale=settings["scale"],
     script:
         "../workflow_scripts/reproduce_published_fits.py"
 
@@ -378,34 +133,20 @@ rule tabulate_reading:
         published="results/reading/published_fits.parquet" if READING["published"] else [],
     output:
         parquet="results/reading/delta_log_likelihood.parquet",
-        csv=report(
+        csv=in_report(
             "results/reading/delta_log_likelihood.csv",
-            caption="../report/reading_deltas.rst",
-            category="Reading times",
-            subcategory="Tables",
-            labels={"what": "ΔLogLik of every model and data set"},
+            READING_ROOM,
+            "ΔLogLik of every model and data set",
         ),
         counts_parquet="results/reading/counts.parquet",
-        counts=report(
+        counts=in_report(
             "results/reading/table_2.html",
-            caption="../report/reading_counts.rst",
-            category="Reading times",
-            subcategory="Tables",
-            labels={"what": "Table 2: reading times in each partition"},
+            READING_ROOM,
+            "Table 2: reading times in each partition",
         ),
-        formulas=report(
-            "results/reading/table_3.html",
-            caption="../report/reading_formulas.rst",
-            category="Reading times",
-            subcategory="Tables",
-            labels={"what": "Table 3: formulas"},
-        ),
-        trends=report(
-            "results/reading/trends.html",
-            caption="../report/reading_trends.rst",
-            category="Reading times",
-            subcategory="Tables",
-            labels={"what": "ΔLogLik over model size and perplexity"},
+        formulas=in_report("results/reading/table_3.html", READING_ROOM, "Table 3: formulas"),
+        trends=in_report(
+            "results/reading/trends.html", READING_ROOM, "ΔLogLik over model size and perplexity"
         ),
         trends_csv="results/reading/trends.csv",
         trends_parquet="results/reading/trends.parquet",
@@ -413,9 +154,6 @@ rule tabulate_reading:
         "logs/tabulate_reading.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
         code=code_digest("tabulate_reading"),
         models={
@@ -432,11 +170,6 @@ rule reading:
     """ΔLogLik, figures and tables for the models and reading times of the scale."""
     input:
         rules.tabulate_reading.output,
-        collect(
-            "results/reading/{figure}.{suffix}",
-            figure=READING_ROOM.figures,
-            suffix=["pdf", "png"],
-        ),
-        multiext("results/reading/scorecard", ".parquet", ".csv", ".html"),
+        READING_ROOM.output(),
         collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
-        rules.tabulate_leakage.output if WITH_LEAKAGE else [],
+        ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),

@@ -3,6 +3,8 @@
 # PROVIDES results/scorecard.{parquet,csv,html}: our numbers against the published ones;
 # results/left_out.csv: data sets and models that no number is about, for they were not there.
 
+MORCELA_TABLES = "linking_functions|intergroup_correlation|scorecard"
+
 
 rule combine_scorecards:
     """Join the scorecards of all papers."""
@@ -21,9 +23,6 @@ rule combine_scorecards:
         "logs/combine_scorecards.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
         code=code_digest("combine_scorecards"),
     script:
@@ -56,19 +55,17 @@ rule list_left_out:
 rule name_unknown_model:
     """Answer a target with a mistyped model with the nearest names."""
     input:
-        lambda wildcards: refuse(catalog.model, wildcards.unknown),
+        lambda wildcards: asked(catalog.model, wildcards.unknown),
     output:
         "results/morcela/{unknown}.parquet",
     wildcard_constraints:
-        unknown=other_than(
-            [*catalog.models, "linking_functions", "intergroup_correlation", "scorecard"]
-        ),
+        unknown=rf"(?!({alternatives(catalog.models)}|{MORCELA_TABLES})\.parquet)[^/]+",
 
 
 rule name_unknown_dataset:
     """Answer a target with a mistyped data set with the nearest names."""
     input:
-        lambda wildcards: refuse(catalog.dataset, wildcards.unknown),
+        lambda wildcards: asked(catalog.dataset, wildcards.unknown),
     output:
         "results/stimuli/{unknown}.parquet",
     wildcard_constraints:

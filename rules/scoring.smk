@@ -27,19 +27,13 @@ rule score_stimuli:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
-        gpu=lambda wildcards: costs.gpus(wildcards.model),
-        runtime=lambda wildcards: costs.at_most(costs.minutes(wildcards.model, EXPECTED_TOKENS)),
-        device_map=lambda wildcards: costs.device_map(wildcards.model),
-        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
-        sentences_per_shard=settings["scoring"]["sentences_per_shard"],
+        **with_model(lambda wildcards: EXPECTED_TOKENS),
+        **pick(settings["scoring"], "tokens_per_batch", "sentences_per_shard"),
     params:
+        **pick(settings["scoring"], "device", "dtype", "window_stride"),
         code=code_digest("score_stimuli"),
         start_token=lambda wildcards: catalog.start_tokens[wildcards.start_token],
-        device=settings["scoring"]["device"],
-        dtype=settings["scoring"]["dtype"],
-        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype", "context_window"),
-        window_stride=settings["scoring"]["window_stride"],
+        entry=entry_of("model", "dtype context_window"),
     script:
         "../workflow_scripts/score_stimuli.py"
 
@@ -57,9 +51,6 @@ rule import_token_scores:
         model=alternatives(IMPORTED_TOKENS),
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
     params:
         code=code_digest("import_token_scores"),
     script:
@@ -79,9 +70,6 @@ rule import_sentence_scores:
         model=alternatives(IMPORTED_SENTENCES),
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
     params:
         code=code_digest("import_sentence_scores"),
     script:
@@ -107,7 +95,6 @@ rule summarise_sentences:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
-        runtime=30,
     params:
         code=code_digest("summarise_sentences"),
         start_tokens=lambda wildcards: plan.start_tokens(wildcards.model, wildcards.dataset),

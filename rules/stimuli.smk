@@ -5,6 +5,8 @@
 # results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet, and a seeded sample of N
 # pairs as results/stimuli/{dataset}_sampleN.parquet: a data set to whatever reads stimuli.
 
+IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]
+
 
 rule download_dataset:
     """Fetch a data set's files: from disk, the mirror or the public URL, always checked."""
@@ -21,9 +23,7 @@ rule download_dataset:
         runtime=costs.at_most(240),
     params:
         code=code_digest("download_dataset"),
-        entry=lambda wildcards: pick(
-            catalog.dataset(wildcards.dataset), "files", "access", "instructions"
-        ),
+        entry=entry_of("dataset", "files access instructions"),
     script:
         "../workflow_scripts/download_dataset.py"
 
@@ -91,8 +91,6 @@ rule build_stimuli:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=2000,
-        runtime=30,
         # Five a fold; no parameter, since it changes no result.
         sentences_needed=lambda wildcards: (
             5 * settings["morcela"]["folds"]
@@ -100,7 +98,9 @@ rule build_stimuli:
             else 1
         ),
     params:
-        code=lambda wildcards: code_of_parser("build_stimuli", wildcards.dataset, parser_module),
+        code=lambda wildcards: code_over(
+            "build_stimuli", wildcards.dataset, parser_of=parser_module
+        ),
         entry=lambda wildcards: plan.stimuli_entry(wildcards.dataset),
         seed=settings["seed"],
     script:
@@ -120,9 +120,6 @@ rule sample_stimuli:
         pairs=r"\d+",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=30,
     params:
         code=code_digest("sample_stimuli"),
         seed=settings["seed"],

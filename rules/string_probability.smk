@@ -131,8 +131,7 @@ rule analyse_strings:
                 "cluster_by_paradigm",
                 "folds",
             ),
-            "seed": settings["seed"],
-            "scale": settings["scale"],
+            **pick(settings, "seed", "scale"),
         },
     script:
         "../workflow_scripts/analyse_strings.py"
@@ -147,13 +146,7 @@ rule count_strings:
     output:
         csv=collect("results/string_probability/{table}.csv", table=STRING_TABLES),
         html=[
-            report(
-                f"results/string_probability/{table}.html",
-                caption=f"../report/string_probability_{table}.rst",
-                category="String probability",
-                subcategory="Tables",
-                labels={"what": title},
-            )
+            in_report(f"results/string_probability/{table}.html", STRINGS_ROOM, title)
             for table, title in STRING_TABLES.items()
         ],
     log:
@@ -162,7 +155,6 @@ rule count_strings:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
-        runtime=30,
     params:
         code=code_digest("count_strings"),
         datasets=list(PREDICTIONS),
@@ -191,13 +183,7 @@ rule tabulate_strings:
     output:
         csv=collect("results/string_probability/{table}.csv", table=[*STRING_CSV, "paradigms"]),
         html=[
-            report(
-                f"results/string_probability/{table}.html",
-                caption=f"../report/string_probability_{table}.rst",
-                category="String probability",
-                subcategory="Tables",
-                labels={"what": title},
-            )
+            in_report(f"results/string_probability/{table}.html", STRINGS_ROOM, title)
             for table, title in STRING_PAGES.items()
         ],
     log:
@@ -206,7 +192,6 @@ rule tabulate_strings:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
-        runtime=30,
     params:
         code=code_digest("tabulate_strings"),
         tables=["scores", *STRING_CSV],
@@ -225,9 +210,4 @@ rule string_probability:
     input:
         rules.count_strings.output,
         rules.tabulate_strings.output,
-        collect(
-            "results/string_probability/{figure}.{suffix}",
-            figure=STRINGS_ROOM.figures,
-            suffix=["pdf", "png"],
-        ),
-        multiext("results/string_probability/scorecard", ".parquet", ".csv", ".html"),
+        STRINGS_ROOM.output(),

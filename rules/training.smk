@@ -55,6 +55,7 @@ rule prepare_training_corpus:
         mem_mb=2 * BASE_MEMORY_MB,
         runtime=costs.at_most(720),
     params:
+        **pick(TRAINING, "vocabulary", "context_window"),
         code=code_over("prepare_training_corpus", *OVERLAP["corpora"]),
         chunks=[
             (
@@ -65,8 +66,6 @@ rule prepare_training_corpus:
             )
             for corpus, file in OVERLAP_CHUNKS
         ],
-        vocabulary=TRAINING["vocabulary"],
-        context_window=TRAINING["context_window"],
     script:
         "../workflow_scripts/prepare_training_corpus.py"
 
@@ -92,25 +91,23 @@ rule train_model:
         "../envs/environment.yaml"
     threads: lambda wildcards: TRAINING["processes"] * (8 if costs.training_gpus() else 1)
     resources:
+        **pick(
+            TRAINING,
+            *("processes", "parallel", "micro_batch_size", "validation_steps", "checkpoint_steps"),
+        ),
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
         runtime=lambda wildcards: costs.at_most(costs.training_minutes(wildcards.size)),
-        processes=TRAINING["processes"],
-        micro_batch_size=TRAINING["micro_batch_size"],
-        parallel=TRAINING["parallel"],
         compile=str(TRAINING["compile"]).lower(),
         repeat_examples=int(TRAINING["repeat_examples"]),
-        validation_steps=TRAINING["validation_steps"],
-        checkpoint_steps=TRAINING["checkpoint_steps"],
         # Commas alone: resources are numbers and texts.
         keep_checkpoints=",".join(map(str, TRAINING["keep_checkpoints"])) or ",",
     params:
+        **pick(TRAINING, "device", "validation_examples"),
         code=code_digest("train_model"),
         model="trained-{size}",
         folder="resources/training/{size}",
-        device=TRAINING["device"],
         plan=lambda wildcards: {"size": TRAINING["sizes"][wildcards.size], **TRAINING_PLAN},
-        validation_examples=TRAINING["validation_examples"],
     script:
         "../workflow_scripts/train_model.py"
 
@@ -140,12 +137,9 @@ rule fine_tune_model:
         runtime=costs.at_most(240),
         micro_batch_size=TRAINING["micro_batch_size"],
     params:
+        **pick(FINE_TUNING, "steps", "learning_rate", "weight_decay"),
+        **pick(TRAINING, "device", "precision"),
         code=code_digest("fine_tune_model"),
-        steps=FINE_TUNING["steps"],
-        learning_rate=FINE_TUNING["learning_rate"],
-        weight_decay=FINE_TUNING["weight_decay"],
-        device=TRAINING["device"],
-        precision=TRAINING["precision"],
         seed=settings["seed"],
     script:
         "../workflow_scripts/fine_tune_model.py"
@@ -159,12 +153,10 @@ rule measure_perplexity:
     output:
         parquet="results/training/perplexity.parquet",
         passages="results/training/passage_logprobs.parquet",
-        csv=report(
+        csv=in_report(
             "results/training/perplexity.csv",
-            caption="../report/training_perplexity.rst",
-            category="Leakage",
-            subcategory="Tables",
-            labels={"what": "Perplexity of the texts by model and fine-tuning"},
+            TRAINING_ROOM,
+            "Perplexity of the texts by model and fine-tuning",
         ),
     log:
         "logs/measure_perplexity.log",
@@ -179,15 +171,11 @@ rule measure_perplexity:
         code=code_digest("measure_perplexity"),
         texts=OVERLAP["texts"],
         models={
-            model: pick(
-                catalog.model(model),
-                "size",
-                "fine_tuning_steps",
-                "parameters",
-                "dtype",
-                "context_window",
+            name: pick(
+                catalog.model(name),
+                *("size", "fine_tuning_steps", "parameters", "dtype", "context_window"),
             )
-            for model in TRAINED
+            for name in TRAINED
         },
         device=TRAINING["device"],
         scale=settings["scale"],
@@ -198,10 +186,5 @@ rule measure_perplexity:
 rule train:
     """Train models of all sizes, fine-tune them, and show what they learnt."""
     input:
-        collect(
-            "results/training/{figure}.{suffix}",
-            figure=TRAINING_ROOM.figures,
-            suffix=["pdf", "png"],
-        ),
         rules.measure_perplexity.output,
-        multiext("results/training/scorecard", ".parquet", ".csv", ".html"),
+        TRAINING_ROOM.output(),

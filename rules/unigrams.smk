@@ -20,11 +20,10 @@ rule count_tokens:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=BASE_MEMORY_MB,
         runtime=costs.at_most(720),
     params:
         code=lambda wildcards: code_over("count_tokens", wildcards.corpus),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.corpus), "parser", "path", "files"),
+        entry=entry_of("corpus", "parser path files"),
     script:
         "../workflow_scripts/count_tokens.py"
 
@@ -42,26 +41,19 @@ rule sample_unigrahams:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
-        gpu=lambda wildcards: costs.gpus(wildcards.model),
-        runtime=lambda wildcards: costs.at_most(
-            costs.minutes(
-                wildcards.model,
+        **with_model(
+            lambda wildcards: (
                 settings["unigrahams"]["samples"]
                 * settings["unigrahams"]["length"]
-                / int(wildcards.shards),
+                / int(wildcards.shards)
             )
         ),
-        device_map=lambda wildcards: costs.device_map(wildcards.model),
     params:
+        **pick(settings["unigrahams"], "samples", "length", "batch_size"),
+        **pick(settings["scoring"], "device", "dtype"),
         code=code_digest("sample_unigrahams"),
-        samples=settings["unigrahams"]["samples"],
-        length=settings["unigrahams"]["length"],
-        batch_size=settings["unigrahams"]["batch_size"],
         seed=settings["seed"],
-        device=settings["scoring"]["device"],
-        dtype=settings["scoring"]["dtype"],
-        entry=lambda wildcards: pick(catalog.model(wildcards.model), "dtype"),
+        entry=entry_of("model", "dtype"),
         start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
     script:
         "../workflow_scripts/sample_unigrahams.py"
@@ -79,9 +71,6 @@ rule estimate_unigrams:
         source="(unigrahams|corpus)_.+",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
     params:
         code=code_digest("estimate_unigrams"),
         smoothing=lambda wildcards: (
@@ -104,12 +93,9 @@ rule import_published_unigrams:
         source=alternatives(plan.datasets_of("unigrams")),
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=BASE_MEMORY_MB,
-        runtime=30,
     params:
         code=code_digest("import_published_unigrams"),
-        entry=lambda wildcards: pick(catalog.dataset(wildcards.source), "parser", "path", "files"),
+        entry=entry_of("source", "parser path files"),
         normalise=settings["unigrams"]["normalise_published"],
         smoothing=settings["unigrams"]["smoothing"],
     script:

@@ -8,9 +8,11 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from checkout import ROOT, planned_jobs, snakemake
 from lingprob.catalog import read_yaml
+from lingprob.plan import BASE_MEMORY_MB
 
 CHUNK_CORPORA = {
     "demo": ["demo_sentences"],
@@ -52,9 +54,10 @@ def test_every_scale_has_a_plan_for_training(checkout, scale, sizes, gpus):
     jobs = planned_jobs(plan.stdout)
     assert jobs["train_model"] == jobs["fine_tune_model"] == sizes
     assert ("select_chunks" in jobs) == (scale != "demo")
-    asked = re.findall(r"rule train_model:.*?gpu=(\d+), runtime=(\d+)", plan.stdout, re.S)
-    assert {int(gpu) for gpu, _ in asked} == {gpus}
-    assert all(60 <= int(minutes) <= 3 * 24 * 60 for _, minutes in asked)
+    lines = re.findall(r"rule train_model:.*? resources: ([^\n]*)", plan.stdout, re.S)
+    asked = [dict(re.findall(r"(gpu|runtime)=(\d+)", line)) for line in lines]
+    assert {int(needs["gpu"]) for needs in asked} == {gpus}
+    assert all(60 <= int(needs["runtime"]) <= 3 * 24 * 60 for needs in asked)
 
 
 def test_reading_at_scale_laptop_is_of_the_trained_models_in_every_state(checkout):
@@ -161,6 +164,15 @@ def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk_to_downlo
     assert len(downloads) > 223
     assert all(int(value["disk_mb"]) >= 100 for value in downloads)
     assert sum(int(value["disk_mb"]) > 4196 for value in downloads) >= 143
+
+
+def test_a_rule_that_states_no_needs_has_the_same_ones_in_every_profile():
+    profiles = [
+        yaml.safe_load(path.read_text())["default-resources"]
+        for path in sorted((ROOT / "profiles").glob("*/profile.yaml"))
+    ]
+    needs = [{key: profile[key] for key in ("mem_mb", "runtime")} for profile in profiles]
+    assert needs == [{"mem_mb": BASE_MEMORY_MB, "runtime": 30}] * 2
 
 
 def test_paper_scale_asks_for_memory_time_and_gpus_by_model_size(checkout):

@@ -54,6 +54,20 @@ class Room:
         """Return the modules that a script imports for this room, beside its own imports."""
         return [f"{PACKAGES[self.paper]}.{name}" for name in ("inputs", USES[use])]
 
+    def output(self) -> list[str]:
+        """Return the files that rules make for every room: figures, pages and the scorecard."""
+        made = [
+            (self.figures, "pdf png"),
+            (self.pages, "csv html"),
+            (["scorecard"], "parquet csv html"),
+        ]
+        return [
+            f"results/{self.paper}/{name}.{suffix}"
+            for names, suffixes in made
+            for name in names
+            for suffix in suffixes.split()
+        ]
+
     def input(self, use: str) -> dict[str, str | list[str]]:
         """Return the files of the tables for one use, by name.
 

@@ -1,0 +1,96 @@
+# Texts that people read, and how long they took (Oh, Zhu & Schuler 2025, §3.1, Appendix B).
+# REQUIRES the data sets of kind `reading_texts` and `reading_times`, corpora for unigram surprisal.
+# PROVIDES results/words/{dataset}.parquet: a word a row; joined by single blanks, the passages (of a
+# text that is printed elsewhere, {dataset}_differences.csv);
+# results/reading_times/{dataset}.parquet: a reader and word a row; results/word_counts/{corpus}.parquet.
+
+READING = settings["reading"]
+READING_TEXTS = alternatives(plan.datasets_of("reading_texts"))
+READING_DATASETS = alternatives(plan.datasets_of("reading_times"))
+# Texts whose words get their punctuation from the book that they come from.
+PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
+
+
+rule build_words:
+    """Parse the text of a reading-time corpus to a table of words."""
+    input:
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+    output:
+        "results/words/{dataset}.parquet",
+    log:
+        "logs/build_words/{dataset}.log",
+    conda:
+        "../envs/environment.yaml"
+    params:
+        code=lambda wildcards: code_over("build_words", wildcards.dataset),
+        entry=entry_of("dataset", "parser path files passages words"),
+    script:
+        "../workflow_scripts/build_words.py"
+
+
+rule list_word_differences:
+    """List the words that the material of a text leaves out, or its book prints otherwise."""
+    input:
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+    output:
+        "results/words/{dataset}_differences.csv",
+    log:
+        "logs/list_word_differences/{dataset}.log",
+    wildcard_constraints:
+        dataset=alternatives(PRINTED_TEXTS),
+    conda:
+        "../envs/environment.yaml"
+    params:
+        code=code_digest("list_word_differences"),
+        entry=entry_of("dataset", "path files"),
+    script:
+        "../workflow_scripts/list_word_differences.py"
+
+
+rule build_reading_times:
+    """Parse reading times, exclude what the paper excludes, and part the rest (Appendix B)."""
+    input:
+        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+        words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
+    output:
+        "results/reading_times/{dataset}.parquet",
+    log:
+        "logs/build_reading_times/{dataset}.log",
+    wildcard_constraints:
+        dataset=READING_DATASETS,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=lambda wildcards: code_over(
+            "build_reading_times", wildcards.dataset, parser_of=parser_function
+        ),
+        entry=entry_of("dataset", "parser path files texts method unit subjects zone_shift"),
+        limits=pick(READING, "min_ms", "max_ms", "max_saccade", "min_correct"),
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/build_reading_times.py"
+
+
+rule count_words:
+    """Count the words of a corpus, for unigram surprisal."""
+    input:
+        lambda wildcards: plan.corpus_files(wildcards.corpus),
+    output:
+        "results/word_counts/{corpus}.parquet",
+    log:
+        "logs/count_words/{corpus}.log",
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=costs.at_most(720),
+    params:
+        code=lambda wildcards: code_over("count_words", wildcards.corpus),
+        entry=entry_of("corpus", "parser path files"),
+    script:
+        "../workflow_scripts/count_words.py"
