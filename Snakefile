@@ -1,6 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, reading, train, string_probability, context, all (the default), and
-# every file under results/; see README.md.
+# Targets: demo, morcela, overlap, reading, train, string_probability, context, all (the default),
+# plan (what they would cost), and every file under results/; see README.md.
 
 import re
 import sys
@@ -99,6 +99,8 @@ rule demo:
 
 localrules:
     all,
+    plan,
+    estimate_run,
     demo,
     morcela,
     overlap,

@@ -39,14 +39,12 @@ def local_files(entry):
     return model_files(Path(entry["path"])) if entry["source"] == "local" else []
 
 
-def with_model(tokens, **others):
-    """Resources of a job that feeds a model so many tokens, a function of the wildcards."""
+def with_model(rule, **others):
+    """Resources of a rule's job that feeds a model."""
     return {
         "mem_mb": lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
         "gpu": lambda wildcards: costs.gpus(wildcards.model),
-        "runtime": lambda wildcards: costs.at_most(
-            costs.minutes(wildcards.model, tokens(wildcards))
-        ),
+        "runtime": lambda wildcards: costs.runtime(rule, wildcards),
         "device_map": lambda wildcards: costs.device_map(wildcards.model),
         **others,
     }

@@ -120,7 +120,7 @@ rule score_prefixes:
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
         **with_model(
-            lambda wildcards: costs.context_tokens(wildcards.dataset),
+            "score_prefixes",
             mem_mb=lambda wildcards, threads, attempt: costs.grown(
                 4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
             ),

@@ -130,8 +130,7 @@ rule sum_frequency_moments:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        # Overlapping windows feed every token twice.
-        **with_model(lambda wildcards: 2 * MORCELA["frequency_tokens"] / int(wildcards.shards)),
+        **with_model("sum_frequency_moments"),
     params:
         **pick(settings["scoring"], "device", "dtype"),
         code=code_over("sum_frequency_moments", MORCELA["frequency_corpus"]),

@@ -67,9 +67,7 @@ rule scan_corpus:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        runtime=lambda wildcards: costs.at_most(
-            costs.scanning_minutes(wildcards.corpus, wildcards.file)
-        ),
+        runtime=lambda wildcards: costs.runtime("scan_corpus", wildcards),
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         entry=entry_of("corpus", "parser separator"),

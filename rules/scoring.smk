@@ -5,8 +5,6 @@
 
 IMPORTED_SENTENCES = plan.models_with("scores", level="sentence")
 IMPORTED_TOKENS = plan.models_with("scores", level="token")
-# More sentences or longer ones than this need more time than is asked for.
-EXPECTED_TOKENS = 2_000_000
 
 
 rule score_stimuli:
@@ -27,7 +25,7 @@ rule score_stimuli:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        **with_model(lambda wildcards: EXPECTED_TOKENS),
+        **with_model("score_stimuli"),
         **pick(settings["scoring"], "tokens_per_batch", "sentences_per_shard"),
     params:
         **pick(settings["scoring"], "device", "dtype", "window_stride"),

@@ -97,7 +97,7 @@ rule train_model:
         ),
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
-        runtime=lambda wildcards: costs.at_most(costs.training_minutes(wildcards.size)),
+        runtime=lambda wildcards: costs.runtime("train_model", wildcards),
         compile=str(TRAINING["compile"]).lower(),
         repeat_examples=int(TRAINING["repeat_examples"]),
         # Commas alone: resources are numbers and texts.

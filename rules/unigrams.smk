@@ -41,13 +41,7 @@ rule sample_unigrahams:
     conda:
         "../envs/environment.yaml"
     resources:
-        **with_model(
-            lambda wildcards: (
-                settings["unigrahams"]["samples"]
-                * settings["unigrahams"]["length"]
-                / int(wildcards.shards)
-            )
-        ),
+        **with_model("sample_unigrahams"),
     params:
         **pick(settings["unigrahams"], "samples", "length", "batch_size"),
         **pick(settings["scoring"], "device", "dtype"),

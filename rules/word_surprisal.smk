@@ -24,8 +24,7 @@ rule compute_word_surprisal:
     # On a CPU two jobs of one thread beat one job of two.
     threads: 1
     resources:
-        # The longest text has 75,000 tokens, and windows overlap by half.
-        **with_model(lambda wildcards: 200_000),
+        **with_model("compute_word_surprisal"),
         tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         **pick(settings["scoring"], "device", "dtype"),

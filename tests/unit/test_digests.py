@@ -230,6 +230,7 @@ ROOMS = {
     "download_corpus_file": "",
     "download_dataset": "",
     "estimate_ngrams": "corpora kenlm overlap",
+    "estimate_run": "catalog chance_level config context kenlm plan references training",
     "estimate_unigrams": "unigrams",
     "extract_published_scores": "stimuli",
     "fetch_training_chunk": "models training",

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import yaml
 
-from checkout import ROOT, planned_jobs, snakemake
+from checkout import ROOT, copy_of_the_checkout, planned_jobs, snakemake
 from lingprob.catalog import read_yaml
 from lingprob.plan import BASE_MEMORY_MB
 
@@ -19,6 +21,7 @@ CHUNK_CORPORA = {
     "laptop": ["gutenberg", "nltk", "brown_corpus"],
     "paper": ["pile_pythia"],
 }
+PAPER = ["scale=paper", "missing=stop"]
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
@@ -144,26 +147,52 @@ def test_what_is_not_there_and_cannot_be_fetched_is_left_out_and_all_else_is_pla
     assert jobs["fit_linking_functions"] == 16
 
 
-def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk_to_download_to(checkout):
-    arguments = ["-n", "--resources", "gpu=8", "--config", "scale=paper", "missing=stop"]
-    plan = snakemake(checkout, *arguments, "--", "all").stdout
-    asked = re.findall(r"rule (\w+):\n(?:(?! +resources:).*\n)+ +resources: (.*)", plan)
-    values = [(rule, dict(re.findall(r"(\w+)=(\w+)", resources))) for rule, resources in asked]
-    assert len(values) > 1000
-    assert max(int(value.get("runtime", 0)) for _, value in values) == 24 * 60
-    scans = {int(value["runtime"]) for rule, value in values if rule == "scan_corpus"}
-    assert max(scans) <= 60
+@pytest.fixture(scope="module")
+def paper_plan(tmp_path_factory) -> tuple[Path, str, float]:
+    """The plan at paper scale with all that one would have to place; its text and CPU seconds."""
+    folder = copy_of_the_checkout(tmp_path_factory.mktemp("paper") / "lingprob")
+    before = os.times()
+    done = snakemake(folder, "--config", *PAPER, "--", "plan")
+    after = os.times()
+    assert done.returncode == 0, done.stdout[-4000:]
+    used = after.children_user + after.children_system - before.children_user
+    return folder, done.stdout, used - before.children_system
+
+
+def test_the_plan_counts_the_jobs_that_a_dry_run_has(paper_plan):
+    folder, text, seconds = paper_plan
+    assert seconds < 30
+    jobs = pd.read_csv(folder / "results/plan_jobs.csv")
+    arguments = ["-n", "--resources", "gpu=8", "--config", *PAPER, "--", "all"]
+    planned = planned_jobs(snakemake(folder, *arguments).stdout)
+    counts = jobs.loc[jobs["to_do"], "rule"].value_counts().to_dict()
+    del planned["total"], planned["all"]
+    assert {rule: counts[rule] for rule in planned} == planned
+    totals = pd.read_csv(folder / "results/plan.csv").set_index("target")
+    assert totals.loc["all", "jobs"] == sum(planned.values())
+    assert "ASSUMED" in text
+    # Nothing but the plan was made.
+    assert {path.name for path in (folder / "results").iterdir()} == {
+        f"plan{suffix}" for suffix in (".csv", ".txt", "_jobs.csv", "_usage.csv")
+    }
+
+
+def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk_to_download_to(paper_plan):
+    jobs = pd.read_csv(paper_plan[0] / "results/plan_jobs.csv")
+    assert len(jobs) > 1000
+    assert jobs["runtime"].max() == 24 * 60
+    assert jobs.loc[jobs["rule"] == "scan_corpus", "runtime"].max() <= 60
     # Pythia 12B over a hundred million tokens is cut into jobs.
-    moments = [int(value["runtime"]) for rule, value in values if rule == "sum_frequency_moments"]
-    assert (len(moments), max(moments) < 8 * 60) == (9 * 8, True)
-    models = [value for _, value in values if "device_map" in value]
-    several = {value["gpu"] for value in models if value["device_map"] == "auto"}
-    assert several == {"3"}
-    assert {value["gpu"] for value in models if value["device_map"] == "single"} == {"1"}
-    downloads = [value for _, value in values if "download" in value]
+    moments = jobs.loc[jobs["rule"] == "sum_frequency_moments", "runtime"]
+    assert (len(moments), moments.max() < 8 * 60) == (9 * 8, True)
+    # Only training has a process a GPU; of models, Llama-3-70B alone needs several.
+    several = jobs[(jobs["gpu"] > 1) & (jobs["rule"] != "train_model")]
+    assert set(several["gpu"]) == {3}
+    assert several["job"].str.contains("llama-3-70b").all()
+    downloads = jobs[jobs["download"] > 0]
     assert len(downloads) > 223
-    assert all(int(value["disk_mb"]) >= 100 for value in downloads)
-    assert sum(int(value["disk_mb"]) > 4196 for value in downloads) >= 143
+    assert downloads["disk_mb"].min() >= 100
+    assert (downloads["disk_mb"] > 4196).sum() >= 143
 
 
 def test_a_rule_that_states_no_needs_has_the_same_ones_in_every_profile():
@@ -275,7 +304,7 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
-    targets = {"context", "morcela", "overlap", "reading", "string_probability", "train"}
+    targets = {"context", "morcela", "overlap", "plan", "reading", "string_probability", "train"}
     assert rules - scripts == {*targets, "name_unknown_model", "name_unknown_dataset"}
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()

@@ -1,12 +1,14 @@
 """What runs and what it costs, decided before any job exists, from the settings and the catalog.
 
 `Plan` says which data set meets which model under which conventions, and from which files;
-`Costs` says what memory, minutes and GPUs a job asks for. The rules ask both and decide nothing.
-Before either, `leave_out` takes from the settings what nobody can fetch and is not there.
+`Costs` says what memory, minutes and GPUs a job asks for, by the `Work` that it is expected to do.
+The rules ask both and decide nothing. Before either, `leave_out` takes from the settings what
+nobody can fetch and is not there. `forecast` sums up a whole run, `usage` what a finished one used.
 """
 
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.data import Plan, pick
 from lingprob.plan.missing import LeftOut, announce, leave_out
+from lingprob.plan.work import Work
 
-__all__ = ["BASE_MEMORY_MB", "Costs", "LeftOut", "Plan", "announce", "leave_out", "pick"]
+__all__ = ["BASE_MEMORY_MB", "Costs", "LeftOut", "Plan", "Work", "announce", "leave_out", "pick"]

@@ -1,0 +1,46 @@
+"""Print and write what is still to be run, and what finished jobs used of what they asked for."""
+
+from dataclasses import fields
+from pathlib import Path
+
+import pandas as pd
+
+from lingprob.config import read_settings
+from lingprob.files import write_text
+from lingprob.plan import Work
+from lingprob.plan.forecast import forecast, jobs_table
+from lingprob.plan.jobs import read_jobs
+from lingprob.plan.speeds import speeds
+from lingprob.plan.usage import Usage, known_factors, read_factors, read_usage
+from lingprob.plan.wording import describe
+from lingprob.tables import write_csv
+from lingprob.workflow import job
+
+FACTORS = Path("resources/measured_factors.csv")
+
+with job(snakemake):
+    params, output = snakemake.params, snakemake.output
+    work = Work(*read_settings(params.config))
+    jobs = read_jobs(Path(params.snakefile), params.config, params.targets)
+    usage = read_usage(jobs, lambda item: work.seconds(item.rule, item.wildcards))
+    factors = known_factors(usage, read_factors(FACTORS))
+    expected = {
+        item.number: factors.get(item.rule, 1.0) * work.seconds(item.rule, item.wildcards)
+        for item in jobs
+    }
+    forecasts = forecast(jobs, params.targets, expected)
+    text = describe(
+        forecasts, usage, factors, speeds().sources(), params.left_out, scale=params.scale
+    )
+    if factors:
+        write_csv(pd.DataFrame(factors.items(), columns=["rule", "factor"]), FACTORS)
+    write_csv(pd.DataFrame([item.row() for item in forecasts]), output.csv)
+    write_csv(jobs_table(jobs, expected), output.jobs)
+    write_csv(
+        pd.DataFrame(
+            [vars(item) for item in usage], columns=[field.name for field in fields(Usage)]
+        ),
+        output.usage,
+    )
+    write_text(text, output.txt)
+    print(text, flush=True)

@@ -1,0 +1,177 @@
+"""How long a job is expected to take: what each rule's jobs do, at the catalog's speeds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from lingprob.catalog import Catalog
+from lingprob.context.suites import pairs_per_suite
+from lingprob.plan.speeds import Speeds, speeds
+from lingprob.training.sizes import ModelSize, fine_tuning_steps, model_name
+
+SMALL = 250e6  # parameters; such models do without a GPU, except on a cluster
+SENTENCE_TOKENS = 15
+ITEMS = 130_000  # of a data set whose number the catalog does not know
+PACKAGE_ITEMS = 1000  # the same of one that the package has
+OUTSIDE = {"files", "path"}  # keys of entries whose data are not in the package
+TEXT_TOKENS = 100_000  # of a text that people read; the longest has 75,000
+UNSTATED_BYTES = 1e9  # of a file whose size the catalog does not know
+CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
+USUAL_SECONDS = 15.0  # of any job, to start, and to read and write small tables
+WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
+
+
+@dataclass(frozen=True)
+class Work:
+    """Expected seconds of jobs, and the sizes that they follow from."""
+
+    settings: dict[str, Any]
+    catalog: Catalog
+
+    @property
+    def speeds(self) -> Speeds:
+        """The rates of devices, scans and downloads."""
+        return speeds()
+
+    def seconds(self, rule: str, wildcards: Any) -> float:
+        """Return how long a job of a rule is expected to take."""
+        return USUAL_SECONDS + (KNOWN[rule](self, wildcards) if rule in KNOWN else 0)
+
+    def parameters(self, model: str) -> int:
+        """Return a model's number of parameters; a billion where its entry does not say."""
+        return int(self.catalog.model(model)["parameters"] or 1_000_000_000)
+
+    def device(self, model: str) -> str:
+        """Return where a model runs: `gpu` or `cpu`."""
+        takes = self.takes_gpu(self.settings["scoring"]["device"], self.parameters(model))
+        return "gpu" if takes else "cpu"
+
+    def dtype(self, model: str) -> str:
+        """Return the number format of a model's weights on its device."""
+        asked = self.settings["scoring"]["dtype"]
+        by_device = self.catalog.model(model).get("dtype", {})
+        found = by_device.get("cuda" if self.device(model) == "gpu" else "cpu", "float32")
+        return str(found if asked == "auto" else asked)
+
+    def takes_gpu(self, device: str, parameters: float = 0) -> bool:
+        """Say whether a job runs on a GPU: left to itself on a cluster, or for a large model."""
+        auto = self.settings["scale"] == "paper" or parameters >= SMALL
+        return device == "cuda" or (device == "auto" and auto)
+
+    def scoring(self, model: str, tokens: float) -> float:
+        """Return the seconds of a model over so many tokens."""
+        where = self.parameters(model), self.device(model), self.dtype(model)
+        return tokens / self.speeds.scoring(*where)
+
+    def items(self, dataset: str) -> int:
+        """Return the sentences of a data set, or of a sample of one (two a pair)."""
+        name, _, pairs = dataset.partition("_sample")
+        if pairs.isdigit() and name in self.catalog.datasets:
+            return 2 * int(pairs)
+        entry = self.catalog.dataset(dataset)
+        return int(entry.get("items", ITEMS if OUTSIDE & entry.keys() else PACKAGE_ITEMS))
+
+    def bytes_of(self, dataset: str, file: str | None = None) -> float:
+        """Return the size of a data set's files, or of one, as far as the catalog knows it."""
+        entry = self.catalog.dataset(dataset)
+        if not OUTSIDE & entry.keys():
+            return 0.0
+        unstated = CHUNK_BYTES if "shards" in entry else UNSTATED_BYTES
+        files = [
+            part for part in entry.get("files", [{}]) if file in (None, part.get("name", file))
+        ]
+        return float(sum(part.get("bytes", unstated) for part in files))
+
+    def judged_pairs(self, dataset: str) -> int:
+        """Return the pairs of a data set that are judged in contexts (of 70 suites where their
+        number is not known)."""
+        context, entry = self.settings["context"], self.catalog.dataset(dataset)
+        a_suite = pairs_per_suite(context, dataset, entry) or 1000
+        drawn = len(entry.get("suites", [])) or 70
+        return int(min(drawn * a_suite, entry.get("pairs", drawn * a_suite)))
+
+    def context_tokens(self, dataset: str) -> int:
+        """Return about how many tokens a data set's prefixes and targets have: five kinds before
+        all pairs that share one, two or four targets of 15 tokens at each length, as much again
+        for matrices."""
+        context = self.settings["context"]
+        prefix = max(context["lengths"]) / context["pairs_per_prefix"]
+        return int(2 * 5 * self.judged_pairs(dataset) * (prefix + 60 * len(context["lengths"])))
+
+    def training(self, size: str) -> float:
+        """Return the seconds of a training, shared by its processes."""
+        training = self.settings["training"]
+        model, window = ModelSize(**training["sizes"][size]), training["context_window"]
+        speed = training["processes"] * self.speeds.training(
+            model.flops_per_token(training["vocabulary"], window),
+            model.parameters(training["vocabulary"]),
+            "gpu" if self.takes_gpu(training["device"]) else "cpu",
+            "float32" if training["precision"] == "float32" else "bfloat16",
+        )
+        return float(training["steps"] * training["batch_size"] * window / speed)
+
+    def sampling(self, model: str, shards: int) -> float:
+        """Return the seconds in which a model generates one shard of its samples."""
+        options = self.settings["unigrahams"]
+        speed = self.speeds.generating(
+            self.parameters(model), options["batch_size"], self.device(model), self.dtype(model)
+        )
+        return float(options["samples"] * options["length"] / shards / speed)
+
+    def perplexities(self) -> float:
+        """Return the seconds in which every trained model reads every text."""
+        training = self.settings["training"]
+        tokens = TEXT_TOKENS * len(self.settings["overlap"]["texts"])
+        return sum(
+            self.scoring(model_name(size, steps), tokens)
+            for size in training["sizes"]
+            for steps in fine_tuning_steps(training)
+        )
+
+    def embedding(self, name: str, dataset: str) -> float:
+        """Return the seconds in which a sentence-embedding model reads a data set."""
+        device = "gpu" if self.takes_gpu(self.settings["scoring"]["device"]) else "cpu"
+        parameters = self.catalog.embedding(name).get("parameters", 100_000_000)
+        speed = self.speeds.scoring(parameters, device, "float32")
+        return self.items(dataset) * SENTENCE_TOKENS / speed
+
+    def scanning(self, corpus: str, file: str | None = None) -> float:
+        """Return the seconds in which a corpus, or one file of it, streams by."""
+        parser = self.catalog.dataset(corpus)["parser"]
+        return self.bytes_of(corpus, file) / self.speeds.scanning(parser)
+
+    def downloading(self, size: float) -> float:
+        """Return the seconds in which so many bytes arrive."""
+        return size / self.speeds.downloading()
+
+    def frequency_tokens(self) -> float:
+        """Return the tokens that a model is fed for §5 of MORCELA: overlapping windows feed each
+        of them twice."""
+        return 2.0 * self.settings["morcela"]["frequency_tokens"]
+
+
+# What the jobs of a rule do beside starting; a rule that is not here has small tables alone.
+KNOWN: dict[str, Callable[[Work, Any], float]] = {
+    "score_stimuli": lambda w, job: w.scoring(job.model, SENTENCE_TOKENS * w.items(job.dataset)),
+    "sample_unigrahams": lambda w, job: w.sampling(job.model, int(job.shards)),
+    "sum_frequency_moments": lambda w, job: w.scoring(
+        job.model, w.frequency_tokens() / int(job.shards)
+    ),
+    # Windows overlap by half.
+    "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * TEXT_TOKENS),
+    "score_prefixes": lambda w, job: w.scoring(job.model, w.context_tokens(job.dataset)),
+    "train_model": lambda w, job: w.training(job.size),
+    "measure_perplexity": lambda w, _: w.perplexities(),
+    "measure_minimalness": lambda w, job: w.embedding(job.embedding, job.dataset),
+    "scan_corpus": lambda w, job: w.scanning(job.corpus, job.file),
+    "count_tokens": lambda w, job: w.scanning(job.corpus),
+    "count_words": lambda w, job: w.scanning(job.corpus) / WORDS_FASTER,
+    "count_corpus_words": lambda w, job: w.scanning(job.corpus) / WORDS_FASTER,
+    "estimate_ngrams": lambda w, job: w.scanning(job.corpus),
+    "download_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),
+    "download_corpus_file": lambda w, job: w.downloading(w.bytes_of(job.corpus, job.file)),
+    "fetch_training_chunk": lambda w, _: w.downloading(CHUNK_BYTES),
+    "prepare_model": lambda w, job: w.downloading(2 * w.parameters(job.model)),
+}
