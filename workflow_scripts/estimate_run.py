@@ -1,6 +1,5 @@
 """Print and write what is still to be run, and what finished jobs used of what they asked for."""
 
-from dataclasses import fields
 from pathlib import Path
 
 import pandas as pd
@@ -11,7 +10,7 @@ from lingprob.plan import Work
 from lingprob.plan.forecast import forecast, jobs_table
 from lingprob.plan.jobs import read_jobs
 from lingprob.plan.speeds import speeds
-from lingprob.plan.usage import Usage, known_factors, read_factors, read_usage
+from lingprob.plan.usage import known_factors, read_factors, read_usage, usage_table
 from lingprob.plan.wording import describe
 from lingprob.tables import write_csv
 from lingprob.workflow import job
@@ -36,11 +35,6 @@ with job(snakemake):
         write_csv(pd.DataFrame(factors.items(), columns=["rule", "factor"]), FACTORS)
     write_csv(pd.DataFrame([item.row() for item in forecasts]), output.csv)
     write_csv(jobs_table(jobs, expected), output.jobs)
-    write_csv(
-        pd.DataFrame(
-            [vars(item) for item in usage], columns=[field.name for field in fields(Usage)]
-        ),
-        output.usage,
-    )
+    write_csv(usage_table(usage), output.usage)
     write_text(text, output.txt)
     print(text, flush=True)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
+
+import pandas as pd
 
 from lingprob.plan.jobs import PlannedJob
 
@@ -56,6 +58,12 @@ def read_usage(jobs: Iterable[PlannedJob], expected: Callable[[PlannedJob], floa
             seconds, peak = read
             found.setdefault(job.rule, []).append((job, seconds, peak))
     return [_usage(rule, found[rule], expected) for rule in sorted(found)]
+
+
+def usage_table(usage: Iterable[Usage]) -> pd.DataFrame:
+    """Return a row a rule, also where there is none."""
+    names = [part.name for part in fields(Usage)]
+    return pd.DataFrame([vars(item) for item in usage], columns=names)
 
 
 def read_benchmark(path: Path) -> tuple[float, float] | None:
