@@ -1,4 +1,4 @@
-# Data sets: REQUIRES nothing but the network, a mirror or the package itself.
+# Data sets: REQUIRES nothing but the network, a mirror, the hub or the package itself.
 # PROVIDES resources/datasets/{dataset}/manifest.tsv (the files beside it, checked); of a corpus, a
 # manifest a file, resources/datasets/{corpus}/manifests/{file}.tsv, so that a file more repeats
 # nothing for the others;
@@ -6,6 +6,7 @@
 # pairs as results/stimuli/{dataset}_sampleN.parquet: a data set to whatever reads stimuli.
 
 IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]
+FROM_HUB = [name for name, entry in catalog.datasets.items() if "source" in entry]
 
 
 rule download_dataset:
@@ -14,6 +15,8 @@ rule download_dataset:
         "resources/datasets/{dataset}/manifest.tsv",
     log:
         "logs/download_dataset/{dataset}.log",
+    wildcard_constraints:
+        dataset=rf"(?!({alternatives(FROM_HUB)})/)({DATASETS})",
     conda:
         "../envs/environment.yaml"
     resources:
@@ -26,6 +29,31 @@ rule download_dataset:
         entry=entry_of("dataset", "files access instructions"),
     script:
         "../workflow_scripts/download_dataset.py"
+
+
+rule stream_hub_dataset:
+    """Stream the rows of a data set on the hub to one file, at a pinned revision."""
+    output:
+        "resources/datasets/{dataset}/manifest.tsv",
+    log:
+        "logs/stream_hub_dataset/{dataset}.log",
+    wildcard_constraints:
+        dataset=alternatives(FROM_HUB),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        # In parts, and joined.
+        disk_mb=lambda wildcards: 2 * costs.download_mb(wildcards.dataset),
+        download=1,
+        runtime=costs.at_most(720),
+    params:
+        code=code_digest("stream_hub_dataset"),
+        entry=entry_of(
+            "dataset", "kind repository revision configuration split column columns rows files"
+        ),
+    script:
+        "../workflow_scripts/stream_hub_dataset.py"
 
 
 rule download_corpus_file:

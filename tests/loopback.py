@@ -13,6 +13,7 @@ import struct
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import PurePosixPath
 from types import TracebackType
 from typing import Any, Self
 from urllib.parse import parse_qs, unquote, urlsplit
@@ -68,7 +69,7 @@ class FileServer:
             def do_GET(self) -> None:
                 owner.receive(self)
 
-            do_HEAD = do_GET
+            do_HEAD = do_POST = do_GET
 
             def log_message(self, format: str, *args: object) -> None:
                 """Keep the test's output free of a line for each request."""
@@ -183,7 +184,8 @@ def send(
 
 @dataclass
 class Repository:
-    """A model repository: `files` are at `commit`, which `tags` (and branches) name too.
+    """A repository of a model or of data: `files` are at `commit`, which `tags` (and branches)
+    name too.
 
     Files in `lfs` are kept in large file storage, which `resolve` redirects to. A `gated` one
     gives its listing to everybody and its files to the bearer of `token`; a `private` one gives
@@ -233,9 +235,11 @@ class HubServer(FileServer):
         self.storage.__exit__(kind, error, traceback)
 
     def answer(self, handler: BaseHTTPRequestHandler, path: str) -> None:
-        """Answer a request to the model interface or for a file."""
-        api = re.fullmatch(r"api/models/([^/]+/[^/]+)(?:/(revision|tree)/([^/]+))?", path)
-        resolve = re.fullmatch(r"([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
+        """Answer a request to the interface of models or data, or for a file."""
+        api = re.fullmatch(
+            r"api/(?:models|datasets)/([^/]+/[^/]+)(?:/(revision|tree|paths-info)/([^/]+).*)?", path
+        )
+        resolve = re.fullmatch(r"(?:datasets/)?([^/]+/[^/]+)/resolve/([^/]+)/(.+)", path)
         name, revision = (
             (api[1], api[3] or "main") if api else (resolve[1], resolve[2]) if resolve else ("", "")
         )
@@ -258,7 +262,14 @@ class HubServer(FileServer):
     ) -> None:
         answer: Any
         if "/tree/" in path:
-            answer = [entry(repository, file) for file in sorted(repository.files)]
+            folder = re.sub(r".*/tree/[^/]+/?", "", path)
+            answer = listed(repository, folder)
+        elif "/paths-info/" in path:
+            body = handler.rfile.read(int(handler.headers["Content-Length"]))
+            asked = (
+                json.loads(body)["paths"] if body[:1] == b"{" else parse_qs(body.decode())["paths"]
+            )
+            answer = [found for name in asked for found in described(repository, name)]
         else:
             blobs = "blobs" in parse_qs(urlsplit(handler.path).query)
             answer = {
@@ -297,6 +308,25 @@ def refuse(
     """Send one of the hub's errors, which its client tells apart by X-Error-Code."""
     described = {"X-Error-Code": code, "X-Error-Message": message, **(headers or {})}
     send(handler, status, json.dumps({"error": message}).encode(), described)
+
+
+def listed(repository: Repository, folder: str) -> list[dict[str, Any]]:
+    """Return the files and folders below a folder, as the hub's tree interface describes them."""
+    inside = [
+        name for name in sorted(repository.files) if name.startswith(f"{folder}/" * bool(folder))
+    ]
+    folders = {str(above) for name in inside for above in PurePosixPath(name).parents}
+    below = sorted(name for name in folders - {"."} if name != folder and name.startswith(folder))
+    return [found for name in (*below, *inside) for found in described(repository, name)]
+
+
+def described(repository: Repository, name: str) -> list[dict[str, Any]]:
+    """Return a file or folder as the hub describes it; nothing where there is none."""
+    if name in repository.files:
+        return [entry(repository, name)]
+    if any(file.startswith(f"{name}/") for file in repository.files):
+        return [{"type": "directory", "path": name, "oid": git_blob(name.encode()), "size": 0}]
+    return []
 
 
 def git_blob(content: bytes) -> str:

@@ -6,7 +6,7 @@ import pandas as pd
 
 from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
-from lingprob.models.hub import hub_endpoint
+from lingprob.hub import hub_endpoint
 from lingprob.tables import write_csv
 from lingprob.training.preshuffled import fetch_chunk
 from lingprob.workflow import job

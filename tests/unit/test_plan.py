@@ -219,6 +219,51 @@ def test_patterns_choose_among_unigram_sources_and_spare_the_default():
     ]
 
 
+def test_prediction_3_has_its_own_unigrams_and_needs_none_where_it_is_not_run():
+    there = plan("paper")
+    assert there.string_convention("gpt2") == ["bos", "corpus_fineweb_10bt"]
+    assert there.model_unigrams("gpt2", "cola") == ["corpus_fineweb_10bt"]
+    assert there.model_unigrams("opt-30b", "cola") == ["unigrahams_opt-30b"]  # not of its models
+    assert there.unigram_tables("llama-3-70b", "") == [
+        "results/unigrams/llama-3/corpus_fineweb_10bt.parquet"
+    ]
+    # Chinese models are not tested on it, and if they are, not with English text.
+    assert there.model_unigrams("gpt2-chinese", "zhoblimp") == []
+    both = {"prediction_3": ["sling", "cola"]}
+    there = plan("paper", string_probability=both)
+    assert there.model_unigrams("gpt2-chinese", "zhoblimp") == ["unigrahams_gpt2-chinese"]
+    there = plan("paper", string_probability=both | {"unigrams": None})
+    assert there.model_unigrams("gpt2", "cola") == ["unigrahams_gpt2"]
+    there = plan("paper", string_probability={"prediction_3": ["sling"], "unigrams": None})
+    assert there.model_unigrams("gpt2", "blimp") == []
+    assert there.string_convention("gpt2") == ["bos", "imported"]
+
+
+def test_a_model_of_both_papers_has_the_unigrams_of_both_where_both_want_them():
+    strings = {"models": ["pythia-70m"], "unigrams": "corpus_gutenberg", "bos": "bos"}
+    there = plan(morcela={"datasets": ["demo_minimal_pairs", "cola"]}, string_probability=strings)
+    one, both = ["pile_published"], ["pile_published", "corpus_gutenberg"]
+    assert there.model_unigrams("pythia-70m", "demo_minimal_pairs")[:1] == one
+    assert "corpus_gutenberg" in there.model_unigrams("pythia-70m", "demo_minimal_pairs")
+    assert "corpus_gutenberg" not in there.model_unigrams("pythia-70m", "cola")
+    there = plan(morcela={"unigrams": ["corpus_*"]}, string_probability=strings)
+    assert there.model_unigrams("pythia-70m", "demo_minimal_pairs") == both
+
+
+def test_the_rows_of_a_hub_data_set_are_read_from_one_file():
+    there = plan()
+    manifest = "resources/datasets/fineweb_10bt/manifest.tsv"
+    assert there.corpus_files("fineweb_10bt") == [manifest]
+    assert there.corpus_file_names("fineweb_10bt") == ["rows.parquet"]
+    rated = {"title": "R", "kind": "stimuli", "source": "hub", "repository": "lab/rated",
+             "revision": "v1", "split": "test"}  # fmt: skip
+    there = plan(datasets={"rated": rated}, morcela={"datasets": ["rated"]})
+    assert there.raw_dataset("rated") == {"manifest": "resources/datasets/rated/manifest.tsv"}
+    assert there.stimuli_entry("rated")["ratings"] == "every"
+    # 4,000 bytes a row of a corpus, and 100 MB.
+    assert costs().download_mb("fineweb_10bt") == 4100
+
+
 def test_imported_scores_bring_their_unigrams():
     there = plan(models={"other": OWN_SCORES})
     assert there.unigram_sources("other") == ["imported"]
@@ -446,7 +491,7 @@ def test_every_rule_that_downloads_is_limited_and_known_to_nodes_without_network
     downloading = {
         path.stem
         for path in scripts
-        if re.search(r"\bfetch_(files|chunk)|\bprepare_(model|embedding)\b", path.read_text())
+        if re.search(r"\bfetch_(files|chunk|rows)|\bprepare_(model|embedding)\b", path.read_text())
     }
     assert limited == downloading
     profiles = {

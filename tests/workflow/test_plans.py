@@ -104,7 +104,9 @@ def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     assert jobs.get("sample_stimuli", 0) == (3 if scale == "laptop" else 0)
     if scale == "paper":
         # SLOR is for Prediction 3, which no Chinese model is tested on: no unigrams for them.
-        assert "unigrahams_gpt2/" in plan.stdout
+        # And for the others a million items of FineWeb, counted by each model's tokenizer.
+        assert (jobs["stream_hub_dataset"], jobs["count_tokens"]) == (1, 2 * 50)
+        assert "sample_unigrahams" not in jobs
         assert "chinese" not in "".join(
             line for line in plan.stdout.splitlines() if "results/unigram" in line
         )

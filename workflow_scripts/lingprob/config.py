@@ -261,6 +261,8 @@ def worded(error: ValidationError) -> str:
             f"{where}: {error.instance!r} is no path to be used here: braces stand for wildcards "
             "in a workflow, and it must not be empty. Rename the file or folder."
         )
+    if error.validator == "not":
+        return f"{where}: not a key of such an entry. Delete it, or mend the others."
     described = error.schema.get("description")
     return f"{where}: {error.message}" + (f" ({described})" if described else "")
 

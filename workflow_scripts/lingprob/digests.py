@@ -30,6 +30,7 @@ CARRIERS = tuple(
         "download",
         "errors",
         "files",
+        "hub",
         "models.embedding",
         "models.hub",
         "models.package",

@@ -203,14 +203,20 @@ class Catalog:
         )
 
 
+# Where the rows of a data set on the hub lie in its folder.
+HUB_ROWS = "rows.parquet"
 OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
 
 
 def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
     """Give each file of an entry with `base_url` or `mirror_folder` its own URL or mirror path.
 
-    An entry with `files_of` gets the files of that data set.
+    An entry with `files_of` gets the files of that data set, one of source `hub` the file that its
+    rows are put into and the parser that reads it.
     """
+    if entry.get("source") == "hub":
+        parser = "parquet" if entry["kind"] == "corpus" else "table"
+        return {**entry, "parser": parser, "files": [{"name": HUB_ROWS}]}
     if "files_of" in entry:
         if (other := entry["files_of"]) not in datasets:
             raise unknown_name("data set", other, datasets, "(files_of)")

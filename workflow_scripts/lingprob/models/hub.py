@@ -5,28 +5,19 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
-import os
 import re
 from collections.abc import Iterable
 from fnmatch import fnmatch
 from functools import partial
 from pathlib import Path
 
-import httpx2
 import requests
-from huggingface_hub import HfApi, ModelInfo, constants, get_token, hf_hub_url
-from huggingface_hub.errors import (
-    GatedRepoError,
-    HfHubHTTPError,
-    HFValidationError,
-    OfflineModeIsEnabled,
-    RepositoryNotFoundError,
-    RevisionNotFoundError,
-)
+from huggingface_hub import DatasetInfo, ModelInfo, get_token, hf_hub_url
 
-from lingprob.download import Transient, Unavailable, disk_error, patiently, receive
+from lingprob.download import Unavailable, disk_error, receive
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, sha256_of
+from lingprob.hub import HubRepository, hub_endpoint
 from lingprob.models.safe_files import convert_pickles
 
 DESCRIPTION = (
@@ -80,8 +71,8 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     if _is_complete(directory, repository, revision):
         logger.info("%s at %s is in %s already", repository, revision, directory)
         return
-    endpoint = hub_endpoint()
-    info = _ask_hub(endpoint, repository, revision)
+    source = HubRepository("model", repository, revision, endpoint := hub_endpoint())
+    info = source.ask()
     commit = info.sha or revision
     listing = _listing(info, repository)
     logger.info("%s at %s from %s: %s", repository, commit, endpoint, ", ".join(listing))
@@ -89,7 +80,7 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     for name, (size, checksum) in listing.items():
         _fetch(
             hf_hub_url(repository, name, revision=commit, endpoint=endpoint),
-            directory / name, size, checksum, auth, (endpoint, repository),
+            directory / name, size, checksum, auth, source,
         )  # fmt: skip
     _delete_other_weights(directory, listing)
     if pickles := [name for name in listing if name.startswith("pytorch_model")]:
@@ -100,11 +91,6 @@ def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
     record = {"repository": repository, "revision": revision, "commit": commit, "files": listing}
     with atomic_path(directory / RECORD) as temporary:
         temporary.write_text(json.dumps(record, indent=1))
-
-
-def hub_endpoint() -> str:
-    """Return the hub's base URL: the environment variable HF_ENDPOINT, or the public one."""
-    return (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
 
 
 def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
@@ -125,46 +111,7 @@ def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
     return description, []
 
 
-def _ask_hub(endpoint: str, repository: str, revision: str) -> ModelInfo:
-    try:
-        return patiently(
-            partial(_model_info, endpoint, repository, revision), f"{repository} at {endpoint}"
-        )
-    except (GatedRepoError, HFValidationError, RepositoryNotFoundError) as error:
-        if isinstance(error, GatedRepoError):
-            raise _gated(endpoint, repository) from error
-        raise LingprobError(
-            f"model repository {repository!r}: {endpoint} has none of this name that is public. "
-            "Check `repository` of the model's entry; for a private one set HF_TOKEN."
-        ) from error
-    except RevisionNotFoundError as error:
-        raise LingprobError(
-            f"model repository {repository!r} at {endpoint} has no revision {revision!r}. Check "
-            "`revision` of the model's entry: a commit, tag or branch."
-        ) from error
-    except HfHubHTTPError as error:
-        if error.response.status_code in (401, 403):
-            raise _gated(endpoint, repository) from error
-        raise _unreachable(endpoint, repository, str(error)) from error
-    except (Unavailable, OfflineModeIsEnabled, ValueError) as error:
-        raise _unreachable(endpoint, repository, str(error)) from error
-
-
-def _model_info(endpoint: str, repository: str, revision: str) -> ModelInfo:
-    try:
-        return HfApi(endpoint=endpoint).model_info(
-            repository, revision=revision, files_metadata=True, timeout=60
-        )
-    except httpx2.TransportError as error:
-        raise Transient(f"{type(error).__name__}: {error}") from error
-    except HfHubHTTPError as error:
-        status = error.response.status_code
-        if status >= 500 or status == 429:
-            raise Transient(f"HTTP {status}", status) from error
-        raise
-
-
-def _listing(info: ModelInfo, repository: str) -> Listing:
+def _listing(info: ModelInfo | DatasetInfo, repository: str) -> Listing:
     siblings = {sibling.rfilename: sibling for sibling in info.siblings or ()}
     description, weights = choose_files(siblings)
     if not weights:
@@ -190,7 +137,7 @@ def _fetch(
     size: int | None,
     checksum: str | None,
     auth: BearerToken | None,
-    where: tuple[str, str],
+    source: HubRepository,
 ) -> None:
     verify = partial(_mismatch, size, checksum)
     try:
@@ -199,8 +146,8 @@ def _fetch(
         receive(url, target, verify, size=size, resumable=checksum is not None, auth=auth)
     except Unavailable as error:
         if error.status in (401, 403):
-            raise _gated(*where) from error
-        raise _unreachable(*where, f"{target.name}: {error}") from error
+            raise source.gated() from error
+        raise source.unreachable(f"{target.name}: {error}") from error
     except OSError as error:
         raise disk_error(error, target) from error
 
@@ -240,24 +187,3 @@ def _delete_other_weights(directory: Path, listing: Listing) -> None:
         if ANY_WEIGHTS.fullmatch(path.name) and path.name not in listing:
             logger.warning("%s belongs to another revision; deleted", path)
             path.unlink()
-
-
-def _gated(endpoint: str, repository: str) -> LingprobError:
-    found = "The token in use does not open it." if get_token() else ""
-    return LingprobError(
-        f"model repository {repository!r} needs an accepted licence. {found} Accept it at "
-        f"{endpoint}/{repository}, make a token at {endpoint}/settings/tokens, set HF_TOKEN to "
-        "the token, and run again."
-    )
-
-
-def _unreachable(endpoint: str, repository: str, reason: str) -> LingprobError:
-    return LingprobError(
-        f"model repository {repository!r} could not be fetched from {endpoint}: {reason}\n"
-        "Ways out:\n"
-        "  run again, a download goes on where it stopped;\n"
-        "  or set HF_ENDPOINT to a mirror of the hub (and do not set HF_HUB_OFFLINE);\n"
-        "  or fetch the model elsewhere and give it a `models:` entry in config.yaml with "
-        "`source: local` and `path:`;\n"
-        "  or run with `--config scale=demo`, which needs no hub."
-    )

@@ -62,7 +62,10 @@ class Plan:
 
     def corpus_file(self, corpus: str, file: str) -> str | list[str]:
         """Return what a file of a corpus is read from: its manifest, the user's own, or nothing."""
-        if self.catalog.dataset(corpus).get("files"):
+        entry = self.catalog.dataset(corpus)
+        if "source" in entry:
+            return self.dataset_manifest(corpus)
+        if entry.get("files"):
             return f"resources/datasets/{corpus}/manifests/{file}.tsv"
         return self.corpus_file_path(corpus, file) or []
 
@@ -117,8 +120,19 @@ class Plan:
 
     def string_convention(self, model: str) -> list[str]:
         """Return the BOS policy and the unigram source that string_probability reads scores by."""
-        source: str = self.catalog.model(model)["unigrams"][0]
-        return [self.string_bos(model), source if self._separates(model) else "imported"]
+        source = self.string_unigrams(model) if self._separates(model) else "imported"
+        return [self.string_bos(model), source]
+
+    def string_unigrams(self, model: str) -> str:
+        """Return the unigram source of a model's Prediction 3: the setting's, or the model's own
+        where there is none, it is of another language or the scores are imported."""
+        entry = self.catalog.model(model)
+        own, chosen = entry["unigrams"][0], self.settings["string_probability"]["unigrams"]
+        if chosen is None or own == "imported":
+            return str(own)
+        kind, corpus = self.catalog.unigram_source(chosen)
+        foreign = kind == "corpus" and self._language(corpus) != entry["language"]
+        return str(own if foreign else chosen)
 
     def string_bos(self, model: str) -> str:
         """Return the BOS policy under which string_probability reads a model's scores."""
@@ -142,12 +156,15 @@ class Plan:
         return [default, *(name for name in others if _matches(name, patterns))]
 
     def model_unigrams(self, model: str, dataset: str | None = None) -> list[str]:
-        """Return those sources that are tables, for most data sets the default one alone."""
+        """Return those sources that are tables: all where conventions are compared, and the one of
+        string_probability for its models; for other data sets the default one alone."""
         compared = dataset is None or self._compares_conventions(dataset)
-        if not compared and not self._separates(model):
-            return []
-        sources = self.unigram_sources(model)[: None if compared else 1]
-        return [source for source in sources if source != "imported"]
+        sources = self.unigram_sources(model) if compared else []
+        if model not in self.settings["string_probability"]["models"]:
+            sources = sources or self.unigram_sources(model)[:1]
+        elif (dataset in self.predictions() or not compared) and self._separates(model):
+            sources = [*sources, self.string_unigrams(model)]
+        return [source for source in dict.fromkeys(sources) if source != "imported"]
 
     def unigram_tables(self, model: str, dataset: str | None = None) -> list[str]:
         """Return these tables' paths; none for imported scores."""

@@ -18,6 +18,7 @@ PACKAGE_ITEMS = 1000  # the same of one that the package has
 OUTSIDE = {"files", "path"}  # keys of entries whose data are not in the package
 TEXT_TOKENS = 100_000  # of a text that people read; the longest has 75,000
 UNSTATED_BYTES = 1e9  # of a file whose size the catalog does not know
+ROW_BYTES = 4000  # of text on the web, a row of a corpus on the hub
 CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
 USUAL_SECONDS = 15.0  # of any job, to start, and to read and write small tables
 WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
@@ -79,6 +80,7 @@ class Work:
         if not OUTSIDE & entry.keys():
             return 0.0
         unstated = CHUNK_BYTES if "shards" in entry else UNSTATED_BYTES
+        unstated = ROW_BYTES * entry["rows"] if "rows" in entry else unstated
         files = [
             part for part in entry.get("files", [{}]) if file in (None, part.get("name", file))
         ]
@@ -171,6 +173,7 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "count_corpus_words": lambda w, job: w.scanning(job.corpus) / WORDS_FASTER,
     "estimate_ngrams": lambda w, job: w.scanning(job.corpus),
     "download_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),
+    "stream_hub_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),
     "download_corpus_file": lambda w, job: w.downloading(w.bytes_of(job.corpus, job.file)),
     "fetch_training_chunk": lambda w, _: w.downloading(CHUNK_BYTES),
     "prepare_model": lambda w, job: w.downloading(2 * w.parameters(job.model)),

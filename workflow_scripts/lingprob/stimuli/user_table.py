@@ -31,14 +31,17 @@ def parse(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the user's table as stimuli; single judgments are not part of such a table.
 
+    It is the file at the entry's `path`, or the rows of a data set on the hub.
+
     The columns are `sentence` and, where the file has them, `rating`, `item`, `pair`, `phenomenon`,
     `paradigm` and `grammatical`, or what `columns:` in the entry says instead. The entry's
     `ratings` says what the analyses need: `every` rating, `some`, or `none` of them, the default.
     """
     wanted = entry.get("ratings", "none")
-    path = Path(entry["path"])
+    path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
     frame = read_frame(path)
-    named = entry.get("columns", {})
+    named = {"sentence": entry["column"]} if "column" in entry else {}
+    named |= entry.get("columns", {})
     columns = {key: named.get(key, default) for key, default in {**COLUMNS, **OPTIONAL}.items()}
     must_exist = {"sentence", *named} | (set() if wanted == "none" else {"rating"})
     for key, column in columns.items():

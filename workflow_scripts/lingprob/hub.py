@@ -1,0 +1,114 @@
+"""A repository of the hub at a revision, and one clear message where it cannot be had."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Literal
+
+import httpx2
+from huggingface_hub import DatasetInfo, HfApi, ModelInfo, constants, get_token
+from huggingface_hub.errors import (
+    GatedRepoError,
+    HfHubHTTPError,
+    HFValidationError,
+    OfflineModeIsEnabled,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+)
+
+from lingprob.download import Transient, Unavailable, patiently
+from lingprob.errors import LingprobError
+
+# What to write into config.yaml for what was fetched elsewhere.
+OWN_ENTRY = {
+    "model": "fetch the model elsewhere and give it a `models:` entry in config.yaml with "
+    "`source: local` and `path:`",
+    "dataset": "fetch the rows elsewhere and give them a `datasets:` entry in config.yaml with "
+    "`path:`",
+}
+WORDS = {"model": "model", "dataset": "data set"}
+
+
+def hub_endpoint() -> str:
+    """Return the hub's base URL: the environment variable HF_ENDPOINT, or the public one."""
+    return (os.environ.get("HF_ENDPOINT") or constants.ENDPOINT).rstrip("/")
+
+
+@dataclass(frozen=True)
+class HubRepository:
+    """A repository of models or data at a revision (a commit, tag or branch)."""
+
+    kind: Literal["model", "dataset"]
+    name: str
+    revision: str
+    endpoint: str
+
+    @property
+    def title(self) -> str:
+        """What messages call it."""
+        return f"{WORDS[self.kind]} repository {self.name!r}"
+
+    def ask(self) -> ModelInfo | DatasetInfo:
+        """Return what the hub says of it: its commit and its files.
+
+        Raises LingprobError if the repository or revision does not exist or needs a licence or
+        token, or if the hub cannot be reached.
+        """
+        try:
+            return patiently(self._info, f"{self.name} at {self.endpoint}")
+        except (GatedRepoError, HFValidationError, RepositoryNotFoundError) as error:
+            if isinstance(error, GatedRepoError):
+                raise self.gated() from error
+            raise LingprobError(
+                f"{self.title}: {self.endpoint} has none of this name that is public. Check "
+                f"`repository` of the {WORDS[self.kind]}'s entry; for a private one set HF_TOKEN."
+            ) from error
+        except RevisionNotFoundError as error:
+            raise LingprobError(
+                f"{self.title} at {self.endpoint} has no revision {self.revision!r}. Check "
+                f"`revision` of the {WORDS[self.kind]}'s entry: a commit, tag or branch."
+            ) from error
+        except HfHubHTTPError as error:
+            if error.response.status_code in (401, 403):
+                raise self.gated() from error
+            raise self.unreachable(str(error)) from error
+        except (Unavailable, OfflineModeIsEnabled, ValueError) as error:
+            raise self.unreachable(str(error)) from error
+
+    def gated(self) -> LingprobError:
+        """Return the error for a repository whose licence must be accepted first."""
+        found = "The token in use does not open it." if get_token() else ""
+        folder = "datasets/" if self.kind == "dataset" else ""
+        return LingprobError(
+            f"{self.title} needs an accepted licence. {found} Accept it at "
+            f"{self.endpoint}/{folder}{self.name}, make a token at "
+            f"{self.endpoint}/settings/tokens, set HF_TOKEN to the token, and run again."
+        )
+
+    def unreachable(self, reason: str) -> LingprobError:
+        """Return the error for a hub that does not give what it should."""
+        return LingprobError(
+            f"{self.title} could not be fetched from {self.endpoint}: {reason}\n"
+            "Ways out:\n"
+            "  run again, a download goes on where it stopped;\n"
+            "  or set HF_ENDPOINT to a mirror of the hub (and do not set HF_HUB_OFFLINE);\n"
+            f"  or {OWN_ENTRY[self.kind]};\n"
+            "  or run with `--config scale=demo`, which needs no hub."
+        )
+
+    def _info(self) -> ModelInfo | DatasetInfo:
+        hub = HfApi(endpoint=self.endpoint)
+        try:
+            if self.kind == "model":
+                return hub.model_info(
+                    self.name, revision=self.revision, files_metadata=True, timeout=60
+                )
+            return hub.dataset_info(self.name, revision=self.revision, timeout=60)
+        except httpx2.TransportError as error:
+            raise Transient(f"{type(error).__name__}: {error}") from error
+        except HfHubHTTPError as error:
+            status = error.response.status_code
+            if status >= 500 or status == 429:
+                raise Transient(f"HTTP {status}", status) from error
+            raise
