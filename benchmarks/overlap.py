@@ -36,11 +36,8 @@ from lingprob.overlap.automaton import build_index  # noqa: E402
 from lingprob.overlap.cdawg import build_cdawg  # noqa: E402
 from lingprob.overlap.passages import longest_matches  # noqa: E402
 from lingprob.overlap.streaming import scan  # noqa: E402
-from lingprob.overlap.token_blocks import (  # noqa: E402  # fmt: skip
-    normalise,
-    read_rows,
-    read_texts,
-)
+from lingprob.overlap.texts import read_texts  # noqa: E402
+from lingprob.overlap.token_blocks import normalise, read_rows  # noqa: E402
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize  # noqa: E402
 
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR") or ROOT.parent / "shared" / "mirror")

@@ -13,8 +13,6 @@ rule build_cdawg:
         directory("results/cdawg/{corpus}"),
     log:
         "logs/build_cdawg/{corpus}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
     conda:
         "../envs/environment.yaml"
     resources:
@@ -37,8 +35,6 @@ rule query_cdawg:
         "results/cdawg_overlap/{corpus}/{dataset}.parquet",
     log:
         "logs/query_cdawg/{corpus}/{dataset}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
     conda:
         "../envs/environment.yaml"
     resources:

@@ -35,8 +35,6 @@ rule estimate_ngrams:
         "results/ngrams/{corpus}.kenlm",
     log:
         "logs/estimate_ngrams/{corpus}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
     conda:
         "../envs/environment.yaml"
     resources:
@@ -58,8 +56,6 @@ rule count_corpus_words:
         "results/overlap/n_words/{corpus}.txt",
     log:
         "logs/count_corpus_words/{corpus}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
     conda:
         "../envs/environment.yaml"
     resources:

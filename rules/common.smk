@@ -64,13 +64,13 @@ def in_report(path, room, what=None, subcategory="Tables"):
 
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(plan.datasets_of("corpus"))
-FETCHED = plan.models_with("hub", "package", "local")
-WITH_WEIGHTS = FETCHED + plan.models_with("trained")
+WITH_WEIGHTS = plan.models_with("hub", "package", "local", "trained")
 
 
 wildcard_constraints:
     # A sample of a data set stands wherever a data set may, but is built from the whole.
     dataset=rf"({DATASETS})(_sample\d+)?",
+    corpus=CORPORA,
     model=alternatives(catalog.models),
     tokenizer=alternatives({entry["tokenizer"] for entry in catalog.models.values()}),
     start_token=alternatives(catalog.start_tokens),

@@ -18,7 +18,6 @@ rule measure_word_leakage:
     log:
         "logs/measure_word_leakage/{corpus}/{dataset}.log",
     wildcard_constraints:
-        corpus=CORPORA,
         dataset=alternatives(OVERLAP["texts"]),
     conda:
         "../envs/environment.yaml"

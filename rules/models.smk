@@ -14,7 +14,7 @@ rule prepare_model:
     benchmark:
         "logs/prepare_model/{model}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(FETCHED),
+        model=alternatives(plan.models_with("hub", "package", "local")),
     conda:
         "../envs/environment.yaml"
     resources:

@@ -61,7 +61,6 @@ rule scan_corpus:
     benchmark:
         "logs/scan_corpus/{corpus}/{file}.benchmark.tsv"
     wildcard_constraints:
-        corpus=DATASETS,
         file="[^/]+",
     conda:
         "../envs/environment.yaml"
@@ -89,8 +88,6 @@ rule merge_overlap:
         "results/overlap/counts/{corpus}.npz",
     log:
         "logs/merge_overlap/{corpus}.log",
-    wildcard_constraints:
-        corpus=DATASETS,
     conda:
         "../envs/environment.yaml"
     params:
@@ -118,8 +115,6 @@ rule tabulate_overlap:
         csv="results/overlap/{corpus}.csv",
     log:
         "logs/tabulate_overlap/{corpus}.log",
-    wildcard_constraints:
-        corpus=DATASETS,
     conda:
         "../envs/environment.yaml"
     params:

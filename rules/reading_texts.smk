@@ -82,8 +82,6 @@ rule count_words:
         "results/word_counts/{corpus}.parquet",
     log:
         "logs/count_words/{corpus}.log",
-    wildcard_constraints:
-        corpus=CORPORA,
     conda:
         "../envs/environment.yaml"
     resources:

@@ -15,8 +15,6 @@ rule count_tokens:
         "logs/count_tokens/{tokenizer}/{corpus}/{shard}-of-{shards}.log",
     benchmark:
         "logs/count_tokens/{tokenizer}/{corpus}/{shard}-of-{shards}.benchmark.tsv"
-    wildcard_constraints:
-        corpus=DATASETS,
     conda:
         "../envs/environment.yaml"
     resources:

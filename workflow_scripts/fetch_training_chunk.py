@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import pandas as pd
-
 from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
 from lingprob.hub import hub_endpoint
@@ -14,11 +12,11 @@ from lingprob.workflow import job
 with job(snakemake):
     wildcards, shards = snakemake.wildcards, snakemake.params.shards
     name, folder = f"chunk-{wildcards.number}.npy", Path("resources/datasets", wildcards.corpus)
-    file = RemoteFile(name, sha256=None, size=None, mirror_path=None, url=None)
+    file = RemoteFile.of({"name": name})
     try:
         manifest = fetch_files([file], folder, dataset=wildcards.corpus)
     except LingprobError:
         address = f"{hub_endpoint()}/{shards['path']}"
         fetch_chunk(int(wildcards.number), folder / name, address, shards["bytes"])
         manifest = fetch_files([file], folder, dataset=wildcards.corpus)
-    write_csv(pd.DataFrame(manifest), snakemake.output[0])
+    write_csv(manifest, snakemake.output[0])

@@ -1,16 +1,13 @@
 """Put the overlaps with all corpora in one table, and sum them up by corpus."""
 
-import pandas as pd
-
 from lingprob.files import write_text
 from lingprob.papers.leakage.overlap.analysis import passage_lengths, summarise_overlaps
 from lingprob.report import table_as_html
-from lingprob.tables import read_table, write_csv, write_table
+from lingprob.tables import read_as_one, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
-    tables = [read_table(path, "overlap") for path in snakemake.input]
-    overlaps = pd.concat(tables, ignore_index=True)
+    overlaps = read_as_one(snakemake.input, "overlap")
     summary = summarise_overlaps(overlaps)
     write_csv(summary, snakemake.output.csv)
     write_csv(passage_lengths(overlaps), snakemake.output.lengths)

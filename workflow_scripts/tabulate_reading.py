@@ -1,26 +1,18 @@
 """Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, Table 3, and the trends."""
 
-import pandas as pd
-
 from lingprob.files import write_text
 from lingprob.papers.leakage.reading.analysis import table_2, table_3
 from lingprob.papers.leakage.reading.size_trends import size_trends
 from lingprob.report import table_as_html
-from lingprob.tables import read_table, write_csv, write_table
+from lingprob.tables import read_as_one, read_table, write_csv, write_table
 from lingprob.workflow import job
-
-
-def read_all(paths, name):
-    """Read tables of one kind as one."""
-    return pd.concat([read_table(path, name) for path in paths], ignore_index=True)
-
 
 with job(snakemake):
     files, output, params = snakemake.input, snakemake.output, snakemake.params
-    deltas = read_all(files.deltas, "delta_log_likelihood")
-    counts = read_all(files.counts, "reading_counts")
+    deltas = read_as_one(files.deltas, "delta_log_likelihood")
+    counts = read_as_one(files.counts, "reading_counts")
     published = read_table(files.published, "published_delta") if files.published else None
-    gains = read_all(files.gains, "reading_gains")
+    gains = read_as_one(files.gains, "reading_gains")
     trends = size_trends(
         deltas, gains, published, params.models, draws=params.bootstrap, seed=params.seed
     )

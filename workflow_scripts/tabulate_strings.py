@@ -2,23 +2,15 @@
 
 from pathlib import Path
 
-import pandas as pd
-
 from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
 from lingprob.papers.string_probability.summary import page
 from lingprob.report import write_pages
-from lingprob.tables import read_table
+from lingprob.tables import read_as_one
 from lingprob.workflow import job
 
 with job(snakemake):
     params = snakemake.params
-    tables = {
-        name: pd.concat(
-            [read_table(path, f"string_{name}") for path in snakemake.input[name]],
-            ignore_index=True,
-        )
-        for name in params.tables
-    }
+    tables = {name: read_as_one(snakemake.input[name], f"string_{name}") for name in params.tables}
     published = [
         read_accuracies(parser, Path(path).parent)
         for parser, path in zip(params.parsers, snakemake.input.published, strict=True)

@@ -20,7 +20,8 @@ from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.cdawg import build_cdawg
 from lingprob.overlap.passages import longest_matches, passage_overlaps
 from lingprob.overlap.streaming import scan
-from lingprob.overlap.token_blocks import TokenBlock, normalise, read_texts
+from lingprob.overlap.texts import read_texts
+from lingprob.overlap.token_blocks import TokenBlock, normalise
 from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
 from lingprob.reading.texts import build_words, passage_texts
 
@@ -86,7 +87,7 @@ def index_of(passages: list[str], tokenize: Tokenize) -> StimulusIndex:
 
 
 def blocks_of(texts: list[str], tokenize: Tokenize) -> list[TokenBlock]:
-    return list(read_texts(texts, tokenize, dtype="uint16"))
+    return list(read_texts(texts, tokenize))
 
 
 def matches(

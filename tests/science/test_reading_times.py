@@ -8,9 +8,10 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_datasets, read_published
-from lingprob.papers.leakage.reading.analysis import delta_log_likelihoods
+from lingprob.papers.leakage.reading.analysis import compare_regressions
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.reading.imported import import_word_surprisals
+from lingprob.reading.parsers import Source
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times, count_exclusions, load_parser
 from lingprob.reading.unigrams import count_words
@@ -71,7 +72,7 @@ def test_provos_own_export_of_passage_1(mirror: Path) -> None:
     """The raw layout with all 84 readers: 57 words each, and the means that others published."""
     words = words_of(mirror, "provo")
     path = mirror / "provo/Provo_example.csv"
-    times = load_parser("corpus", "provo_first_pass")([path], words, {}, 0)
+    times = load_parser("corpus", "provo_first_pass")(Source([path], words, {}, 0))
     assert times["subject_id"].nunique() == 84
     assert times.groupby("subject_id")["word_index"].nunique().eq(57).all()
     published = pd.read_csv(mirror / "provo/provo.csv").iloc[:15]
@@ -96,7 +97,9 @@ def test_realigned_means_agree_with_surprisal_better_than_the_labels_they_came_w
     """The correlations that the notes of the mirror state: .256 for word z + 1, .246 for z."""
     words, times = times_of(mirror, "natural_stories_means")
     (file,) = files_of(mirror, "natural_stories_means")
-    labelled = load_parser("corpus", "natural_stories_means")([file], words, {"zone_shift": 0}, 0)
+    labelled = load_parser("corpus", "natural_stories_means")(
+        Source([file], words, {"zone_shift": 0}, 0)
+    )
     path = mirror / "published_scores/kuribayashi_ppp_NS/gpt2-xl/surprisal.json"
     surprisal = import_word_surprisals(path, words, "nats")
     right, wrong = (
@@ -139,11 +142,12 @@ def test_larger_models_fit_maze_times_worse(mirror: Path) -> None:
         for name in MODELS
     }
     counts = count_words([(mirror / "gutenberg/1342-0.txt").read_text(encoding="utf-8")])
-    deltas = delta_log_likelihoods(
+    deltas, _ = compare_regressions(
         "natural_stories_maze", read_datasets()["natural_stories_maze"], times, words, [counts],
         surprisals, contexts=dict.fromkeys(MODELS, "imported"),
         corrections=dict.fromkeys(MODELS), bootstrap=200, scale="test",
-    ).set_index("model")  # fmt: skip
+    )  # fmt: skip
+    deltas = deltas.set_index("model")
     assert deltas["converged"].all()
     assert not deltas["singular"].any()
     assert deltas.loc["gpt2", "delta"] > deltas.loc["opt-66b", "delta"] > 100

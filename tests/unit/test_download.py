@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from lingprob import download
-from lingprob.download import RemoteFile, fetch_file, fetch_files, may_be_had
+from lingprob.download import RemoteFile, fetch_files, may_be_had
 from lingprob.errors import LingprobError
 from loopback import Fault, FileServer
 from small_disk import on_small_disk
@@ -55,7 +55,8 @@ def remote(url: str | None = None, **changes) -> RemoteFile:
 
 def fetch(file: RemoteFile, directory: Path, mirror: Path | str | None = None, **options) -> Path:
     mirror = None if mirror is None else str(mirror)
-    return fetch_file(file, directory, mirror=mirror, dataset="set", **options)
+    fetch_files([file], directory, mirror=mirror, dataset="set", **options)
+    return directory / file.name
 
 
 def mirror_with(content: bytes, folder: Path) -> Path:
@@ -147,7 +148,8 @@ def test_the_manifest_tells_where_each_file_came_from(tmp_path, server):
         remote(name="folder/from_mirror.bin"),
         remote(url, name="from_url.bin", mirror_path="set/absent.bin", sha256=None),
     ]
-    rows = fetch_files(files, tmp_path, mirror=str(mirror), dataset="set")
+    manifest = fetch_files(files, tmp_path, mirror=str(mirror), dataset="set")
+    rows = manifest.to_dict("records")
     expected = [
         ("in_cache.bin", f"cache: {tmp_path}/in_cache.bin"),
         ("folder/from_mirror.bin", f"mirror: {mirror}/set/data.bin"),
@@ -374,12 +376,13 @@ import sys
 from pathlib import Path
 disk = Path(sys.argv[1])
 sys.path.insert(0, sys.argv[2])
-from lingprob.download import RemoteFile, fetch_file
+from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
 
 def fetch(file, mirror=None):
     try:
-        return fetch_file(file, disk / "set", mirror=mirror, dataset="set").read_bytes()
+        fetch_files([file], disk / "set", mirror=mirror, dataset="set")
+        return (disk / "set" / file.name).read_bytes()
     except LingprobError as error:
         print(error, [path.name for path in disk.rglob("*")])
 

@@ -17,7 +17,6 @@ from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.analysis import (
     compare_regressions,
-    delta_log_likelihoods,
     reading_counts,
     table_2,
     trend,
@@ -75,6 +74,10 @@ def study() -> dict[str, Any]:
     times = pd.concat(parts, ignore_index=True)
     counts = pd.DataFrame({"word": ["x", "xx", "xxx"], "count": [50, 30, 9]})
     return {"words": words, "times": times, "surprisals": surprisals, "counts": [counts]}
+
+
+def delta_log_likelihoods(*data: Any, **options: Any) -> pd.DataFrame:
+    return compare_regressions(*data, **options)[0]
 
 
 @pytest.fixture(scope="module")

@@ -14,6 +14,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words, attach_words
 from lingprob.reading.exclusions import eye_tracking_reason, saccades, self_paced_reason
+from lingprob.reading.parsers import Source
 from lingprob.reading.times import (
     build_reading_times,
     count_exclusions,
@@ -40,7 +41,9 @@ def text(**passages: str) -> pd.DataFrame:
 def parsed(
     parser: str, words: pd.DataFrame, *files: Path, **entry: Any
 ) -> list[tuple[str, str, int, float]]:
-    times = load_parser("corpus", parser)(list(files), words, {"parser": parser, **entry}, 0)
+    times = load_parser("corpus", parser)(
+        Source(list(files), words, {"parser": parser, **entry}, 0)
+    )
     times = times.sort_values(["subject_id", "passage_id", "word_index"])
     columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
     return list(times[columns].itertuples(index=False, name=None))
@@ -283,7 +286,7 @@ def test_dundee_first_passes_come_from_the_fixations_in_their_order(tmp_path):
     assert parsed("dundee_first_pass", words, *files) == [
         ("sa", "1", 0, 200.0), ("sa", "1", 2, 200.0), ("sa", "2", 0, 160.0)
     ]  # fmt: skip
-    times = load_parser("corpus", "dundee_first_pass")(files, words, {}, 0)
+    times = load_parser("corpus", "dundee_first_pass")(Source(files, words, {}, 0))
     assert times["saccade"].tolist() == [1, 2, 2]
     # The saccade to word 4 starts at 2, but word 3 was fixated earlier.
     assert times["previous_fixated"].tolist() == [True, False, True]

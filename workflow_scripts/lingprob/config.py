@@ -13,7 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
-from lingprob.catalog import FOLDER, Catalog, read_datasets, read_yaml
+from lingprob.catalog import Catalog, read_yaml
 from lingprob.chance_level import chance_level
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
@@ -287,19 +287,3 @@ def merged(below: Settings, above: Settings) -> Settings:
         else:
             result[key] = value
     return result
-
-
-def catalog_violations() -> list[str]:
-    """Check the shipped catalog against its schema; return what is wrong with it."""
-    schema = yaml.safe_load((FOLDER / "schema.yaml").read_text(encoding="utf-8"))
-    shipped = {
-        "model": read_yaml("models.yaml")["models"],
-        "dataset": read_datasets(),
-        "embedding": read_yaml("embeddings.yaml"),
-    }
-    found = []
-    for kind, entries in shipped.items():
-        validator = Draft202012Validator({"$defs": schema["$defs"], "$ref": f"#/$defs/{kind}"})
-        for name, entry in entries.items():
-            found += [f"{name}: {worded(error)}" for error in validator.iter_errors(entry)]
-    return found

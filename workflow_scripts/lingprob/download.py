@@ -7,14 +7,15 @@ import logging
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import TypeVar
+from typing import Any, TypeVar
 from urllib.parse import quote
 
+import pandas as pd
 import requests
 
 import lingprob
@@ -48,6 +49,11 @@ class RemoteFile:
     mirror_path: str | None
     url: str | None
 
+    @classmethod
+    def of(cls, entry: Mapping[str, Any]) -> RemoteFile:
+        """Return the file that an entry under `files` of the catalog describes."""
+        return cls(entry["name"], *map(entry.get, ("sha256", "bytes", "mirror", "url")))
+
 
 class Unavailable(Exception):
     """One place cannot give a file; the text says why, `status` is the HTTP status if one came."""
@@ -69,26 +75,6 @@ class Transient(Unavailable):
         self.wait = min(wait, LONGEST_WAIT)
 
 
-def fetch_file(
-    file: RemoteFile,
-    directory: Path,
-    *,
-    dataset: str,
-    mirror: str | None = None,
-    instructions: str | None = None,
-) -> Path:
-    """Put one file into `directory` and return its path.
-
-    Looked for in `directory` itself, in the mirror (a directory or base URL: `mirror`, else the
-    environment variable LINGPROB_MIRROR), then at its public URL. Nothing comes to lie at the
-    path unless its checksum is right; a download that breaks stays beside it as NAME.part.
-
-    Raises LingprobError that names the file, each place tried with the reason why it failed, and
-    the ways out; `instructions` (data sets with manual or gated access) are part of it.
-    """
-    return _obtain(file, directory, mirror, dataset, instructions)[0]
-
-
 def fetch_files(
     files: Iterable[RemoteFile],
     directory: Path,
@@ -96,11 +82,18 @@ def fetch_files(
     dataset: str,
     mirror: str | None = None,
     instructions: str | None = None,
-) -> list[dict[str, str | int]]:
-    """Put files into `directory` as `fetch_file` does, and return a manifest row for each.
+) -> pd.DataFrame:
+    """Put files into `directory`, and return a manifest, a row a file.
+
+    A file is looked for in `directory` itself, in the mirror (a directory or base URL: `mirror`,
+    else the environment variable LINGPROB_MIRROR), then at its public URL. Nothing comes to lie at
+    its path unless its checksum is right; a download that breaks stays beside it as NAME.part.
 
     A row has `name`, `sha256` (of what is there), `bytes` and `source`: `cache: PATH`,
     `mirror: PATH OR URL` or `url: URL`.
+
+    Raises LingprobError that names the file, each place tried with the reason why it failed, and
+    the ways out; `instructions` (data sets with manual or gated access) are part of it.
     """
     files = list(files)
     rows: list[dict[str, str | int]] = []
@@ -116,7 +109,7 @@ def fetch_files(
                 }
             )
             progress.advance()
-    return rows
+    return pd.DataFrame(rows)
 
 
 def may_be_had(file: RemoteFile, directory: Path, *, mirror: str | None, dataset: str) -> bool:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
     import pandas as pd
     from numpy.typing import ArrayLike
+
+Value = TypeVar("Value")
 
 
 class LingprobError(Exception):
@@ -35,6 +37,13 @@ def unknown_name(kind: str, name: str, known: Iterable[str], remedy: str = "") -
     else:
         hint = f"Known are {', '.join(map(repr, others[:5])) or 'none'}."
     return LingprobError(f"unknown {kind} {name!r}. {hint} {remedy}".strip())
+
+
+def looked_up(kind: str, name: str, known: Mapping[str, Value], remedy: str = "") -> Value:
+    """Return what a name stands for. Raises `unknown_name` if that is nothing."""
+    if name not in known:
+        raise unknown_name(kind, name, known, remedy)
+    return known[name]
 
 
 def refuse_rows(

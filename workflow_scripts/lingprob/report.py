@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.errors import unknown_name
+from lingprob.errors import looked_up
 from lingprob.files import write_text
 from lingprob.tables import write_csv
 
@@ -30,12 +30,11 @@ def write_pages(
     Raises LingprobError if there is no table of that name.
     """
     for path in map(Path, paths):
-        if path.stem not in tables:
-            raise unknown_name(f"table to write to {path}", path.stem, tables)
+        table = looked_up(f"table to write to {path}", path.stem, tables)
         if path.suffix == ".csv":
-            write_csv(tables[path.stem], path)
+            write_csv(table, path)
         else:
-            write_text(table_as_html(tables[path.stem], titles[path.stem]), path)
+            write_text(table_as_html(table, titles[path.stem]), path)
 
 
 def table_as_html(table: pd.DataFrame, title: str) -> str:

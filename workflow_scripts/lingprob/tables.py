@@ -6,7 +6,7 @@ dtype, conventions and version) as key-value metadata.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import lingprob
-from lingprob.errors import LingprobError, refuse_rows, unknown_name
+from lingprob.errors import LingprobError, looked_up, refuse_rows
 from lingprob.files import atomic_path
 from lingprob.schemas import SCHEMAS
 
@@ -29,7 +29,7 @@ def write_table(
     unknown, has values that its type cannot hold as they are (the caller rounds, not the file), or
     a null, NaN or infinity where none may be.
     """
-    schema = _schema(name)
+    schema = looked_up("table", name, SCHEMAS)
     _check_columns(list(frame.columns), schema, f"{path} (table {name})")
     arrays = []
     for field in schema:
@@ -53,7 +53,7 @@ def read_table(path: str | Path, name: str) -> pd.DataFrame:
 
     Raises LingprobError if the file is not Parquet, not such a table, or one of other types.
     """
-    schema = _schema(name)
+    schema = looked_up("table", name, SCHEMAS)
     try:
         table = pq.read_table(path, page_checksum_verification=True)
     except FileNotFoundError as error:
@@ -69,6 +69,11 @@ def read_table(path: str | Path, name: str) -> pd.DataFrame:
             "another version: delete it and run again."
         ) from error
     return pa.Table.from_arrays(columns, schema=schema.remove_metadata()).to_pandas()
+
+
+def read_as_one(paths: Iterable[str | Path], name: str) -> pd.DataFrame:
+    """Read the tables at `paths`, all of schema `name`, as one; errors as in `read_table`."""
+    return pd.concat([read_table(path, name) for path in paths], ignore_index=True)
 
 
 def read_metadata(path: str | Path) -> dict[str, str]:
@@ -88,12 +93,6 @@ def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
 
 def _damaged(path: str | Path, error: Exception) -> LingprobError:
     return LingprobError(f"{path}: not a whole Parquet file ({error}). Delete it and run again.")
-
-
-def _schema(name: str) -> pa.Schema:
-    if name not in SCHEMAS:
-        raise unknown_name("table", name, SCHEMAS)
-    return SCHEMAS[name]
 
 
 def _check_columns(columns: list[str], schema: pa.Schema, where: str) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from lingprob.errors import LingprobError, unknown_name
+from lingprob.errors import LingprobError, looked_up, unknown_name
 
 FOLDER = Path(__file__).parent
 Entry = dict[str, Any]
@@ -93,19 +93,12 @@ class Catalog:
     def check_references(self) -> None:
         """Raise LingprobError for a name in an entry that nothing answers to."""
         for name, policy in self.bos_policies.items():
-            if policy["start_token"] not in self.start_tokens:
-                raise unknown_name(
-                    "start token",
-                    policy["start_token"],
-                    self.start_tokens,
-                    f"(bos_policies.{name})",
-                )
+            where = f"(bos_policies.{name})"
+            looked_up("start token", policy["start_token"], self.start_tokens, where)
         for name, model in self.models.items():
             for policy in model["bos_policies"]:
-                if policy not in self.bos_policies:
-                    raise unknown_name(
-                        "BOS policy", policy, self.bos_policies, f"(models.{name}.bos_policies)"
-                    )
+                where = f"(models.{name}.bos_policies)"
+                looked_up("BOS policy", policy, self.bos_policies, where)
             for source in model["unigrams"]:
                 self.unigram_source(source)
             for dataset in model.get("datasets", []):
@@ -121,22 +114,16 @@ class Catalog:
 
     def model(self, name: str) -> Entry:
         """Return a model's entry."""
-        if name not in self.models:
-            raise unknown_name("model", name, self.models, OWN_ENTRY.format("models"))
-        return self.models[name]
+        return looked_up("model", name, self.models, OWN_ENTRY.format("models"))
 
     def dataset(self, name: str) -> Entry:
         """Return a data set's entry."""
-        if name not in self.datasets:
-            raise unknown_name("data set", name, self.datasets, OWN_ENTRY.format("datasets"))
-        return self.datasets[name]
+        return looked_up("data set", name, self.datasets, OWN_ENTRY.format("datasets"))
 
     def embedding(self, name: str) -> Entry:
         """Return the entry of a sentence-embedding model."""
-        if name not in self.embeddings:
-            own = OWN_ENTRY.format("embeddings")
-            raise unknown_name("embedding model", name, self.embeddings, own)
-        return self.embeddings[name]
+        own = OWN_ENTRY.format("embeddings")
+        return looked_up("embedding model", name, self.embeddings, own)
 
     def start_token_of(self, bos: str) -> str:
         """Return the name of the start token that a BOS policy puts before a sentence."""
@@ -154,8 +141,7 @@ class Catalog:
         if entry["source"] == "scores":
             return str(policies[0])
         if convention not in ("scored", "excluded"):
-            if convention not in self.bos_policies:
-                raise unknown_name("BOS policy", convention, self.bos_policies)
+            looked_up("BOS policy", convention, self.bos_policies)
             found = [policy for policy in policies if policy == convention]
         else:
             first_token = {name: entry["first_token"] for name, entry in self.bos_policies.items()}
@@ -218,9 +204,8 @@ def complete_dataset(entry: Entry, datasets: dict[str, Entry]) -> Entry:
         parser = "parquet" if entry["kind"] == "corpus" else "table"
         return {**entry, "parser": parser, "files": [{"name": HUB_ROWS}]}
     if "files_of" in entry:
-        if (other := entry["files_of"]) not in datasets:
-            raise unknown_name("data set", other, datasets, "(files_of)")
-        if "files" not in datasets[other]:
+        other = entry["files_of"]
+        if "files" not in looked_up("data set", other, datasets, "(files_of)"):
             raise LingprobError(
                 f"files_of: the data set {other!r} has no files of its own. Name the one that has."
             )

@@ -97,19 +97,12 @@ def sentences_within(n_tokens: pd.DataFrame, length: int) -> dict[str, int]:
 
 def tokenizer_of(manifest: str | Path) -> Tokenize:
     """Return a prepared model's tokenizer as a function from texts to token offsets."""
-    from lingprob.models.tokenizer import load_tokenizer
+    from lingprob.models.tokenizer import encode, load_tokenizer
 
     tokenizer, _ = load_tokenizer(manifest)
 
     def tokenize(texts: Sequence[str]) -> list[np.ndarray]:
-        encoded = tokenizer(
-            list(texts),
-            add_special_tokens=False,
-            split_special_tokens=True,
-            return_offsets_mapping=True,
-            return_attention_mask=False,
-            verbose=False,
-        )
-        return [np.asarray(spans).reshape(-1, 2) for spans in encoded["offset_mapping"]]
+        offsets = encode(tokenizer, texts, offsets=True)["offset_mapping"]
+        return [np.asarray(spans).reshape(-1, 2) for spans in offsets]
 
     return tokenize

@@ -16,6 +16,7 @@ from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
+from lingprob.models.tokenizer import encode
 
 logger = logging.getLogger(__name__)
 
@@ -55,15 +56,7 @@ class LanguageModel:
         """Tokenise texts in one batch; special tokens are neither added nor recognised."""
         if not texts:
             return []
-        encoded = self.tokenizer(
-            list(texts),
-            add_special_tokens=False,
-            split_special_tokens=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            return_offsets_mapping=True,
-            verbose=False,
-        )
+        encoded = encode(self.tokenizer, texts, offsets=True)
         tokens = []
         for ids, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
             offsets = np.asarray(spans, dtype=np.int32).reshape(-1, 2)

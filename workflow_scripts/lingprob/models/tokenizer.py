@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,23 @@ class Tokenizer:
     def decode(self, ids: list[int]) -> str:
         """Return the text of token ids, blanks at its start included."""
         return str(self.tokenizer.decode(ids, clean_up_tokenization_spaces=False))
+
+
+def encode(tokenizer: Any, texts: Sequence[str], *, offsets: bool = False) -> Any:
+    """Tokenise texts in one batch; special tokens are neither added nor recognised.
+
+    Texts are tokenised in parallel, on as many threads as RAYON_NUM_THREADS says. Returns each
+    text's `input_ids` and, where wanted, `offset_mapping`: (start, end) in characters.
+    """
+    return tokenizer(
+        list(texts),
+        add_special_tokens=False,
+        split_special_tokens=True,
+        return_attention_mask=False,
+        return_token_type_ids=False,
+        return_offsets_mapping=offsets,
+        verbose=False,
+    )
 
 
 def open_tokenizer(manifest: str | Path) -> Tokenizer:

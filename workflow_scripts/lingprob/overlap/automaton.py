@@ -61,11 +61,6 @@ class StimulusIndex:
     prefix_states: np.ndarray
 
     @property
-    def n_passages(self) -> int:
-        """Number of passages, empty ones included."""
-        return len(self.offsets) - 1
-
-    @property
     def is_narrow(self) -> bool:
         """Whether all token ids of the tokenizer fit in 16 bits."""
         return self.vocabulary_size <= MAX_NARROW

@@ -21,31 +21,14 @@ PUBLISHED_COLUMNS = [
 ]  # fmt: skip
 
 
-def probability_at_least_once(logprob: np.ndarray, n_words: float) -> np.ndarray:
-    """Return 1 - (1 - p)^n, the chance that a corpus of n words holds a sequence.
-
-    Args:
-        logprob: ln p of sequences, nats; -inf for p = 0.
-        n_words: white-space words of the corpus, n > 0.
-
-    Raises LingprobError if n is not positive or a log-probability is above 0.
-    """
-    logprob = np.asarray(logprob, dtype=np.float64)
-    _check_words(n_words)
-    if (logprob > 0).any() or np.isnan(logprob).any():
-        raise LingprobError("log-probabilities must be numbers of 0 or less.")
-    with np.errstate(divide="ignore"):
-        # ln(1 - p), from p itself where it is small, so that 1 - p does not round to 1.
-        log_miss = np.log1p(-np.exp(logprob))
-    return -np.expm1(n_words * log_miss)
-
-
 def logprob_threshold(n_words: float, level: float = LEVEL) -> float:
-    """Return the ln p (nats) at which `probability_at_least_once` is `level`.
+    """Return the ln p (nats) of a sequence that a corpus holds with the chance `level`.
 
-    Raises LingprobError if n is not positive or the level not between 0 and 1.
+    That chance is 1 - (1 - p)^n, for a corpus of n white-space words. Raises LingprobError if n is
+    not positive or the level not between 0 and 1.
     """
-    _check_words(n_words)
+    if not n_words > 0:
+        raise LingprobError(f"the corpus has {n_words} words; a positive number is needed.")
     if not 0 < level < 1:
         raise LingprobError(f"the chance level is {level}; it must lie between 0 and 1.")
     return float(np.log(-np.expm1(np.log1p(-level) / n_words)))
@@ -113,8 +96,3 @@ def joint_log10_prob(model: Any, texts: Sequence[str]) -> np.ndarray:
     No sentence boundary is assumed on either side: overlaps begin and end anywhere.
     """
     return np.array([model.score(text, bos=False, eos=False) for text in texts], dtype=np.float64)
-
-
-def _check_words(n_words: float) -> None:
-    if not n_words > 0:
-        raise LingprobError(f"the corpus has {n_words} words; a positive number is needed.")

@@ -14,17 +14,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.corpora import iter_documents
+from lingprob.corpora import batches, iter_documents
 from lingprob.errors import LingprobError
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.streaming import ScanResult, scan
-from lingprob.overlap.token_blocks import TokenBlock, normalise, read_rows, read_texts
-from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
+from lingprob.overlap.token_blocks import TokenBlock, block_of, normalise, read_rows
+from lingprob.overlap.tokenizing import Tokenize, fast_tokenize, usual_tokenize
 from lingprob.progress import Progress
 from lingprob.schemas import SCHEMAS
 
 CHARACTERS_COMPARED = 200_000
+CHARACTERS_PER_BATCH = 2**20
 
 
 def index_texts(
@@ -119,3 +120,18 @@ def tokenised(documents: Iterable[str], tokenizer: Tokenizer) -> Iterator[TokenB
         tokenize = fast_tokenize(tokenizer.tokenizer, [sample])
         return read_texts(chain([first], documents), tokenize)
     return iter(())
+
+
+def read_texts(documents: Iterable[str], tokenize: Tokenize) -> Iterator[TokenBlock]:
+    """Tokenise texts, about a megabyte at a time, after `normalise` (leakage, §2.1).
+
+    Args:
+        documents: texts, as `lingprob.corpora.iter_documents` streams them.
+        tokenize: texts in, token ids out; see `lingprob.overlap.tokenizing`.
+
+    Returns:
+        An iterator over blocks.
+    """
+    for batch in batches(documents, CHARACTERS_PER_BATCH):
+        ids = tokenize([normalise(text) for text in batch])
+        yield block_of([np.asarray(of_text, dtype=np.int64) for of_text in ids])

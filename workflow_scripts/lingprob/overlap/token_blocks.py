@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -13,7 +13,6 @@ from lingprob.errors import LingprobError
 
 ROW_LENGTH = 2049  # of the Pythia layout
 TOKENS_PER_BLOCK = 2**20
-CHARACTERS_PER_BATCH = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,27 +33,21 @@ def block_of(documents: Sequence[np.ndarray], dtype: str = "uint32") -> TokenBlo
     return TokenBlock(tokens, offsets)
 
 
-def count_rows(path: str | Path, *, row_length: int = ROW_LENGTH, dtype: str = "uint16") -> int:
+def count_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> int:
     """Return the number of rows of a pre-tokenised corpus (leakage, §2.1: the Pythia layout).
 
     Args:
         path: a .npy file of 16- or 32-bit unsigned integers, (rows, row_length) or
-            (n_tokens,), or a headerless file of `dtype`.
+            (n_tokens,), or a headerless file of uint16.
         row_length: tokens a row.
-        dtype: `uint16` or `uint32`; of a headerless file only.
 
     Raises LingprobError if the file is absent, cut short, or laid out otherwise.
     """
-    return _Layout.of(Path(path), row_length, dtype).n_rows
+    return _Layout.of(Path(path), row_length).n_rows
 
 
 def read_rows(
-    path: str | Path,
-    *,
-    row_length: int = ROW_LENGTH,
-    dtype: str = "uint16",
-    first_row: int = 0,
-    n_rows: int | None = None,
+    path: str | Path, *, row_length: int = ROW_LENGTH, n_rows: int | None = None
 ) -> Iterator[TokenBlock]:
     """Stream rows of a pre-tokenised corpus; each row is a document of its own.
 
@@ -63,59 +56,18 @@ def read_rows(
     before asking for the next. Give `scan` the separator that splits rows into documents.
 
     Args:
-        path, row_length, dtype: as in `count_rows`.
-        first_row: where to begin.
-        n_rows: how many rows; all that remain by default.
+        path, row_length: as in `count_rows`.
+        n_rows: how many rows, of those that are there; all by default.
 
-    Raises LingprobError as `count_rows`, or if the rows are not there.
+    Raises LingprobError as `count_rows`.
     """
-    layout = _Layout.of(Path(path), row_length, dtype)
-    count = layout.n_rows - first_row if n_rows is None else n_rows
-    if first_row < 0 or count < 0 or first_row + count > layout.n_rows:
-        raise LingprobError(
-            f"{path}: rows {first_row} to {first_row + count} asked for, but it has "
-            f"{layout.n_rows}. Check it, or fetch the file again."
-        )
-    return _row_blocks(layout, first_row, count)
-
-
-def read_texts(
-    documents: Iterable[str],
-    tokenize: Callable[[list[str]], Sequence[Sequence[int]]],
-    *,
-    dtype: str = "uint32",
-) -> Iterator[TokenBlock]:
-    """Tokenise texts, about a megabyte at a time, after `normalise` (leakage, §2.1).
-
-    Args:
-        documents: texts, as `lingprob.corpora.iter_documents` streams them.
-        tokenize: texts in, token ids out; see `lingprob.overlap.tokenizing`.
-        dtype: of the blocks' tokens.
-
-    Returns:
-        An iterator over blocks.
-    """
-    batch: list[str] = []
-    size = 0
-    for document in documents:
-        batch.append(normalise(document))
-        size += len(document)
-        if size >= CHARACTERS_PER_BATCH:
-            yield _tokenised(batch, tokenize, dtype)
-            batch, size = [], 0
-    if batch:
-        yield _tokenised(batch, tokenize, dtype)
+    layout = _Layout.of(Path(path), row_length)
+    return _row_blocks(layout, layout.n_rows if n_rows is None else min(n_rows, layout.n_rows))
 
 
 def normalise(text: str) -> str:
     """Make every run of line breaks and white space one blank (leakage, §2.1)."""
     return " ".join(text.split())
-
-
-def _tokenised(
-    batch: list[str], tokenize: Callable[[list[str]], Sequence[Sequence[int]]], dtype: str
-) -> TokenBlock:
-    return block_of([np.asarray(ids, dtype=np.int64) for ids in tokenize(batch)], dtype)
 
 
 @dataclass(frozen=True)
@@ -127,12 +79,12 @@ class _Layout:
     header_bytes: int
 
     @classmethod
-    def of(cls, path: Path, row_length: int, dtype: str) -> _Layout:
+    def of(cls, path: Path, row_length: int) -> _Layout:
         if row_length < 1:
             raise LingprobError(f"{path}: row_length is {row_length}; it must be 1 or more.")
         try:
             with open(path, "rb") as stream:
-                kind, shape, header_bytes = _header(path, stream, dtype)
+                kind, shape, header_bytes = _header(path, stream)
         except (OSError, ValueError) as error:
             raise LingprobError(f"{path}: cannot be read ({error}). Check the path.") from error
         if kind not in (np.dtype("<u2"), np.dtype("<u4")):
@@ -144,19 +96,14 @@ class _Layout:
         if size != n_tokens * kind.itemsize or n_tokens % row_length:
             raise LingprobError(
                 f"{path}: its {size} bytes are no whole number of rows of {row_length} "
-                f"{kind} tokens: it is cut short, or of another layout. Fetch it again, or set "
-                "row_length and dtype."
+                f"{kind} tokens: it is cut short, or of another layout. Fetch it again."
             )
         return cls(path, kind, row_length, n_tokens // row_length, header_bytes)
 
 
-def _header(
-    path: Path, stream: BinaryIO, dtype: str
-) -> tuple[np.dtype, tuple[int, ...] | None, int]:
+def _header(path: Path, stream: BinaryIO) -> tuple[np.dtype, tuple[int, ...] | None, int]:
     if path.suffix != ".npy":
-        if dtype not in ("uint16", "uint32"):
-            raise LingprobError(f"{path}: dtype {dtype!r} is neither 'uint16' nor 'uint32'.")
-        return np.dtype(dtype), None, 0
+        return np.dtype("<u2"), None, 0
     version = np.lib.format.read_magic(stream)
     read = (
         np.lib.format.read_array_header_1_0
@@ -169,12 +116,12 @@ def _header(
     return kind, shape, stream.tell()
 
 
-def _row_blocks(layout: _Layout, first_row: int, count: int) -> Iterator[TokenBlock]:
+def _row_blocks(layout: _Layout, count: int) -> Iterator[TokenBlock]:
     rows_per_block = max(1, TOKENS_PER_BLOCK // layout.row_length)
     buffer = np.empty(rows_per_block * layout.row_length, dtype=layout.dtype)
     offsets = np.arange(rows_per_block + 1, dtype=np.int64) * layout.row_length
     with open(layout.path, "rb", buffering=0) as stream:
-        stream.seek(layout.header_bytes + first_row * layout.row_length * layout.dtype.itemsize)
+        stream.seek(layout.header_bytes)
         for start in range(0, count, rows_per_block):
             n_rows = min(rows_per_block, count - start)
             tokens = buffer[: n_rows * layout.row_length]

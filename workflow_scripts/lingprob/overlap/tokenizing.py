@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from lingprob.errors import LingprobError
+from lingprob.models.tokenizer import encode
 
 logger = logging.getLogger(__name__)
 
@@ -17,24 +18,8 @@ Tokenize = Callable[[list[str]], Sequence[Sequence[int]]]
 
 
 def usual_tokenize(tokenizer: Any) -> Tokenize:
-    """Return a function from texts to token ids by a fast tokenizer of transformers.
-
-    Special tokens are neither added nor recognised. Texts are tokenised in parallel, on as many
-    threads as RAYON_NUM_THREADS says.
-    """
-
-    def tokenize(texts: list[str]) -> Sequence[Sequence[int]]:
-        encoded = tokenizer(
-            texts,
-            add_special_tokens=False,
-            split_special_tokens=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            verbose=False,
-        )
-        return encoded["input_ids"]
-
-    return tokenize
+    """Return a function from texts to token ids by a fast tokenizer of transformers."""
+    return lambda texts: encode(tokenizer, texts)["input_ids"]
 
 
 def fast_tokenize(tokenizer: Any, sample: Sequence[str], *, threads: int = 1) -> Tokenize:

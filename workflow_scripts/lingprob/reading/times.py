@@ -18,6 +18,7 @@ import pandas as pd
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading import exclusions
 from lingprob.reading.alignment import check_words
+from lingprob.reading.parsers import Source
 from lingprob.reading.parsers.names import parser_function
 
 COLUMNS = [
@@ -61,7 +62,7 @@ def build_reading_times(
     for path in files:
         if not path.is_file():
             raise LingprobError(f"{path}: no such file of reading times. See datasets.{corpus}.")
-    times = parse(files, words, entry, seed).reset_index(drop=True)
+    times = parse(Source(files, words, entry, seed)).reset_index(drop=True)
     _check(times, corpus, entry)
     if "word" in times:
         check_words(times, words, f"data set {corpus!r}")
@@ -93,10 +94,10 @@ def build_reading_times(
     return times[COLUMNS]
 
 
-def load_parser(corpus: str, parser: str) -> Callable[..., pd.DataFrame]:
+def load_parser(corpus: str, parser: str) -> Callable[[Source], pd.DataFrame]:
     """Return a data set's parser, by its name. Raises LingprobError if there is none."""
     module, function = parser_function(corpus, parser).split(":")
-    found: Callable[..., pd.DataFrame] = getattr(import_module(module), function)
+    found: Callable[[Source], pd.DataFrame] = getattr(import_module(module), function)
     return found
 
 

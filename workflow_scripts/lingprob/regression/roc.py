@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numba
 import numpy as np
 from numpy.typing import NDArray
@@ -26,23 +28,6 @@ def area_under_roc(
     return float(_areas(once, rows, weights, positive, *_sorted(scores, positive))[0])
 
 
-def area_intervals(
-    scores: Array,
-    positive: NDArray[np.bool_],
-    unit: Ints,
-    *,
-    draws: int,
-    seed: int,
-    weight: Array | None = None,
-) -> Array:
-    """Return the 95% interval, (k, 2), of the area of each column of scores (n, k).
-
-    Units are resampled, the same ones for all columns; NaN where there is one class only.
-    """
-    drawn = resampled_areas(scores, positive, unit, draws=draws, seed=seed, weight=weight)
-    return np.array([interval(areas) for areas in drawn])
-
-
 def resampled_areas(
     scores: Array,
     positive: NDArray[np.bool_],
@@ -61,6 +46,18 @@ def resampled_areas(
         for areas, (order, first_of_tie) in zip(drawn, in_order, strict=True):
             areas.append(_areas(by_unit, unit, weights, positive, order, first_of_tie))
     return np.stack([np.concatenate(areas) for areas in drawn])
+
+
+def area_intervals(
+    scores: Array, positive: NDArray[np.bool_], unit: Ints, **resampling: Any
+) -> Array:
+    """Return the 95% interval, (k, 2), of the area of each column of scores (n, k).
+
+    Units are resampled, the same ones for all columns, as `resampled_areas` does; NaN where there
+    is one class only.
+    """
+    drawn = resampled_areas(scores, positive, unit, **resampling)
+    return np.array([interval(areas) for areas in drawn])
 
 
 def drawn_areas(

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import unknown_name
+from lingprob.errors import looked_up
 from lingprob.stimuli.checks import NO_RATINGS, two_sentences_a_pair
 from lingprob.stimuli.csv_files import read_csv_utf8
 
@@ -59,9 +59,7 @@ def published_scores(path: Path, model: str) -> pd.DataFrame:
     marks; the n-gram model's also the end of the sentence, as its SLOR does, which gives its
     unigram log-probability.
     """
-    if model not in SCORES:
-        raise unknown_name("published model", model, SCORES)
-    column, nats = SCORES[model]
+    column, nats = looked_up("published model", model, SCORES)
     pairs = read_pairs(path)
     tables = []
     for side, theirs in SIDES.items():

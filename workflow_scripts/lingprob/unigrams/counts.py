@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from itertools import islice
-from typing import Any, TypeVar
+from collections.abc import Iterable
+from itertools import chain, islice
+from typing import Any
 
 import numpy as np
 
 from lingprob.corpora import batches
 from lingprob.errors import LingprobError
+from lingprob.models.tokenizer import encode
 from lingprob.progress import Progress
-
-Item = TypeVar("Item")
 
 CHARACTERS_PER_BATCH = 2**20
 
@@ -42,22 +41,11 @@ def count_tokens(
 
     Raises LingprobError if the shard does not exist or a token id is V or more.
     """
-    return _count(
-        _tokenized(_shard_of(documents, shard, n_shards), tokenizer), vocabulary_size, progress
-    )
-
-
-def _shard_of(items: Iterable[Item], shard: int, n_shards: int) -> Iterator[Item]:
     if not 0 <= shard < n_shards:
         raise LingprobError(f"shard {shard} of {n_shards}: shards are numbered from 0.")
-    return islice(items, shard, None, n_shards)
-
-
-def _count(
-    id_batches: Iterable[np.ndarray], vocabulary_size: int, progress: Progress | None
-) -> np.ndarray:
     counts = np.zeros(vocabulary_size, dtype=np.int64)
-    for ids in id_batches:
+    for texts in batches(islice(documents, shard, None, n_shards), CHARACTERS_PER_BATCH):
+        ids = np.fromiter(chain.from_iterable(encode(tokenizer, texts)["input_ids"]), np.int64)
         if len(ids) and not 0 <= ids.min() <= ids.max() < vocabulary_size:
             raise LingprobError(
                 f"token ids from {ids.min()} to {ids.max()} in the corpus, but the model's "
@@ -68,16 +56,3 @@ def _count(
         if progress is not None:
             progress.advance(len(ids))
     return counts
-
-
-def _tokenized(documents: Iterable[str], tokenizer: Any) -> Iterator[np.ndarray]:
-    for texts in batches(documents, CHARACTERS_PER_BATCH):
-        encoded = tokenizer(
-            texts,
-            add_special_tokens=False,
-            split_special_tokens=True,
-            return_attention_mask=False,
-            return_token_type_ids=False,
-            verbose=False,
-        )
-        yield np.concatenate([np.asarray(ids, dtype=np.int64) for ids in encoded["input_ids"]])

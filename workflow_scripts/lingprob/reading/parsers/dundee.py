@@ -8,7 +8,6 @@ line, place in the line, place on the screen, ..., place in the text (13th field
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,12 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words
+from lingprob.reading.parsers import Source
 
 ENCODING = "cp1252"
 
 
-def first_pass(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def first_pass(source: Source) -> pd.DataFrame:
     """Return the first pass of every word that a reader fixated.
 
     It is the sum of the fixations on a word from the first on, if no later word was fixated before,
@@ -30,16 +28,16 @@ def first_pass(
     `previous_fixated` whether any fixation before was on the word before. The words of all texts,
     in the order of the files, are the corpus's.
     """
-    texts = {path.name[2:4]: _text(path) for path in files if path.name.startswith("tx")}
-    readers = [path for path in files if path.name.endswith("ma1p.dat")]
+    texts = {path.name[2:4]: _text(path) for path in source.files if path.name.startswith("tx")}
+    readers = [path for path in source.files if path.name.endswith("ma1p.dat")]
     if not texts or not readers:
         raise LingprobError(
             "dundee: list its txNNwrdp.dat and sXNNma1p.dat files under `files` of the data set."
         )
     read_words = pd.concat([texts[number] for number in sorted(texts)], ignore_index=True)
-    place = align_words(read_words["word"].tolist(), words["word"].tolist(), "dundee")
+    place = align_words(read_words["word"].tolist(), source.words["word"].tolist(), "dundee")
     found = read_words[place >= 0].reset_index(drop=True)
-    keys = words[["passage_id", "word_index"]].iloc[place[place >= 0]].reset_index(drop=True)
+    keys = source.words[["passage_id", "word_index"]].iloc[place[place >= 0]].reset_index(drop=True)
     located = pd.concat([found, keys], axis=1)
     passes = pd.concat([_passes(path) for path in sorted(readers)], ignore_index=True)
     return passes.merge(located, on=["text", "number"]).drop(columns=["text", "number"])

@@ -2,25 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import attach_words
+from lingprob.reading.parsers import Source
 from lingprob.reading.parsers.printed import printed_geco
 from lingprob.reading.parsers.tables import number, read, whole
 
 NOT_FIXATED = ("", ".", "NA")
 
 
-def ucl_first_pass(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def ucl_first_pass(source: Source) -> pd.DataFrame:
     """Read eyetracking.RT.txt: subj_nr, sent_nr, word_pos, word, RTfirstpass (Frank et al.)."""
-    path = files[0]
+    path = source.files[0]
     columns = ["subj_nr", "sent_nr", "word_pos", "word", "RTfirstpass"]
     table = read(path, "\t", columns, encoding="cp1252")
     return pd.DataFrame(
@@ -34,15 +31,13 @@ def ucl_first_pass(
     )
 
 
-def provo_first_pass(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def provo_first_pass(source: Source) -> pd.DataFrame:
     """Read Provo_Corpus-Eyetracking_Data.csv: the duration of the first run of fixations.
 
     IA_SKIP marks the words that were passed over at first; their first run comes later and is no
     first pass (Luke & Christianson 2018).
     """
-    path = files[0]
+    path = source.files[0]
     columns = ["Participant_ID", "Text_ID", "IA_ID", "IA_LABEL", "IA_FIRST_RUN_DWELL_TIME"]
     table = read(path, ",", [*columns, "IA_SKIP"], quoting=0)
     duration = number(path, table["IA_FIRST_RUN_DWELL_TIME"], missing=NOT_FIXATED)
@@ -55,15 +50,13 @@ def provo_first_pass(
             "rt_ms": duration.where(number(path, table["IA_SKIP"]) == 0),
         }
     )
-    return attach_words(times, words, str(path))
+    return attach_words(times, source.words, str(path))
 
 
-def provo_motr(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def provo_motr(source: Source) -> pd.DataFrame:
     """Read reader_N_reading_measures.csv: para_nr, word, word_nr, gaze_duration (Wilcox et al.)."""
     parts = []
-    for path in files:
+    for path in source.files:
         table = read(path, ",", ["para_nr", "word", "word_nr", "gaze_duration"], quoting=0)
         part = pd.DataFrame(
             {
@@ -74,20 +67,18 @@ def provo_motr(
                 "rt_ms": number(path, table["gaze_duration"], missing=NOT_FIXATED),
             }
         )
-        parts.append(attach_words(part, words, str(path)))
+        parts.append(attach_words(part, source.words, str(path)))
     return pd.concat(parts, ignore_index=True)
 
 
-def geco_first_pass(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def geco_first_pass(source: Source) -> pd.DataFrame:
     """Read MonolingualReadingData (.xlsx or saved as .csv): the duration of the first pass.
 
     WORD_SKIP marks the words that were passed over at first; the time that later fixations on them
     took is no first pass (as with Provo). The other files are the material and the novel, by which
     a WORD_ID has its place (Cop et al. 2017).
     """
-    path, material, novel = files
+    path, material, novel = source.files
     columns = ["PP_NR", "WORD_ID", "WORD_GAZE_DURATION", "WORD_SKIP"]
     table = read(path, ",", columns, quoting=0)
     place = geco_places(material, novel)
@@ -109,14 +100,12 @@ def geco_first_pass(
     )
 
 
-def geco_total(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def geco_total(source: Source) -> pd.DataFrame:
     """Read ppN-relfix-feats.csv, a reader a file: word_id_orig, TRT, 0 where never fixated.
 
     The first files are the material and the novel, by which a word has its place.
     """
-    material, novel, *readers = files
+    material, novel, *readers = source.files
     place = geco_places(material, novel)
     parts = []
     for path in readers:

@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from lingprob.reading.alignment import align_words
+from lingprob.reading.parsers import Source
 from lingprob.reading.parsers.self_paced import shifted
 from lingprob.reading.parsers.tables import number, read, whole
 
 READER = "mean"
 
 
-def natural_stories(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def natural_stories(source: Source) -> pd.DataFrame:
     """Read processed_wordinfo.tsv: word, zone, item, meanItemRT (Futrell et al. 2021).
 
     A zone of the release before May 2025 has the time of the word after it: `zone_shift: 1` moves
     it there, so that the first word of a story has none.
     """
-    path = files[0]
+    path = source.files[0]
     table = read(path, "\t", ["word", "zone", "item", "meanItemRT"])
     times = pd.DataFrame(
         {
@@ -35,14 +30,12 @@ def natural_stories(
             "rt_ms": number(path, table["meanItemRT"]),
         }
     )
-    return shifted(times, words, entry.get("zone_shift", 0), str(path))
+    return shifted(times, source.words, source.entry.get("zone_shift", 0), str(path))
 
 
-def brown_spr(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def brown_spr(source: Source) -> pd.DataFrame:
     """Read docid, sentid, sentpos, word, mean_rt (empty for first words; Smith & Levy 2013)."""
-    path = files[0]
+    path = source.files[0]
     table = read(path, "\t", ["docid", "word", "mean_rt"])
     return pd.DataFrame(
         {
@@ -55,16 +48,14 @@ def brown_spr(
     )
 
 
-def provo_first_pass(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def provo_first_pass(source: Source) -> pd.DataFrame:
     """Read word and first_pass_dur of all passages but their first words, skipping counted as 0 ms.
 
     The file has neither passages nor places, so its words are found again in the text.
     """
-    path = files[0]
+    path = source.files[0]
     table = read(path, ",", ["word", "first_pass_dur"], quoting=0)
-    text = words.sort_values(
+    text = source.words.sort_values(
         ["passage_id", "word_index"], key=lambda key: key.astype(int), ignore_index=True
     )
     place = align_words(table["word"].tolist(), text["word"].tolist(), str(path))

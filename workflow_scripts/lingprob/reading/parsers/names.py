@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lingprob.errors import unknown_name
+from lingprob.errors import looked_up
 
 PARSERS = {
     "brown_spr_means": "lingprob.reading.parsers.means:brown_spr",
@@ -25,6 +25,4 @@ PARSERS = {
 
 def parser_function(corpus: str, parser: str) -> str:
     """Return `module:function` of a data set's parser. Raises LingprobError if there is none."""
-    if parser not in PARSERS:
-        raise unknown_name("parser", parser, PARSERS, f"(datasets.{corpus}.parser)")
-    return PARSERS[parser]
+    return looked_up("parser", parser, PARSERS, f"(datasets.{corpus}.parser)")

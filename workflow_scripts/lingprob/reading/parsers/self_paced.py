@@ -7,7 +7,6 @@ import re
 import zipfile
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,6 +14,7 @@ import pandas as pd
 from lingprob import own_tables
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading.alignment import attach_words, check_words
+from lingprob.reading.parsers import Source
 from lingprob.reading.parsers.tables import number, read, whole
 
 # The stories of A-maze by name (Boyce & Levy 2023), numbered as in Natural Stories.
@@ -35,15 +35,13 @@ UCL_WORD = re.compile(r"^  Word \d+: '(.*)'  <<(not fixated|[\d.]+)>>", re.M)
 UCL_TRIAL = re.compile(r"^Trial \d+:$", re.M)
 
 
-def natural_stories(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def natural_stories(source: Source) -> pd.DataFrame:
     """Read processed_RTs.tsv: WorkerId, correct, item, zone, RT, word (Futrell et al. 2021).
 
     Releases before May 2025 give a zone the time of the word after it: `zone_shift: 1` mends it.
     The words are checked where the zones are.
     """
-    path = files[0]
+    path = source.files[0]
     table = read(path, "\t", ["WorkerId", "item", "zone", "RT", "correct", "word"])
     times = pd.DataFrame(
         {
@@ -55,20 +53,18 @@ def natural_stories(
             "correct": number(path, table["correct"]),
         }
     )
-    return shifted(times, words, entry.get("zone_shift", 0), str(path))
+    return shifted(times, source.words, source.entry.get("zone_shift", 0), str(path))
 
 
-def brown_spr(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def brown_spr(source: Source) -> pd.DataFrame:
     """Read brown_spr.csv: subject, text_id, text_pos (both from 0), word, time (Smith & Levy 2013).
 
     Its texts are numbered in the order of ours.
     """
-    path = files[0]
+    path = source.files[0]
     columns = ["subject", "text_id", "text_pos", "word", "time"]
     table = read(path, ",", columns, quoting=0)
-    names = list(dict.fromkeys(words["passage_id"]))
+    names = list(dict.fromkeys(source.words["passage_id"]))
     text = whole(path, table["text_id"])
     if text.min() < 0 or text.max() >= len(names):
         raise LingprobError(
@@ -84,25 +80,23 @@ def brown_spr(
             "rt_ms": number(path, table["time"], missing=("", "NA")),
         }
     )
-    return attach_words(times, words, str(path))
+    return attach_words(times, source.words, str(path))
 
 
-def natural_stories_maze(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def natural_stories_maze(source: Source) -> pd.DataFrame:
     """Read rt, wlen, subject, docid, sentid (from 0 through all stories), sentpos (from 1).
 
     Its sentences are ours but for two that it splits, and first and last words have no times: a
     sentence is as long as its last time and one word more, and one without any has what is left of
     its story. The lengths of the words (wlen) are checked.
     """
-    path = files[0]
+    path = source.files[0]
     columns = ["rt", "wlen", "subject", "docid", "sentid", "sentpos"]
     table = read(path, "\t", columns)
     story = table["docid"].map({name: str(place) for place, name in enumerate(STORIES, start=1)})
     refuse_rows(story.isna(), "{path}: unknown story {docid!r}.", table, path=path)
     sentence, position = whole(path, table["sentid"]), whole(path, table["sentpos"])
-    starts = _sentence_starts(story, sentence, position, words, path)
+    starts = _sentence_starts(story, sentence, position, source.words, path)
     times = pd.DataFrame(
         {
             "subject_id": table["subject"],
@@ -112,7 +106,7 @@ def natural_stories_maze(
             "letters": whole(path, table["wlen"]),
         }
     )
-    joined = times.merge(words, on=["passage_id", "word_index"], how="left")
+    joined = times.merge(source.words, on=["passage_id", "word_index"], how="left")
     refuse_rows(
         joined["word"].str.len() != joined["letters"],
         "{path}: story {passage_id}, word {word_index} has {letters} letters there and is {word!r} "
@@ -123,12 +117,10 @@ def natural_stories_maze(
     return times.drop(columns="letters")
 
 
-def ucl(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def ucl(source: Source) -> pd.DataFrame:
     """Read the self-paced trials in prompts.jsonl.zip: a subject a line (Frank et al. 2013)."""
-    path = files[0]
-    texts = words.groupby("passage_id", sort=False)["word"].agg(" ".join)
+    path = source.files[0]
+    texts = source.words.groupby("passage_id", sort=False)["word"].agg(" ".join)
     passages = {text: passage for passage, text in texts.items()}
     subjects: list[str] = []
     found: list[str] = []
@@ -160,15 +152,13 @@ def ucl(
     )
 
 
-def table(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def table(source: Source) -> pd.DataFrame:
     """Read a table of the user's own: subject_id, passage_id, word_index (from 0), rt_ms; word.
 
     CSV, TSV or Parquet by the file's name; `word` is optional and checked. Times must be
     milliseconds: half of them below SECONDS are refused as seconds.
     """
-    path = files[0]
+    path = source.files[0]
     given = own_tables.read_frame(path)
     names = ["subject_id", "passage_id"]
     own_tables.need_columns(path, given, [*names, "word_index", "rt_ms"], REMEDY)

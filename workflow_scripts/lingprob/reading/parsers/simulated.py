@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
-
 import numpy as np
 import pandas as pd
+
+from lingprob.reading.parsers import Source
 
 SUBJECTS = 8
 
 
-def demo(
-    files: Sequence[Path], words: pd.DataFrame, entry: dict[str, Any], seed: int
-) -> pd.DataFrame:
+def demo(source: Source) -> pd.DataFrame:
     """Simulate self-paced times (ms): longer for long words and for words that the text has once.
 
     Readers differ in pace and in how much a letter costs them; noise is log-normal.
     """
-    random = np.random.default_rng(seed)
+    words = source.words
+    random = np.random.default_rng(source.seed)
     letters = words["word"].str.len().to_numpy(float)
     rare = (words.groupby(words["word"].str.lower())["word"].transform("size") == 1).to_numpy(float)
     parts = []

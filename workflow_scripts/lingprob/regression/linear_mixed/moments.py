@@ -7,6 +7,7 @@ models.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -23,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Columns:
+class Columns(ABC):
     """The columns [1, predictors, response] of n rows less `shift`, (k + 2,) float64.
 
     The shift is the columns' means (0 for the ones), which keeps digits; once standardised, the
@@ -35,22 +36,22 @@ class Columns:
     shift: Array
 
     @property
+    @abstractmethod
     def factors(self) -> tuple[str, ...]:
         """Names of the grouping factors."""
-        raise NotImplementedError
 
-    def levels(self, factor: str) -> pd.Index:
-        """Return the levels of a grouping factor."""
-        raise NotImplementedError
-
-    @cached_property
+    @property
+    @abstractmethod
     def total(self) -> Array:
         """Sums of products of the shifted columns over all rows, (k + 2, k + 2)."""
-        raise NotImplementedError
 
+    @abstractmethod
+    def levels(self, factor: str) -> pd.Index:
+        """Return the levels of a grouping factor."""
+
+    @abstractmethod
     def divided(self, spread: Array, shift: Array) -> Self:
         """Return the data with columns divided by `spread` (k + 2,), and another shift."""
-        raise NotImplementedError
 
     @property
     def n(self) -> int:

@@ -10,7 +10,7 @@ from lingprob.errors import LingprobError
 from lingprob.regression.linear_mixed.fit import fit_mixed_models
 from lingprob.regression.linear_mixed.formula import INTERCEPT, MixedFormula, parse_formula
 from lingprob.regression.linear_mixed.moments import MixedModelData
-from lingprob.regression.linear_mixed.result import Method, MixedFit
+from lingprob.regression.linear_mixed.result import MixedFit
 
 logger = logging.getLogger(__name__)
 
@@ -31,8 +31,6 @@ def reduce_random_effects(
     data: MixedModelData | Sequence[MixedModelData],
     formulas: Iterable[str],
     *,
-    method: Method = "ML",
-    singular_allowed: bool = False,
     roles: Mapping[str, str] | None = None,
 ) -> Reduction:
     """Take out the least predictive random slope, again and again, until all models converge.
@@ -40,7 +38,7 @@ def reduce_random_effects(
     All formulas are fitted to all data sets and keep one structure. The least predictive slope is
     the one whose removal costs all these fits together the least log-likelihood. Fits here end at
     their optimum where lme4 stops short of it with a warning, usually as the covariance is
-    singular: so a singular fit counts as one that does not converge, unless `singular_allowed`.
+    singular: so a singular fit counts as one that does not converge.
 
     `roles` names what predictors stand for ({'surprisal_gpt2': 'surprisal', ...}), so that the
     slopes of different models' predictors in one role go together. No model loses its last random
@@ -54,14 +52,14 @@ def reduce_random_effects(
                 f"{formula.text!r}: slopes are taken out of one random term, not of several."
             )
     removed: dict[str, float] = {}
-    fits = _fit_all(data_sets, current, method)
-    while not all(_settled(fit, singular_allowed) for row in fits for fit in row):
+    fits = _fit_all(data_sets, current)
+    while not all(_settled(fit) for row in fits for fit in row):
         candidates = {}
         for role in _slope_roles(current, roles):
             without = [_without(formula, role, roles) for formula in current]
-            candidates[role] = without, _fit_all(data_sets, without, method)
+            candidates[role] = without, _fit_all(data_sets, without)
         if not candidates:
-            fit = next(fit for row in fits for fit in row if not _settled(fit, singular_allowed))
+            fit = next(fit for row in fits for fit in row if not _settled(fit))
             raise LingprobError(
                 f"{fit.formula.text!r} has no random slope to spare and does not converge: "
                 f"standard deviation between groups {fit.covariance.iloc[0, 0] ** 0.5:.3g}."
@@ -74,14 +72,12 @@ def reduce_random_effects(
     return Reduction(current, fits, removed)
 
 
-def _settled(fit: MixedFit, singular_allowed: bool) -> bool:
-    return fit.converged and (singular_allowed or not fit.singular)
+def _settled(fit: MixedFit) -> bool:
+    return fit.converged and not fit.singular
 
 
-def _fit_all(
-    data_sets: list[MixedModelData], formulas: list[MixedFormula], method: Method
-) -> list[list[MixedFit]]:
-    return [fit_mixed_models(data, formulas, method) for data in data_sets]
+def _fit_all(data_sets: list[MixedModelData], formulas: list[MixedFormula]) -> list[list[MixedFit]]:
+    return [fit_mixed_models(data, formulas, "ML") for data in data_sets]
 
 
 def _total(fits: list[list[MixedFit]]) -> float:

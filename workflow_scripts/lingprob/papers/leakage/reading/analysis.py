@@ -155,11 +155,6 @@ def compare_regressions(
     return deltas, pd.concat(gains, ignore_index=True)
 
 
-def delta_log_likelihoods(*data: Any, **options: Any) -> pd.DataFrame:
-    """Return the first of the tables of `compare_regressions`, which says what it takes."""
-    return compare_regressions(*data, **options)[0]
-
-
 def word_nats(surprisal: pd.DataFrame, corrected: bool) -> Any:
     """Return the surprisals (nats) of all words that have one, grouped by passage."""
     bits = surprisal["surprisal" if corrected else "surprisal_uncorrected"].astype(float)
