@@ -2,7 +2,7 @@
 # REQUIRES results/stimuli, sentence_scores and minimalness of the data sets of each prediction.
 # PROVIDES results/string_probability/{model}/{scores,correlations,confounds,separation,pools,roc,
 # conventions}.parquet, and over the models of the scale figures 1b to 8, the counts of the data sets
-# and the scorecard.
+# and the scorecard; results/string_probability/simulations.{parquet,csv}, which need no model.
 
 STRINGS = settings["string_probability"]
 PREDICTIONS = plan.predictions()
@@ -27,6 +27,7 @@ STRINGS_ROOM = Room(
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
         *("figure_4b", "figure_5", "figure_6", "figure_7", "figure_8", "phenomena", "paradigms"),
         *("paradigm_correlations", "distances", "deconfounded", "pools"),
+        *("simulated_predictions", "simulated_assumptions"),
     ],
     files={
         **{
@@ -37,6 +38,13 @@ STRINGS_ROOM = Room(
         },
         "paradigms": "results/string_probability/paradigms.csv",
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
+        "simulations": "results/string_probability/simulations.parquet",
+        "edits": {
+            name: plan.minimalness(name)
+            for name in dict.fromkeys(
+                name for model in STRINGS["models"] for name in plan.paired_datasets(model)
+            )
+        },
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
         "toy_scores": {
             model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
@@ -135,6 +143,28 @@ rule analyse_strings:
         },
     script:
         "../workflow_scripts/analyse_strings.py"
+
+
+rule simulate_theory:
+    """Derive the predictions by simulation, over the theory's parameters (string_probability, §3)."""
+    output:
+        parquet="results/string_probability/simulations.parquet",
+        csv="results/string_probability/simulations.csv",
+    log:
+        "logs/simulate_theory.log",
+    benchmark:
+        "logs/simulate_theory.benchmark.tsv"
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("simulate_theory"),
+        seed=settings["seed"],
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/simulate_theory.py"
 
 
 rule count_strings:

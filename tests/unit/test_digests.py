@@ -270,6 +270,7 @@ ROOMS = {
     "score_prefixes": "context models scoring stimuli",
     "score_stimuli": "models scoring",
     "select_chunks": "models overlap papers.leakage",
+    "simulate_theory": "papers.string_probability regression report",
     "stream_hub_dataset": "hub_rows scoring",
     "sum_frequency_moments": "corpora models regression scoring",
     "summarise_contexts": "context models papers.context regression report",

@@ -32,6 +32,7 @@ from lingprob.papers.string_probability.metrics import METRICS, learned_weights,
 from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
 from lingprob.papers.string_probability.scorecard import compare
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
+from lingprob.papers.string_probability.simulation import ASSUMPTIONS, PREDICTIONS, SWEEPS
 from lingprob.papers.string_probability.summary import page
 from lingprob.papers.string_probability.theory import toy_surprisals
 from lingprob.regression.resampling import fold_numbers
@@ -567,8 +568,18 @@ def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
         assert set(shown.loc[shown["prediction"] == 1, "note"]) == {""}
 
 
+def simulations() -> pd.DataFrame:
+    """Every point of the sweeps, with statistics that nothing was simulated for."""
+    points = [(name, curve, value) for name, sweep in SWEEPS.items()
+              for curve, value, _ in sweep.points()]  # fmt: skip
+    table = pd.DataFrame(points, columns=["sweep", "curve", "value"])
+    table = table.merge(pd.Series([*PREDICTIONS, *ASSUMPTIONS], name="statistic"), how="cross")
+    estimate = np.where(table["value"] > table["value"].median(), 0.9, 1.1)
+    return table.assign(estimate=estimate, estimate_low=0.8, estimate_high=1.2, closed_form=0.9)
+
+
 @pytest.mark.parametrize("source", ["human", "simulated"])
-def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results, source):
+def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets, results, source):
     models = {"m": 10**8, "n": 10**9}
     catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
                       "parameters": size} for name, size in models.items()}  # fmt: skip
@@ -581,7 +592,9 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results, 
     run = Run("demo", describe_models(catalog), options={"pooled": ["pairs"]})
     paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [], run.models)
     toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
-    figures = draw({**shown, "paradigms": paradigms, "toy_stimuli": toy}, run)
+    edits = [dataset.distances.assign(dataset=dataset.name) for dataset in datasets[:2]]
+    made = {"simulations": simulations(), "edits": pd.concat(edits, ignore_index=True)}
+    figures = draw({**shown, **made, "paradigms": paradigms, "toy_stimuli": toy}, run)
     looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
     legend = figures["figure_2b"].legends[0]
     assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
@@ -591,6 +604,8 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(results, 
     simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
     rated = {"figure_3a", "figure_3b", "deconfounded"}
     assert simulated == (rated if source == "simulated" else set())
+    derived = {name for name, text in said.items() if "SIMULATED MESSAGES" in text}
+    assert derived == {"simulated_predictions", "simulated_assumptions"}
     plt.close("all")
 
 

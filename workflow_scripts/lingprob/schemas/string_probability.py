@@ -86,4 +86,12 @@ SCHEMAS = {
         + required(FLOAT64, "false_positive_rate", "true_positive_rate")
         + required(TEXT, "scale")
     ),
+    # One statistic at one point of a simulated sweep a row: its mean over worlds, and the closed
+    # form for messages far apart and rare errors; `curve` and `value` are parameters.
+    "string_simulations": pa.schema(
+        required(TEXT, "sweep", "statistic")
+        + required(FLOAT64, "curve", "value")
+        + optional(FLOAT64, *estimated("estimate"), "closed_form")
+        + required(TEXT, "scale")
+    ),
 }

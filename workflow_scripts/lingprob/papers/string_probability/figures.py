@@ -18,6 +18,7 @@ from lingprob.papers.string_probability.further_figures import (
     bin_edges,
     deconfounded,
     distances,
+    pair_coordinates,
     paradigm_accuracies,
     paradigm_correlations,
     separation_by_pool,
@@ -33,11 +34,17 @@ from lingprob.papers.string_probability.separation_figures import (
     grammatical_handles,
     panel_title,
 )
+from lingprob.papers.string_probability.simulation_figures import (
+    assumptions_broken,
+    predictions_simulated,
+)
 from lingprob.papers.string_probability.theory import toy_surprisals
 
 POINTS_SHOWN = 2000
 # Of a footer.
 LETTERS_AN_INCH = 17
+# Without a model.
+THEORY = ("figure_7", "simulated_assumptions")
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
@@ -46,7 +53,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     Args:
         tables: `scores`, `correlations`, `separation` and `roc` of all models, `toy_stimuli` and,
             where a model has weights, their `sentence_scores` as `toy_scores`; `confounds` and
-            `pools`, and `paradigms` as `paradigm_accuracies` makes it.
+            `pools`, and `paradigms` as `paradigm_accuracies` makes it; `simulations`, and the
+            `minimalness` of each data set as `edits`.
         run: `options["pooled"]` names the data sets that are taken together where a model has any,
             `options["absent"]` what the paper has and this run has not.
     """
@@ -74,16 +82,25 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "distances": distances(scores, correlations, run),
         "deconfounded": deconfounded(tables["confounds"], run),
         "pools": separation_by_pool(tables["pools"], run),
+        "simulated_predictions": predictions_simulated(tables, run),
+        "simulated_assumptions": assumptions_broken(tables["simulations"]),
     }
     second = correlations[correlations["prediction"] == 2]
     sources = ["simulated"] if second["simulated"].any() else []
     for name, figure in figures.items():
         rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
         # Simulated ratings are said alone, in large type; the theory has no model.
-        said = [] if rated or name == "figure_7" else notes(scores, run)
+        derived = name.startswith("simulated_")
+        said = [] if rated or name in THEORY else notes(scores, run)
         letters = int(figure.get_figwidth() * LETTERS_AN_INCH)
         note = "\n".join(fill(text, letters) for text in said)
-        label_provenance(figure, [run.scale], sources if rated else [], note=note)
+        label_provenance(
+            figure,
+            [run.scale],
+            ["simulated"] if derived else sources if rated else [],
+            what="messages and ratings" if derived else "ratings",
+            note=note,
+        )
     return figures
 
 
@@ -133,7 +150,8 @@ def pairs_by_prediction(
     figure, axes = wrapped(len(overall), height=1.75)
     for ax, row in zip(axes, overall.itertuples(), strict=True):
         chosen = (scores["model"] == row.model) & (scores["dataset"] == row.dataset)
-        x, y = pair_coordinates(scores[chosen], prediction)
+        pairs = pair_coordinates(scores[chosen], prediction)
+        x, y = pairs["x"].to_numpy(), pairs["y"].to_numpy()
         shown = np.random.default_rng(0).permutation(len(x))[:POINTS_SHOWN]
         ax.plot(
             x[shown], y[shown], ".", color=palette.BLUE, alpha=0.25, markersize=2.5, rasterized=True
@@ -152,18 +170,6 @@ def pairs_by_prediction(
     }[prediction]
     name_axes(axes, *labels)
     return figure
-
-
-def pair_coordinates(scores: pd.DataFrame, prediction: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return what a prediction correlates, two (n_pairs,) arrays."""
-    sides = {
-        side: scores[scores["grammatical"] == side].set_index("pair_id") for side in (True, False)
-    }
-    logprobs = sides[True]["logprob"], sides[False]["logprob"].reindex(sides[True].index)
-    if prediction == 1:
-        return logprobs[0].to_numpy(), logprobs[1].to_numpy()
-    rating = sides[True]["rating"] - sides[False]["rating"]
-    return rating.to_numpy(), (logprobs[0] - logprobs[1]).reindex(rating.index).to_numpy()
 
 
 def r_text(row: Any) -> str:

@@ -10,6 +10,8 @@ TABLES = {
     "confounds": Table("string_confounds"),
     "pools": Table("string_pools"),
     "paradigms": Table(None, ("plot",)),
+    "simulations": Table("string_simulations", ("plot",)),
+    "edits": Table("minimalness", ("plot",), part="dataset"),
     "toy_stimuli": Table("stimuli"),
     "toy_scores": Table("sentence_scores", part="model"),
     "datasets": Table(None, ("compare",)),
