@@ -1,8 +1,9 @@
 # Judgements in context (Sinha et al. 2023): minimal pairs after growing prefixes.
 # REQUIRES results/stimuli of each data set, a corpus of unrelated sentences, models' manifests.
 # PROVIDES results/context/{stage}/: prefixes, prefix_tokens, scores and judgments, where stage is
-# sampled, perturbed or shared, and over the models of the scale results/context/: accuracy, regression,
-# matrix, overlap, correlations and points (parquet, csv), unprefixed, the figures, tables and scorecard.
+# sampled, perturbed or shared; unprefixed/, judgments without a prefix; and over the models of the
+# scale results/context/: accuracy, regression, matrix, overlap, correlations, unprefixed (parquet,
+# csv) and points, the figures, tables and scorecard.
 
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.
@@ -11,7 +12,7 @@ CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
 CONTEXT_STAGES = ["perturbed"]
 if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
-CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations"]
+CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations", "unprefixed"]
 # Manifests that bring the tokenizers of the models, by tokenizer.
 CONTEXT_TOKENIZERS = {
     catalog.model(model)["tokenizer"]: plan.model_manifest(model)
@@ -20,7 +21,9 @@ CONTEXT_TOKENIZERS = {
 CONTEXT_ROOM = Room(
     "context",
     category="Context",
-    figures=figures_of(CONTEXT["datasets"]) + ["sharing"] * CONTEXT["compare_sharing"],
+    figures=figures_of(CONTEXT["datasets"])
+    + ["sharing"] * CONTEXT["compare_sharing"]
+    + ["unprefixed"],
     files={name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "points"]},
     pages=["table_1", "table_2"],
     published_for=["tabulate"],
@@ -162,6 +165,48 @@ rule judge_pairs:
         "../workflow_scripts/judge_pairs.py"
 
 
+rule judge_unprefixed:
+    """Judge the same pairs and items without a prefix, under every BOS policy."""
+    input:
+        model="resources/models/{model}/manifest.json",
+        stimuli="results/stimuli/{dataset}.parquet",
+        suites=lambda wildcards: plan.suite_files(wildcards.dataset),
+        prefixes="results/context/sampled/prefixes/{dataset}.parquet",
+    output:
+        "results/context/unprefixed/{model}/{dataset}.parquet",
+    log:
+        "logs/judge_unprefixed/{model}/{dataset}.log",
+    benchmark:
+        "logs/judge_unprefixed/{model}/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(WITH_WEIGHTS),
+    conda:
+        "../envs/environment.yaml"
+    threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
+    resources:
+        **with_model(
+            "judge_unprefixed",
+            mem_mb=lambda wildcards, attempt: costs.grown(
+                4000 + costs.memory_mb(wildcards.model), attempt
+            ),
+        ),
+        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
+    params:
+        **pick(settings["scoring"], "device", "dtype"),
+        code=code_digest("judge_unprefixed"),
+        entry=entry_of("model", "dtype context_window tokenizer"),
+        dataset_entry=entry_of("dataset", "parser files"),
+        policies=lambda wildcards: {
+            name: {
+                "start_token": catalog.start_tokens[catalog.start_token_of(name)],
+                "first_token": catalog.bos_policies[name]["first_token"],
+            }
+            for name in catalog.model(wildcards.model)["bos_policies"]
+        },
+    script:
+        "../workflow_scripts/judge_unprefixed.py"
+
+
 rule summarise_contexts:
     """Accuracies with intervals, regressions, matrices and their correlations (context, §4)."""
     input:
@@ -175,6 +220,11 @@ rule summarise_contexts:
             stage=CONTEXT_STAGES,
             model=CONTEXT["models"],
         ),
+        unprefixed=collect(
+            "results/context/unprefixed/{model}/{dataset}.parquet",
+            model=CONTEXT["models"],
+            dataset=CONTEXT["datasets"],
+        ),
         stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",
         prefixes=f"results/context/sampled/prefixes/{CONTEXT_PRIMARY}.parquet",
         perturbed_prefixes=f"results/context/perturbed/prefixes/{CONTEXT_PRIMARY}.parquet",
@@ -186,9 +236,6 @@ rule summarise_contexts:
             for table in CONTEXT_TABLES
         ],
         points="results/context/points.parquet",
-        unprefixed=in_report(
-            "results/context/unprefixed.csv", CONTEXT_ROOM, "Accuracy without a prefix"
-        ),
     log:
         "logs/summarise_contexts.log",
     benchmark:
@@ -199,7 +246,7 @@ rule summarise_contexts:
         mem_mb=lambda wildcards, attempt: costs.grown(16000, attempt),
         runtime=costs.at_most(240),
     params:
-        **pick(CONTEXT, "overlap_sentences", "bootstrap"),
+        **pick(CONTEXT, "overlap_sentences", "fewest_pairs", "bootstrap"),
         **pick(settings, "seed", "scale"),
         code=code_digest("summarise_contexts"),
         primary=CONTEXT_PRIMARY,

@@ -165,3 +165,9 @@ def test_published_accuracies_are_those_of_the_papers(mirror):
     assert means["GPT-2"] == 0.781
     assert means["JRNN"] == 0.587
     assert suites["paradigm"].nunique() == 34
+    gpt2 = suites[suites["system"] == "GPT-2"].set_index("paradigm")["accuracy"]
+    (item,) = [
+        item for item in read_published("context")["items"] if "without a prefix" in item["item"]
+    ]
+    for row, (accuracy,) in item["rows"].items():
+        assert accuracy == pytest.approx(gpt2[row.removeprefix("gpt2/")], abs=5e-4), row

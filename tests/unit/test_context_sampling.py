@@ -69,6 +69,7 @@ def settings(**changes):
         "pairs_per_prefix": 1,
         "matrix_sentences": 3,
         "matrix_prefixes": 1,
+        "matrix_draws": 1,
     }
     return {**defaults, **changes}
 
@@ -177,6 +178,23 @@ def test_matrix_prefixes_stand_before_the_targets_of_other_suites(stimuli):
     assert all(len(sources) == 3 for sources in rows["source_ids"])
     assert {pair[0] for pair in rows.loc["a", "pair_ids"]} == {"b", "c"}
     assert len(rows.loc["a", "pair_ids"]) == 4
+
+
+def test_targets_are_dealt_to_the_prefixes_of_a_matrix_in_turn(stimuli):
+    table = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3)
+    of_a = table[(table["kind"] == "from_suite") & (table["source_suite"] == "a")]
+    dealt = [list(pairs) for pairs in of_a["pair_ids"]]
+    assert [len(pairs) for pairs in dealt] == [4, 4, 2]  # 5 each of b and c
+    assert of_a["pair_ids"].explode().is_unique
+    assert all({pair[0] for pair in pairs} == {"b", "c"} for pairs in dealt)
+    assert len({tuple(sources) for sources in of_a["source_ids"]}) == 3
+    twice = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3, matrix_draws=2)
+    drawn = twice.loc[twice["source_suite"] == "a", "pair_ids"].explode().value_counts()
+    assert drawn.tolist() == [2] * 10
+    few = contexts(stimuli, pairs_per_suite=2, matrix_prefixes=3)
+    first = few.loc[few["source_suite"] == "a", "pair_ids"].tolist()
+    assert len(first) == 2  # no prefix that stands before nothing
+    assert all(set(pairs) <= set(more) for pairs, more in zip(first, dealt, strict=False))
 
 
 def test_a_sentence_that_another_suite_has_too_never_stands_in_a_matrix(stimuli):

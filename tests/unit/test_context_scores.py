@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from lingprob.context.judgments import judge
-from lingprob.context.scores import formula_regions, score_prefixes
+from lingprob.context.scores import formula_regions, score_alone, score_prefixes
+from lingprob.context.unprefixed import judge_unprefixed
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.stimuli.formulas import parse_formula
@@ -244,3 +245,53 @@ def test_an_item_of_a_suite_is_right_where_its_formula_holds():
     judged = judge("m", "d", suite_stimuli(suite), prefix_rows(["s/1"]), scores, [suite])
     assert judged.sort_values("length")["correct"].tolist() == [True, False]
     assert judged["margin"].isna().all()
+
+
+POLICIES = {
+    "none": {"start_token": "none", "first_token": "excluded"},
+    "bos": {"start_token": "bos", "first_token": "scored"},
+    "bos_first_excluded": {"start_token": "bos", "first_token": "excluded"},
+}
+
+
+def token_logprobs(lm, text, start_token):
+    """Log-probabilities of a sentence's tokens from one plain pass; NaN where nothing precedes."""
+    ids, start = lm.tokenize([text])[0].ids.tolist(), lm.start_id(start_token)
+    fed = ids if start is None else [start, *ids]
+    with torch.inference_mode():
+        logprobs = torch.log_softmax(lm.model(torch.tensor([fed])).logits[0].double(), -1)
+    found = [float(logprobs[place, token]) for place, token in enumerate(fed[1:])]
+    return found if start is not None else [np.nan, *found]
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_without_a_prefix_each_bos_policy_sums_its_own_tokens(tiny, name):
+    policy = POLICIES[name]
+    start, first = policy["start_token"], policy["first_token"]
+    scores = score_alone(tiny, PAIRS, {}, start_token=start, dataset="d")[first]
+    by_item = scores.set_index("item_id")
+    sums = {}
+    for item, text in zip(PAIRS["item_id"], PAIRS["text"], strict=True):
+        each = token_logprobs(tiny, text, start)[int(first == "excluded") :]
+        assert by_item.loc[item, "logprob"] == pytest.approx(np.sum(each), abs=1e-4)
+        assert by_item.loc[item, "n_tokens"] == len(each)
+        sums[item] = np.sum(each)
+    table = judge_unprefixed(tiny, PAIRS, {"1", "2"}, POLICIES, [], model="m", dataset="d")
+    correct = table[table["bos_policy"] == name].set_index("pair_id")["correct"]
+    assert correct.to_dict() == {pair: sums[f"{pair}g"] > sums[f"{pair}b"] for pair in "12"}
+
+
+def test_without_a_prefix_the_sampled_pairs_are_judged_but_all_items_of_suites(tiny):
+    policies = {"bos": POLICIES["bos"]}
+    table = judge_unprefixed(tiny, PAIRS, {"2"}, policies, [], model="m", dataset="d")
+    assert table["pair_id"].tolist() == ["2"]
+    suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
+    stimuli = suite_stimuli(suite)
+    table = judge_unprefixed(tiny, stimuli, set(), policies, [suite], model="m", dataset="d")
+    surprisals = []
+    for text, begin, end in (("The cat sat on it", 7, 11), ("The cats sits on it", 8, 13)):
+        starts = tiny.tokenize([text])[0].char_start
+        each = np.array(token_logprobs(tiny, text, "bos"))
+        surprisals.append(-each[(starts >= begin) & (starts < end)].sum())
+    assert table["pair_id"].tolist() == ["s/1"]
+    assert table["correct"].tolist() == [surprisals[0] < surprisals[1]]

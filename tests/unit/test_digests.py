@@ -244,6 +244,7 @@ ROOMS = {
     "import_word_surprisal": "own_tables reading",
     "index_passages": "corpora models overlap reading",
     "judge_pairs": "context stimuli",
+    "judge_unprefixed": "context models scoring stimuli",
     "list_left_out": "",
     "list_word_differences": "reading",
     "measure_minimalness": "minimalness models",

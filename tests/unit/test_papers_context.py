@@ -26,6 +26,7 @@ from lingprob.papers.context.statistics import (
     perturbation_correlations,
     perturbation_points,
     regressions,
+    suite_points,
 )
 from lingprob.papers.context.summary import with_unchanged
 from lingprob.schemas import SCHEMAS
@@ -64,6 +65,7 @@ def test_changes_are_to_the_same_pairs_without_a_prefix():
         ),
         50,
         0,
+        1,
         "demo",
     ).set_index(["level", "group", "kind"])
     overall = table.loc[("all", "all", "matched_acceptable")]
@@ -87,7 +89,7 @@ def test_a_prefix_that_ended_is_carried_on_and_a_late_one_is_not_carried_back():
         ("a1", "q", "unrelated", 10, 1),
         ("b2", "r", "unrelated", 20, 0),
     ]
-    table = accuracy_table(judgments(rows), 50, 0, "demo")
+    table = accuracy_table(judgments(rows), 50, 0, 1, "demo")
     overall = table[table["level"] == "all"].set_index("length")
     assert overall.loc[10, "n_pairs"] == 2
     assert overall.loc[10, "accuracy"] == pytest.approx(0.5)
@@ -102,7 +104,7 @@ def test_intervals_are_of_suites_where_a_group_has_several():
     rows += [
         (suite, f"{suite}{n}", "unrelated", 5, suite == "a") for suite in "ab" for n in range(4)
     ]
-    table = accuracy_table(judgments(rows), 2000, 0, "demo").set_index(["level", "group"])
+    table = accuracy_table(judgments(rows), 2000, 0, 1, "demo").set_index(["level", "group"])
     overall = table.loc[("all", "all")]
     assert (overall["accuracy_low"], overall["accuracy_high"]) == (0, 1)
     assert (overall["delta_low"], overall["delta_high"]) == (-1, 0)
@@ -135,7 +137,7 @@ def test_extreme_suites_average_over_lengths_with_their_deviation():
     rows = [("a1", "p", "none", 0, 0), ("b2", "r", "none", 0, 1)]
     rows += [("a1", "p", "matched_acceptable", length, length > 5) for length in (5, 10)]
     rows += [("b2", "r", "matched_acceptable", length, 1) for length in (5, 10)]
-    accuracy = accuracy_table(judgments(rows), 10, 0, "demo")
+    accuracy = accuracy_table(judgments(rows), 10, 0, 1, "demo")
     table = extreme_suites(accuracy, "d", "matched_acceptable")
     assert table["suite"].tolist() == ["a1", "b2"]
     assert table["m/delta"].tolist() == [0.5, 0]
@@ -153,7 +155,7 @@ def test_a_matrix_has_other_suites_and_its_own_on_the_diagonal():
         ]
     )
     rows["source_suite"] = np.where(rows["kind"] == "from_suite", "b2", None)
-    table = matrix_table(rows, "demo").set_index(["target_suite", "prefix_suite"])
+    table = matrix_table(rows, 1, "demo").set_index(["target_suite", "prefix_suite"])
     cell = table.loc[("a1", "b2")]
     assert (cell["accuracy"], cell["baseline"], cell["delta"]) == (0, 0.5, -0.5)
     assert cell["relative_improvement"] == -100
@@ -161,17 +163,72 @@ def test_a_matrix_has_other_suites_and_its_own_on_the_diagonal():
     assert len(table) == 2
 
 
-def test_unprefixed_accuracy_is_over_all_items():
-    table = unprefixed_accuracy(judgments(ALONE), "demo").set_index("suite")
-    assert table["accuracy"].to_dict() == {"a1": 0.5, "b2": 1.0}
-    assert table["n"].to_dict() == {"a1": 2, "b2": 1}
+def test_a_cell_s_interval_is_of_the_prefixes_drawn():
+    """Eight items right after one prefix and eight wrong after another tell of two draws only."""
+    alone = [("a1", f"p{n}", "none", 0, 1) for n in range(16)] + [("b2", "r", "none", 0, 1)]
+    after = [("a1", f"p{n}", "from_suite", 10, n < 8) for n in range(16)]
+    rows = judgments([*alone, *after])
+    rows["source_suite"] = np.where(rows["kind"] == "from_suite", "b2", None)
+    cells = {}
+    for name, prefix in (("two", np.arange(17 + 16) < 25), ("all", np.arange(17 + 16))):
+        (cells[name],) = matrix_table(
+            rows.assign(prefix_id=np.asarray(prefix).astype(str)), 1, "demo"
+        ).itertuples()
+    two, each = cells["two"], cells["all"]
+    assert (two.n_pairs, two.n_prefixes, each.n_prefixes) == (16, 2, 16)
+    assert two.accuracy == each.accuracy == 0.5
+    wilson = stats.binomtest(8, 16).proportion_ci(method="wilson")
+    assert (each.accuracy_low, each.accuracy_high) == pytest.approx(wilson, abs=0.02)
+    assert two.accuracy_low < 0.05
+    assert two.accuracy_high > 0.95
+    assert each.relative_improvement_low == pytest.approx(100 * (each.accuracy_low - 1))
+    assert each.delta_high == pytest.approx(each.accuracy_high - 1)
+
+
+def test_suites_of_few_pairs_have_no_place_of_their_own():
+    rows = judgments(
+        [
+            *ALONE,
+            ("a1", "p", "matched_acceptable", 10, 1),
+            ("a1", "q", "matched_acceptable", 10, 1),
+            ("b2", "r", "matched_acceptable", 10, 1),
+            ("a1", "p", "from_suite", 10, 0),
+            ("a1", "q", "from_suite", 10, 0),
+            ("b2", "r", "from_suite", 10, 0),
+        ]
+    )
+    rows["source_suite"] = np.where(rows["suite"] == "a1", "b2", "a1")
+    accuracy = accuracy_table(rows, 10, 0, 2, "demo")
+    assert set(accuracy.loc[accuracy["level"] == "suite", "group"]) == {"a1"}
+    assert accuracy.loc[accuracy["level"] == "all", "n_pairs"].tolist() == [3, 3]
+    assert set(matrix_table(rows, 2, "demo")["target_suite"]) == {"a1"}
+    points = suite_points(rows, "matched_acceptable", 2)
+    assert (points["suite"].tolist(), points["n_pairs"].tolist()) == (["a1"], [2])
+    table = extreme_suites(accuracy, "d", "matched_acceptable")
+    assert table["n"].tolist() == [2]
+
+
+def test_unprefixed_accuracy_is_of_all_pairs_and_each_suite_under_each_policy():
+    alone = judgments(ALONE)
+    policies = [alone.assign(bos_policy="bos"), alone.assign(bos_policy="none", correct=False)]
+    table = unprefixed_accuracy(pd.concat(policies), 500, 0, "demo")
+    found = table.set_index(["bos_policy", "level", "group"])["accuracy"].to_dict()
+    assert found[("bos", "all", "all")] == pytest.approx(2 / 3)
+    assert found[("bos", "suite", "a1")] == 0.5
+    assert found[("bos", "suite", "b2")] == 1
+    assert {found[key] for key in found if key[0] == "none"} == {0}
+    of_all = table[(table["level"] == "all") & (table["bos_policy"] == "bos")].iloc[0]
+    # Suites are resampled: a1 twice (.5), b2 twice (1), or both.
+    assert (of_all["accuracy_low"], of_all["accuracy_high"]) == (0.5, 1.0)
+    assert of_all["n_pairs"] == 3
 
 
 def test_pairs_without_a_phenomenon_are_a_group_of_their_own():
     rows = judgments([*ALONE, ("a1", "p", "unrelated", 10, 0), ("b2", "r", "unrelated", 10, 1)])
     nameless = rows.assign(phenomenon=None)
-    assert unprefixed_accuracy(nameless, "demo")["n"].tolist() == [2, 1]
-    table = accuracy_table(nameless, 10, 0, "demo")
+    alone = nameless[nameless["kind"] == "none"].assign(bos_policy="bos")
+    assert unprefixed_accuracy(alone, 10, 0, "demo")["n_pairs"].tolist() == [3, 2, 1]
+    table = accuracy_table(nameless, 10, 0, 1, "demo")
     by_phenomenon = table[table["level"] == "phenomenon"]
     assert by_phenomenon[["group", "accuracy"]].to_numpy().tolist() == [["(none)", 0.5]]
 
@@ -194,7 +251,7 @@ def test_the_paper_s_means_over_models_are_ours_where_all_of_them_ran():
     }
 
     def found(*chosen):
-        accuracy = accuracy_table(pd.concat(chosen), 10, 0, "demo")
+        accuracy = accuracy_table(pd.concat(chosen), 10, 0, 1, "demo")
         return context_quantities({"accuracy": accuracy, **others}, published)
 
     every = found(*both)
@@ -264,7 +321,7 @@ def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
 def test_pairs_are_resampled_where_there_is_one_suite_alone():
     rows = [("a", f"{n}", "none", 0, n % 2) for n in range(8)]
     rows += [("a", f"{n}", "matched_acceptable", 9, n % 4 > 0) for n in range(8)]
-    table = accuracy_table(judgments(rows), 200, 1, "demo")
+    table = accuracy_table(judgments(rows), 200, 1, 1, "demo")
     row = table[(table["level"] == "all") & (table["kind"] == "matched_acceptable")].iloc[0]
     assert row["accuracy_low"] < row["accuracy"] < row["accuracy_high"]
 
@@ -278,13 +335,13 @@ def test_correlations_are_those_of_the_points():
         for k, suite in enumerate("abcd")
         for n in range(3)
     ]
-    table = baseline_correlations(judgments(rows), "demo").set_index("y")
+    table = baseline_correlations(judgments(rows), 1, "demo").set_index("y")
     assert table.loc["matched_acceptable", "value"] == pytest.approx(-1)
     assert table.loc["matched_acceptable", "n"] == 4
     right = judgments(rows).assign(correct=True)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert baseline_correlations(right, "demo")["value"].isna().all()
+        assert baseline_correlations(right, 1, "demo")["value"].isna().all()
 
 
 def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
@@ -330,6 +387,7 @@ def test_perturbations_average_over_lengths():
             "kind": "matched_acceptable",
             "perturbation": ["original", "original", "all", "all", "quote", "quote"],
             "delta": [0.2, 0.4, 0.0, 0.1, 0.1, 0.3],
+            "n_pairs": 12,
         }
     )
     # Phenomena and prefixes of other kinds are no points.
@@ -367,7 +425,7 @@ def test_changed_prefixes_stand_beside_the_same_pairs_own():
         perturbation="quote", prefix_id="quote/p"
     )
     both = with_unchanged(changed, judgments(rows), "original")
-    table = accuracy_table(both, 10, 0, "demo")
+    table = accuracy_table(both, 10, 0, 1, "demo")
     overall = table[table["level"] == "all"].set_index(["kind", "perturbation"])
     assert overall.loc[("matched_acceptable", "original"), "delta"] == 0
     assert overall.loc[("matched_acceptable", "quote"), "delta"] == -1

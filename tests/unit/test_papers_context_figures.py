@@ -39,30 +39,42 @@ def tables(datasets: list[str], perturbations: tuple[str | None, ...] = (None, O
         accuracy[column] = first + change
         accuracy[f"{column}_low"], accuracy[f"{column}_high"] = first, first + 2 * change
     accuracy = accuracy.assign(
-        prefix_tokens=accuracy["length"] + 0.5, baseline=0.5, baseline_margin=2.0, scale="demo"
+        prefix_tokens=accuracy["length"] + 0.5,
+        baseline=0.5,
+        baseline_margin=2.0,
+        n_pairs=1340,
+        scale="demo",
     )
     matrix = pd.DataFrame(
         [
-            (model, dataset, target, prefix, 0.5, 0.1, 20.0)
+            (model, dataset, target, prefix, 0.5, 0.1, 20.0, 20, 0.8)
             for model in MODELS for dataset in datasets for target in "ab" for prefix in "ab"
         ],
         columns=["model", "dataset", "target_suite", "prefix_suite", "accuracy", "delta",
-                 "relative_improvement"],
+                 "relative_improvement", "n_pairs", "baseline"],
     )  # fmt: skip
     points = pd.DataFrame(
         [
-            (model, datasets[0], analysis, kind, point, 0.5, 0.6)
+            (model, datasets[0], analysis, kind, point, 0.5, 0.6, 20)
             for model in MODELS for kind in KINDS
             for analysis, point in (("metric", "a"), ("perturbations", "original"))
         ],
-        columns=["model", "dataset", "analysis", "kind", "point", "x", "y"],
+        columns=["model", "dataset", "analysis", "kind", "point", "x", "y", "n_pairs"],
     )  # fmt: skip
     related = pd.DataFrame(columns=["model", "dataset", "analysis", "x", "y", "statistic",
                                     "value", "p"])  # fmt: skip
     overlap = matrix.assign(measure="token", f1=0.3)[lambda t: t["model"] == "small"]
     overlap = overlap[overlap["dataset"] == datasets[0]]
-    return {"accuracy": accuracy, "matrix": matrix, "points": points, "correlations": related,
-            "overlap": overlap}  # fmt: skip
+    unprefixed = pd.DataFrame(
+        [
+            (model, dataset, policy, "all", 0.7, 0.6, 0.8, 1340)
+            for model in MODELS for dataset in datasets for policy in ("bos", "none")
+        ],
+        columns=["model", "dataset", "bos_policy", "level", "accuracy", "accuracy_low",
+                 "accuracy_high", "n_pairs"],
+    )  # fmt: skip
+    return {"accuracy": accuracy, "unprefixed": unprefixed, "matrix": matrix, "points": points,
+            "correlations": related, "overlap": overlap}  # fmt: skip
 
 
 def run(datasets: list[str]) -> Run:
@@ -79,17 +91,22 @@ def no_figure_left_open():
 def test_figures_are_those_whose_data_sets_there_are():
     few, all_of_them = ["blimp"], ["blimp", CROWS_PAIRS, SYNTAXGYM]
     numbers = {2, 3, 4, 5, 9, 10, 11, 12, 13, 15}
-    assert set(draw(tables(few), run(few))) == {f"figure_{number}" for number in numbers}
+    assert set(draw(tables(few), run(few))) == {
+        "unprefixed", *(f"figure_{number}" for number in numbers)
+    }  # fmt: skip
     shared = tables(all_of_them, (None, ORIGINAL, OWN, SHARED))
     assert set(draw(shared, run(all_of_them))) == {
-        "sharing", *(f"figure_{number}" for number in range(2, 18))
+        "sharing", "unprefixed", *(f"figure_{number}" for number in range(2, 18))
     }  # fmt: skip
 
 
 def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
     figures = draw(tables(["blimp"]), run(["blimp"]))
     axes = figures["figure_2"].axes
-    assert [ax.get_title() for ax in axes] == ["small: Blimp", "large: Blimp"]
+    assert [ax.get_title() for ax in axes] == [
+        "small: Blimp (n = 1,340)",
+        "large: Blimp (n = 1,340)",
+    ]
     lines = {line.get_color(): line for line in axes[1].lines if len(line.get_xdata()) == 3}
     for number, kind in enumerate(KINDS, start=1):
         line = lines[COLOURS[kind]]

@@ -120,6 +120,8 @@ def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
     few = costs(context={"pairs_per_suite": 2})
     assert few.work.context_tokens("syntaxgym") == 2 * 23 * 16_000
     assert few.work.context_tokens("blimp") == 2 * 70 * 16_000
+    policies = len(few.catalog.model("smollm2-135m")["bos_policies"])
+    assert few.work.unprefixed_tokens("smollm2-135m", "syntaxgym") == 23 * 2 * 60 * policies
 
 
 def test_a_scan_takes_the_time_of_its_bytes():
@@ -330,7 +332,7 @@ def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     assert there.context_lengths("sampled") == [32, 64, 125, 250, 500, 1000]
     assert there.context_lengths("shared") == there.context_lengths("perturbed") == [32, 64, 125]
     sampled, shared = map(there.sampling_settings, ("sampled", "shared"))
-    assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (10, 1)
+    assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (10, 10)
     assert plan("paper").sampling_settings("sampled")["pairs_per_prefix"] == 1
     assert shared["pairs_per_prefix"] > 67_000
     assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [32, 64, 125])

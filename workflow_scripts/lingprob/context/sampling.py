@@ -292,7 +292,7 @@ def sample_contexts(
     if dataset != CROWS_PAIRS and len(sampler.words_of) > 1:
         # SyntaxGym's as many as fit (Figure 14), BLiMP's ten (Figure 13).
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
-        prefixes += _of_suites(sampler, targets, settings["matrix_prefixes"], sentences)
+        prefixes += _of_suites(sampler, targets, settings, sentences)
     sampler.log_exhausted()
     return prefix_table(dataset, prefixes, perturbation)
 
@@ -312,9 +312,22 @@ def _growing(
 
 
 def _of_suites(
-    sampler: PrefixSampler, targets: pd.DataFrame, replicates: int, sentences: int | None
+    sampler: PrefixSampler,
+    targets: pd.DataFrame,
+    settings: Mapping[str, Any],
+    sentences: int | None,
 ) -> Iterator[Prefix]:
+    """Yield the prefixes of each suite, with the targets of other suites dealt out to them.
+
+    A suite's targets go to the prefixes in turn, each to `matrix_draws` of them, so that every
+    prefix precedes some of every suite, and a larger sample deals as a smaller one does.
+    """
+    prefixes, draws = settings["matrix_prefixes"], settings["matrix_draws"]
+    place = targets.groupby("suite", sort=False).cumcount().to_numpy()
     for suite in dict.fromkeys(targets["suite"]):
-        others = targets.loc[targets["suite"] != suite, "pair_id"].tolist()
-        for replicate in range(replicates):
-            yield sampler.from_suite(suite, others, replicate, sentences)
+        others = (targets["suite"] != suite).to_numpy()
+        for replicate in range(prefixes):
+            dealt = others & ((replicate - place) % prefixes < draws)
+            if dealt.any():
+                pair_ids = targets.loc[dealt, "pair_id"].tolist()
+                yield sampler.from_suite(suite, pair_ids, replicate, sentences)

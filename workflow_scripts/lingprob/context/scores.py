@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -103,6 +103,27 @@ def score_prefixes(
         )
         tables.append(_sums(tokens, some, regions, dataset))
     return pd.concat(tables, ignore_index=True)
+
+
+def score_alone(
+    language_model: LanguageModel,
+    stimuli: pd.DataFrame,
+    regions: Regions,
+    *,
+    start_token: str,
+    dataset: str,
+    **scoring: Any,
+) -> dict[str, pd.DataFrame]:
+    """Score the members of every pair after a start token alone, first tokens scored or excluded.
+
+    Arguments and errors as in `score_prefixes`. Returns a `context_scores` table for each.
+    """
+    work = [*_alone(dict(tuple(stimuli.groupby("pair_id", sort=False))))]
+    items = [one.item for one in work]
+    tokens = score_in_context(language_model, items, start_token=start_token, **scoring)
+    later = tokens[tokens["token_index"] > 0]
+    counted = {"scored": tokens, "excluded": later}
+    return {name: _sums(some, work, regions, dataset) for name, some in counted.items()}
 
 
 def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:

@@ -102,6 +102,11 @@ class Work:
         prefix = max(context["lengths"]) / context["pairs_per_prefix"]
         return int(2 * 5 * self.judged_pairs(dataset) * (prefix + 60 * len(context["lengths"])))
 
+    def unprefixed_tokens(self, model: str, dataset: str) -> int:
+        """Return about how many tokens the same targets have without a prefix: two or four of 15
+        tokens a pair or item, once a BOS policy."""
+        return 60 * self.judged_pairs(dataset) * len(self.catalog.model(model)["bos_policies"])
+
     def training(self, size: str) -> float:
         """Return the seconds of a training, shared by its processes."""
         training = self.settings["training"]
@@ -164,6 +169,9 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     # Windows overlap by half.
     "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * TEXT_TOKENS),
     "score_prefixes": lambda w, job: w.scoring(job.model, w.context_tokens(job.dataset)),
+    "judge_unprefixed": lambda w, job: w.scoring(
+        job.model, w.unprefixed_tokens(job.model, job.dataset)
+    ),
     "train_model": lambda w, job: w.training(job.size),
     "measure_perplexity": lambda w, _: w.perplexities(),
     "measure_minimalness": lambda w, job: w.embedding(job.embedding, job.dataset),

@@ -40,6 +40,22 @@ SCHEMAS = {
         + required(TRUTH, "correct")
         + optional(FLOAT64, "margin")
     ),
+    # One pair (or item of a suite) without a prefix under one BOS policy a row.
+    "context_unprefixed_judgments": pa.schema(
+        required(TEXT, "model", "dataset", "bos_policy", "suite")
+        + optional(TEXT, "phenomenon")
+        + required(TEXT, "pair_id")
+        + required(TRUTH, "correct")
+    ),
+    # Accuracy without a prefix of all of a data set's pairs, or one suite's of one phenomenon, and
+    # one BOS policy a row, with its 95% interval.
+    "context_unprefixed": pa.schema(
+        required(TEXT, "model", "dataset", "bos_policy", "level", "group")
+        + optional(TEXT, "phenomenon")
+        + required(FLOAT64, *estimated("accuracy"))
+        + required(INT32, "n_pairs")
+        + required(TEXT, "scale")
+    ),
     # Accuracy of a group of pairs (all, a phenomenon or a suite) under one kind of prefix a row,
     # with 95% intervals; `delta` is the difference to the same pairs without a prefix.
     "context_accuracy": pa.schema(
@@ -61,12 +77,12 @@ SCHEMAS = {
         + required(INT32, "n")
         + required(TEXT, "scale")
     ),
-    # Accuracy of one suite's pairs after acceptable sentences of another a row.
+    # Accuracy of one suite's pairs after acceptable sentences of another a row, with 95% intervals.
     "context_matrix": pa.schema(
         required(TEXT, "model", "dataset", "target_suite", "prefix_suite")
-        + required(FLOAT64, "accuracy", "baseline", "delta")
-        + optional(FLOAT64, "relative_improvement")
-        + required(INT32, "n_pairs")
+        + required(FLOAT64, *estimated("accuracy"), "baseline", *estimated("delta"))
+        + optional(FLOAT64, *estimated("relative_improvement"))
+        + required(INT32, "n_pairs", "n_prefixes")
         + required(TEXT, "scale")
     ),
     # Mean F1 between the sentences of two suites, by what is counted (token, dependency).
@@ -80,6 +96,7 @@ SCHEMAS = {
     "context_points": pa.schema(
         required(TEXT, "model", "dataset", "analysis", "kind", "point")
         + required(FLOAT64, "x", "y")
+        + required(INT32, "n_pairs")
         + required(TEXT, "scale")
     ),
     # One correlation a row: what with what, over how many.

@@ -7,7 +7,8 @@ import pandas as pd
 
 from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
 from lingprob.context.responses import at_longest, with_baseline
-from lingprob.regression.resampling import mean_intervals
+from lingprob.regression.proportions import clustered_proportion_interval
+from lingprob.regression.resampling import Ints, mean_intervals
 from lingprob.schemas import SCHEMAS
 
 # Kinds of prefixes that figures collapse over match (context, Figures 3 and 16).
@@ -40,12 +41,15 @@ def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def accuracy_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: str) -> pd.DataFrame:
+def accuracy_table(
+    judgments: pd.DataFrame, bootstrap: int, seed: int, fewest_pairs: int, scale: str
+) -> pd.DataFrame:
     """Return a `context_accuracy` table of growing prefixes (context, §4 and Figures 2 to 8).
 
-    Levels are all pairs of a data set, each phenomenon and each suite; kinds are the five of the
-    paper and those collapsed over match. The intervals are percentiles of `bootstrap` draws: of
-    suites with all their pairs where a group has several, of pairs where it is one suite.
+    Levels are all pairs of a data set, each phenomenon and each suite of at least `fewest_pairs`;
+    kinds are the five of the paper and those collapsed over match. The intervals are percentiles
+    of `bootstrap` draws: of suites with all their pairs where a group has several, of pairs where
+    it is one suite.
     """
     grown = judgments[judgments["kind"].isin([*KINDS, NO_PREFIX])]
     prefixed = with_baseline(grown)
@@ -72,6 +76,7 @@ def accuracy_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: st
             rows.append({**described, **numbers, "level": level, "group": name, "scale": scale})
     table = pd.DataFrame(rows)
     table["perturbation"] = table["perturbation"].replace("", None)
+    table = table[(table["level"] != "suite") | (table["n_pairs"] >= fewest_pairs)]
     return table[SCHEMAS["context_accuracy"].names]
 
 
@@ -80,8 +85,6 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
 
     `margin` is null where a judgment has none (items of suites).
     """
-    several = group["suite"].nunique() > 1
-    cluster = pd.factorize(group["suite"] if several else group["pair_id"])[0]
     columns = {
         "accuracy": group["correct"].to_numpy(float),
         "baseline": group["baseline_correct"].to_numpy(float),
@@ -90,7 +93,7 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
     }
     columns["delta"] = columns["accuracy"] - columns["baseline"]
     intervals = mean_intervals(
-        np.column_stack(list(columns.values())), cluster, draws=bootstrap, seed=seed
+        np.column_stack(list(columns.values())), clusters(group), draws=bootstrap, seed=seed
     )
     found: dict[str, float] = {
         "n_pairs": group["pair_id"].nunique(),
@@ -102,11 +105,13 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
     return found
 
 
-def matrix_table(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
+def matrix_table(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.DataFrame:
     """Return a `context_matrix` table: each suite after sentences of each (Figures 13 and 14).
 
-    A suite after its own sentences is taken from its longest matched acceptable prefixes. The
-    relative improvement is in percent of the accuracy without a prefix, null where that is 0.
+    Of suites of at least `fewest_pairs`. A suite after its own sentences is taken from its longest
+    matched acceptable prefixes. The relative improvement is in percent of the accuracy without a
+    prefix, null where that is 0. Intervals are of the draw of prefixes, before each of which some
+    of the pairs stand; the accuracy without one is of the same pairs, and taken as known.
     """
     prefixed = with_baseline(judgments)
     across = prefixed[prefixed["kind"] == FROM_SUITE]
@@ -115,17 +120,30 @@ def matrix_table(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     both = pd.concat([across, own.assign(source_suite=own["suite"])], ignore_index=True)
     if both.empty:
         return SCHEMAS["context_matrix"].empty_table().to_pandas()
+    names = ["model", "dataset", "target_suite", "prefix_suite"]
     grouped = both.groupby(["model", "dataset", "suite", "source_suite"], sort=True)
-    table = grouped.agg(
-        accuracy=("correct", "mean"),
-        baseline=("baseline_correct", "mean"),
-        n_pairs=("pair_id", "nunique"),
-    ).reset_index()
-    table["delta"] = table["accuracy"] - table["baseline"]
-    above_zero = table["baseline"].where(table["baseline"] > 0)
-    table["relative_improvement"] = 100 * table["delta"] / above_zero
-    names = {"suite": "target_suite", "source_suite": "prefix_suite"}
-    return table.rename(columns=names).assign(scale=scale)[SCHEMAS["context_matrix"].names]
+    cells = [
+        {**dict(zip(names, values, strict=True)), **matrix_cell(cell)} for values, cell in grouped
+    ]
+    table = pd.DataFrame(cells).assign(scale=scale)[SCHEMAS["context_matrix"].names]
+    return table[table["n_pairs"] >= fewest_pairs].reset_index(drop=True)
+
+
+def matrix_cell(cell: pd.DataFrame) -> dict[str, float]:
+    """Return one suite's numbers after sentences of another."""
+    correct = cell["correct"].to_numpy(bool)
+    low, high = clustered_proportion_interval(correct, pd.factorize(cell["prefix_id"])[0])
+    baseline = cell["baseline_correct"].mean()
+    found = {
+        "baseline": baseline,
+        "n_pairs": cell["pair_id"].nunique(),
+        "n_prefixes": cell["prefix_id"].nunique(),
+    }
+    for end, accuracy in (("", correct.mean()), ("_low", low), ("_high", high)):
+        delta = accuracy - baseline
+        found[f"accuracy{end}"], found[f"delta{end}"] = accuracy, delta
+        found[f"relative_improvement{end}"] = 100 * delta / baseline if baseline else np.nan
+    return found
 
 
 def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFrame:
@@ -133,7 +151,7 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
 
     First those whose accuracy rises, or falls, most when averaged over lengths and models; per
     model the mean change and its standard deviation over lengths, then the mean over models and
-    its standard deviation over models.
+    its standard deviation over models; n is the number of pairs.
     """
     rows = accuracy[
         (accuracy["dataset"] == dataset)
@@ -143,7 +161,8 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
     ]
     by_model = rows.groupby(["group", "model"], sort=False)["delta"]
     means, deviations = by_model.mean().unstack(), by_model.std(ddof=0).unstack()
-    table = pd.DataFrame({"suite": means.index})
+    n_pairs = rows.groupby("group", sort=False)["n_pairs"].max()
+    table = pd.DataFrame({"suite": means.index, "n": n_pairs[means.index].to_numpy()})
     for model in dict.fromkeys(rows["model"]):
         table[f"{model}/delta"] = means[model].to_numpy()
         table[f"{model}/sd"] = deviations[model].to_numpy()
@@ -154,15 +173,38 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
     return ordered.reset_index(drop=True)
 
 
-def unprefixed_accuracy(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
-    """Return each suite's accuracy without a prefix, over all its items that were judged.
+def unprefixed_accuracy(
+    judgments: pd.DataFrame, bootstrap: int, seed: int, scale: str
+) -> pd.DataFrame:
+    """Return a `context_unprefixed` table from `context_unprefixed_judgments`.
 
-    In CrowS-Pairs, whose phenomena are the two directions, a row a bias type and direction. Null
-    where a data set names no phenomenon.
+    Of all pairs of a data set and of each suite's, in CrowS-Pairs, whose phenomena are the two
+    directions, of each bias type and direction. Intervals are of `bootstrap` draws of suites where
+    there are several, else of pairs.
     """
-    alone = judgments[judgments["kind"] == NO_PREFIX]
-    by = ["model", "dataset", "phenomenon", "suite"]
-    table = alone.groupby(by, sort=False, dropna=False).agg(
-        accuracy=("correct", "mean"), n=("pair_id", "nunique")
-    )
-    return table.reset_index().assign(scale=scale)
+    table = judgments.assign(phenomenon=judgments["phenomenon"].astype(object).fillna(NAMELESS))
+    keys = ["model", "dataset", "bos_policy"]
+    rows = []
+    for level, by in (("all", keys), ("suite", [*keys, "phenomenon", "suite"])):
+        for values, group in table.groupby(by, sort=False):
+            described = dict(zip(by, values, strict=True))
+            correct = group[["correct"]].to_numpy(float)
+            intervals = mean_intervals(correct, clusters(group), draws=bootstrap, seed=seed)
+            rows.append(
+                {
+                    **described,
+                    "level": level,
+                    "group": described.pop("suite", "all"),
+                    "accuracy": correct.mean(),
+                    **dict(zip(("accuracy_low", "accuracy_high"), intervals[0], strict=True)),
+                    "n_pairs": group["pair_id"].nunique(),
+                }
+            )
+    names = SCHEMAS["context_unprefixed"].names
+    return pd.DataFrame(rows).assign(scale=scale).reindex(columns=names)
+
+
+def clusters(group: pd.DataFrame) -> Ints:
+    """Return what is resampled with each judgment: its suite, or its pair where there is one."""
+    several = group["suite"].nunique() > 1
+    return pd.factorize(group["suite"] if several else group["pair_id"])[0]

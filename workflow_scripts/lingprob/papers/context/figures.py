@@ -71,10 +71,10 @@ PERTURBATION_COLOURS = dict(
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw those of the paper's figures whose data sets the tables have, by name, and `sharing`.
+    """Draw the paper's figures that the data sets allow, `unprefixed` and `sharing`, by name.
 
     Args:
-        tables: `accuracy`, `matrix`, `overlap`, `correlations` and `points`.
+        tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
         run: its options: `primary`, the data set of what the paper does on BLiMP alone, and
             `control`, the title of the corpus of unrelated sentences. Columns stand in the order
             of its titles.
@@ -100,6 +100,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_17": lambda: matched(accuracy, run, SYNTAXGYM),
     }
     figures = {name: makers[name]() for name in figures_of(list(accuracy["dataset"].unique()))}
+    figures["unprefixed"] = unprefixed(tables["unprefixed"], run)
     if (accuracy["perturbation"] == SHARED).any():
         figures["sharing"] = sharing(accuracy, run)
     for figure in figures.values():
@@ -121,7 +122,7 @@ def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:
             here = rows[(rows["model"] == model) & (rows["dataset"] == dataset)]
             for kind in KINDS:
                 curve(ax, here[here["kind"] == kind], "delta", COLOURS[kind], dash(kind))
-            ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}")
+            ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}{pairs(here)}")
             finish(ax, DELTA if ax is line[0] else "")
     legend(figure, {label(kind, run): (COLOURS[kind], dash(kind)) for kind in KINDS})
     return figure
@@ -144,7 +145,7 @@ def matched(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
             for kind in (f"matched_{side}", f"mismatched_{side}"):
                 here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
                 curve(ax, here, "delta", COLOURS[kind], dash(kind))
-            ax.set_title(f"{run.models[model]['title']}: {side} prefixes")
+            ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(here)}")
             finish(ax, DELTA if ax is line[0] else "")
     related = [kind for kind in KINDS if kind != UNRELATED]
     legend(figure, {label(kind, run): (COLOURS[kind], dash(kind)) for kind in related})
@@ -164,7 +165,7 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
             for name, colour in PERTURBATION_COLOURS.items():
                 one = here[here["perturbation"] == name]
                 curve(ax, one, "delta", colour, "-", interval=name in (ORIGINAL, "all"))
-            ax.set_title(f"{run.models[model]['title']}: {side} prefixes")
+            ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(here)}")
             finish(ax, DELTA if ax is line[0] else "")
     names = {ORIGINAL: "Original", **TITLES}
     legend(figure, {names[key]: (value, "-") for key, value in PERTURBATION_COLOURS.items()})
@@ -185,7 +186,7 @@ def sharing(accuracy: pd.DataFrame, run: Run) -> Figure:
             here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
             for name, look in looks.items():
                 curve(ax, here[here["perturbation"] == name], "delta", *look)
-            ax.set_title(label(kind, run).replace(", ", ",\n"))
+            ax.set_title(label(kind, run).replace(", ", ",\n") + pairs(here))
             named = f"{run.models[model]['title']}\n{DELTA}"
             finish(ax, named if ax is line[0] else "")
             ax.set_xlabel("Tokens")
@@ -194,6 +195,39 @@ def sharing(accuracy: pd.DataFrame, run: Run) -> Figure:
         SHARED: "A prefix for all pairs of a suite",
     }
     legend(figure, {titles[name]: look for name, look in looks.items()})
+    return figure
+
+
+def unprefixed(baselines: pd.DataFrame, run: Run) -> Figure:
+    """Accuracy without a prefix under each BOS policy: a panel a data set, a marker a model."""
+    rows = baselines[baselines["level"] == "all"]
+    datasets = [name for name in run.titles if name in set(rows["dataset"])]
+    policies = list(dict.fromkeys(rows["bos_policy"]))[::-1]
+    models = models_of(rows)
+    figure, axes = grid(
+        1, len(datasets), width=2.2, height=0.6 + 0.3 * len(policies), margins=(1.8, 0.7),
+        narrowest=3.8, sharey=True,
+    )  # fmt: skip
+    for ax, dataset in zip(axes[0], datasets, strict=True):
+        here = rows[rows["dataset"] == dataset]
+        for number, model in enumerate(models):
+            one = here[here["model"] == model]
+            shift = 0.5 * ((number + 1) / (len(models) + 1) - 0.5)
+            places = [policies.index(policy) - shift for policy in one["bos_policy"]]
+            ends = [one["accuracy"] - one["accuracy_low"], one["accuracy_high"] - one["accuracy"]]
+            look = run.models[model]
+            ax.errorbar(
+                one["accuracy"], places, xerr=ends, fmt=look["marker"], color=look["colour"],
+                elinewidth=0.8,
+            )  # fmt: skip
+        ax.set_title(run.titles[dataset] + pairs(here))
+        ax.set_xlabel("Accuracy without a prefix")
+        ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        ax.set_yticks(range(len(policies)), [name.replace("_", " ") for name in policies])
+        ax.set_ylim(-0.6, len(policies) - 0.4)
+    handles = [handle(run.models[m]["title"], run.models[m]["colour"], run.models[m]["marker"])
+               for m in models]  # fmt: skip
+    legend_above(figure, handles, columns=4)
     return figure
 
 
@@ -256,10 +290,15 @@ def one_row(
         here = rows[rows["model"] == model]
         for kind in kinds:
             curve(ax, here[here["kind"] == kind], column, COLOURS[kind], dash(kind))
-        ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}")
+        ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}{pairs(here)}")
         finish(ax, axis_label if number % columns == 0 else "", percent=column != "margin")
     legend(figure, {label(kind, run, dataset): (COLOURS[kind], dash(kind)) for kind in kinds})
     return figure
+
+
+def pairs(rows: pd.DataFrame) -> str:
+    """Return what a title says of how many pairs, or items, are behind a panel's curves."""
+    return f" (n = {rows['n_pairs'].max():,})" if len(rows) else ""
 
 
 def overall(accuracy: pd.DataFrame) -> pd.DataFrame:

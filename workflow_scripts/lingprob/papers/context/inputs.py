@@ -8,5 +8,6 @@ TABLES = {
     "matrix": Table("context_matrix"),
     "overlap": Table("context_overlap", ("plot", "compare")),
     "correlations": Table("context_correlations"),
+    "unprefixed": Table("context_unprefixed", ("plot",)),
     "points": Table("context_points", ("plot",)),
 }

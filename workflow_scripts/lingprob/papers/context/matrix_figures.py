@@ -65,6 +65,7 @@ def metric_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run, k
             rows = correlations[correlations["dataset"] == dataset]
             value = correlation(rows, model, "metric", "y", kind)
             ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}\n{value}")
+            ax.text(0.97, 0.04, each(here), transform=ax.transAxes, ha="right", fontsize=6)
             ax.set_xlabel("Accuracy without a prefix")
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
@@ -102,7 +103,7 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
             wide = square(here, column)
             image = ax.imshow(wide, cmap=colours, vmin=low, vmax=1)
             index_axes(ax, wide)
-            ax.set_title(f"{models[model]['title']}: {name}")
+            ax.set_title(f"{models[model]['title']}: {name} ({each(here)})")
             formatter = PercentFormatter(1.0, decimals=0)
             figure.colorbar(image, ax=ax, format=formatter, shrink=0.8)
     return figure
@@ -111,11 +112,15 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
 def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
     """Figure 14: relative improvement (%) of a suite (row) after sentences of another (column).
 
-    Of the first model; blank where the accuracy without a prefix is 0.
+    Of the first model; blank where the accuracy without a prefix is 0. A row's name says how much
+    its accuracy without a prefix leaves room for.
     """
     rows = matrix[matrix["dataset"] == dataset]
     model = rows["model"].iloc[0]
-    wide = square(rows[rows["model"] == model], "relative_improvement")
+    rows = rows[rows["model"] == model]
+    wide = square(rows, "relative_improvement")
+    baseline = rows.groupby("target_suite")["baseline"].first()
+    room = [f"{suite} (≤ {100 * (1 / baseline[suite] - 1):.0f})" for suite in wide.index]
     figure, ((ax,),) = grid(1, 1, width=style.PAGE_INCHES, height=6.6, margins=(0.0, 0.0))
     image = ax.imshow(wide, cmap="RdBu", vmin=-100, vmax=100)
     for (row, column), value in np.ndenumerate(wide.to_numpy()):
@@ -130,13 +135,21 @@ def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figur
                 color="white" if abs(value) > 60 else "black",
             )
     ax.set_xticks(range(len(wide.columns)), wide.columns, rotation=90, fontsize=6)
-    ax.set_yticks(range(len(wide)), wide.index, fontsize=6)
+    ax.set_yticks(range(len(wide)), room, fontsize=6)
     ax.grid(False)
     ax.set_xlabel("Prefix suite")
-    ax.set_ylabel("Test suite")
-    ax.set_title(f"{models[model]['title']}: change in accuracy, % of that without a prefix")
+    ax.set_ylabel("Test suite (most that is left to gain, %)")
+    ax.set_title(
+        f"{models[model]['title']}: change in accuracy, % of that without a prefix ({each(rows)})"
+    )
     figure.colorbar(image, ax=ax, label="%", shrink=0.6, extend="max")
     return figure
+
+
+def each(rows: pd.DataFrame) -> str:
+    """Return how many pairs, or items, are behind a point or cell."""
+    low, high = (int(value) for value in (rows["n_pairs"].min(), rows["n_pairs"].max()))
+    return f"{low} each" if low == high else f"{low} to {high} each"
 
 
 def square(rows: pd.DataFrame, column: str) -> pd.DataFrame:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from lingprob.context.names import MATCHED, SYNTAXGYM
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
@@ -100,18 +99,23 @@ def _around(value: float, reach: float) -> Estimate:
 
 
 def _matrix(matrix: pd.DataFrame) -> Quantities:
-    """Return Figure 14: the accuracy without a prefix is of the same items, so it is fixed."""
-    found: Quantities = {}
-    rows = matrix[(matrix["dataset"] == SYNTAXGYM) & matrix["relative_improvement"].notna()]
-    for row in rows.itertuples():
-        right = round(row.accuracy * row.n_pairs)
-        ends = stats.binomtest(right, int(row.n_pairs)).proportion_ci(method="wilson")
-        low, high = (100 * (end - row.baseline) / row.baseline for end in ends)
-        value = float(row.relative_improvement)
-        key = (f"{row.model}/{row.target_suite}", str(row.prefix_suite))
-        low, high = min(float(low), value), max(float(high), value)
-        found[key] = Estimate(value, low, high, int(row.n_pairs), f"{row.n_pairs} items")
-    return found
+    """Return Figure 14, and the accuracies without a prefix that its changes are from."""
+    of_syntaxgym = matrix[matrix["dataset"] == SYNTAXGYM]
+    baselines = of_syntaxgym.groupby(["model", "target_suite"])["baseline"].first()
+    rows = of_syntaxgym[of_syntaxgym["relative_improvement"].notna()]
+    return {
+        (f"{model}/{suite}", "accuracy_unprefixed"): Estimate.exact(float(value))
+        for (model, suite), value in baselines.items()
+    } | {
+        (f"{row.model}/{row.target_suite}", str(row.prefix_suite)): Estimate(
+            float(row.relative_improvement),
+            float(row.relative_improvement_low),
+            float(row.relative_improvement_high),
+            int(row.n_pairs),
+            f"{row.n_pairs} items, {row.n_prefixes} prefixes",
+        )
+        for row in rows.itertuples()
+    }
 
 
 def _correlations(tables: Tables) -> Quantities:

@@ -82,11 +82,11 @@ def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
     return all_interactions(pd.DataFrame(columns, index=rows.index))
 
 
-def baseline_correlations(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
+def baseline_correlations(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.DataFrame:
     """Correlate suites' accuracy without a prefix and after the longest (Figures 10 and 11)."""
     rows = []
     for kind in MATCHED:
-        points = suite_points(judgments, kind)
+        points = suite_points(judgments, kind, fewest_pairs)
         for (model, dataset), group in points.groupby(["model", "dataset"], sort=False):
             value, p = _pearson(group["baseline"], group["accuracy"])
             rows.append(
@@ -95,13 +95,19 @@ def baseline_correlations(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     return correlations(rows, scale)
 
 
-def suite_points(judgments: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return each suite's accuracy without a prefix and after its longest of one kind."""
+def suite_points(judgments: pd.DataFrame, kind: str, fewest_pairs: int) -> pd.DataFrame:
+    """Return accuracies without a prefix and after the longest of one kind, a suite a row.
+
+    Suites of fewer than `fewest_pairs` are left out; n_pairs says how many each has.
+    """
     longest = at_longest(judgments, kind)
     grouped = longest.groupby(["model", "dataset", "suite"], sort=False)
-    return grouped.agg(
-        baseline=("baseline_correct", "mean"), accuracy=("correct", "mean")
+    points = grouped.agg(
+        baseline=("baseline_correct", "mean"),
+        accuracy=("correct", "mean"),
+        n_pairs=("pair_id", "nunique"),
     ).reset_index()
+    return points[points["n_pairs"] >= fewest_pairs].reset_index(drop=True)
 
 
 def overlap_correlations(
@@ -176,8 +182,8 @@ def perturbation_points(accuracy: pd.DataFrame, similarity: pd.Series) -> pd.Dat
     `similarity` the mean F1 by perturbation (1 for `original`).
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy["kind"].isin(MATCHED)]
-    mean = rows.groupby(["model", "dataset", "kind", "perturbation"], sort=False)["delta"].mean()
-    points = mean.reset_index()
+    grouped = rows.groupby(["model", "dataset", "kind", "perturbation"], sort=False)
+    points = grouped.agg(delta=("delta", "mean"), n_pairs=("n_pairs", "max")).reset_index()
     return points.assign(similarity=points["perturbation"].map({**similarity, ORIGINAL: 1.0}))
 
 

@@ -26,6 +26,7 @@ from lingprob.schemas import SCHEMAS
 def summarise(
     judgments: pd.DataFrame,
     changed: pd.DataFrame,
+    unprefixed: pd.DataFrame,
     stimuli: pd.DataFrame,
     prefixes: pd.DataFrame,
     perturbed_prefixes: pd.DataFrame,
@@ -33,37 +34,39 @@ def summarise(
     *,
     primary: str,
     overlap_sentences: int,
+    fewest_pairs: int,
     bootstrap: int,
     seed: int,
     scale: str,
-) -> tuple[dict[str, pd.DataFrame], pd.DataFrame, pd.DataFrame]:
-    """Return the tables accuracy, regression, matrix, overlap and correlations, points, baselines.
+) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
+    """Return the tables accuracy, regression, matrix, overlap, correlations, unprefixed; points.
 
     Args:
         judgments: `context_judgments` of all models and data sets, `changed` of the primary
             data set's perturbed prefixes and, where they are compared, shared ones.
+        unprefixed: `context_unprefixed_judgments` of all models and data sets.
         stimuli, prefixes, perturbed_prefixes: tables of the primary data set.
         tokenize: the tokenizer whose tokens overlap.
         primary: the data set of the analyses that the paper does on BLiMP alone.
-        overlap_sentences, bootstrap, seed, scale: as in config.yaml.
+        overlap_sentences, fewest_pairs, bootstrap, seed, scale: as in config.yaml.
     """
     stimuli = with_suites(stimuli, primary)
-    grown = accuracy_table(judgments, bootstrap, seed, scale)
+    grown = accuracy_table(judgments, bootstrap, seed, fewest_pairs, scale)
     is_shared = changed["perturbation"] == SHARED
     perturbed, shared = (
-        accuracy_table(with_unchanged(rows, judgments, name), bootstrap, seed, scale)
+        accuracy_table(with_unchanged(rows, judgments, name), bootstrap, seed, fewest_pairs, scale)
         for rows, name in ((changed[~is_shared], ORIGINAL), (changed[is_shared], OWN))
     )
     similarity = perturbed_prefixes.groupby("perturbation")["similarity"].mean()
     perturbations = perturbation_points(perturbed, similarity)
-    matrix = matrix_table(judgments, scale)
+    matrix = matrix_table(judgments, fewest_pairs, scale)
     overlap, by_prefix = overlaps(
         stimuli, prefixes, tokenize, overlap_sentences, np.random.default_rng(seed)
     )
     overlap = overlap.assign(dataset=primary, scale=scale)[SCHEMAS["context_overlap"].names]
     of_primary = judgments[judgments["dataset"] == primary]
     correlations = [
-        baseline_correlations(judgments, scale),
+        baseline_correlations(judgments, fewest_pairs, scale),
         overlap_correlations(of_primary, by_prefix, matrix, overlap, scale),
         perturbation_correlations(perturbations, scale),
     ]
@@ -73,9 +76,10 @@ def summarise(
         "matrix": matrix,
         "overlap": overlap,
         "correlations": pd.concat(correlations, ignore_index=True),
+        "unprefixed": unprefixed_accuracy(unprefixed, bootstrap, seed, scale),
     }
-    points = points_table(judgments, perturbations, scale)
-    return tables, points, unprefixed_accuracy(judgments, scale)
+    points = points_table(judgments, perturbations, fewest_pairs, scale)
+    return tables, points
 
 
 def with_unchanged(changed: pd.DataFrame, judgments: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -117,7 +121,9 @@ def overlaps(
     return pd.concat(between, ignore_index=True), by_prefix
 
 
-def points_table(judgments: pd.DataFrame, perturbations: pd.DataFrame, scale: str) -> pd.DataFrame:
+def points_table(
+    judgments: pd.DataFrame, perturbations: pd.DataFrame, fewest_pairs: int, scale: str
+) -> pd.DataFrame:
     """Return a `context_points` table: what Figures 9, 10 and 11 scatter."""
     tables = [
         perturbations.rename(
@@ -125,7 +131,7 @@ def points_table(judgments: pd.DataFrame, perturbations: pd.DataFrame, scale: st
         ).assign(analysis="perturbations")
     ]
     for kind in MATCHED:
-        points = suite_points(judgments, kind).rename(
+        points = suite_points(judgments, kind, fewest_pairs).rename(
             columns={"suite": "point", "baseline": "x", "accuracy": "y"}
         )
         tables.append(points.assign(analysis="metric", kind=kind))

@@ -1,0 +1,49 @@
+"""Intervals of shares of clustered answers, against closed forms and simulation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from lingprob.regression.proportions import clustered_proportion_interval, design_effect
+
+
+def test_without_clusters_the_interval_is_wilson_s():
+    correct = np.arange(20) < 13
+    wilson = stats.binomtest(13, 20).proportion_ci(method="wilson")
+    one, many = np.zeros(20, int), np.arange(20)
+    assert clustered_proportion_interval(correct, one) == pytest.approx(wilson)
+    # Each answer a cluster: the design effect is that of n - 1 against n, 1.
+    assert clustered_proportion_interval(correct, many) == pytest.approx(wilson, abs=1e-9)
+
+
+def test_a_design_effect_is_the_cluster_s_size_where_its_members_are_alike():
+    values = np.repeat([0.0, 1.0, 1.0, 0.0, 1.0, 0.0], 5)
+    effect = design_effect(values, np.repeat(np.arange(6), 5))
+    assert effect == pytest.approx(5 * (6 / 5) * (29 / 30))
+    assert design_effect(np.ones(4), np.array([0, 0, 1, 1])) == 1
+
+
+def test_all_right_still_has_a_width_and_the_interval_holds_the_share():
+    low, high = clustered_proportion_interval(np.ones(24, bool), np.arange(24) % 10)
+    assert 0.8 < low < 1
+    assert high == 1
+    low, high = clustered_proportion_interval(np.zeros(24, bool), np.arange(24) % 10)
+    assert low == 0
+    assert 0 < high < 0.2
+
+
+@pytest.mark.parametrize("spread", [0.0, 1.0])
+def test_intervals_cover_the_share_over_prefixes(spread):
+    """Ten prefixes, each before 3 items: the truth is the share over all prefixes."""
+    random = np.random.default_rng(0)
+    effects = spread * random.normal(size=(1000, 10))
+    population = 1 / (1 + np.exp(-(0.5 + spread * random.normal(size=100_000))))
+    cluster = np.repeat(np.arange(10), 3)
+    covered = []
+    for effect in effects:
+        chances = 1 / (1 + np.exp(-(0.5 + effect[cluster])))
+        low, high = clustered_proportion_interval(random.random(30) < chances, cluster)
+        covered.append(low <= population.mean() <= high)
+    assert 0.93 < np.mean(covered) < 0.995

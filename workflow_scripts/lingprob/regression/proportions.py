@@ -1,0 +1,50 @@
+"""Intervals of shares of right answers that come in clusters, as items after one prefix do."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+
+QUANTILE = 0.975
+
+
+def clustered_proportion_interval(
+    correct: NDArray[np.bool_], cluster: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the 95% interval of a share of successes that may go together within clusters.
+
+    Wilson's interval with as many independent trials as the clusters are worth (Korn & Graubard
+    1998): the trials over the design effect, which is at least 1, and fewer for the t distribution
+    with a degree of freedom less than there are clusters. It has a width where all or none succeed.
+
+    Args:
+        correct: (n,) bool, n of at least 1.
+        cluster: (n,) int; what is drawn together. With one cluster no more than the trials' own
+            spread is known, and they count as independent.
+    """
+    n, share = len(correct), float(np.mean(correct))
+    clusters, worth = len(np.unique(cluster)), float(n)
+    if clusters > 1:
+        ratio = stats.t.ppf(QUANTILE, n - 1) / stats.t.ppf(QUANTILE, clusters - 1)
+        worth *= ratio**2 / max(1.0, design_effect(np.asarray(correct, float), cluster))
+    z = stats.norm.ppf(QUANTILE)
+    centre = (share + z**2 / (2 * worth)) / (1 + z**2 / worth)
+    reach = z / (1 + z**2 / worth) * np.sqrt(share * (1 - share) / worth + (z / (2 * worth)) ** 2)
+    return max(0.0, min(centre - reach, share)), min(1.0, max(centre + reach, share))
+
+
+def design_effect(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> float:
+    """Return the variance of a mean of clusters over that of as many independent values.
+
+    The former is that of a ratio of sums over clusters, linearised. 1 where values do not vary.
+    """
+    n, codes = len(values), np.unique(cluster, return_inverse=True)[1]
+    clusters = codes.max() + 1
+    residual = values - values.mean()
+    independent = float(residual @ residual) / (n - 1) / n
+    if independent == 0 or clusters < 2:
+        return 1.0
+    sums = np.bincount(codes, residual)
+    clustered = clusters / (clusters - 1) * float(sums @ sums) / n**2
+    return clustered / independent
