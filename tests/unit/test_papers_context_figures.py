@@ -104,8 +104,8 @@ def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
     figures = draw(tables(["blimp"]), run(["blimp"]))
     axes = figures["figure_2"].axes
     assert [ax.get_title() for ax in axes] == [
-        "small: Blimp (n = 1,340)",
-        "large: Blimp (n = 1,340)",
+        "small: Blimp\nn = 1,340",
+        "large: Blimp\nn = 1,340",
     ]
     lines = {line.get_color(): line for line in axes[1].lines if len(line.get_xdata()) == 3}
     for number, kind in enumerate(KINDS, start=1):

@@ -297,8 +297,8 @@ def one_row(
 
 
 def pairs(rows: pd.DataFrame) -> str:
-    """Return what a title says of how many pairs, or items, are behind a panel's curves."""
-    return f" (n = {rows['n_pairs'].max():,})" if len(rows) else ""
+    """Return the line of a title that says how many pairs, or items, are behind a panel's curves."""
+    return f"\nn = {rows['n_pairs'].max():,}" if len(rows) else ""
 
 
 def overall(accuracy: pd.DataFrame) -> pd.DataFrame:
