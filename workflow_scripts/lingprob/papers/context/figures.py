@@ -297,7 +297,7 @@ def one_row(
 
 
 def pairs(rows: pd.DataFrame) -> str:
-    """Return the line of a title that says how many pairs, or items, are behind a panel's curves."""
+    """Return a title's line on how many pairs, or items, are behind a panel's curves."""
     return f"\nn = {rows['n_pairs'].max():,}" if len(rows) else ""
 
 
