@@ -128,7 +128,8 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
             jobs("score_stimuli " * 4, "summarise_sentences " * 2, MORCELA, STRINGS,
                  "sum_frequency_moments regress_on_frequency",
-                 "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS, "compute_word_surprisal", READING, TRAINED, SCORECARDS),
+                 "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
+                 "compute_word_surprisal", READING, TRAINED, SCORECARDS),
             id="scoring",
         ),
         pytest.param(
