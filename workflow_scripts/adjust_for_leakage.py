@@ -1,19 +1,17 @@
 """What surprisal adds without the words that the searched corpora have, or given their length."""
 
+from lingprob.papers.leakage.reading.analysis import read_study
 from lingprob.papers.leakage.reading.leaked_words import adjusted_deltas, most_leaked
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
     params, files = snakemake.params, snakemake.input
-    tables = [read_table(path, "surprisal") for path in files.surprisals]
+    study = read_study(
+        snakemake.wildcards.dataset, params.entry, params.models, dict(files.items())
+    )
     adjusted = adjusted_deltas(
-        snakemake.wildcards.dataset,
-        params.entry,
-        read_table(files.times, "reading_times"),
-        read_table(files.words, "words"),
-        [read_table(path, "word_counts") for path in files.counts],
-        dict(zip(params.models, tables, strict=True)),
+        study,
         most_leaked([read_table(path, "word_leakage") for path in files.leakage]),
         params.thresholds,
         contexts=params.contexts,

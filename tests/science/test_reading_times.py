@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_datasets, read_published
-from lingprob.papers.leakage.reading.analysis import compare_regressions
+from lingprob.papers.leakage.reading.analysis import Study, compare_regressions
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.parsers import Source
@@ -143,8 +143,11 @@ def test_larger_models_fit_maze_times_worse(mirror: Path) -> None:
     }
     counts = count_words([(mirror / "gutenberg/1342-0.txt").read_text(encoding="utf-8")])
     deltas, _ = compare_regressions(
-        "natural_stories_maze", read_datasets()["natural_stories_maze"], times, words, [counts],
-        surprisals, contexts=dict.fromkeys(MODELS, "imported"),
+        Study(
+            "natural_stories_maze", read_datasets()["natural_stories_maze"], times, words,
+            [counts], surprisals,
+        ),
+        contexts=dict.fromkeys(MODELS, "imported"),
         corrections=dict.fromkeys(MODELS), bootstrap=200, scale="test",
     )  # fmt: skip
     deltas = deltas.set_index("model")

@@ -16,6 +16,7 @@ from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.analysis import (
+    Study,
     compare_regressions,
     reading_counts,
     table_2,
@@ -76,13 +77,26 @@ def study() -> dict[str, Any]:
     return {"words": words, "times": times, "surprisals": surprisals, "counts": [counts]}
 
 
+def compared_of(
+    dataset: str,
+    entry: dict[str, Any],
+    *,
+    words: pd.DataFrame,
+    times: pd.DataFrame,
+    surprisals: dict[str, pd.DataFrame],
+    counts: list[pd.DataFrame],
+    **options: Any,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    return compare_regressions(Study(dataset, entry, times, words, counts, surprisals), **options)
+
+
 def delta_log_likelihoods(*data: Any, **options: Any) -> pd.DataFrame:
-    return compare_regressions(*data, **options)[0]
+    return compared_of(*data, **options)[0]
 
 
 @pytest.fixture(scope="module")
 def compared(study: dict[str, Any]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    return compare_regressions("mine", ENTRY, **study, **OPTIONS)
+    return compared_of("mine", ENTRY, **study, **OPTIONS)
 
 
 @pytest.fixture(scope="module")
@@ -587,7 +601,7 @@ def leaked_study(study: dict[str, Any], of: str) -> tuple[dict[str, Any], np.nda
 
 def adjusted_of(study: dict[str, Any], leakage: np.ndarray) -> pd.DataFrame:
     return adjusted_deltas(
-        "mine", ENTRY, **study, leakage=leakage, thresholds=[2, 12, 20, 99], **OPTIONS
+        Study("mine", ENTRY, **study), leakage, thresholds=[2, 12, 20, 99], **OPTIONS
     )
 
 

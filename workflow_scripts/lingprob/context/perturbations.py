@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -54,6 +54,16 @@ COMBINED = {
     "all": ["long_prefix_adverb", "suffix_adverb", "any_clause", "quote"],
 }
 
+# Where each step puts what.
+STEPS = {
+    "prefix_adverb": ("{added}, {body}", SHORT_ADVERBS),
+    "suffix_adverb": ("{body}, {added}", [adverb.lower() for adverb in SHORT_ADVERBS]),
+    "long_prefix_adverb": ("{added}, {body}", LONG_ADVERBS),
+    "prefix_clause": ("{added}, {body}", CLAUSES),
+    "suffix_clause": ("{body}, {added}", CLAUSES),
+    "quote": ('{added}, "{body}', QUOTES),
+}
+
 
 class Perturber:
     """Perturbs sentences of one data set.
@@ -72,7 +82,7 @@ class Perturber:
         """Return a sentence perturbed as `kind` (a key of TITLES) says."""
         body, end = split_end(sentence)
         for step in COMBINED.get(kind, [kind]):
-            body, end = STEPS[step](self.uncapitalised(body), end, rng)
+            body, end = _with_step(step, self.uncapitalised(body), end, rng)
             body = body[0].upper() + body[1:]
         return body + end
 
@@ -97,48 +107,15 @@ def split_end(sentence: str) -> tuple[str, str]:
     return sentence, "."
 
 
-def _choice(rng: np.random.Generator, options: Sequence[str]) -> str:
+def _with_step(step: str, body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
+    """Return a sentence's body and end with an adverb, a clause or a quote around them."""
+    if step == "any_clause":
+        step = "prefix_clause" if rng.integers(2) else "suffix_clause"
+    if step == "quote":
+        body, end = body[0].upper() + body[1:], f'{end}"'
+    place, options = STEPS[step]
     option, name = (list_[int(rng.integers(len(list_)))] for list_ in (options, NAMES))
-    return option.format(name=name)
-
-
-def _prefix_adverb(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
-    return f"{_choice(rng, SHORT_ADVERBS)}, {body}", end
-
-
-def _suffix_adverb(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
-    return f"{body}, {_choice(rng, SHORT_ADVERBS).lower()}", end
-
-
-def _long_prefix_adverb(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
-    return f"{_choice(rng, LONG_ADVERBS)}, {body}", end
-
-
-def _prefix_clause(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
-    return f"{_choice(rng, CLAUSES)}, {body}", end
-
-
-def _suffix_clause(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
-    return f"{body}, {_choice(rng, CLAUSES)}", end
-
-
-def _any_clause(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
-    return (_prefix_clause if rng.integers(2) else _suffix_clause)(body, end, rng)
-
-
-def _quote(body: str, end: str, rng: np.random.Generator) -> tuple[str, str]:
-    return f'{_choice(rng, QUOTES)}, "{body[0].upper()}{body[1:]}', f'{end}"'
-
-
-STEPS: dict[str, Callable[[str, str, np.random.Generator], tuple[str, str]]] = {
-    "prefix_adverb": _prefix_adverb,
-    "suffix_adverb": _suffix_adverb,
-    "long_prefix_adverb": _long_prefix_adverb,
-    "prefix_clause": _prefix_clause,
-    "suffix_clause": _suffix_clause,
-    "any_clause": _any_clause,
-    "quote": _quote,
-}
+    return place.format(added=option.format(name=name), body=body), end
 
 
 def perturbed_prefixes(

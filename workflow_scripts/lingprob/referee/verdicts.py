@@ -104,20 +104,20 @@ def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
 
 def expected_range(expected: str) -> tuple[float, float]:
     """Return the range that a claim's `expected` ("> 0", "< -.5", "within -1 to 1") allows."""
-    words = expected.split()
+    wrong = LingprobError(
+        f"a claim expects {expected!r}; allowed are '> X', '< X' and 'within X to Y'."
+    )
     try:
-        match words:
+        match expected.split():
             case [">", limit]:
                 return float(limit), math.inf
             case ["<", limit]:
                 return -math.inf, float(limit)
             case ["within", low, "to", high]:
                 return float(low), float(high)
-    except ValueError:
-        pass
-    raise LingprobError(
-        f"a claim expects {expected!r}; allowed are '> X', '< X' and 'within X to Y'."
-    )
+    except ValueError as error:
+        raise wrong from error
+    raise wrong
 
 
 def _more(estimate: Estimate, wanted: float) -> str:

@@ -27,12 +27,44 @@ from lingprob.regression.linear_mixed.reduce import reduce_random_effects
 from lingprob.regression.linear_mixed.result import MixedFit
 from lingprob.regression.resampling import resampled_sums
 from lingprob.schemas import SCHEMAS
+from lingprob.tables import read_table
 
 logger = logging.getLogger(__name__)
 
 # How the random-effects structure is found: the paper's Table 3, or by its rule from the maximal.
 RANDOM_EFFECTS = ("paper", "reduced")
 PARTS = ["fit", "exploratory", "held_out"]
+
+
+class Study(NamedTuple):
+    """A data set of reading times, and what is regressed.
+
+    `entry` is the catalog's; `times` and `words` are its `reading_times` and `words` tables. The
+    sum of `counts`, `word_counts` tables, gives unigram surprisals; `surprisals` has a `surprisal`
+    table by model.
+    """
+
+    dataset: str
+    entry: Mapping[str, Any]
+    times: pd.DataFrame
+    words: pd.DataFrame
+    counts: Sequence[pd.DataFrame]
+    surprisals: Mapping[str, pd.DataFrame]
+
+
+def read_study(
+    dataset: str, entry: Mapping[str, Any], models: Sequence[str], files: Mapping[str, Any]
+) -> Study:
+    """Read a study's tables; `files` are named after its fields, surprisals as `models`."""
+    tables = [read_table(path, "surprisal") for path in files["surprisals"]]
+    return Study(
+        dataset,
+        entry,
+        read_table(files["times"], "reading_times"),
+        read_table(files["words"], "words"),
+        [read_table(path, "word_counts") for path in files["counts"]],
+        dict(zip(models, tables, strict=True)),
+    )
 
 
 class Comparison(NamedTuple):
@@ -55,12 +87,7 @@ class Comparison(NamedTuple):
 
 
 def compare_regressions(
-    dataset: str,
-    entry: Mapping[str, Any],
-    times: pd.DataFrame,
-    words: pd.DataFrame,
-    counts: Sequence[pd.DataFrame],
-    surprisals: Mapping[str, pd.DataFrame],
+    study: Study,
     *,
     contexts: Mapping[str, str],
     corrections: Mapping[str, bool | None],
@@ -85,10 +112,7 @@ def compare_regressions(
     ordinary least squares.
 
     Args:
-        dataset, entry: of the reading times, from the catalog.
-        times, words: its `reading_times` and `words` tables.
-        counts: `word_counts` tables whose sum gives unigram surprisals.
-        surprisals: a `surprisal` table by model.
+        study: the data.
         contexts: what each model's surprisals were conditioned on, for the record.
         corrections: whether each model's surprisals are corrected for trailing blanks, for the
             record; None where nobody knows.
@@ -100,26 +124,24 @@ def compare_regressions(
             (as in the public code of the paper's authors).
         smoothing: of the unigram counts.
         bootstrap: draws of subjects (of sentences, for means) behind the intervals.
-        covariates: more predictors of all regressions, a row a word of `words`.
+        covariates: more predictors of all regressions, a row a word of the study's.
         seed: of the draws.
         scale: of the run.
     """
-    unigrams = unigram_surprisal(words["word"], counts, smoothing)
-    where = f"data set {dataset!r}"
+    entry, where = study.entry, f"data set {study.dataset!r}"
     frame, models = regression_frame(
-        times, words, unigrams, surprisals, corrected=corrected, covariates=covariates, where=where
+        study.times,
+        study.words,
+        unigram_surprisal(study.words["word"], study.counts, smoothing),
+        study.surprisals,
+        corrected=corrected,
+        covariates=covariates,
+        where=where,
     )
-    fitted, evaluated, found = _compared(
-        frame,
-        models,
-        entry,
-        where,
-        partition=partition,
-        random_effects=random_effects,
-        held_out=held_out,
-    )
+    options = {"partition": partition, "random_effects": random_effects, "held_out": held_out}
+    fitted, evaluated, found = _compared(frame, models, entry, where, **options)
     common = {
-        "dataset": dataset,
+        "dataset": study.dataset,
         "texts": entry["texts"],
         "measure": entry["measure"],
         "rt_source": entry.get("rt_source", "human"),
@@ -130,10 +152,9 @@ def compare_regressions(
         "scale": scale,
     }
     rows, gains = [], []
-    item_kind = "subject" if entry["unit"] == "subject" else "sentence"
     for model, comparison in zip(models, found, strict=True):
         low, high = resampled_sums(comparison.gains, comparison.items, bootstrap, seed)
-        by_word, by_token = perplexity(surprisals[model.model], corrected)
+        by_word, by_token = perplexity(study.surprisals[model.model], corrected)
         own = {
             "context": contexts[model.model],
             "corrected": corrections[model.model],
@@ -143,16 +164,21 @@ def compare_regressions(
             "token_perplexity": by_token,
         }
         rows.append({**common, **own, **_described(model, comparison)})
-        by_item = pd.Series(comparison.gains).groupby(pd.Series(comparison.items).astype(str))
-        gains += [
-            _parts(by_item, item_kind, of="delta", model=model.model, dataset=dataset),
-            _parts(
-                word_nats(surprisals[model.model], corrected), "passage", of="log_perplexity",
-                model=model.model, dataset=dataset,
-            ),
-        ]  # fmt: skip
+        gains += _gains(study, model.model, comparison, corrected)
     deltas = pd.DataFrame(rows)[SCHEMAS["delta_log_likelihood"].names]
     return deltas, pd.concat(gains, ignore_index=True)
+
+
+def _gains(study: Study, model: str, comparison: Comparison, corrected: bool) -> list[pd.DataFrame]:
+    """Return a model's parts of a `reading_gains` table: of ΔLogLik and of log perplexity."""
+    names = {"model": model, "dataset": study.dataset}
+    item_kind = "subject" if study.entry["unit"] == "subject" else "sentence"
+    by_item = pd.Series(comparison.gains).groupby(pd.Series(comparison.items).astype(str))
+    by_passage = word_nats(study.surprisals[model], corrected)
+    return [
+        _parts(by_item, item_kind, of="delta", **names),
+        _parts(by_passage, "passage", of="log_perplexity", **names),
+    ]
 
 
 def word_nats(surprisal: pd.DataFrame, corrected: bool) -> Any:

@@ -6,13 +6,13 @@ them. The paper asks by chunks and by fine-tuning; this asks by words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.leakage.reading.analysis import compare_regressions
+from lingprob.papers.leakage.reading.analysis import Study, compare_regressions
 from lingprob.schemas import SCHEMAS
 
 COVARIATE = "leakage"
@@ -29,22 +29,13 @@ def most_leaked(tables: Sequence[pd.DataFrame]) -> np.ndarray:
 
 
 def adjusted_deltas(
-    dataset: str,
-    entry: Mapping[str, Any],
-    times: pd.DataFrame,
-    words: pd.DataFrame,
-    counts: Sequence[pd.DataFrame],
-    surprisals: Mapping[str, pd.DataFrame],
-    leakage: np.ndarray,
-    thresholds: Sequence[int],
-    **options: Any,
+    study: Study, leakage: np.ndarray, thresholds: Sequence[int], **options: Any
 ) -> pd.DataFrame:
     """Return a `leakage_adjusted` table: a row a model and adjustment.
 
     Args:
-        dataset, entry, times, words, counts, surprisals, options: as `compare_regressions` has
-            them.
-        leakage: tokens of the longest match that covers each row of `words`.
+        study, options: as `compare_regressions` has them.
+        leakage: tokens of the longest match that covers each of the study's words.
         thresholds: lengths from which on a word counts as leaked.
 
     The adjustments: `none`; `without` the words of `threshold` tokens or more, which neither the
@@ -53,7 +44,7 @@ def adjusted_deltas(
     evaluated without leaked words. Thresholds that leave out no time, or more than half of them,
     have no row.
     """
-    keys = ["passage_id", "word_index"]
+    keys, times, words = ["passage_id", "word_index"], study.times, study.words
     of_times = times[keys].merge(words[keys].assign(leaked=leakage), on=keys, how="left")
     leaked = of_times["leaked"].to_numpy()
     used = times["excluded"].isna().to_numpy()
@@ -69,7 +60,7 @@ def adjusted_deltas(
     rows = []
     for adjustment, limit, part, covariates in runs:
         deltas, _ = compare_regressions(
-            dataset, entry, part, words, counts, surprisals, covariates=covariates, **options
+            study._replace(times=part), covariates=covariates, **options
         )
         share = 0.0 if limit is None else float((leaked[used] >= limit).mean())
         rows.append(
