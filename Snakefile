@@ -28,6 +28,8 @@ from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, pick
 from lingprob.reading.parsers.names import parser_function
 from lingprob.referee.summary import summarise_cards
+from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
+from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.stimuli.names import parser_module
 from snakemake.logging import logger
 
@@ -40,6 +42,7 @@ configfile: Path(workflow.basedir) / "config.yaml"
 report: "report/workflow.rst"
 
 
+leave_rehearsal_folder()
 try:
     refuse_duplicate_keys(workflow.configfiles)
     settings, catalog = read_settings(config)
@@ -48,8 +51,14 @@ try:
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)
-settings, left_out = leave_out(settings, catalog)
-announce(left_out, logger.warning)
+left_out = []
+if settings["rehearse"] is not True:
+    settings, left_out = leave_out(settings, catalog)
+    announce(left_out, logger.warning)
+asked_for = settings, catalog
+if settings["rehearse"]:
+    settings, catalog = rehearse(settings, catalog)
+    enter_rehearsal_folder()
 
 
 include: "rules/common.smk"
@@ -92,7 +101,7 @@ rule demo:
     input:
         (
             rules.all.input
-            if settings["scale"] == "demo"
+            if settings["scale"].startswith("demo")
             else f"the target demo is for scale demo, not {settings['scale']}; ask for morcela or all"
         ),
 

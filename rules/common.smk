@@ -2,9 +2,10 @@
 # `costs` (workflow_scripts/lingprob/plan/). A rule's params hold all that its numbers depend on: a
 # digest of the package modules that its script imports (`code`), catalog entries and settings. What
 # changes only how the work is done (batch sizes, a device map) goes to a script as a resource, for a
-# change there must not repeat the work.
+# change there must not repeat the work. `costs` are those of the run that was asked for, also in its
+# rehearsal.
 
-plan, costs = Plan(settings, catalog), Costs(settings, catalog)
+plan, costs = Plan(settings, catalog), Costs(*asked_for)
 
 
 def alternatives(names):
@@ -64,7 +65,7 @@ def in_report(path, room, what=None, subcategory="Tables"):
 
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(plan.datasets_of("corpus"))
-WITH_WEIGHTS = plan.models_with("hub", "package", "local", "trained")
+WITH_WEIGHTS = plan.models_with("hub", "package", "local", "stand_in", "trained")
 
 
 wildcard_constraints:

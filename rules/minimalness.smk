@@ -22,7 +22,7 @@ rule prepare_embedding:
         runtime=costs.at_most(240),
     params:
         code=code_digest("prepare_embedding"),
-        entry=entry_of("embedding", "source repository revision folder wheels path"),
+        entry=entry_of("embedding", "source repository revision folder wheels path stand_in"),
     script:
         "../workflow_scripts/prepare_embedding.py"
 

@@ -14,14 +14,14 @@ rule prepare_model:
     benchmark:
         "logs/prepare_model/{model}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(plan.models_with("hub", "package", "local")),
+        model=alternatives(plan.models_with("hub", "package", "local", "stand_in")),
     conda:
         "../envs/environment.yaml"
     resources:
         # Only a model from a package is loaded, to dequantise it.
         mem_mb=lambda wildcards: (
             costs.memory_mb(wildcards.model)
-            if catalog.model(wildcards.model)["source"] == "package"
+            if costs.catalog.model(wildcards.model)["source"] == "package"
             else BASE_MEMORY_MB
         ),
         disk_mb=lambda wildcards: costs.model_download_mb(wildcards.model),
@@ -30,7 +30,8 @@ rule prepare_model:
     params:
         code=code_digest("prepare_model"),
         entry=entry_of(
-            "model", "source repository revision package version sha256 member member_sha256 path"
+            "model",
+            "source repository revision package version sha256 member member_sha256 path stand_in",
         ),
     script:
         "../workflow_scripts/prepare_model.py"

@@ -11,6 +11,8 @@ FROM_HUB = [name for name, entry in catalog.datasets.items() if "source" in entr
 
 rule download_dataset:
     """Fetch a data set's files: from disk, the mirror or the public URL, always checked."""
+    input:
+        words=lambda wildcards: plan.words_read(wildcards.dataset),
     output:
         "resources/datasets/{dataset}/manifest.tsv",
     log:
@@ -101,6 +103,9 @@ rule fetch_training_chunk:
     params:
         code=code_digest("fetch_training_chunk"),
         shards=lambda wildcards: catalog.dataset(wildcards.corpus)["shards"],
+        file=lambda wildcards: plan.corpus_file_entry(
+            wildcards.corpus, f"chunk-{wildcards.number}.npy"
+        ),
     script:
         "../workflow_scripts/fetch_training_chunk.py"
 

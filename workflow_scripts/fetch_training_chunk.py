@@ -5,6 +5,7 @@ from pathlib import Path
 from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
 from lingprob.hub import hub_endpoint
+from lingprob.rehearsal.datasets import write_stand_ins
 from lingprob.tables import write_csv
 from lingprob.training.preshuffled import fetch_chunk
 from lingprob.workflow import job
@@ -12,6 +13,7 @@ from lingprob.workflow import job
 with job(snakemake):
     wildcards, shards = snakemake.wildcards, snakemake.params.shards
     name, folder = f"chunk-{wildcards.number}.npy", Path("resources/datasets", wildcards.corpus)
+    write_stand_ins(wildcards.corpus, [snakemake.params.file], folder)
     file = RemoteFile.of({"name": name})
     try:
         manifest = fetch_files([file], folder, dataset=wildcards.corpus)

@@ -20,8 +20,8 @@ from lingprob.schemas import SCHEMAS
 SCRIPTS = Path(__file__).resolve().parent.parent
 PACKAGE = "lingprob"
 # Modules that carry bytes and numbers without changing them (downloads are checked by checksum,
-# schemas count with the rules that write their tables), and those that only say where a parser or
-# a file is, which `code_digest` is told: an edit there repeats no work.
+# schemas count with the rules that write their tables), those that only say where a parser or a
+# file is, which `code_digest` is told, and a rehearsal's stand-ins: an edit there repeats no work.
 CARRIERS = tuple(
     f"{PACKAGE}.{name}"
     for name in (
@@ -36,6 +36,7 @@ CARRIERS = tuple(
         "models.package",
         "progress",
         "reading.parsers.names",
+        "rehearsal",
         "schemas",
         "stimuli.names",
         "tables",

@@ -10,6 +10,7 @@ import pandas as pd
 
 from lingprob.errors import looked_up
 from lingprob.files import write_text
+from lingprob.rehearsal import STAMP
 from lingprob.tables import write_csv
 
 STYLE = """
@@ -20,6 +21,9 @@ td.number {text-align: right}
 th {position: sticky; top: 0; background: #fff; border-bottom: 2px solid #111}
 .simulated {color: #b03a00; font-weight: bold}
 """
+REHEARSED = (
+    f'<p class="simulated">{STAMP}: random models and made-up data; no number here is a result.</p>'
+)
 
 
 def write_pages(
@@ -39,7 +43,7 @@ def write_pages(
 
 def table_as_html(table: pd.DataFrame, title: str) -> str:
     """Return a table as a complete HTML page; numbers to four significant places."""
-    banner = simulated_banner(table)
+    banner = warnings_of(table)
     head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
     rows = [f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in table.to_dict("records")]
     return (
@@ -49,8 +53,13 @@ def table_as_html(table: pd.DataFrame, title: str) -> str:
     )
 
 
-def simulated_banner(table: pd.DataFrame) -> str:
-    """Return lines that say which ratings or reading times behind a table are simulated."""
+def warnings_of(table: pd.DataFrame) -> str:
+    """Return lines that say that a table is a rehearsal's, and which of its data are simulated."""
+    rehearsed = "scale" in table.columns and table["scale"].str.contains(STAMP).any()
+    return (REHEARSED if rehearsed else "") + _simulated(table)
+
+
+def _simulated(table: pd.DataFrame) -> str:
     notes = table["note"].str.contains if "note" in table.columns else (lambda _: pd.Series(False))
     return "".join(
         f'<p class="simulated">Simulated {what}: no human gave them.</p>'

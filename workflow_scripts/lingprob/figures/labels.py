@@ -12,6 +12,7 @@ from matplotlib.lines import Line2D
 
 from lingprob.figures import palette
 from lingprob.figures.palette import Models
+from lingprob.rehearsal import STAMP
 
 
 def short_title(name: str, models: Models) -> str:
@@ -83,6 +84,8 @@ def label_provenance(
 ) -> None:
     """Write the scale on the figure and, in plain sight, that data are simulated if any are.
 
+    A rehearsal's figure says in plain sight that it is one.
+
     Args:
         scales: of the rows behind the figure.
         sources: where each row's ratings, or `what` it is, come from.
@@ -91,11 +94,12 @@ def label_provenance(
     scale = "/".join(sorted(set(scales)))
     simulated = "simulated" in set(sources)
     text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else f"scale: {scale}"
+    loud = simulated or STAMP in scale
     figure.supxlabel(
         "\n".join(filter(None, (note, text))),
-        fontsize=8 if simulated else 6,
-        color=palette.RED if simulated else palette.GREY,
-        fontweight="bold" if simulated else "normal",
+        fontsize=8 if loud else 6,
+        color=palette.RED if loud else palette.GREY,
+        fontweight="bold" if loud else "normal",
         x=0.995,
         ha="right",
     )

@@ -40,6 +40,11 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
         directory = directory / "float32"
         convert_gguf(gguf, directory)
         origin = f"{entry['package']}=={entry['version']} sha256:{entry['sha256']}"
+    elif source == "stand_in":
+        from lingprob.rehearsal.models import make_model
+
+        make_model(name, entry["stand_in"], directory := directory / "stand-in")
+        origin = "made up for a rehearsal"
     else:
         directory = Path(entry["path"])
         origin = str(directory)

@@ -52,6 +52,12 @@ class Plan:
             return {"manifest": self.dataset_manifest(entry.get("files_of", dataset))}
         return {"own": entry["path"]} if "path" in entry else {}
 
+    def words_read(self, dataset: str) -> str | list[str]:
+        """Return the words that made-up reading times are of; none of files that are fetched."""
+        entry = self.catalog.dataset(dataset)
+        made_up = any("stand_in" in file for file in entry.get("files", []))
+        return f"results/words/{entry['texts']}.parquet" if made_up and "texts" in entry else []
+
     def corpus_file_names(self, corpus: str) -> list[str]:
         """Return the files of a corpus, each of which a job reads; `package` where it has none."""
         return list(self._paths(corpus)) or ["package"]
@@ -239,7 +245,7 @@ class Plan:
         """Return titles of the paper's data sets that no model of string_probability sees here."""
         paper = read_yaml("scales.yaml")["paper"]["string_probability"]
         wanted = [name for number in (1, 2, 3) for name in paper[f"prediction_{number}"]]
-        if self.settings["scale"] == "demo":  # which has none of them
+        if self.settings["scale"].startswith("demo"):  # which has none of them
             return []
         models = self.settings["string_probability"]["models"]
         seen = {name for model in models for name in self.string_datasets(model)}

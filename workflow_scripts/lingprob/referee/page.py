@@ -18,7 +18,7 @@ from lingprob.referee.verdicts import (
     SUPPORTED,
     UNDECIDED,
 )
-from lingprob.report import simulated_banner
+from lingprob.report import warnings_of
 
 TONES = {
     SUPPORTED: "yes",
@@ -92,7 +92,7 @@ TEMPLATE = """<!DOCTYPE html>
 {% if row.low or row.high %}{{ row.low }} to {{ row.high }}{% endif %}
 {%- endmacro %}
 <h1>{{ title }}</h1>
-{{ simulated|safe }}
+{{ warnings|safe }}
 <div class="banners">
 {%- for paper in papers %}
 <div class="banner"><b><a href="#{{ paper.name }}">{{ paper.title }}</a></b>
@@ -174,7 +174,7 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "") -> str:
         style=STYLE,
         tones=TONES,
         papers=papers,
-        simulated=simulated_banner(card),
+        warnings=warnings_of(card),
     )
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from lingprob.errors import LingprobError
 from lingprob.stimuli.checks import check_stimuli
 from lingprob.stimuli.names import parser_module
+from lingprob.stimuli.sample import sample_at_most
 
 
 def build_stimuli(
@@ -20,7 +21,7 @@ def build_stimuli(
 
     Args:
         dataset: name in the catalog or in config.yaml.
-        entry: its entry.
+        entry: its entry; `rehearsed_pairs` are all that a rehearsal takes of it.
         directory: folder of the downloaded files.
         seed: seed of simulated ratings; of no effect elsewhere.
         sentences_needed: for what will be fitted to the ratings.
@@ -46,4 +47,6 @@ def build_stimuli(
                 f"data set {dataset!r}: {found} {key}, but the catalog expects {entry[key]}. "
                 "Is the downloaded file another version?"
             )
+    if "rehearsed_pairs" in entry:
+        return sample_at_most(stimuli, ratings, entry["rehearsed_pairs"], seed)
     return stimuli, ratings

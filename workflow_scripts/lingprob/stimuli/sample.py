@@ -8,6 +8,16 @@ import pandas as pd
 from lingprob.errors import LingprobError
 
 
+def sample_at_most(
+    stimuli: pd.DataFrame, ratings: pd.DataFrame, pairs: int, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return so many pairs with the judgments of their sentences, or all where there are fewer."""
+    if stimuli["pair_id"].fillna(stimuli["item_id"]).nunique() <= pairs:
+        return stimuli, ratings
+    drawn = sample_pairs(stimuli, pairs, seed)
+    return drawn, ratings[ratings["item_id"].isin(drawn["item_id"])]
+
+
 def sample_pairs(stimuli: pd.DataFrame, pairs: int, seed: int) -> pd.DataFrame:
     """Return the rows of a random sample of pairs, both sentences of each, in their order.
 
