@@ -2,8 +2,7 @@
 # `costs` (workflow_scripts/lingprob/plan/). A rule's params hold all that its numbers depend on: a
 # digest of the package modules that its script imports (`code`), catalog entries and settings. What
 # changes only how the work is done (batch sizes, a device map) goes to a script as a resource, for a
-# change there must not repeat the work. `costs` are those of the run that was asked for, also in its
-# rehearsal.
+# change there must not repeat the work. A rehearsal's `costs` are those of the run itself.
 
 plan, costs = Plan(settings, catalog), Costs(*asked_for)
 
