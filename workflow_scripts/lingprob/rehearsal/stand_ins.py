@@ -98,7 +98,8 @@ def stand_in_dataset(name: str, entry: Entry, less: Mapping[str, Any]) -> Entry:
     """
     if entry["kind"] == "stimuli":
         entry = {**entry, "rehearsed_pairs": less["pairs"]}
-    always = less["always_made_up"].get(name)
+    streamed = entry.get("source") == "hub" and entry["kind"] == "corpus"
+    always = "parquet" if streamed else less["always_made_up"].get(name)
     writer = always or less["made_up"].get(name)
     files = [
         {"name": file["name"], "stand_in": writer}
