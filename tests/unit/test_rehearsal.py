@@ -19,7 +19,7 @@ from lingprob.models.prepare import prepare_model
 from lingprob.models.prepared import load_prepared
 from lingprob.overlap.token_blocks import count_rows
 from lingprob.plan import Plan
-from lingprob.reading.parsers import dundee, eye_tracking, self_paced
+from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced
 from lingprob.reading.texts import build_words
 from lingprob.rehearsal import STAMP, folder, reading_times
 from lingprob.rehearsal.datasets import PASSAGES, ROWS, write_stand_ins
@@ -305,7 +305,7 @@ def test_a_parser_gives_back_the_reading_times_that_were_made_up(
     text = text.assign(passage_id=(pd.factorize(text["passage_id"])[0] + 1).astype(str))
     write_table(text, "words", tmp_path / "words.parquet")
     write_stand_ins(dataset, [file], tmp_path, tmp_path / "words.parquet")
-    found = parse([tmp_path / file["name"]], text, {}, 1)
+    found = parse(Source([tmp_path / file["name"]], text, {}, 1))
     made = reading_times.times(text, reading_times.READERS, file["name"])
     expected = made["rt_ms"].where(~made["skipped"]) if skips else made["rt_ms"]
     keys = ["subject_id", "passage_id", "word_index"]
@@ -325,7 +325,7 @@ def test_made_up_fixations_are_read_as_dundee_s(words, tmp_path):
     text, path = words
     files = files_of("dundee_first_pass")
     write_stand_ins("dundee_first_pass", files, tmp_path, path)
-    found = dundee.first_pass([tmp_path / file["name"] for file in files], text, {}, 1)
+    found = dundee.first_pass(Source([tmp_path / file["name"] for file in files], text, {}, 1))
     assert found["subject_id"].nunique() == 10
     share = len(found) / (10 * len(text))
     assert 0.65 < share < 0.75
@@ -342,7 +342,7 @@ def test_made_up_times_of_geco_stand_where_its_words_do(mirror, tmp_path, monkey
     write_table(few, "words", tmp_path / "words.parquet")
     write_stand_ins("geco_first_pass", entry["files"], tmp_path, tmp_path / "words.parquet")
     paths = [tmp_path / file["name"] for file in entry["files"]]
-    found = eye_tracking.geco_first_pass(paths, text, {}, 1)
+    found = eye_tracking.geco_first_pass(Source(paths, text, {}, 1))
     assert found["subject_id"].nunique() == reading_times.GECO_READERS
     assert set(found["passage_id"]) == {"1"}
     assert found["word_index"].nunique() > 0.95 * len(few)
