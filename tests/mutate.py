@@ -2,181 +2,88 @@
 
     python tests/mutate.py reading/exclusions.py overlap/chance.py --sample 20 --seed 1
 
-Each module's syntax tree gives its mutants: comparisons and signs turned, constants moved by one,
-terms dropped, arguments swapped. A seeded sample of each module's is tried in a copy of the
-checkout, by the tests that import the module or, `--distance` imports away, what imports it.
-Whatever `equivalent_mutants.yaml` judges to change no number is not tried. Tests run in forks of
-this process, which has the libraries loaded.
+A seeded sample of each module's mutants (`mutants.py`) is tried in a copy of the checkout. The
+tests that import the module (where none calls it, or with `--distance`, what imports it) are run
+once unbroken, to see which functions each of them calls (`calls.py`); a mutant is tried by those
+that call its function, the quickest first, up to `--seconds` of a file's. Whatever
+`equivalent_mutants.yaml` judges to change no number is counted apart. Tests run in forks of this
+process, which has the libraries loaded; where the mutant is in a module that numba compiles, they
+run without its compiler.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import copy
+import gc
+import hashlib
 import importlib
+import json
 import os
 import random
+import re
+import resource
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
+
+from calls import Watch
+from mutants import Mutant, mutants_of
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("workflow_scripts/lingprob")
 JUDGED = Path(__file__).with_name("equivalent_mutants.yaml")
 LIBRARIES = (
-    "hypothesis", "matplotlib.pyplot", "numba", "numpy", "pandas", "pyarrow.parquet", "pytest",
-    "scipy.optimize", "scipy.stats", "torch", "transformers",
+    "_hypothesis_pytestplugin", "hypothesis", "matplotlib.pyplot", "numba", "numpy", "pandas",
+    "pyarrow.parquet", "pytest", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats", "torch",
+    "transformers",
 )  # fmt: skip
-COMPARISONS: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE, ast.GtE: ast.Gt, ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq, ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,
-}  # fmt: skip
-OPERATORS: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Div, ast.Div: ast.Mult, ast.Pow: ast.Mult,
-    ast.FloorDiv: ast.Div, ast.Mod: ast.FloorDiv, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd,
-    ast.LShift: ast.RShift, ast.RShift: ast.LShift, ast.MatMult: ast.Mult,
-}  # fmt: skip
-# What is said to the user, types, compilation, the order and index of rows.
-PASSED_OVER = (ast.Raise, ast.Assert, ast.JoinedStr, ast.Import, ast.ImportFrom)
-MESSAGES = {"logger", "warnings", "refuse", "refuse_rows"}
-OPTIONS = {
-    "strict", "cache", "fastmath", "nogil", "inplace", "copy", "stacklevel", "observed", "sort",
-    "ignore_index", "verbose",
-}  # fmt: skip
-
-
-@dataclass(frozen=True)
-class Mutant:
-    """One change of a module: `old` at a place of its source becomes `new`."""
-
-    module: Path  # below PACKAGE
-    line: int
-    start: int  # in bytes
-    end: int
-    old: str
-    new: str
-
-    @property
-    def change(self) -> str:
-        """The change in a line."""
-        return f"{' '.join(self.old.split())} -> {' '.join(self.new.split())}"
-
-    def apply(self, source: str) -> str:
-        """Return the module with the change."""
-        data = source.encode()
-        return (data[: self.start] + f"({self.new})".encode() + data[self.end :]).decode()
-
-
-def mutants_of(module: Path, source: str) -> list[Mutant]:
-    """Return all mutants of a module, in the order of its lines."""
-    starts = [0]
-    for text in source.encode().splitlines(keepends=True):
-        starts.append(starts[-1] + len(text))
-    found = []
-    for node in _numeric_nodes(ast.parse(source)):
-        start = starts[node.lineno - 1] + node.col_offset
-        end = starts[(node.end_lineno or 0) - 1] + (node.end_col_offset or 0)
-        for new in _variants(node):
-            old = source.encode()[start:end].decode()
-            found.append(Mutant(module, node.lineno, start, end, old, ast.unparse(new)))
-    return sorted(set(found), key=lambda mutant: (mutant.start, mutant.end, mutant.new))
-
-
-def _numeric_nodes(node: ast.AST) -> Iterator[ast.expr]:
-    """Walk the expressions that may be changed."""
-    if isinstance(node, PASSED_OVER):
-        return
-    if isinstance(node, ast.Call):
-        name = node.func
-        while isinstance(name, ast.Attribute):
-            name = name.value
-        if isinstance(name, ast.Name) and name.id in MESSAGES:
-            return
-    if isinstance(node, ast.keyword) and node.arg in OPTIONS:
-        return
-    if isinstance(node, ast.expr):
-        yield node
-    for field, value in ast.iter_fields(node):
-        if field not in ("annotation", "returns", "decorator_list", "format_spec"):
-            for child in value if isinstance(value, list) else [value]:
-                if isinstance(child, ast.AST):
-                    yield from _numeric_nodes(child)
-
-
-def _variants(node: ast.expr) -> Iterator[ast.expr]:
-    changed = copy.deepcopy(node)
-    if isinstance(changed, ast.Compare):
-        for place, operator in enumerate(changed.ops):
-            changed.ops[place] = COMPARISONS[type(operator)]()
-            yield changed
-            changed.ops[place] = operator
-    elif isinstance(changed, ast.BinOp) and type(changed.op) in OPERATORS:
-        if not any(isinstance(side, ast.JoinedStr) for side in (changed.left, changed.right)):
-            yield from (changed.left, changed.right)
-            changed.op = OPERATORS[type(changed.op)]()
-            yield changed
-    elif isinstance(changed, ast.BoolOp):
-        changed.op = ast.And() if isinstance(changed.op, ast.Or) else ast.Or()
-        yield changed
-        yield from changed.values
-    elif isinstance(changed, ast.UnaryOp):
-        yield changed.operand
-    elif isinstance(changed, ast.Constant):
-        if isinstance(changed.value, bool):
-            yield ast.Constant(not changed.value)
-        elif isinstance(changed.value, int):
-            yield ast.Constant(changed.value + 1)
-        elif isinstance(changed.value, float):
-            yield ast.Constant(2 * changed.value or 1.0)
-    elif isinstance(changed, ast.Call):
-        for place, (one, other) in enumerate(zip(changed.args, changed.args[1:], strict=False)):
-            if isinstance(one, ast.Name) and isinstance(other, ast.Name):
-                changed.args[place : place + 2] = other, one
-                yield changed
-                changed.args[place : place + 2] = one, other
-    elif isinstance(changed, ast.IfExp):
-        yield from (changed.body, changed.orelse)
+LONGEST = 100.0  # CPU seconds of a mutant's tests
+FURTHEST = 2  # imports from a test to a module whose functions nearer tests do not call
+Call = tuple[str, float, list[str]]  # a test, its CPU seconds, the functions that it calls
 
 
 def imports(path: Path) -> set[str]:
-    """Return the dotted names that a file imports, and the packages that they are in."""
+    """Return the dotted names that a file imports or, in text, says how to, and their packages."""
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.module:
             names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Constant) and re.fullmatch(r"lingprob\.[\w.:]+", str(node.value)):
+            names.add(str(node.value).partition(":")[0])
     return names
 
 
-def nearest_tests(module: Path, distance: int, folders: list[str]) -> list[str]:
-    """Return the test files that import a module, the nearest first."""
-    name = _dotted(module)
+def nearest_tests(module: Path, folders: list[str], root: Path = ROOT) -> Iterator[list[str]]:
+    """Yield the test files that import a module, those that import what imports it, and so on."""
     users = {
-        _dotted(path.relative_to(ROOT / PACKAGE)): imports(path)
-        for path in (ROOT / PACKAGE).rglob("*.py")
+        _dotted(path.relative_to(root / PACKAGE)): imports(path)
+        for path in (root / PACKAGE).rglob("*.py")
     }
     tests = {
-        path.relative_to(ROOT).as_posix(): imports(path)
+        path.relative_to(root).as_posix(): imports(path)
         for folder in folders
-        for path in sorted((ROOT / "tests" / folder).glob("test_*.py"))
+        for path in sorted((root / "tests" / folder).glob("test_*.py"))
     }
-    found: list[str] = []
-    known = near = {name}
-    for _ in range(distance + 1):
-        found += [test for test, names in tests.items() if names & near and test not in found]
+    known = near = {_dotted(module)}
+    while near:
+        found = [test for test, names in tests.items() if names & near]
+        yield found
+        for test in found:
+            del tests[test]
         near = {user for user, names in users.items() if names & near} - known
         known = known | near
-    return found
 
 
 def _dotted(path: Path) -> str:
@@ -184,42 +91,93 @@ def _dotted(path: Path) -> str:
     return ".".join(["lingprob", *parts])
 
 
-def run_tests(tree: Path, tests: list[str], cache: Path, limit: float) -> tuple[str, float]:
-    """Run tests of a copied checkout in a fork; return passed, caught or too slow, and seconds."""
-    began = time.monotonic()
-    child = os.fork()
-    if child == 0:
-        status = 99
+@dataclass
+class Checkout:
+    """A copy of the repository in which tests are run; `kept` holds what they call, by file."""
+
+    tree: Path
+    limit: float  # CPU seconds of a file's tests that are watched
+    kept: Path
+
+    def calls(self, file: str, compiled: bool) -> list[Call]:
+        """Return (test, seconds, functions called) of the tests of a file that pass unbroken."""
+        said = self._kept(file, compiled)
+        if not said.exists() and self.run([file], compiled, 10 * self.limit, said) != "passed":
+            print(f"  {file}: not all tests pass in time; the others count", flush=True)
+        return json.loads(said.read_text()) if said.exists() else []
+
+    def passes(self, mutant: Mutant, source: str, tests: list[str], compiled: bool) -> bool:
+        """Tell whether tests pass with a mutant of a module's source."""
+        path = self.tree / PACKAGE / mutant.module
         try:
-            os.setsid()
-            status = _pytest_in(tree, tests, cache)
+            path.write_text(mutant.apply(source))
+            return self.run(tests, compiled, LONGEST) == "passed"
         finally:
-            os._exit(status)
-    while time.monotonic() < began + limit:
-        done, status = os.waitpid(child, os.WNOHANG)
-        if done:
-            code = os.waitstatus_to_exitcode(status)
-            return ("passed" if code == 0 else "caught"), time.monotonic() - began
-        time.sleep(0.02)
-    os.killpg(child, signal.SIGKILL)
-    os.waitpid(child, 0)
-    return "too slow", limit
+            path.write_text(source)
+
+    def is_known(self, file: str, compiled: bool) -> bool:
+        """Tell whether it has been seen what the tests of a file call."""
+        return self._kept(file, compiled).exists()
+
+    def _kept(self, file: str, compiled: bool) -> Path:
+        digest = hashlib.sha256((self.tree / file).read_bytes()).hexdigest()[:16]
+        return self.kept / f"{Path(file).stem}-{digest}-{compiled}.json"
+
+    def run(self, tests: list[str], compiled: bool, limit: float, said: Path | None = None) -> str:
+        """Run tests in a fork; return passed, caught or, over `limit` CPU seconds, too slow."""
+        child = os.fork()
+        if child == 0:
+            status = 99
+            try:
+                os.setsid()
+                resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
+                status = self._pytest(tests, compiled, said)
+            finally:
+                os._exit(status)
+        began = time.monotonic()
+        while time.monotonic() < began + 60 + 8 * limit:  # what sleeps or waits
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                return "passed" if os.waitstatus_to_exitcode(status) == 0 else "caught"
+            time.sleep(0.01)
+        os.killpg(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+        return "too slow"
+
+    def _pytest(self, tests: list[str], compiled: bool, said: Path | None) -> int:
+        import numba
+        import pytest
+
+        os.chdir(self.tree)
+        output = os.open("pytest.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        numba.config.CACHE_DIR = os.environ["NUMBA_CACHE_DIR"] = str(self.tree.parent / "numba")
+        numba.config.DISABLE_JIT = not compiled
+        os.environ["NUMBA_DISABLE_JIT"] = str(int(not compiled))
+        os.environ["PYTHONPATH"] = str(self.tree / "workflow_scripts")
+        os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
+        sys.dont_write_bytecode = True
+        sys.path[:] = [path for path in sys.path if Path(path).resolve() != ROOT / "tests"]
+        watch = Watch(self.tree / PACKAGE, self.limit)
+        options = ["-q", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
+        code = pytest.main(
+            [*options, *([] if said else ["-x"]), f"--rootdir={self.tree}", *tests],
+            plugins=[watch] if said else [],
+        )
+        if said:
+            said.write_text(json.dumps(watch.tests, indent=0))
+        return int(code)
 
 
-def _pytest_in(tree: Path, tests: list[str], cache: Path) -> int:
-    import numba
-    import pytest
+@dataclass
+class Outcome:
+    """What became of a module's sample."""
 
-    os.chdir(tree)
-    said = os.open(tree / "pytest.out", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(said, 1)
-    os.dup2(said, 2)
-    numba.config.CACHE_DIR = str(cache)
-    os.environ["NUMBA_CACHE_DIR"] = str(cache)
-    os.environ["PYTHONPATH"] = str(tree / "workflow_scripts")
-    sys.dont_write_bytecode = True
-    sys.path[:] = [path for path in sys.path if Path(path).resolve() != ROOT / "tests"]
-    return int(pytest.main(["-x", "-q", "-p", "no:cacheprovider", f"--rootdir={tree}", *tests]))
+    module: Path
+    tried: int = 0
+    equivalent: int = 0
+    survivors: list[Mutant] = field(default_factory=list)
 
 
 def judged() -> set[tuple[str, str, str]]:
@@ -228,43 +186,100 @@ def judged() -> set[tuple[str, str, str]]:
     return {(entry["module"], entry["line"], entry["change"]) for entry in entries}
 
 
-def try_module(module: Path, tree: Path, options: argparse.Namespace) -> tuple[int, list[Mutant]]:
-    """Try a sample of a module's mutants; return how many, and those that survived."""
-    source, known = (ROOT / PACKAGE / module).read_text(), judged()
-    lines = source.splitlines()
-    tests = nearest_tests(module, options.distance, options.folders.split(","))
-    if not tests:
-        sys.exit(f"{module}: no test within a distance of {options.distance} imports it.")
-    shared, own = tree.parent / "numba", tree.parent / "numba_of_mutant"
-    outcome, seconds = run_tests(tree, tests, shared, options.limit)
-    if outcome != "passed":
-        sys.exit(f"{module}: {outcome} without a change; {tree}/pytest.out says why.")
+def callers_of(mutant: Mutant, known: list[Call], most: float) -> list[str]:
+    """Return the tests that call a mutant's function, the quickest ones of `most` seconds.
+
+    A test that starts a process may call anything. What is outside functions is anybody's who
+    calls one of the module; where nobody does (a table of constants), everybody's.
+    """
+    within = f"{mutant.module.as_posix()}:"
+    if mutant.function and not mutant.function.endswith("."):
+        callers = [row for row in known if f"{within}{mutant.function}" in row[2] or "*" in row[2]]
+    else:
+        callers = [row for row in known if any(name.startswith(within) for name in row[2])]
+        callers = callers or known
+    chosen, total = [], 0.0
+    for test, seconds, _ in sorted(callers, key=lambda row: row[1]):
+        if not chosen or total + seconds <= most:
+            chosen.append(test)
+            total += seconds
+    return chosen
+
+
+def try_module(module: Path, checkout: Checkout, options: argparse.Namespace) -> Outcome:
+    """Try a sample of a module's mutants."""
+    source, began = (checkout.tree / PACKAGE / module).read_text(), time.monotonic()
     found = mutants_of(module, source)
     # By the module's name too, so that a module's sample does not hang on those before it.
     drawn = random.Random(f"{options.seed} {module}").sample(
         found, min(options.sample or len(found), len(found))
     )
-    chosen = [
+    lines, known = source.splitlines(), judged()
+    left = [
         mutant
-        for mutant in drawn
+        for mutant in sorted(drawn, key=lambda mutant: mutant.start)
         if (str(module), lines[mutant.line - 1].strip(), mutant.change) not in known
     ]
+    outcome = Outcome(module, len(left), len(drawn) - len(left), left)
+    outcome.survivors = survivors(left, source, checkout, options) if left else []
+    for mutant in outcome.survivors:
+        print(f"  survived: {_place(mutant)}", flush=True)
     print(
-        f"{module}: {len(chosen)} of {len(found)} mutants, {seconds:.1f} s, {' '.join(tests)}",
+        f"{module}: caught {outcome.tried - len(outcome.survivors)} of {outcome.tried}, "
+        f"{len(found)} in all, {time.monotonic() - began:.0f} s",
         flush=True,
     )
-    survivors = []
-    for mutant in sorted(chosen, key=lambda mutant: mutant.start):
-        shutil.rmtree(own, ignore_errors=True)
-        (tree / PACKAGE / module).write_text(mutant.apply(source))
-        # Compiled code of other functions may hold this module's.
-        cache = own if "njit" in source else shared
-        outcome, _ = run_tests(tree, tests, cache, 3 * seconds + 60)
-        if outcome == "passed":
-            survivors.append(mutant)
-            print(f"  survived: {PACKAGE / module}:{mutant.line}: {mutant.change}", flush=True)
-    (tree / PACKAGE / module).write_text(source)
-    return len(chosen), survivors
+    return outcome
+
+
+def survivors(
+    mutants: list[Mutant], source: str, checkout: Checkout, options: argparse.Namespace
+) -> list[Mutant]:
+    """Return which of a module's mutants no test catches.
+
+    Goes from the nearest test files to those `options.distance` imports away, and to `FURTHEST`
+    while a mutant's function was not called at all.
+    """
+    compiled, called = "njit" not in source, set()
+    nearest = nearest_tests(mutants[0].module, options.folders.split(","), checkout.tree)
+    for step, files in enumerate(nearest):
+        if step > options.distance and (called >= set(mutants) or step > FURTHEST):
+            break
+        for file in sorted(files, key=lambda file: not checkout.is_known(file, compiled)):
+            if not mutants:
+                return []
+            calls, left = checkout.calls(file, compiled), []
+            for mutant in mutants:
+                tests = callers_of(mutant, calls, options.seconds)
+                called |= {mutant} if tests else set()
+                if not tests or checkout.passes(mutant, source, tests, compiled):
+                    left.append(mutant)
+            mutants = left
+    return mutants
+
+
+def _place(mutant: Mutant) -> str:
+    return f"{PACKAGE / mutant.module}:{mutant.line}: {mutant.change}"
+
+
+def report(outcomes: list[Outcome]) -> None:
+    """Print a line a folder, and all survivors."""
+    folders: dict[str, Counter[str]] = {}
+    for outcome in outcomes:
+        for name in (outcome.module.parent.as_posix(), "all"):
+            folders.setdefault(name, Counter()).update(
+                modules=1, tried=outcome.tried, equivalent=outcome.equivalent,
+                caught=outcome.tried - len(outcome.survivors),
+            )  # fmt: skip
+    for name in [*(name for name in folders if name != "all"), "all"]:
+        counts = folders[name]
+        print(
+            f"{name}: caught {counts['caught']} of {counts['tried']} mutants of "
+            f"{counts['modules']} modules; {counts['equivalent']} more are equivalent"
+        )
+    for outcome in outcomes:
+        for mutant in outcome.survivors:
+            print(_place(mutant))
 
 
 def main() -> None:
@@ -273,36 +288,37 @@ def main() -> None:
     parser.add_argument("modules", nargs="+", help=f"files or folders below {PACKAGE}")
     parser.add_argument("--sample", type=int, default=10, help="mutants a module; 0: all (10)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
-    parser.add_argument("--distance", type=int, default=1, help="imports from test to module (1)")
+    parser.add_argument("--distance", type=int, default=0, help="imports from test to module (0)")
     parser.add_argument("--folders", default="unit,property", help="of tests (unit,property)")
-    parser.add_argument("--limit", type=float, default=600, help="seconds of unbroken tests (600)")
+    parser.add_argument("--seconds", type=float, default=30, help="of CPU time, a mutant (30)")
+    parser.add_argument("--calls", help="folder to keep what unchanged tests call (none)")
+    parser.add_argument("--limit", type=float, default=60, help="of a file's unbroken tests (60)")
     options = parser.parse_args()
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for library in LIBRARIES:
         importlib.import_module(library)
+    gc.freeze()
     paths = [ROOT / PACKAGE / name for name in options.modules]
     modules = [
         file.relative_to(ROOT / PACKAGE)
         for path in paths
         for file in (sorted(path.rglob("*.py")) if path.is_dir() else [path])
-        if mutants_of(file, file.read_text())
+        if mutants_of(file.relative_to(ROOT / PACKAGE), file.read_text())
     ]
-    tried, survivors = 0, []
     with tempfile.TemporaryDirectory() as scratch:
-        tree = Path(scratch) / "checkout"
+        checkout = Checkout(
+            Path(scratch) / "checkout", options.limit, Path(options.calls or scratch).resolve()
+        )
+        checkout.kept.mkdir(parents=True, exist_ok=True)
         listed = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
         names = subprocess.run(listed, cwd=ROOT, capture_output=True, check=True).stdout.decode()
         for name in filter(None, names.split("\0")):
             if (ROOT / name).is_file():
-                (tree / name).parent.mkdir(parents=True, exist_ok=True)
-                shutil.copy2(ROOT / name, tree / name)
-        for module in modules:
-            count, survived = try_module(module, tree, options)
-            tried, survivors = tried + count, survivors + survived
-    print(f"caught {tried - len(survivors)} of {tried} mutants")
-    for mutant in survivors:
-        print(f"{PACKAGE / mutant.module}:{mutant.line}: {mutant.change}")
-    sys.exit(bool(survivors))
+                (checkout.tree / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy2(ROOT / name, checkout.tree / name)
+        outcomes = [try_module(module, checkout, options) for module in modules]
+    report(outcomes)
+    sys.exit(any(outcome.survivors for outcome in outcomes))
 
 
 if __name__ == "__main__":

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from pathlib import Path
 
-from mutate import mutants_of, nearest_tests
+from mutants import Mutant, mutants_of
+from mutate import callers_of, nearest_tests
 
 SOURCE = """\
 def f(a: int | None, b, é=1.5):
@@ -30,11 +34,79 @@ def test_each_change_is_made_at_its_place_and_nowhere_else():
     assert sign.apply(SOURCE) == SOURCE.replace(
         "g(b, a, strict=True) - é", "(g(b, a, strict=True) + é)"
     )
+    assert mutants_of(Path("papers/figures.py"), SOURCE) == []
+
+
+def test_mutants_know_their_function():
+    source = "A = 1\nclass C:\n    b = 2\n    def f(self, x=3):\n        def g():\n            4\n"
+    found = {mutant.old: mutant.function for mutant in mutants_of(Path("m.py"), source)}
+    assert found == {"1": "", "2": "C.", "3": "C.f", "4": "C.f.<locals>.g"}
+
+
+def test_rounding_and_what_stands_for_the_rest_are_passed_over():
+    source = (
+        "SMALL, LARGE_AT_ONCE = 1, 2\nEXACT = 1e-9\nROWS_AT_ONCE = 2**20\n"
+        "def f(x):\n    return x.reshape(-1, 4), x < EXACT * 3, x < 0.1\n"
+    )
+    found = {mutant.change for mutant in mutants_of(Path("m.py"), source)}
+    assert found == {
+        "1 -> 2", "2 -> 3", "-1 -> 1", "4 -> 5", "3 -> 4", "EXACT * 3 -> EXACT / 3",
+        "EXACT * 3 -> EXACT", "EXACT * 3 -> 3", "x < 0.1 -> x <= 0.1", "0.1 -> 0.2",
+    }  # fmt: skip
 
 
 def test_the_nearest_tests_come_first():
-    near = nearest_tests(Path("reading/exclusions.py"), 0, ["unit"])
-    assert near == ["tests/unit/test_reading_times.py"]
-    further = nearest_tests(Path("reading/alignment.py"), 3, ["unit"])
-    assert further[0] == "tests/unit/test_reading_times.py"
-    assert len(further) > 1
+    first, *_ = nearest_tests(Path("reading/exclusions.py"), ["unit"])
+    assert "tests/unit/test_reading_times.py" in first
+    steps = list(nearest_tests(Path("reading/parsers/means.py"), ["unit"]))
+    assert steps[0] == []
+    files = [file for step in steps for file in step]
+    assert "tests/unit/test_reading_times.py" in files
+    assert len(files) == len(set(files))
+
+
+def test_a_mutant_is_tried_by_the_quickest_tests_that_call_its_function():
+    known = [
+        ("a.py::slow", 9.0, ["m.py:f"]), ("a.py::quick", 1.0, ["m.py:f", "m.py:g"]),
+        ("b.py::other", 0.1, ["n.py:f"]), ("b.py::process", 2.0, ["*"]),
+    ]  # fmt: skip
+
+    def tried(function, most):
+        return callers_of(Mutant(Path("m.py"), function, 1, 0, 1, "1", "2"), known, most)
+
+    assert tried("f", 20) == ["a.py::quick", "b.py::process", "a.py::slow"]
+    assert tried("f", 4) == ["a.py::quick", "b.py::process"]
+    assert tried("f", 0.5) == ["a.py::quick"]
+    assert tried("g", 20) == ["a.py::quick", "b.py::process"]
+    assert tried("C.", 20) == tried("", 20) == ["a.py::quick", "a.py::slow"]
+    constants = callers_of(Mutant(Path("c.py"), "", 1, 0, 1, "1", "2"), known, 20)
+    assert constants == ["b.py::other", "a.py::quick", "b.py::process", "a.py::slow"]
+
+
+def test_calls_of_shared_fixtures_count_for_all_their_tests(tmp_path):
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "m.py").write_text("def f(): return 1\ndef g(): return 2\n")
+    (tmp_path / "test_m.py").write_text(
+        "import subprocess, sys, pytest, m\n"
+        "@pytest.fixture(scope='module')\n"
+        "def one(): return m.f()\n"
+        "def test_first(one): pass\n"
+        "def test_second(one): m.g()\n"
+        "def test_alone(): m.g()\n"
+        "def test_process(): subprocess.run([sys.executable, '-c', ''])\n"
+        "def test_fails(): assert m.f() == 2\n"
+    )
+    run = (
+        "import json, pathlib, sys, pytest, calls\n"
+        "watch = calls.Watch(pathlib.Path('package').resolve())\n"
+        "pytest.main(['-q', '-c', '/dev/null', '--rootdir=.', 'test_m.py'], plugins=[watch])\n"
+        "pathlib.Path('said').write_text(json.dumps(watch.tests))\n"
+    )
+    path = f"{Path(__file__).parents[1]}:{tmp_path / 'package'}"
+    subprocess.run([sys.executable, "-c", run], cwd=tmp_path, env={"PYTHONPATH": path}, check=True)
+    said = json.loads((tmp_path / "said").read_text())
+    assert {test.split("::")[1]: names for test, _, names in said} == {
+        "test_first": ["m.py:f"], "test_second": ["m.py:f", "m.py:g"], "test_alone": ["m.py:g"],
+        "test_process": ["*"],
+    }  # fmt: skip
+    assert all(seconds >= 0 for _, seconds, _ in said)
