@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
+from lingprob.regression import agreement
 from lingprob.regression.agreement import (
     DEFINITIONS,
     number_judgments,
@@ -166,3 +167,33 @@ def test_errors_name_column_and_row() -> None:
         split_half(ratings.assign(item_id=ratings.item_id.where(np.arange(24) != 2)))
     with pytest.raises(LingprobError, match="draws=0"):
         split_half(ratings, draws=0)
+
+
+@pytest.mark.parametrize("at_once", [1, 40, 100, 10_000])
+def test_there_are_as_many_splits_as_asked_for(monkeypatch, at_once) -> None:
+    """Blocks of 1, 1, 2 and 7 draws of 40 judgments."""
+    monkeypatch.setattr(agreement, "CELLS_AT_ONCE", at_once)
+    judgments = number_judgments(crossed(np.arange(40).reshape(10, 4)))
+    found = list(shuffles(judgments, 7, np.random.default_rng(0)))
+    assert [len(block.rank) for block in found] == {
+        1: [1] * 7, 40: [1] * 7, 100: [2, 2, 2, 1], 10_000: [7],
+    }[at_once]  # fmt: skip
+
+
+def test_three_items_are_enough_and_two_are_not() -> None:
+    scores = np.column_stack([[1, 5, 2], [2, 4, 3]])
+    table = split_half(crossed(scores), draws=3).set_index("definition")
+    assert table.r["participant_halves"] == pytest.approx(np.corrcoef(scores.T)[0, 1])
+    assert not len(split_half(crossed(scores[:2]), draws=3))
+
+
+def test_a_row_at_fault_is_named() -> None:
+    ratings = crossed(np.arange(40).reshape(10, 4))
+    with pytest.raises(LingprobError, match=r"'z', row 7.*\(2 such rows\)"):
+        split_half(ratings.assign(z=ratings["z"].where(~ratings.index.isin([7, 9]))))
+    with pytest.raises(LingprobError, match="'item_id', row 5"):
+        split_half(ratings.assign(item_id=ratings["item_id"].where(ratings.index != 5)))
+    with pytest.raises(LingprobError, match="participant 'p2': the ratings do not vary"):
+        standardise_ratings(
+            ratings.assign(rating=ratings["rating"].where(ratings["participant_id"] != "p2", 1.0))
+        )

@@ -10,11 +10,19 @@ import pytest
 
 from lingprob.context.names import KINDS
 from lingprob.context.perturbations import TITLES, Perturber, perturbed_prefixes
-from lingprob.context.prefixes import count_tokens, cuts, prefix_table, sentences_within
+from lingprob.context.prefixes import (
+    count_tokens,
+    cuts,
+    prefix_table,
+    sentences_within,
+    tokenizer_of,
+)
 from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
 from lingprob.context.sentences import joined, natural, unrelated_sentences
 from lingprob.context.suites import pairs_per_suite, with_suites
 from lingprob.errors import LingprobError
+from lingprob.models.manifest import write_manifest
+from models_for_tests import save_tiny_model
 
 CONTROL = [f"Unrelated text number {number} is here." for number in range(30)]
 
@@ -239,6 +247,19 @@ def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
     assert sentences_within(counts, 9) == {prefix.prefix_id: 3}
 
 
+def test_a_prepared_models_tokenizer_gives_offsets(tmp_path):
+    """Special tokens in the text are plain text, none is added, and an empty text has no token."""
+    directory = save_tiny_model("gpt2", tmp_path / "tiny")
+    write_manifest("tiny", "local", "here", directory, tmp_path / "tiny.json")
+    texts = ["The cat sat.", "", "<s> a"]
+    found = tokenizer_of(tmp_path / "tiny.json")(texts)
+    for text, spans in zip(texts, found, strict=True):
+        assert "".join(text[start:end] for start, end in spans) == text
+    assert [spans.shape[1] for spans in found] == [2, 2, 2]
+    assert len(found[1]) == 0
+    assert len(found[2]) >= 4
+
+
 def test_cuts_are_the_longest_whole_sentences_within_each_length():
     assert cuts([4, 9, 15], [3, 4, 8, 9, 12, 100], 99) == {4: 0, 9: 1, 100: 2}
     assert cuts([4, 9, 15], [8, 100, 200], 14) == {8: 0, 100: 1}
@@ -319,3 +340,79 @@ def test_perturbed_prefixes_have_a_similarity_and_the_same_pairs(stimuli):
     # Four words before and one more after: 2 * 4 / (4 + 5).
     assert similarity["prefix_adverb"] == pytest.approx(8 / 9)
     assert similarity["all"] < similarity["quote"] < similarity["prefix_adverb"]
+
+
+def test_unrelated_sentences_have_four_to_sixty_words():
+    """As WikiText has them: the period is a word of its own."""
+    for count, kept in ((3, False), (4, True), (60, True), (61, False)):
+        line = " ".join(["word"] * (count - 1) + ["."])
+        assert bool(unrelated_sentences([line])) == kept
+
+
+def test_a_prefix_is_long_enough_under_the_tokenizer_that_needs_fewest_tokens(stimuli):
+    """Four words a sentence, and as many halves of words: 12 is exceeded by four sentences."""
+    letters = {"letters": lambda texts: [np.zeros((2 * len(text), 2)) for text in texts]}
+    for tokenizers in (letters | TOKENIZERS, TOKENIZERS | letters):
+        drawn = PrefixSampler(
+            "mine", stimuli, [], CONTROL, tokenizers, max_tokens=12, min_tokens=4, seed=1
+        )
+        assert len(drawn.grow("a", ["a3"], "matched_acceptable").sentences) == 4
+
+
+def test_a_pool_with_the_shortest_prefix_is_enough_and_the_log_says_where_it_ends(stimuli, caplog):
+    few = stimuli[stimuli["pair_id"].isin(["a0", "a1", "a2", "b0", "b1"])]
+    drawn = sampler(few, max_tokens=20, min_tokens=8)
+    assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == 2
+    with caplog.at_level("INFO"):
+        drawn.log_exhausted()
+    assert "suite 'a', matched_acceptable: the pool ends after 8 tokens" in caplog.text
+
+
+def test_replicates_of_a_matrix_are_other_sentences_of_its_suite(stimuli):
+    table = contexts(stimuli, matrix_prefixes=2)
+    rows = table[table["kind"] == "from_suite"]
+    assert rows.groupby("source_suite").size().tolist() == [2, 2, 2]
+    assert rows["text"].nunique() == 6
+    drawn = sampler(stimuli, max_tokens=8)
+    assert len(drawn.from_suite("a", ["b1"], 0, 5).sentences) == 3  # full before it has five
+
+
+def places(words: list[str]) -> str:
+    return "(" + "|".join(words) + ")"
+
+
+SHORT = ["However", "Surprisingly", "Apparently", "Unfortunately", "Frankly", "Clearly"]
+LONG = places(["First and", "As a matter", "Generally", "More often", "To tell"])
+CLAUSE = r"(regardless of what|although|even if) \w+ \w+ [\w ]+"
+QUOTED = r"(Yesterday|Last week|This morning), \w+ (said|wrote|announced)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "pattern"),
+    [
+        ("prefix_adverb", rf"{places(SHORT)}, the dogs bark\."),
+        ("suffix_adverb", rf"The dogs bark, {places(SHORT).lower()}\."),
+        ("both_adverbs", rf"{places(SHORT)}, the dogs bark, {places(SHORT).lower()}\."),
+        ("long_prefix_adverb", rf"{LONG}[\w ]+, the dogs bark\."),
+        ("prefix_clause", rf"(?i:{CLAUSE}), the dogs bark\."),
+        ("suffix_clause", rf"The dogs bark, {CLAUSE}\."),
+        ("quote", rf'{QUOTED}, "The dogs bark\."'),
+        ("all", rf'{QUOTED}, "(?i:({CLAUSE}, )?{LONG}[\w ]+, the dogs bark, '
+                rf'{places(SHORT)}(, {CLAUSE})?)\."'),
+    ],
+)  # fmt: skip
+def test_each_perturbation_puts_its_words_in_their_place(kind, pattern):
+    perturber = Perturber(["The dogs bark.", "Kim sees the dogs."])
+    found = {perturber.perturb("The dogs bark.", kind, np.random.default_rng(n)) for n in range(40)}
+    assert all(re.fullmatch(pattern, one) for one in found), found
+    assert len(found) > 2
+    assert all(one[0].isupper() for one in found)
+
+
+def test_a_name_inside_sentences_keeps_its_capital_and_a_common_word_does_not():
+    perturber = Perturber(["We saw rain.", "I met Rose.", "Roses like rain.", "A rose is red."])
+    rng = np.random.default_rng(0)
+    assert perturber.uncapitalised("Rain fell") == "rain fell"
+    assert perturber.uncapitalised("Rose left") == "Rose left"  # inside with and without
+    assert perturber.uncapitalised("However, it rained") == "however, it rained"
+    assert perturber.perturb("Rain fell", "suffix_adverb", rng).endswith(".")

@@ -84,3 +84,17 @@ def test_a_tolerance_says_why():
     large = card.set_index(["row", "column"]).loc[("large", "r")]
     assert large["verdict"] == "reproduced"
     assert "within 0.1: folds are not stated" in large["note"]
+
+
+def test_little_power_is_said_and_a_claim_that_is_not_run_has_no_value():
+    up, never_run = PUBLISHED["claims"]
+    published = {**PUBLISHED, "claims": [{**up, "power": 0.4, "note": "few"}, never_run]}
+    values = pd.DataFrame({"model": ["m/d"], "value": [1.0], "low": [0.5], "high": [2.0]})
+    statistics = {"up": statistic, "never": never}
+    card = make_scorecard(judge_claims(published, statistics, {"values": values}, Run("demo")))
+    assert card["note"].tolist() == [
+        "power at the paper's size: 0.4; few", "nothing here tests it"
+    ]  # fmt: skip
+    assert card["ours"].isna().tolist() == [False, True]
+    assert card.loc[0, ["ours", "low", "high"]].tolist() == [1, 0.5, 2]
+    assert card["scale"].tolist() == ["demo", "demo"]

@@ -11,8 +11,12 @@ from sklearn.metrics import roc_curve as their_roc_curve
 from lingprob.regression.resampling import (
     correlation,
     correlation_interval,
+    interval,
     mean_interval,
+    mean_intervals,
+    resampled_sums,
     resamples,
+    tails,
 )
 from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
 
@@ -142,3 +146,33 @@ def test_a_weighted_mean_has_a_weighted_interval():
     assert 0.8 < bounds[0] < 0.9 < bounds[1] < 0.96
     alike = mean_interval(values, np.arange(100), draws=200, seed=1, weight=np.full(100, 3.0))
     assert alike == pytest.approx(mean_interval(values, np.arange(100), draws=200, seed=1))
+
+
+def test_three_rows_have_a_correlation():
+    x, y = np.array([1.0, 2.0, 4.0]), np.array([2.0, 1.0, 5.0])
+    assert correlation(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
+
+
+def test_intervals_are_central_and_of_the_finite_values():
+    assert tails(0.9) == pytest.approx((0.05, 0.95))
+    values = np.array([np.nan, *range(101), np.inf], dtype=float)
+    assert interval(values) == pytest.approx((2.5, 97.5))
+    assert interval(values, (0.05, 0.95)) == pytest.approx((5, 95))
+    assert np.isnan(interval(values[:1])).all()
+
+
+def test_a_column_with_a_value_missing_has_no_interval():
+    values = np.column_stack([np.arange(9.0), np.append(np.arange(8.0), np.nan)])
+    found = mean_intervals(values, np.arange(9), draws=30, seed=1)
+    assert np.isfinite(found[0]).all()
+    assert np.isnan(found[1]).all()
+
+
+def test_draws_come_in_blocks_that_add_up(monkeypatch):
+    """Blocks of two resamples of ten units; the sums' own blocks are of 100."""
+    monkeypatch.setattr("lingprob.regression.resampling.COUNTS_AT_ONCE", 20)
+    assert [part.shape for part in resamples(10, 5, 0)] == [(2, 10), (2, 10), (1, 10)]
+    gains, items = np.random.default_rng(0).normal(size=6), np.arange(6)
+    random = np.random.default_rng(3)
+    drawn = np.concatenate([gains[random.integers(6, size=(n, 6))].sum(axis=1) for n in (100, 50)])
+    assert resampled_sums(gains, items, 150, 3) == pytest.approx(tuple(quantiles(drawn)))

@@ -47,6 +47,14 @@ def test_additive_smoothing_by_hand():
     assert table["std_error"][1] == 0
 
 
+def test_two_draws_have_a_standard_error_and_one_has_none():
+    sums = sums_table(np.array([1, 1]))
+    assert smoothed_logprobs(sums, smoothing=1.0, total=1)["std_error"].isna().all()
+    # Of draws 1 and 0 the variance is .5, of their sum 1.
+    two = smoothed_logprobs(sums, smoothing=1.0, total=2)
+    assert two["std_error"].tolist() == pytest.approx([1 / 2, 1 / 2])
+
+
 def test_without_smoothing_an_unseen_token_is_an_error_not_minus_infinity():
     sums = sums_table(np.array([3, 0, 5, 0]))
     with pytest.raises(LingprobError, match=r"token 1 never occurs .* 1 others.*smoothing"):
@@ -147,15 +155,23 @@ def test_a_file_that_holds_no_log_probabilities_is_refused(tmp_path, tokenizer, 
         published_logprobs(path, tokenizer, VOCABULARY_SIZE)
 
 
+def test_a_certain_token_has_log_probability_zero(tmp_path):
+    path = tmp_path / "published.json"
+    path.write_text('{".": 0}')
+    table, _ = published_logprobs(path, SpacedTokenizer(), 3)
+    assert table["logprob"].tolist() == [0, 0, 0]
+
+
 def test_published_counts_are_padded_to_the_vocabulary(tmp_path):
     path = tmp_path / "counts.npy"
     np.save(path, np.array([[4, 0, 2]], dtype=np.uint32))
     assert published_counts(path, 5)["sum"].tolist() == [4, 0, 2, 0, 0]
     with pytest.raises(LingprobError, match=r"counts of 3 tokens.*another tokenizer"):
         published_counts(path, 2)
-    np.save(path, np.zeros((2, 3)))
-    with pytest.raises(LingprobError, match="token counts are non-negative"):
-        published_counts(path, 5)
+    for fault in (np.zeros((2, 3), dtype=int), np.zeros(3), np.array([2, -1])):
+        np.save(path, fault)
+        with pytest.raises(LingprobError, match="token counts are non-negative"):
+            published_counts(path, 9)
     path.write_bytes(b"nothing")
     with pytest.raises(LingprobError, match="not a NumPy file"):
         published_counts(path, 5)

@@ -1,0 +1,221 @@
+"""What parsers make of several stories, screens and readers, and the demo's simulated times."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced, simulated
+from lingprob.reading.parsers.tables import number, whole
+from lingprob.reading.times import build_reading_times
+
+
+def text(*passages: str) -> pd.DataFrame:
+    """Passages 1, 2, ... of words."""
+    rows = [
+        (str(place), index, word)
+        for place, content in enumerate(passages, start=1)
+        for index, word in enumerate(content.split())
+    ]
+    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word"])
+
+
+def saved(path: Path, content: str) -> Path:
+    path.write_text(content)
+    return path
+
+
+def rows_of(times: pd.DataFrame) -> list[tuple[Any, ...]]:
+    columns = ["subject_id", "passage_id", "word_index", "rt_ms"]
+    return list(times[columns].itertuples(index=False, name=None))
+
+
+MAZE = "rt\twlen\tsubject\tdocid\tsentid\tsentpos\n"
+
+
+def test_sentences_of_the_maze_are_numbered_through_all_stories(tmp_path):
+    """Sentence 2, the first of the second story, has no times: it is what is left of it."""
+    words = text("If you go. So we do.", "He is in. A man ran off.")
+    rows = "1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t1\t2\n3\t3\ta\tAqua\t3\t3\n"
+    found = self_paced.natural_stories_maze(
+        Source([saved(tmp_path / "m", MAZE + rows)], words, {}, 0)
+    )
+    assert rows_of(found) == [("a", "1", 1, 1.0), ("a", "1", 4, 2.0), ("a", "2", 5, 3.0)]
+    later = "1\t2\ta\tAqua\t0\t2\n3\t3\ta\tAqua\t1\t3\n"
+    found = self_paced.natural_stories_maze(
+        Source([saved(tmp_path / "m", MAZE + later)], words, {}, 0)
+    )
+    assert rows_of(found) == [("a", "2", 1, 1.0), ("a", "2", 5, 3.0)]
+    for fault, said in (
+        ("1\t3\ta\tBoar\t0\t2\n", "have 3 words, the text 6, and 0 sentences"),
+        ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t2\n", "have 6 words, the text 6, and 2 sent"),
+        ("1\t3\ta\tBoar\t0\t6\n", "have 7 words, the text 6"),
+    ):
+        path = saved(tmp_path / "m", MAZE + fault)
+        with pytest.raises(LingprobError, match=said):
+            self_paced.natural_stories_maze(Source([path], words, {}, 0))
+
+
+def test_answers_come_with_the_times(tmp_path):
+    header = "WorkerId\tcorrect\titem\tzone\tRT\tword\n"
+    path = saved(tmp_path / "times", header + "A\t6\t1\t1\t400\tIf\nB\t4\t1\t2\tNA\tyou\n")
+    found = self_paced.natural_stories(Source([path], text("If you go."), {}, 0))
+    assert found["correct"].tolist() == [6, 4]
+    assert found["word_index"].tolist() == [0, 1]
+    assert found["rt_ms"].isna().tolist() == [False, True]
+
+
+def test_own_times_may_lack_and_other_columns_do_not_count(tmp_path):
+    """Twenty milliseconds in the middle are not yet seconds."""
+    header = "subject_id,passage_id,word_index,rt_ms,note\n"
+    path = saved(tmp_path / "t.csv", header + "s,1,0,20,\ns,1,1,,x\ns,1,2,0,\n")
+    found = self_paced.table(Source([path], text("If you go."), {}, 0))
+    assert found["rt_ms"].tolist()[::2] == [20, 0]
+    assert np.isnan(found["rt_ms"][1])
+    with pytest.raises(LingprobError, match=r"below 19.9 ms\. Are they seconds"):
+        self_paced.table(Source([saved(path, header + "s,1,0,19.9,\n")], text("If you go."), {}, 0))
+
+
+def test_whole_numbers_are_exact_and_say_where_they_are_not():
+    path = Path("t.csv")
+    values = pd.Series(["1", "-3", str(2**53), str(-(2**53))], name="n")
+    assert whole(path, values).tolist() == [1, -3, 2**53, -(2**53)]
+    for fault in ("2.5", str(2**53 + 2)):
+        with pytest.raises(LingprobError, match=r"data row 2, column 'n': '.*' is no whole number"):
+            whole(path, pd.Series(["1", fault], name="n"))
+    with pytest.raises(LingprobError, match="data row 1, column 'n': '' is not a number"):
+        whole(path, pd.Series([""], name="n"))
+    found = number(path, pd.Series(["1.5", "", "."], name="n"), missing=("", "."))
+    assert found.isna().tolist() == [False, True, True]
+
+
+def dundee_text(path: Path, rows: list[tuple[str, int, int]]) -> Path:
+    """Words with their screen and line, in thirteen fields."""
+    return saved(
+        path,
+        "".join(
+            f"{word} 1 {screen} {line} 1 1 0 1 1 0 0 0 {place}\n"
+            for place, (word, screen, line) in enumerate(rows, start=1)
+        ),
+    )
+
+
+def fixations(path: Path, *numbers: int) -> Path:
+    rows = (f"x 1 1 5 5 1 {number} {100 + place} 1 1\n" for place, number in enumerate(numbers))
+    return saved(path, "WORD TEXT LINE OLEN WLEN XPOS WNUM FDUR OBLP WDLP\n" + "".join(rows))
+
+
+def test_dundee_has_lines_on_screens_and_readers_of_several_texts(tmp_path):
+    """Each screen begins with line 1. Reader b goes from word 1 to 4, and then reads on."""
+    first = [("a", 1, 1), ("b", 1, 1), ("c", 2, 1), ("d", 2, 1), ("e", 2, 1), ("f", 2, 2)]
+    files = [
+        fixations(tmp_path / "sb02ma1p.dat", 2),
+        fixations(tmp_path / "sb01ma1p.dat", 1, 4, 0, 3, 4, 5, 6),
+        fixations(tmp_path / "sa01ma1p.dat", 1, 2, 2, 3),
+        dundee_text(tmp_path / "tx02wrdp.dat", [("g", 1, 1), ("h", 1, 1)]),
+        dundee_text(tmp_path / "tx01wrdp.dat", first),
+    ]
+    words = text("a b c d", "e f g h")
+    found = dundee.first_pass(Source(files, words, {}, 0))
+    assert rows_of(found) == [
+        ("sa", "1", 0, 100.0), ("sa", "1", 1, 101.0 + 102.0), ("sa", "1", 2, 103.0),
+        ("sb", "1", 0, 100.0), ("sb", "1", 3, 101.0), ("sb", "2", 0, 105.0),
+        ("sb", "2", 1, 106.0), ("sb", "2", 3, 100.0),
+    ]  # fmt: skip
+    assert found["saccade"].tolist() == [1, 1, 1, 1, 3, 1, 1, 2]
+    assert found["previous_fixated"].tolist() == [True] * 4 + [False, True, True, False]
+    assert found["at_edge"].tolist() == [True, True, True, True, False, True, True, True]
+    for left in (files[:3], files[3:]):
+        with pytest.raises(LingprobError, match="list its txNN"):
+            dundee.first_pass(Source(left, words, {}, 0))
+    short = saved(files[4], "a 1 1 1 1 1 0 1 1 0 0 0\n")
+    with pytest.raises(LingprobError, match="a line with 12 fields, not 13"):
+        dundee.first_pass(Source([*files[:4], short], words, {}, 0))
+    fault = saved(files[2], "WORD\nx 1 1 5 5 1 1 100 1\n\nx 1 1 5 5 1 one 100 1\n")
+    with pytest.raises(LingprobError, match="row 4: no word number and duration in 'x 1"):
+        dundee.first_pass(Source([fault, *files[3:4], dundee_text(files[4], first)], words, {}, 0))
+
+
+def test_of_ten_words_of_geco_one_may_be_missing(tmp_path):
+    letters = "abcdefghi"
+    material = saved(
+        tmp_path / "material.csv",
+        "WORD_ID,SENTENCE_ID,WORD\n"
+        + "".join(f"1-5-{n},1-1,{letter}{letter}\n" for n, letter in enumerate(letters, 1)),
+    )
+    novel = saved(tmp_path / "novel.txt", f"CHAPTER I. ONE\n\n{' '.join(2 * x for x in letters)}\n")
+    header = "PP_NR,WORD_ID,WORD_GAZE_DURATION,WORD_SKIP\n"
+    rows = [f"p,1-5-{n},{n}00,0\n" for n in range(1, 11)]
+    data = saved(tmp_path / "data.csv", header + "".join(rows))
+    words = text(" ".join(2 * x for x in letters))
+    found = eye_tracking.geco_first_pass(Source([data, material, novel], words, {}, 0))
+    assert rows_of(found) == [("p", "1", n - 1, 100.0 * n) for n in range(1, 10)]
+
+
+def test_simulated_times_are_longer_for_long_and_rare_words():
+    """Word by word: a reader's pace, a letter's cost, 40 ms if rare, 20 ms after a rare word."""
+    words = text("The dog saw", "the cat dog sleeping")
+    random, expected = np.random.default_rng(5), []
+    for reader in range(1, 9):
+        pace, letter = random.normal(250, 40), random.normal(10, 4)
+        noise = random.lognormal(0, 0.2, 7)
+        rare = [0, 0, 1, 0, 1, 0, 1]
+        for row, word in enumerate(words.itertuples()):
+            mean = pace + letter * len(word.word) + 40 * rare[row]
+            mean += 20 * rare[row - 1] if row else 0
+            expected.append((f"s{reader}", word.passage_id, word.word_index, mean * noise[row]))
+    found = rows_of(simulated.demo(Source([], words, {}, 5)))
+    assert [row[:3] for row in found] == [row[:3] for row in expected]
+    assert [row[3] for row in found] == pytest.approx([row[3] for row in expected])
+
+
+def test_limits_of_exclusion_and_seed_are_the_callers(tmp_path):
+    words = text(*["One two three four five six seven eight."] * 8).assign(sentence_index=0)
+    rows = [
+        (f"s{subject}", row.passage_id, row.word_index, 200 + 10 * row.word_index)
+        for subject in range(4)
+        for row in words.itertuples()
+    ]
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows, columns=["subject_id", "passage_id", "word_index", "rt_ms"]).to_csv(
+        path, index=False
+    )
+    entry = {"parser": "reading_times_table", "method": "self_paced", "unit": "subject"}
+    found = build_reading_times("mine", entry, words, [path], min_ms=220, max_ms=250)
+    counts = found["excluded"].value_counts().to_dict()
+    # Words 1 (210) and 6 (260) of each of 32 readings; words 0 and 7 are a sentence's ends.
+    assert counts == {"sentence_boundary": 64, "too_short": 32, "too_long": 32}
+    demo = entry | {"parser": "demo_reading_times"}
+    one, same, other = (
+        build_reading_times("demo", demo, words, [], seed=seed)["rt_ms"] for seed in (1, 1, 2)
+    )
+    assert one.equals(same)
+    assert not one.equals(other)
+    assert one.equals(simulated.demo(Source([], words, {}, 1))["rt_ms"])
+    again = build_reading_times("demo", demo, words, [])["rt_ms"]
+    assert again.equals(build_reading_times("demo", demo, words, [], seed=0)["rt_ms"])
+
+
+@pytest.mark.parametrize(("unit", "known"), [("subject", True), ("word", False)])
+def test_means_over_readers_have_no_previous_fixation(tmp_path, unit, known):
+    words = text(*["One two three four five six."] * 8).assign(sentence_index=0)
+    rows = [
+        ("mean", row.passage_id, row.word_index, 0 if row.word_index == 2 else 200)
+        for row in words.itertuples()
+    ]
+    path = tmp_path / "t.csv"
+    pd.DataFrame(rows, columns=["subject_id", "passage_id", "word_index", "rt_ms"]).to_csv(
+        path, index=False
+    )
+    entry = {"parser": "reading_times_table", "method": "eye_tracking", "unit": unit}
+    found = build_reading_times("mine", entry, words, [path], max_saccade=1)
+    assert found["previous_fixated"].notna().all() == known
+    if known:
+        assert found["previous_fixated"].tolist() == [True, True, True, False, True, True] * 8
+    # A saccade over the word that was passed over is longer than one word.
+    assert found["excluded"].isna().tolist()[1:5] == [True, False, False, True]
