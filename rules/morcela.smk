@@ -9,8 +9,11 @@ FREQUENCY_MODELS = plan.frequency_models()
 MORCELA_ROOM = Room(
     "morcela",
     category="MORCELA",
-    figures=["figure_2", "figure_3", "figure_4", "figure_6", "conventions"]
-    + ["figure_5"] * bool(FREQUENCY_MODELS),
+    figures=["figure_2", "figure_3", "figure_4", "figure_6"]
+    + ["conventions", "multiverse", "decomposition"]
+    + ["differences"] * (len(plan.fitted_models()) > 1)
+    + ["figure_5"] * bool(FREQUENCY_MODELS)
+    + ["samples"] * bool(plan.sample_size_tables()),
     files={
         "linking_functions": "results/morcela/linking_functions.parquet",
         "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
@@ -21,10 +24,16 @@ MORCELA_ROOM = Room(
             )
             for name in ("slopes", "bins")
         },
+        "sample_sizes": plan.sample_size_tables(),
+        **{
+            name: collect(f"results/morcela/{name}/{{model}}.parquet", model=plan.fitted_models())
+            for name in ("multiverse", "decomposition", "draws")
+        },
     },
     models=plan.fitted_models(),
     titles={name: catalog.dataset(name)["title"] for name in MORCELA["datasets"]},
-    pages=["table_2", "table_3", "table_4"],
+    pages=["table_2", "table_3", "table_4", "variance_explained", "differences"],
+    options={"bos_policies": catalog.bos_policies},
     published_for=["plot", "tabulate"],
 )
 
@@ -41,7 +50,10 @@ rule fit_linking_functions:
             dataset=plan.rated_datasets(wildcards.model),
         ),
     output:
-        "results/morcela/{model}.parquet",
+        fits="results/morcela/{model}.parquet",
+        multiverse="results/morcela/multiverse/{model}.parquet",
+        decomposition="results/morcela/decomposition/{model}.parquet",
+        draws="results/morcela/draws/{model}.parquet",
     log:
         "logs/fit_linking_functions/{model}.log",
     benchmark:
@@ -52,11 +64,11 @@ rule fit_linking_functions:
         mem_mb=4000,
         runtime=60,
     params:
-        **pick(MORCELA, "folds", "repeats", "bootstrap", "keep_pairs_together"),
+        **pick(MORCELA, "folds", "repeats", "bootstrap", "cluster", "keep_together"),
         **pick(settings, "seed", "scale"),
         code=code_digest("fit_linking_functions"),
         datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
-        default_bos=lambda wildcards: catalog.model(wildcards.model)["bos_policies"][0],
+        default_bos=lambda wildcards: plan.default_bos(wildcards.model),
         default_unigrams=lambda wildcards: plan.unigram_sources(wildcards.model)[0],
     script:
         "../workflow_scripts/fit_linking_functions.py"
@@ -110,6 +122,36 @@ rule correlate_participant_groups:
         datasets=MORCELA["datasets"],
     script:
         "../workflow_scripts/correlate_participant_groups.py"
+
+
+rule vary_samples:
+    """Fit MORCELA with unigrams of fewer samples, and of infinitely many (morcela, §3.2)."""
+    input:
+        stimuli="results/stimuli/{dataset}.parquet",
+        scores=lambda wildcards: (
+            f"results/scores/{wildcards.model}"
+            f"/{catalog.start_token_of(plan.default_bos(wildcards.model))}"
+            f"/{wildcards.dataset}.parquet"
+        ),
+        shards=lambda wildcards: plan.unigram_shards(
+            catalog.model(wildcards.model)["tokenizer"], wildcards.source
+        ),
+    output:
+        "results/morcela/sample_sizes/{model}/{dataset}/{source}.parquet",
+    log:
+        "logs/vary_samples/{model}/{dataset}/{source}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=60,
+    params:
+        code=code_digest("vary_samples"),
+        bos=lambda wildcards: plan.default_bos(wildcards.model),
+        policy=lambda wildcards: catalog.bos_policies[plan.default_bos(wildcards.model)],
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/vary_samples.py"
 
 
 rule sum_frequency_moments:

@@ -1,7 +1,8 @@
 # Unigram log-probabilities of a tokenizer's vocabulary (morcela, §3.2).
 # REQUIRES a model that brings the tokenizer; a corpus, a published table or the model itself.
 # PROVIDES results/unigrams/{tokenizer}/{source}.parquet, where source is unigrahams_MODEL,
-# corpus_DATASET or a data set of kind `unigrams`.
+# unigrahams-released_MODEL (sampled as the released code does), corpus_DATASET or a data set of
+# kind `unigrams`.
 
 
 rule count_tokens:
@@ -31,11 +32,13 @@ rule sample_unigrahams:
     input:
         model="resources/models/{model}/manifest.json",
     output:
-        "results/unigram_sums/{tokenizer}/unigrahams_{model}/{shard}-of-{shards}.parquet",
+        "results/unigram_sums/{tokenizer}/{sampling}_{model}/{shard}-of-{shards}.parquet",
     log:
-        "logs/sample_unigrahams/{tokenizer}/{model}/{shard}-of-{shards}.log",
+        "logs/sample_unigrahams/{tokenizer}/{sampling}_{model}/{shard}-of-{shards}.log",
     benchmark:
-        "logs/sample_unigrahams/{tokenizer}/{model}/{shard}-of-{shards}.benchmark.tsv"
+        "logs/sample_unigrahams/{tokenizer}/{sampling}_{model}/{shard}-of-{shards}.benchmark.tsv"
+    wildcard_constraints:
+        sampling=alternatives(catalog.samplings),
     conda:
         "../envs/environment.yaml"
     resources:
@@ -44,6 +47,8 @@ rule sample_unigrahams:
         **pick(settings["unigrahams"], "samples", "length", "batch_size"),
         **pick(settings["scoring"], "device", "dtype"),
         code=code_digest("sample_unigrahams"),
+        top_k=lambda wildcards: plan.sampling(wildcards.sampling)["top_k"],
+        suppress_eos=lambda wildcards: plan.sampling(wildcards.sampling)["suppress_eos"],
         seed=settings["seed"],
         entry=entry_of("model", "dtype"),
         start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
@@ -60,7 +65,7 @@ rule estimate_unigrams:
     log:
         "logs/estimate_unigrams/{tokenizer}/{source}.log",
     wildcard_constraints:
-        source="(unigrahams|corpus)_.+",
+        source="(unigrahams|unigrahams-released|corpus)_.+",
     conda:
         "../envs/environment.yaml"
     params:

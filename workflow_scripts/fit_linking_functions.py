@@ -1,22 +1,31 @@
-"""Fit every linking function of one model under each of its conventions."""
+"""Fit every linking function of one model: by convention, decomposed, and to shared resamples."""
 
-from lingprob.papers.morcela.analysis import fit_model
+from lingprob.papers.morcela.analysis import decompose_model, draw_parameters, fit_model
+from lingprob.papers.morcela.multiverse import cross_conventions
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
-    params = snakemake.params
-    fits = fit_model(
+    params, output = snakemake.params, snakemake.output
+    given = (
         snakemake.wildcards.model,
         params.datasets,
         [read_table(path, "stimuli") for path in snakemake.input.stimuli],
         [read_table(path, "sentence_scores") for path in snakemake.input.scores],
-        default_convention=(params.default_bos, params.default_unigrams),
-        folds=params.folds,
-        repeats=params.repeats,
-        bootstrap=params.bootstrap,
-        keep_pairs_together=params.keep_pairs_together,
-        seed=params.seed,
-        scale=params.scale,
     )
-    write_table(fits, "linking_functions", snakemake.output[0], {"seed": params.seed})
+    shared = {
+        "default_convention": (params.default_bos, params.default_unigrams),
+        "bootstrap": params.bootstrap,
+        "seed": params.seed,
+        "scale": params.scale,
+    }
+    folds = {"folds": params.folds, "repeats": params.repeats}
+    units = {"cluster": params.cluster, "keep_together": params.keep_together}
+    origin = {"seed": params.seed, **units}
+    fits = fit_model(*given, **shared, **folds, **units)
+    write_table(fits, "linking_functions", output.fits, origin)
+    crossed = cross_conventions(*given, **shared, **folds, **units)
+    write_table(crossed, "linking_functions", output.multiverse, origin)
+    write_table(decompose_model(*given, **shared), "decomposition", output.decomposition, origin)
+    draws = draw_parameters(*given, **shared, **folds, **units)
+    write_table(draws, "linking_draws", output.draws, origin)

@@ -59,28 +59,42 @@ def r_of(name: str, x: np.ndarray, y: np.ndarray, test_x: np.ndarray, test_y: np
     return float(np.corrcoef(prediction, test_y)[0, 1])
 
 
+def cross_validated(name: str, x: np.ndarray, y: np.ndarray, fold_of: np.ndarray) -> float:
+    """Mean r over the test folds, each predicted by a fit to the others."""
+    r = []
+    for fold in sorted(set(fold_of)):
+        test = fold_of == fold
+        r.append(r_of(name, x[~test], y[~test], x[test], y[test]))
+    return float(np.mean(r))
+
+
 def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, bootstrap: int,
           seed: int) -> dict[str, float]:  # fmt: skip
-    """Cross-validate and resample row by row."""
+    """Cross-validate and resample row by row; a resample repeats its rows."""
     x, y, units = design(name, data), data["rating"], unit.max() + 1
-    averages: list[float] = []
-    for shuffle in fold_numbers(units, folds, repeats, np.random.default_rng([seed, 0])):
-        r = []
-        for fold in range(folds):
-            test = np.array([shuffle[unit[row]] == fold for row in range(len(y))])
-            r.append(r_of(name, x[~test], y[~test], x[test], y[test]))
-        averages.append(float(np.mean(r)))
+    shuffles = [
+        shuffle[unit]
+        for shuffle in fold_numbers(units, folds, repeats, np.random.default_rng([seed, 0]))
+    ]
+    averages = [cross_validated(name, x, y, fold_of) for fold_of in shuffles]
     drawn: dict[str, list[float]] = {"r": [], "beta": [], "gamma": []}
-    for counts in resample_counts(units, bootstrap, np.random.default_rng([seed, 1])):
+    held_out = []
+    resampled = resample_counts(units, bootstrap, np.random.default_rng([seed, 1]))
+    for draw, counts in enumerate(resampled):
         rows = [row for row in range(len(y)) for _ in range(counts[unit[row]])]
+        fold_of = shuffles[draw % repeats]
+        held_out.append(cross_validated(name, x[rows], y[rows], fold_of[rows]))
         drawn["r"].append(r_of(name, x[rows], y[rows], x[rows], y[rows]))
         slopes = OLS(y[rows], x[rows]).fit().params
         if name in ("morcela", "morcela_gamma_0"):
             drawn["beta"].append(-slopes[2] / slopes[1])
         if name in ("morcela", "morcela_beta_1"):
             drawn["gamma"].append(slopes[-1] / slopes[1])
-    expected = {"r_cv": float(np.mean(averages))}
-    for column, values in {"r_cv": averages, **drawn}.items():
+    value = float(np.mean(averages))
+    low, high = np.percentile(held_out, [5, 95]) - np.mean(held_out) + value
+    expected = {"r_cv": value, "r_cv_low": low, "r_cv_high": high}
+    expected["r_cv_shuffle_sd"] = float(np.std(averages))
+    for column, values in drawn.items():
         low, high = np.percentile(values, [5, 95]) if values else (np.nan, np.nan)
         expected |= {f"{column}_low": low, f"{column}_high": high}
     return expected
@@ -94,7 +108,7 @@ def test_matches_loops_over_fits(
     data, pairs = drawn
     unit = np.arange(len(data["rating"])) if pairs is None else pd.factorize(pairs)[0]
     options: dict[str, Any] = {"folds": folds, "repeats": 3, "bootstrap": 15, "seed": seed}
-    fits = fit_linking_functions(**data, **options, confidence=0.9, pairs=pairs)
+    fits = fit_linking_functions(**data, **options, confidence=0.9, together=unit, clusters=unit)
     for _, row in fits.iterrows():
         expected = loops(row.linking_function, data, unit, **options)
         np.testing.assert_allclose(
@@ -114,7 +128,8 @@ def test_units_of_rating_and_logprob_do_not_matter(
         "n_tokens": data["n_tokens"],
         "rating": scale * data["rating"] + shift,
     }
-    options: dict[str, Any] = {"repeats": 2, "bootstrap": 10, "folds": 3, "pairs": pairs}
+    units: dict[str, Any] = {"together": pairs, "clusters": pairs}
+    options: dict[str, Any] = {"repeats": 2, "bootstrap": 10, "folds": 3, **units}
     before, after = (fit_linking_functions(**each, **options) for each in (data, moved))
     same = [c for c in before.columns if c.startswith(("r_", "r", "beta", "predictors"))]
     pd.testing.assert_frame_equal(before[same], after[same], rtol=1e-7)

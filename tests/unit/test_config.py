@@ -189,10 +189,14 @@ def test_names_that_need_no_entry_pass():
 
 
 def test_numbers_that_the_command_line_gives_as_text_are_numbers():
-    given = {"morcela": {"folds": "4", "keep_pairs_together": "true"}, "seed": "7"}
+    given = {
+        "morcela": {"folds": "4"},
+        "unigrams": {"normalise_published": "true"},
+        "seed": "7",
+    }
     settings, _ = read_settings(given)
     assert settings["morcela"]["folds"] == 4
-    assert settings["morcela"]["keep_pairs_together"] is True
+    assert settings["unigrams"]["normalise_published"] is True
     assert settings["seed"] == 7
     training = {
         "compile": "true",

@@ -284,6 +284,7 @@ ROOMS = {
     "tabulate_reading": "papers.leakage reading regression report",
     "tabulate_strings": "minimalness papers.string_probability regression report stimuli",
     "train_model": "corpora models overlap training",
+    "vary_samples": "papers.morcela regression scoring unigrams",
 }
 
 

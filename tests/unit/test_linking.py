@@ -12,10 +12,11 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
+from lingprob.regression.designs import LINKING_FUNCTIONS
 from lingprob.regression.linking import (
-    LINKING_FUNCTIONS,
     fit_linking_functions,
     information_criteria,
+    resample_linking_functions,
 )
 from lingprob.regression.resampling import fold_numbers, resample_counts
 from lingprob.schemas import SCHEMAS
@@ -67,7 +68,8 @@ def test_every_function_states_its_predictors_and_the_parameters_it_sets() -> No
 
 def test_columns_are_those_of_the_stored_table() -> None:
     table = SCHEMAS["linking_functions"].names
-    added = ["model", "dataset", "rating_source", "unigrams", "bos", "default_convention", "scale"]
+    added = ["model", "dataset", "rating_source", "unigrams", "bos", "default_convention", "scale",
+             "cluster", "kept_together"]  # fmt: skip
     columns = fit_linking_functions(**sentences(), **QUICK).columns
     assert list(columns) == [name for name in table if name not in added]
 
@@ -122,18 +124,66 @@ def test_resamples_draw_as_many_units_as_there_are() -> None:
 def test_pairs_of_one_sentence_are_the_per_sentence_convention() -> None:
     data = sentences()
     one_each = [f"pair {row}" for row in range(60)]
-    pd.testing.assert_frame_equal(fit(data), fit(data, pairs=one_each))
+    same = fit(data, together=one_each, clusters=one_each)
+    pd.testing.assert_frame_equal(fit(data), same)
 
 
-def test_pairs_stay_together_in_folds_and_resamples() -> None:
-    # Each sentence occurs twice. A copy in training gives a pure-noise rating no advantage in
-    # OLS, but resampling pairs has half the units: its interval is wider by about sqrt(2).
+def test_what_belongs_together_is_resampled_together() -> None:
+    # Each sentence occurs twice: pairs are half as many observations, and their interval is wider
+    # by about sqrt(2).
     data = {name: np.repeat(values, 2) for name, values in sentences(200, noise=0.5).items()}
     pairs = np.repeat(np.arange(200), 2)
     options = {"bootstrap": 2000, "linking_functions": ["slor"]}
-    alone, paired = (fit(data, pairs=ids, **options).loc["slor"] for ids in (None, pairs))
-    ratio = (paired.r_high - paired.r_low) / (alone.r_high - alone.r_low)
-    assert ratio == pytest.approx(np.sqrt(2), abs=0.12)
+    alone, paired = (fit(data, clusters=ids, **options).loc["slor"] for ids in (None, pairs))
+    for column in ("r", "r_cv"):
+        widths = [row[f"{column}_high"] - row[f"{column}_low"] for row in (paired, alone)]
+        assert widths[0] / widths[1] == pytest.approx(np.sqrt(2), abs=0.15)
+
+
+def test_what_belongs_together_is_in_one_fold() -> None:
+    # Copies that no fold parts weigh all sentences twice, which changes no correlation.
+    once = sentences(50, noise=2.0)
+    twice = {name: np.repeat(values, 2) for name, values in once.items()}
+    copies = np.repeat(np.arange(50), 2)
+    together, apart = (fit(twice, together=ids).r_cv for ids in (copies, None))
+    assert together.to_numpy() == pytest.approx(fit(once).r_cv.to_numpy())
+    assert (together - apart).abs().max() > 0.005
+
+
+def test_the_interval_of_r_cv_covers_what_other_samples_give() -> None:
+    """150 samples of 120 sentences: 95% +- 2.5 contain their mean; that of in-sample r, 83%."""
+    fits = pd.concat(
+        fit(sentences(120, noise=0.8, seed=seed), linking_functions=["morcela"],
+            repeats=5, bootstrap=200)
+        for seed in range(150)
+    )  # fmt: skip
+    mean = fits.r_cv.mean()
+    assert ((fits.r_cv_low < mean) & (mean < fits.r_cv_high)).mean() > 0.91
+    assert ((fits.r_low < mean) & (mean < fits.r_high)).mean() < 0.9
+
+
+def test_a_gain_s_interval_contains_the_estimate_where_there_is_no_gain() -> None:
+    """The interval of the in-sample difference ended at the estimate, or above it."""
+    for seed in range(20):
+        data = sentences(100, seed=seed)
+        noise = np.random.default_rng(seed).normal(size=100)
+        row = fit(data | {"rating": noise}, bootstrap=200).loc["morcela"]
+        assert row.over_slor_low < row.over_slor < row.over_slor_high
+
+
+def test_resamples_are_those_of_the_intervals_and_the_same_for_all_models() -> None:
+    data = sentences()
+    rows, draws = resample_linking_functions(**data, repeats=2, bootstrap=200)
+    morcela = draws[draws["linking_function"] == "morcela"]
+    row = rows.set_index("linking_function").loc["morcela"]
+    assert tuple(np.quantile(morcela["beta"], (0.025, 0.975))) == pytest.approx(
+        (row.beta_low, row.beta_high)
+    )
+    other = data | {"logprob": data["logprob"] * 1.1}
+    again = resample_linking_functions(**other, repeats=2, bootstrap=200)[1]
+    again = again[again["linking_function"] == "morcela"]
+    # With p ten per cent larger throughout beta is, too, in each resample.
+    assert again["beta"].to_numpy() == pytest.approx(1.1 * morcela["beta"].to_numpy())
 
 
 def test_same_seed_same_table_other_seed_other_folds() -> None:
@@ -175,10 +225,10 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
             {"linking_functions": ["morcela_gamma_0"]},
             "its terms p/l, u/l determine one another",
         ),
-        (sentences(24), {}, "24 sentences .or pairs. are too few for 5 folds: need 25"),
-        (sentences(), {"pairs": np.arange(60) // 3}, "20 sentences .or pairs. are too few"),
-        (sentences(), {"pairs": np.arange(59)}, "pairs has 59 rows, the other arguments 60"),
-        (sentences(), {"pairs": ["a"] * 10 + [None] * 50}, "pairs, row 10: the pair id"),
+        (sentences(24), {}, "24 sentences .or units of them. are too few for 5 folds: need 25"),
+        (sentences(), {"together": np.arange(60) // 3}, "20 sentences .or units of them. are too"),
+        (sentences(), {"together": np.arange(59)}, "together has 59 rows, the other arguments 60"),
+        (sentences(), {"clusters": ["a"] * 10 + [None] * 50}, "clusters, row 10: the id"),
         (sentences(), {"folds": 1}, "folds=1.*need folds >= 2"),
         (sentences(), {"linking_functions": ["SLOR"]}, "'SLOR'. Did you mean 'slor'"),
         (

@@ -26,6 +26,7 @@ from lingprob.papers.morcela.fits import (
 from lingprob.papers.morcela.pages import tabulate
 from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.scorecard import compare
+from lingprob.papers.morcela.units import units_of
 from lingprob.report import table_as_html
 from lingprob.schemas import SCHEMAS
 from lingprob.stimuli.checks import NO_RATINGS
@@ -33,7 +34,8 @@ from lingprob.tables import write_table
 
 PUBLISHED = read_published("morcela")
 MODELS = Catalog().models
-RUN = Run("demo", describe_models(MODELS), published=PUBLISHED)
+OPTIONS = {"bos_policies": Catalog().bos_policies}
+RUN = Run("demo", describe_models(MODELS), published=PUBLISHED, options=OPTIONS)
 SENTENCES = 120
 
 
@@ -63,8 +65,8 @@ def inputs(rating_source: str = "human") -> tuple[pd.DataFrame, pd.DataFrame]:
 
 
 FITTING = {
-    "default_convention": ("bos", "u"), "keep_pairs_together": False, "scale": "demo",
-    "folds": 5, "repeats": 4, "bootstrap": 50, "seed": 1,
+    "default_convention": ("bos", "u"), "cluster": "article", "keep_together": "sentence",
+    "scale": "demo", "folds": 5, "repeats": 4, "bootstrap": 50, "seed": 1,
 }  # fmt: skip
 
 
@@ -74,9 +76,16 @@ def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFram
 
 
 def tables(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
-    """What figures and scorecard take, with no single judgments."""
-    halves = SCHEMAS["intergroup_correlation"].empty_table().to_pandas()
-    given = {"linking_functions": fits, "intergroup_correlation": halves}
+    """What figures and scorecard take, with no single judgments, pairs or shared resamples."""
+    empty = {
+        name: SCHEMAS[schema].empty_table().to_pandas()
+        for name, schema in (
+            ("intergroup_correlation", "intergroup_correlation"),
+            ("decomposition", "decomposition"),
+            ("draws", "linking_draws"),
+        )
+    }
+    given = {"linking_functions": fits, "multiverse": fits, **empty}
     return given if stimuli is None else {**given, "stimuli": stimuli}
 
 
@@ -95,7 +104,7 @@ def test_the_default_convention_is_one_bos_policy_with_one_unigram_source():
     fitting = {"folds": 5, "repeats": 1, "bootstrap": 2, "seed": 1}
     table = fit_model(
         "m", ["linguistic_inquiry"], [stimuli], [pd.concat(given)],
-        default_convention=("none", "v"), keep_pairs_together=False, scale="demo", **fitting,
+        **(FITTING | fitting | {"default_convention": ("none", "v")}),
     )  # fmt: skip
     assert len(table.groupby(["bos", "unigrams"])) == 4
     chosen = default_fits(table)[["bos", "unigrams"]].drop_duplicates()
@@ -115,6 +124,61 @@ def test_a_sentence_without_rating_is_named():
     stimuli.loc[3, "rating"] = np.nan
     with pytest.raises(LingprobError, match="'linguistic_inquiry', item 's3': no rating"):
         fit_model("m", ["linguistic_inquiry"], [stimuli], [scores], **FITTING)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "articles", "pairs", "used"),
+    [
+        ("article", 30, 60, "article"),
+        ("article", 19, 60, "pair"),
+        ("article", 19, 19, "sentence"),
+        ("pair", 30, 60, "pair"),
+        ("sentence", 30, 60, "sentence"),
+    ],
+)
+def test_what_intervals_resample_is_the_wanted_unit_or_the_next_finer_one(
+    wanted, articles, pairs, used
+):
+    """Fewer than twenty clusters tell little; here paradigms are unknown of one sentence."""
+    items = pd.DataFrame({"item_id": [f"s{row}" for row in range(120)]})
+    items["pair_id"] = [f"p{row % pairs}" for row in range(120)]
+    items["paradigm"] = ["x", *[None] * 119]
+    items["phenomenon"] = [f"a{row % articles}" for row in range(120)]
+    name, ids = units_of(items, wanted)
+    assert name == used
+    expected = {"article": articles, "pair": pairs, "sentence": 120}[used]
+    assert ids.nunique() == expected
+
+
+def test_intervals_resample_the_unit_that_the_table_names():
+    """Ratings of an article have a part in common: intervals by article are wider."""
+    stimuli, scores = inputs()
+    rng = np.random.default_rng(1)
+    article = np.arange(SENTENCES) % 24
+    stimuli["phenomenon"] = [f"a{number}" for number in article]
+    scores["logprob"] += np.tile(12 * rng.normal(size=24)[article], 2)
+    stimuli["rating"] += rng.normal(size=24)[article]
+    widths = {}
+    for cluster in ("sentence", "article"):
+        options = FITTING | {"cluster": cluster, "bootstrap": 400}
+        table = default_fits(
+            fit_model("m", ["linguistic_inquiry"], [stimuli], [scores], **options)
+        ).set_index("linking_function")
+        assert set(table["cluster"]) == {cluster}
+        widths[cluster] = (table["r_cv_high"] - table["r_cv_low"])["logprob"]
+    assert widths["article"] > 1.3 * widths["sentence"]
+
+
+def test_models_meet_sentences_in_one_order_whatever_that_of_their_scores():
+    stimuli, scores = inputs()
+    shuffled = scores.sample(frac=1, random_state=1)
+    options = FITTING | {"bootstrap": 10}
+    tables = [
+        fit_model("m", ["linguistic_inquiry"], [stimuli], [given], **options)
+        .sort_values(["bos", "linking_function"], ignore_index=True)
+        for given in (scores, shuffled)
+    ]  # fmt: skip
+    pd.testing.assert_frame_equal(*tables)
 
 
 def test_no_single_judgments_give_an_empty_table(tmp_path):
@@ -234,7 +298,9 @@ def test_a_second_data_set_leaves_the_published_values_and_the_first_one_s_numbe
 
 
 def test_each_data_set_has_its_own_panels_and_published_points_stand_in_their_own():
-    run = Run("demo", RUN.models, {"linguistic_inquiry": "LI", "mine": "My ratings"}, PUBLISHED)
+    run = Run(
+        "demo", RUN.models, {"linguistic_inquiry": "LI", "mine": "My ratings"}, PUBLISHED, OPTIONS
+    )
     figures = draw(tables(two_datasets()), run)
     for name, points in (("figure_2", 27), ("figure_4", 16)):
         axes = figures[name].axes
@@ -252,6 +318,25 @@ def test_each_data_set_has_its_own_panels_and_published_points_stand_in_their_ow
         }
         assert hollow["LI"] >= points
         assert hollow["own"] == 0
+    plt.close("all")
+
+
+def test_the_paper_s_agreement_is_drawn_beside_what_bounds_r_on_its_own_data_set_alone():
+    table = pd.DataFrame(
+        {"dataset": ["linguistic_inquiry"], "definition": ["equal_halves"], "r": [0.896]}
+    )
+    run = Run(
+        "demo", RUN.models, {"linguistic_inquiry": "LI", "mine": "My ratings"}, PUBLISHED, OPTIONS
+    )
+    given = tables(two_datasets()) | {"intergroup_correlation": table}
+    axes = draw(given, run)["figure_2"].axes
+    drawn = [
+        sorted(round(line.get_ydata()[0], 3) for line in ax.lines if len(set(line.get_ydata())) == 1
+               and list(line.get_xdata()) == [0, 1])
+        for ax in axes
+    ]  # fmt: skip
+    assert drawn[: len(axes) // 2] == [[0.86, 0.896, 0.972]] * (len(axes) // 2)
+    assert drawn[len(axes) // 2 :] == [[]] * (len(axes) // 2)
     plt.close("all")
 
 

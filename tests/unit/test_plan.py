@@ -280,6 +280,27 @@ def test_shards_of_samples_and_of_a_corpus_are_counted_apart():
     assert len(there.unigram_shards("gpt2", "corpus_gutenberg")) == 3
 
 
+def test_text_is_sampled_as_the_settings_say_or_as_the_released_code_does():
+    there = plan(unigrahams={"shards": 3, "suppress_eos": True})
+    assert there.sampling("unigrahams") == {"top_k": None, "suppress_eos": True}
+    assert plan().sampling("unigrahams-released") == {"top_k": 50, "suppress_eos": True}
+    source = "unigrahams-released_opt-30b"
+    assert there.catalog.unigram_source(source) == ("unigrahams-released", "opt-30b")
+    assert there.unigram_shards("opt", source)[2] == (
+        "results/unigram_sums/opt/unigrahams-released_opt-30b/2-of-3.parquet"
+    )
+
+
+def test_parts_of_samples_are_compared_where_there_are_parts():
+    there = plan("laptop")
+    assert there.sample_size_tables() == [
+        f"results/morcela/sample_sizes/smollm2-135m/linguistic_inquiry/{kind}_smollm2-135m.parquet"
+        for kind in ("unigrahams", "unigrahams-released")
+    ]
+    assert plan("laptop", unigrahams={"shards": 1}).sample_size_tables() == []
+    assert there.sampled_sources("pythia-70m") == []
+
+
 def test_strings_are_scored_in_a_model_s_language_and_where_published_scores_cover_them():
     there = plan("paper")
     assert there.string_datasets("gpt2-chinese") == ["zhoblimp", "sling", "hll"]

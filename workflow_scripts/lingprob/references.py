@@ -81,7 +81,7 @@ def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
     known["unigram_source"] = [
         *known["unigrams"],
         *(f"corpus_{name}" for name in known["corpus"]),
-        *(f"unigrahams_{name}" for name in known["weights"]),
+        *(f"{kind}_{name}" for kind in catalog.samplings for name in known["weights"]),
     ]
     known["own"] = ["own"]
     return known

@@ -69,6 +69,7 @@ class Catalog:
         shipped = read_yaml("models.yaml")
         conventions = read_yaml("conventions.yaml")
         families = shipped["families"]
+        self.samplings: dict[str, Entry] = conventions["samplings"]
         self.start_tokens: dict[str, str] = {
             **conventions["start_tokens"],
             **(start_tokens or {}),
@@ -157,12 +158,13 @@ class Catalog:
     def unigram_source(self, source: str) -> tuple[str, str]:
         """Split a unigram source into its kind and what it is made of.
 
-        `unigrahams_MODEL` is estimated from a model's own samples, `corpus_DATASET` counted over
-        a corpus, and any other name is a published table, a data set of kind `unigrams`;
-        `imported` stands for unigram log-probabilities that came with imported scores.
+        `unigrahams_MODEL` is estimated from a model's own samples (drawn as the entry of
+        `samplings` with that name says), `corpus_DATASET` counted over a corpus, and any other name
+        is a published table, a data set of kind `unigrams`; `imported` stands for unigram
+        log-probabilities that came with imported scores.
         """
         kind, _, of = source.partition("_")
-        if kind == "unigrahams":
+        if kind in self.samplings:
             self.model(of) if of not in self.models else None
             return kind, of
         if kind == "corpus":

@@ -180,9 +180,23 @@ class Plan:
     def unigram_shards(self, tokenizer: str, source: str) -> list[str]:
         """Return the tables of independent jobs that a unigram source is merged of."""
         kind, _ = self.catalog.unigram_source(source)
-        shards = self.settings["unigrahams" if kind == "unigrahams" else "unigrams"]["shards"]
+        sampled = kind in self.catalog.samplings
+        shards = self.settings["unigrahams" if sampled else "unigrams"]["shards"]
         folder = f"results/unigram_sums/{tokenizer}/{source}"
         return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
+
+    def sampling(self, kind: str) -> Entry:
+        """Return what a kind of unigrahams may sample: its own settings, or the run's."""
+        return {
+            **pick(self.settings["unigrahams"], "top_k", "suppress_eos"),
+            **self.catalog.samplings[kind],
+        }
+
+    def sampled_sources(self, model: str) -> list[str]:
+        """Return those unigram sources of a model that are merged of several jobs' samples."""
+        several = self.settings["unigrahams"]["shards"] > 1
+        kinds = {name: self.catalog.unigram_source(name)[0] for name in self.model_unigrams(model)}
+        return [name for name in kinds if several and kinds[name] in self.catalog.samplings]
 
     def stimuli_entry(self, dataset: str) -> Entry:
         """Return a data set's entry and, of one's own, what the analyses need of its `ratings`."""
@@ -201,6 +215,19 @@ class Plan:
     def fitted_models(self) -> list[str]:
         """Return the models that have a rated data set to be fitted to."""
         return [name for name in self.settings["morcela"]["models"] if self.rated_datasets(name)]
+
+    def default_bos(self, model: str) -> str:
+        """Return the BOS policy that MORCELA's figures show of a model."""
+        return str(self.catalog.model(model)["bos_policies"][0])
+
+    def sample_size_tables(self) -> list[str]:
+        """Return what the numbers of samples behind each model's own unigrams do."""
+        return [
+            f"results/morcela/sample_sizes/{model}/{dataset}/{source}.parquet"
+            for model in self.fitted_models()
+            for dataset in self.rated_datasets(model)
+            for source in self.sampled_sources(model)
+        ]
 
     def frequency_models(self) -> list[str]:
         """Return the models whose log-probabilities are regressed on frequency (morcela, §5)."""

@@ -20,12 +20,49 @@ SCHEMAS = {
     "linking_functions": pa.schema(
         required(TEXT, "model", "dataset", "rating_source", "unigrams", "bos", "linking_function")
         + required(TRUTH, "default_convention")
-        + required(FLOAT64, *estimated("r_cv"), *estimated("r"))
+        # What intervals resample, and what no fold of the cross-validation parts.
+        + required(TEXT, "cluster", "kept_together")
+        + required(FLOAT64, *estimated("r_cv"), "r_cv_shuffle_sd", *estimated("r"))
         + optional(FLOAT64, *estimated("beta"), *estimated("gamma"))
         + required(FLOAT64, "sse", "aic", "bic")
         + required(INT32, "predictors", "n")
         # r_cv less SLOR's, and MORCELA's less this function's, on the same resamples.
         + optional(FLOAT64, *estimated("over_slor"), *estimated("below_morcela"))
+        + required(TEXT, "scale")
+    ),
+    # One linking function, grouping of sentences, model and data set a row: r between and within
+    # groups (`between` and `within` add up to r), and what each quantity has over SLOR's.
+    "decomposition": pa.schema(
+        required(TEXT, "model", "dataset", "rating_source", "bos", "unigrams", "cluster")
+        + required(TEXT, "grouping", "linking_function")
+        + required(INT32, "groups", "n")
+        + optional(
+            FLOAT64,
+            *(
+                column
+                for name in ("r", "between", "within", "r_between", "r_within", "ordered")
+                for quantity in (name, f"gain_{name}")
+                for column in estimated(quantity)
+            ),
+            *estimated("gain_difference"),
+        )
+        + required(TEXT, "scale")
+    ),
+    # MORCELA of one model under its default convention, refitted to one resample, a row. Resamples
+    # of a data set are the same for all models whose scores have its sentences.
+    "linking_draws": pa.schema(
+        required(TEXT, "model", "dataset", "rating_source", "cluster")
+        + required(INT32, "draw", "n")
+        + optional(FLOAT64, "r_cv", "beta", "gamma")
+        + required(TEXT, "scale")
+    ),
+    # MORCELA with unigrams of so many samples: a part of a sampled source a row and, extrapolated,
+    # what errors in the unigrams leave of beta and gamma as samples grow without end.
+    "sample_sizes": pa.schema(
+        required(TEXT, "model", "dataset", "rating_source", "bos", "unigrams")
+        + required(INT64, "samples", "part")
+        + required(TRUTH, "extrapolated")
+        + required(FLOAT64, "beta", "gamma", "r")
         + required(TEXT, "scale")
     ),
     # One definition of the agreement between two groups of participants a row.

@@ -36,6 +36,8 @@ class Sampling:
     seed: int
     shard: int
     n_shards: int
+    top_k: int | None = None
+    suppressed_id: int | None = None
 
     def batches(self) -> list[int]:
         """The numbers of this shard's batches."""
@@ -67,6 +69,8 @@ def unigrahams_sums(
     seed: int,
     shard: int = 0,
     n_shards: int = 1,
+    top_k: int | None = None,
+    suppressed_id: int | None = None,
     progress: Progress | None = None,
     checkpoint: Path | None = None,
     identity: str = "",
@@ -88,6 +92,10 @@ def unigrahams_sums(
             change the samples.
         shard: take the batches whose number leaves this remainder modulo `n_shards`.
         n_shards: number of shards; their sums add up to those of one run.
+        top_k: let a token be sampled from the so many most probable ones alone.
+        suppressed_id: a token that is never sampled, such as the end of the text. With top_k 50
+            this is how the authors' released code samples: what is summed up are whole
+            distributions in either case, but of other texts, so that Theorem 1 does not hold.
         progress: advanced by the number of samples.
         checkpoint: file that keeps the sums of finished batches once a minute. A run that finds
             it goes on from there, if all of the above is the same; the end deletes it.
@@ -99,8 +107,9 @@ def unigrahams_sums(
 
     Raises LingprobError if an option is out of range or the response outgrows the context window.
     """
+    prompt = tuple(map(int, prompt_ids))
     sampling = Sampling(
-        identity, tuple(map(int, prompt_ids)), samples, length, batch_size, seed, shard, n_shards
+        identity, prompt, samples, length, batch_size, seed, shard, n_shards, top_k, suppressed_id
     )
     require_identity(checkpoint, identity)
     _check(lm, sampling)
@@ -111,7 +120,7 @@ def unigrahams_sums(
     for batch in sampling.batches()[done.batches :]:
         rows = sampling.rows(batch)
         uniforms = np.random.default_rng([seed, batch]).random((length - 1, rows))
-        totals = sample_totals(lm, sampling.prompt_ids, uniforms)
+        totals = sample_totals(lm, prompt, uniforms, top_k, suppressed_id)
         done.sums += totals.sum(dim=0, dtype=torch.float64).cpu().numpy()
         done.sums_of_squares += totals.square_().sum(dim=0, dtype=torch.float64).cpu().numpy()
         done.batches += 1
@@ -128,7 +137,11 @@ def unigrahams_sums(
 
 @torch.no_grad()
 def sample_totals(
-    lm: LanguageModel, prompt_ids: Sequence[int], uniforms: np.ndarray
+    lm: LanguageModel,
+    prompt_ids: Sequence[int],
+    uniforms: np.ndarray,
+    top_k: int | None = None,
+    suppressed_id: int | None = None,
 ) -> torch.Tensor:
     """Generate a batch of responses and add up each one's next-token distributions.
 
@@ -136,6 +149,7 @@ def sample_totals(
         lm: the language model.
         prompt_ids: token ids of the prompt; at least one.
         uniforms: draws from [0, 1), shape (length - 1, rows), that choose the tokens.
+        top_k, suppressed_id: what tokens may be chosen, as of `unigrahams_sums`.
 
     Returns:
         A float32 tensor of shape (rows, V) whose rows each sum to `length`.
@@ -147,7 +161,8 @@ def sample_totals(
     cache.batch_repeat_interleave(rows)
     totals = probabilities.clone()
     for step in range(steps):
-        probabilities = _next_token(lm, _draw(probabilities, uniforms[step]), cache)
+        eligible = _restricted(probabilities, top_k, suppressed_id)
+        probabilities = _next_token(lm, _draw(eligible, uniforms[step]), cache)
         totals += probabilities
     return totals
 
@@ -165,6 +180,22 @@ def _next_token(lm: LanguageModel, ids: torch.Tensor, cache: DynamicCache) -> to
     return weights.div_(weights.sum(dim=1, keepdim=True, dtype=torch.float64).float())
 
 
+def _restricted(
+    probabilities: torch.Tensor, top_k: int | None, suppressed_id: int | None
+) -> torch.Tensor:
+    """Return probabilities (rows, V), unnormalised, with 0 for what may not be sampled.
+
+    The suppressed token goes first, as in the released code: top_k others are left.
+    """
+    if suppressed_id is not None:
+        probabilities = probabilities.clone()
+        probabilities[:, suppressed_id] = 0
+    if top_k is None or top_k >= probabilities.shape[1]:
+        return probabilities
+    values, ids = probabilities.topk(top_k, dim=1)
+    return torch.zeros_like(probabilities).scatter_(1, ids, values)
+
+
 def _draw(probabilities: torch.Tensor, uniforms: np.ndarray) -> torch.Tensor:
     """Return the token ids (rows, 1) at quantiles `uniforms` (rows,) of (rows, V)."""
     cumulative = probabilities.cumsum(dim=1, dtype=torch.float64)
@@ -178,6 +209,8 @@ def _check(lm: LanguageModel, sampling: Sampling) -> None:
     for name in ("samples", "length", "batch_size"):
         if getattr(sampling, name) < 1:
             raise LingprobError(f"unigrahams.{name} is {getattr(sampling, name)}: at least 1.")
+    if sampling.top_k is not None and sampling.top_k < 1:
+        raise LingprobError(f"unigrahams.top_k is {sampling.top_k}: at least 1, or null for all.")
     if not 0 <= sampling.shard < sampling.n_shards:
         raise LingprobError(
             f"shard {sampling.shard} of {sampling.n_shards}: shards are numbered from 0."

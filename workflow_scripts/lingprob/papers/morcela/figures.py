@@ -1,4 +1,4 @@
-"""Figures 2 to 6 of MORCELA, and what each convention does (Tjuatja et al. 2025)."""
+"""All figures of MORCELA, and 2 and 3: what each linking function reaches (Tjuatja et al. 2025)."""
 
 from __future__ import annotations
 
@@ -7,29 +7,41 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lingprob.figures import palette, style
+from lingprob.figures import palette
 from lingprob.figures.labels import (
     dataset_label,
     label_provenance,
     legend_above,
     short_title,
-    wrapped_title,
 )
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, whiskers
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.morcela.fits import default_fits, main_dataset, published_fits
-from lingprob.papers.morcela.looks import LOOKS, NAMES, R_LABEL, linking_function_handles
+from lingprob.papers.morcela.comparison_figures import decomposition, parameter_matrix
+from lingprob.papers.morcela.convention_figures import (
+    conventions,
+    sample_sizes,
+    specification_curve,
+)
+from lingprob.papers.morcela.fits import (
+    default_fits,
+    main_dataset,
+    printed_agreement,
+    published_fits,
+)
+from lingprob.papers.morcela.looks import LOOKS, R_LABEL, linking_function_handles
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw the paper's figures and `conventions`, by name; Figure 5 where `slopes` are given.
+    """Draw the paper's figures and ours, by name.
 
     Args:
-        tables: `linking_functions` under all conventions (figures but `conventions` show each
-            model's default one), `intergroup_correlation`, and of Figure 5 `slopes` and `bins`.
-        run: with the paper's numbers, which stand beside ours.
+        tables: `linking_functions` under all conventions (figures show each model's default one),
+            `intergroup_correlation`, `multiverse`, `decomposition` and `draws`; where there are
+            any, of Figure 5 `slopes` and `bins`, and of `samples` `sample_sizes`.
+        run: with the paper's numbers, which stand beside ours, and the option `bos_policies`, the
+            catalog's.
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), published_fits(run.published, every)
@@ -44,11 +56,16 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_3": correlation_by_model(*correlations, ablated),
         "figure_4": parameters_by_correlation(*parameters, ["morcela"]),
         "figure_6": parameters_by_correlation(*parameters, ablated[1:]),
-        "conventions": conventions(every, run),
+        "conventions": conventions(tables["multiverse"], run),
+        "multiverse": specification_curve(tables["multiverse"], run, run.options["bos_policies"]),
+        "decomposition": decomposition(tables["decomposition"], run),
+        "differences": parameter_matrix(tables["draws"], fits, run),
     }
     if "slopes" in tables:
         first = fits[fits["dataset"] == main_dataset(fits)]
         figures["figure_5"] = frequency_slopes(first, tables["slopes"], tables["bins"], run.models)
+    if "sample_sizes" in tables:
+        figures["samples"] = sample_sizes(tables["sample_sizes"], run)
     for figure in figures.values():
         label_provenance(figure, every["scale"], every["rating_source"])
     return figures
@@ -63,9 +80,9 @@ def correlation_by_model(
 ) -> Figure:
     """Figures 2 and 3: cross-validated r of each linking function, by model size.
 
-    A row a data set, a panel a family. Filled markers are ours, with 95% bootstrap intervals of r
-    over sentences; hollow ones the published values, of the published SSE, beside the paper's
-    data set alone.
+    A row a data set, a panel a family. Filled markers are ours, with 95% bootstrap intervals of
+    the cross-validated r; hollow ones the published values, of the published SSE, beside the
+    paper's data set alone.
     """
     models = run.models
     theirs = published[published["linking_function"].isin(linking_functions)]
@@ -88,52 +105,10 @@ def correlation_by_model(
             ax.tick_params(axis="x", rotation=45)
             ax.set_xlim(-0.6, len(names) - 0.4)
             ax.set_title(str(models[names[0]]["family_title"]))
-            _draw_ceiling(ax, rows[2])
+            _draw_ceiling(ax, rows[2], printed_agreement(run.published, dataset))
         row[0].set_ylabel(dataset_label(R_LABEL, dataset, datasets, run.titles))
     handles = linking_function_handles(linking_functions, not theirs.empty, not agreement.empty)
     legend_above(figure, handles)
-    return figure
-
-
-def conventions(all_fits: pd.DataFrame, run: Run) -> Figure:
-    """What the BOS policy and the unigram source do to r: a row a convention, a panel a model.
-
-    Where there are several data sets, a panel a model and data set.
-    """
-    keys = ["model", "dataset"]
-    shown = list(all_fits[keys].drop_duplicates().itertuples(index=False, name=None))
-    by_panel = dict(tuple(all_fits.groupby(keys, sort=False)))
-    rows = [by_panel[panel].groupby(["bos", "unigrams"]).ngroups for panel in shown]
-    figure, axes = grid(
-        len(shown), 1, width=style.PAGE_INCHES, height=0.3 * (sum(rows) / len(rows) + 1),
-        margins=(0.0, 1.3), sharex=True, height_ratios=[row + 1 for row in rows],
-    )  # fmt: skip
-    several = all_fits["dataset"].nunique() > 1
-    for ax, (name, dataset) in zip(axes[:, 0], shown, strict=True):
-        groups = list(by_panel[name, dataset].groupby(["bos", "unigrams"], sort=False))
-        for row, (_, group) in enumerate(groups):
-            places = row + np.linspace(-0.25, 0.25, len(group))
-            for place, (_, fit) in zip(places, group.iterrows(), strict=True):
-                colour, marker = LOOKS[fit["linking_function"]]
-                ax.errorbar(
-                    fit["r_cv"],
-                    place,
-                    xerr=whiskers(fit["r_cv"], fit["r_low"], fit["r_high"]),
-                    color=colour,
-                    marker=marker,
-                    linewidth=0.8,
-                )
-        labels = [
-            f"{bos} | {unigrams}" + (" (default)" if group["default_convention"].any() else "")
-            for (bos, unigrams), group in groups
-        ]
-        ax.set_yticks(range(len(labels)), labels, fontsize=6)
-        ax.set_ylim(len(labels) - 0.5, -0.5)
-        of_dataset = f": {wrapped_title(dataset, run.titles, 60)}" if several else ""
-        ax.set_title(f"{run.models[name]['title']}{of_dataset}")
-    axes[-1, 0].set_xlabel(R_LABEL)
-    figure.supylabel("BOS policy | unigram source", fontsize=8)
-    legend_above(figure, linking_function_handles(list(NAMES)))
     return figure
 
 
@@ -177,15 +152,18 @@ def _plot_family(
     ax.errorbar(
         ours["x"],
         ours["r_cv"],
-        yerr=whiskers(ours["r_cv"], ours["r_low"], ours["r_high"]),
+        yerr=whiskers(ours["r_cv"], ours["r_cv_low"], ours["r_cv_high"]),
         color=colour,
         marker=marker,
         elinewidth=0.8,
     )
 
 
-def _draw_ceiling(ax: Axes, agreement: pd.DataFrame) -> None:
-    """Draw how well halves of a sentence's judgments agree, and what r that leaves to a model."""
+def _draw_ceiling(ax: Axes, agreement: pd.DataFrame, printed: float | None) -> None:
+    """Draw how well halves of a sentence's judgments agree, what r that leaves to a model, and the
+    agreement that the paper prints."""
+    if printed is not None:
+        ax.axhline(printed, color=palette.GREY, linestyle=":", linewidth=0.8)
     halves = agreement[agreement["definition"] == "equal_halves"]
     for half in halves["r"]:
         ax.axhline(half, color=palette.GREY, linestyle="-.", linewidth=0.8)

@@ -37,6 +37,13 @@ def printed_fits(published: Published) -> pd.DataFrame:
     return table.assign(dataset=PAPER_DATASET, r=r)
 
 
+def printed_agreement(published: Published, dataset: str) -> float | None:
+    """Return the r between two groups of judgments that the paper prints, of its data set alone."""
+    key = f"{PAPER_DATASET}/intergroup_correlation"
+    rows = [item["rows"][key] for item in published.get("items", []) if key in item["rows"]]
+    return float(rows[0][0]) if rows and dataset == PAPER_DATASET else None
+
+
 def main_dataset(fits: pd.DataFrame) -> str:
     """Return the paper's data set or, where the run has others alone, the first of them."""
     shown = list(dict.fromkeys(fits["dataset"]))

@@ -7,5 +7,9 @@ TABLES = {
     "intergroup_correlation": Table("intergroup_correlation"),
     "slopes": Table("frequency_slopes"),
     "bins": Table("frequency_bins", ("plot",)),
+    "sample_sizes": Table("sample_sizes", ("plot",)),
+    "multiverse": Table("linking_functions", ("plot", "tabulate")),
+    "decomposition": Table("decomposition"),
+    "draws": Table("linking_draws", ("plot", "tabulate")),
     "stimuli": Table("stimuli", ("compare",), "dataset"),
 }

@@ -12,6 +12,7 @@ from lingprob.figures.labels import handle, published_handle
 
 R_LABEL = "Pearson r with ratings"
 PARAMETER_LABELS = {"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}
+SHORT_LABELS = {"r_cv": "Pearson r", "beta": r"$\beta$", "gamma": r"$\gamma$ (nats)"}
 NAMES = {
     "logprob": "Log-probability",
     "mean_logprob": "Mean log-probability",
@@ -41,6 +42,8 @@ def linking_function_handles(
         handles.append(handle("highest possible", palette.BLACK, linestyle="--"))
         label = "halves of a sentence's judgments"
         handles.append(handle(label, palette.GREY, linestyle="-."))
+    if published and ceiling:
+        handles.append(handle("two groups of them, published", palette.GREY, linestyle=":"))
     return handles
 
 

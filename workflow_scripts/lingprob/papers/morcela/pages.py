@@ -1,4 +1,4 @@
-"""MORCELA's Tables 2, 3 and 4, ours beside the published values (Tjuatja et al. 2025)."""
+"""MORCELA's Tables 2 to 4, ours beside the published values (Tjuatja et al. 2025), and two more."""
 
 from __future__ import annotations
 
@@ -8,20 +8,38 @@ from typing import Any
 import pandas as pd
 
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.morcela.differences import parameter_differences
 from lingprob.papers.morcela.fits import default_fits, published_fits
+from lingprob.papers.morcela.specifications import explained, specifications
 
 Models = Mapping[str, Mapping[str, Any]]
 
 
 def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
-    """Return `table_2`, `table_3` and `table_4`, ours beside the published values."""
+    """Return Tables 2 to 4, ours beside the published values, and two tables of ours, by name."""
     fits = default_fits(tables["linking_functions"])
     theirs = published_fits(run.published, fits)
     return {
         "table_2": table_2(fits, theirs, run.models),
         "table_3": table_of_criteria(fits, theirs, run.models, 3),
         "table_4": table_of_criteria(fits, theirs, run.models, 4),
+        "variance_explained": variance_explained(tables["multiverse"], run.options["bos_policies"]),
+        "differences": parameter_differences(fits, tables["draws"]),
     }
+
+
+def variance_explained(
+    multiverse: pd.DataFrame, bos_policies: Mapping[str, Mapping[str, str]]
+) -> pd.DataFrame:
+    """How much of the variance of each quantity over all conventions each convention explains."""
+    table = specifications(multiverse, bos_policies)
+    parts = [
+        explained(part).assign(dataset=dataset, model=model)
+        for (dataset, model), part in table.groupby(["dataset", "model"], sort=False)
+    ]
+    found = pd.concat(parts, ignore_index=True)
+    keys = ["dataset", "model"]
+    return found[keys + [name for name in found if name not in keys]]
 
 
 def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.DataFrame:

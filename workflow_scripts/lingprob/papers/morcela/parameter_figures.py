@@ -111,8 +111,7 @@ def _with_interval(ax: Axes, fit: pd.Series, x: str, y: str, models: Models) -> 
     """Plot a fit in its model's look, with intervals both ways."""
 
     def lengths(quantity: str) -> np.ndarray:
-        stem = "r" if quantity == "r_cv" else quantity
-        return whiskers(fit[quantity], fit[f"{stem}_low"], fit[f"{stem}_high"])
+        return whiskers(fit[quantity], fit[f"{quantity}_low"], fit[f"{quantity}_high"])
 
     ax.errorbar(
         fit[x],

@@ -1,0 +1,148 @@
+"""R decomposed between and within groups, against direct computation and on simulated truth."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from statsmodels.regression.linear_model import OLS
+
+from lingprob.errors import LingprobError
+from lingprob.papers.morcela.analysis import decompose_model
+from lingprob.papers.morcela.units import groupings_of
+from lingprob.regression.decomposition import decompose
+from lingprob.regression.linking import drawn_units
+from lingprob.tables import write_table
+
+
+def pairs(n: int = 120, *, between: float = 1.0, within: float = 1.0, seed: int = 0) -> dict:
+    """Sentences in pairs and clusters of ten; MORCELA's terms tell of pairs and within them."""
+    rng = np.random.default_rng(seed)
+    pair = np.arange(n) // 2
+    length = rng.integers(5, 20, n // 2)[pair] + rng.integers(0, 2, n)
+    unigram = -8.0 * length + (4 * rng.normal(size=n // 2))[pair] + rng.normal(size=n)
+    content, grammar = rng.normal(size=n // 2)[pair], np.tile([1.0, -1.0], n // 2)
+    logprob = 0.7 * unigram - 10 + length * (between * content + within * grammar)
+    logprob += length * 0.7 * rng.normal(size=n)
+    rating = content + grammar + 0.5 * rng.normal(size=n)
+    return {
+        "logprob": logprob, "unigram_logprob": unigram, "n_tokens": length, "rating": rating,
+        "pair": pair, "cluster": np.arange(n) // 10,
+    }  # fmt: skip
+
+
+def decomposed(data: dict[str, Any], **options: Any) -> pd.DataFrame:
+    given = {name: data[name] for name in ("logprob", "unigram_logprob", "n_tokens", "rating")}
+    groupings = options.pop("groupings", {"pair": data["pair"]})
+    options = {"clusters": data["cluster"], "bootstrap": 40, **options}
+    return decompose(**given, groupings=groupings, **options).set_index("linking_function")
+
+
+def scores(data: dict[str, Any], rows: np.ndarray) -> dict[str, np.ndarray]:
+    """In-sample scores of SLOR and MORCELA on some rows."""
+    p, u, length, y = (data[name][rows] for name in
+                       ("logprob", "unigram_logprob", "n_tokens", "rating"))  # fmt: skip
+    terms = np.column_stack([np.ones(len(p)), p / length, u / length, 1 / length])
+    return {"slor": (p - u) / length, "morcela": OLS(y, terms).fit().fittedvalues}
+
+
+def direct(f: np.ndarray, y: np.ndarray, group: np.ndarray) -> dict[str, float]:
+    """Both parts of r, and r of means and deviations, with groups' means in every row."""
+    table = pd.DataFrame({"f": f, "y": y})
+    means = table.groupby(group).transform("mean")
+    left = table - means
+    spread = table["f"].std() * table["y"].std()
+    found = {"r": table.corr().loc["f", "y"]}
+    found["between"] = means.cov().loc["f", "y"] / spread
+    found["within"] = left.cov().loc["f", "y"] / spread
+    found["r_between"], found["r_within"] = (part.corr().loc["f", "y"] for part in (means, left))
+    worse, better = np.sort(np.arange(len(f)).reshape(-1, 2)[:, ::1], axis=1).T
+    flip = y[worse] > y[better]
+    found["ordered"] = np.mean((f[better] > f[worse]) != flip)
+    return found
+
+
+def test_every_quantity_equals_the_direct_computation():
+    data = pairs()
+    table, every = decomposed(data), np.arange(120)
+    expected = {
+        name: direct(f, data["rating"], data["pair"]) for name, f in scores(data, every).items()
+    }
+    for name, values in expected.items():
+        assert table.loc[name, list(values)].to_numpy(float) == pytest.approx(list(values.values()))
+        assert values["between"] + values["within"] == pytest.approx(values["r"])
+        for quantity, value in values.items():
+            gain = table.loc[name, f"gain_{quantity}"]
+            assert (
+                np.isnan(gain)
+                if name == "slor"
+                else gain == pytest.approx(value - expected["slor"][quantity])
+            )
+    both = table.loc["morcela"]
+    assert both["gain_difference"] == pytest.approx(both["gain_r_between"] - both["gain_r_within"])
+
+
+def test_intervals_are_of_refits_to_whole_clusters():
+    """Loops over resampled rows; a copy of a cluster brings copies of its pairs."""
+    data = pairs()
+    table = decomposed(data, bootstrap=25, seed=3)
+    drawn = []
+    for counts in drawn_units(data["cluster"], 120, 25, 3):
+        rows = np.array([row for copy in range(counts.max())
+                         for row in range(120) if counts[row] > copy])  # fmt: skip
+        group = data["pair"][rows]
+        found = {name: direct(f, data["rating"][rows], group)
+                 for name, f in scores(data, rows).items()}  # fmt: skip
+        gains = {key: found["morcela"][key] - found["slor"][key] for key in found["slor"]}
+        drawn.append(gains["r_between"] - gains["r_within"])
+    low, high = np.quantile(drawn, (0.025, 0.975)) - np.mean(drawn)
+    row = table.loc["morcela"]
+    assert row["gain_difference_low"] == pytest.approx(row["gain_difference"] + low)
+    assert row["gain_difference_high"] == pytest.approx(row["gain_difference"] + high)
+
+
+def test_groups_that_are_no_pairs_have_no_order():
+    data = pairs()
+    table = decomposed(data, groupings={"triple": np.arange(120) // 10})
+    assert table[["ordered", "ordered_low", "gain_ordered"]].isna().all(axis=None)
+    assert table["between"].notna().all()
+
+
+def test_a_group_in_two_clusters_is_refused():
+    data = pairs()
+    with pytest.raises(LingprobError, match="pair 0 is in several of the clusters"):
+        decomposed(data, clusters=np.arange(120))
+
+
+def test_without_unigrams_there_are_no_gains():
+    table = decomposed(pairs() | {"unigram_logprob": None})
+    assert list(table.index) == ["logprob", "mean_logprob"]
+    assert table.filter(like="gain").isna().all(axis=None)
+
+
+def test_a_model_is_decomposed_by_what_its_data_set_has(tmp_path):
+    data = pairs(400)
+    items = [f"s{row}" for row in range(400)]
+    stimuli = pd.DataFrame({
+        "item_id": items, "pair_id": [f"p{n}" for n in data["pair"]], "paradigm": "one",
+        "phenomenon": [f"a{n}" for n in data["cluster"]], "rating": data["rating"],
+        "rating_source": "human",
+    })  # fmt: skip
+    scored = pd.DataFrame({"item_id": items, "bos": "none", "unigrams": "u", "n_words": 1})
+    scored = scored.assign(**{name: data[name] for name in
+                              ("logprob", "unigram_logprob", "n_tokens")})  # fmt: skip
+    options = {"default_convention": ("none", "u"), "bootstrap": 10, "seed": 1, "scale": "demo"}
+    table = decompose_model("m", ["d"], [stimuli], [scored], **options)
+    write_table(table, "decomposition", tmp_path / "t.parquet")
+    assert list(dict.fromkeys(table["grouping"])) == ["pair", "article"]
+    assert set(table["cluster"]) == {"article"}
+    few = stimuli.assign(phenomenon="one")
+    table = decompose_model("m", ["d"], [few], [scored], **options)
+    assert set(table["grouping"]) == set(table["cluster"]) == {"pair"}
+    none = few.assign(pair_id=None)
+    assert decompose_model("m", ["d"], [none], [scored], **options).empty
+    # A pair over two articles cannot be resampled by article.
+    crossed = stimuli.assign(phenomenon=np.roll(stimuli["phenomenon"], 1))
+    assert list(groupings_of(crossed)) == ["article"]

@@ -1,0 +1,125 @@
+"""What linking functions regress ratings on: terms, checked inputs, the fit on all data."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lingprob.errors import LingprobError
+from lingprob.regression.resampling import standardise
+
+Array = NDArray[np.float64]
+
+# A function of one term has nothing to learn: the term itself is its score.
+LINKING_FUNCTIONS: dict[str, tuple[str, ...]] = {
+    "logprob": ("p",),
+    "mean_logprob": ("p/l",),
+    "slor": ("(p-u)/l",),
+    "morcela": ("p/l", "u/l", "1/l"),
+    "morcela_beta_1": ("(p-u)/l", "1/l"),
+    "morcela_gamma_0": ("p/l", "u/l"),
+}
+
+
+class Fit(NamedTuple):
+    """One linking function fitted on all sentences, and what its refits need.
+
+    `columns`, (n, k + 2) float64: ones, the k whitened terms, the standardised rating.
+    `to_slopes`, (k, k) float64, takes slopes of whitened terms to slopes of the terms.
+    """
+
+    name: str
+    terms: tuple[str, ...]
+    columns: Array
+    to_slopes: Array
+    slopes: Array
+    r: float
+    sse: float
+
+
+def checked_inputs(
+    logprob: ArrayLike, unigram_logprob: ArrayLike | None, n_tokens: ArrayLike, rating: ArrayLike
+) -> dict[str, Array]:
+    """Return the inputs by name as float64 (n,), checked; without unigram_logprob if it is void."""
+    given = {"logprob": logprob, "n_tokens": n_tokens, "rating": rating}
+    if unigram_logprob is not None:
+        given["unigram_logprob"] = unigram_logprob
+    inputs = {name: np.asarray(values, dtype=np.float64) for name, values in given.items()}
+    shapes = {name: values.shape for name, values in inputs.items()}
+    if len(set(shapes.values())) > 1 or inputs["rating"].ndim != 1:
+        raise LingprobError(f"arguments must be one-dimensional and of one length; got {shapes}.")
+    if "unigram_logprob" in inputs and np.isnan(inputs["unigram_logprob"]).all():
+        del inputs["unigram_logprob"]
+    for name, values in inputs.items():
+        _check_rows(name, values, ~np.isfinite(values), "drop or complete such rows first")
+    if len(set(inputs["rating"])) == 1:
+        raise LingprobError(f"rating is {inputs['rating'][0]:g} in every row: nothing to fit.")
+    _check_rows("n_tokens", inputs["n_tokens"], inputs["n_tokens"] < 1, "it must be at least 1")
+    return inputs
+
+
+def _check_rows(name: str, values: Array, at_fault: NDArray[np.bool_], remedy: str) -> None:
+    if at_fault.any():
+        row = int(at_fault.argmax())
+        raise LingprobError(
+            f"{name}, row {row}: {values[row]:g} ({int(at_fault.sum())} such rows); {remedy}."
+        )
+
+
+def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
+    """Fit a linking function on all sentences with statsmodels, and whiten its terms."""
+    # About a second to import: whoever only wants the agreement between participants need not pay.
+    from statsmodels.regression.linear_model import OLS
+
+    rating, names = inputs["rating"], LINKING_FUNCTIONS[name]
+    terms = _terms(names, inputs)
+    deviations = terms - terms.mean(axis=0)
+    _check_design(name, terms, deviations)
+    model = OLS(rating, np.column_stack([np.ones(len(rating)), terms])).fit()
+    score = terms[:, 0] if len(names) == 1 else model.fittedvalues
+    sd = deviations.std(axis=0)
+    orthogonal, triangle = np.linalg.qr(deviations / sd)
+    # Signs such that a single whitened term rises with the term itself.
+    signs = np.sign(np.diag(triangle))
+    whitened = orthogonal * signs * np.sqrt(len(rating))
+    to_slopes = np.linalg.inv(triangle * signs[:, None]) * np.sqrt(len(rating)) / sd[:, None]
+    return Fit(
+        name=name,
+        terms=names,
+        columns=np.column_stack([np.ones(len(rating)), whitened, standardise(rating)]),
+        to_slopes=to_slopes,
+        slopes=np.asarray(model.params[1:]),
+        r=float(np.corrcoef(score, rating)[0, 1]),
+        sse=float(model.ssr),
+    )
+
+
+def _terms(names: tuple[str, ...], inputs: dict[str, Array]) -> Array:
+    p, length = inputs["logprob"], inputs["n_tokens"]
+    u = inputs.get("unigram_logprob", np.full_like(p, np.nan))
+    terms = {
+        "p": p,
+        "p/l": p / length,
+        "u/l": u / length,
+        "(p-u)/l": (p - u) / length,
+        "1/l": 1 / length,
+    }
+    return np.column_stack([terms[name] for name in names])
+
+
+def _check_design(name: str, terms: Array, deviations: Array) -> None:
+    """Refuse a constant term, and terms that determine one another."""
+    spread, names = deviations.std(axis=0), LINKING_FUNCTIONS[name]
+    constant = spread <= 1e-12 * np.abs(terms).max(axis=0)
+    if constant.any():
+        fault = f"its term {names[int(constant.argmax())]} is the same in every row"
+    elif np.linalg.matrix_rank(deviations / spread, tol=1e-8) < len(names):
+        fault = f"its terms {', '.join(names)} determine one another in these rows"
+    else:
+        return
+    raise LingprobError(
+        f"{name}: {fault} (p logprob, u unigram_logprob, l n_tokens). Give sentences of more "
+        "varied length and frequency, or leave this function out of linking_functions."
+    )
