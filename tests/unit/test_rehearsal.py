@@ -110,16 +110,18 @@ def test_only_what_cannot_be_had_or_is_large_is_made_up(paper, monkeypatch, tmp_
     assert made_up() == every - {"hll"}
 
 
-def test_whatever_states_its_scale_is_stamped(paper):
+def test_what_states_its_scale_and_every_page_is_stamped(paper, tmp_path, monkeypatch):
     scale = rehearse(*paper)[0]["scale"]
     figure = Figure()
     label_provenance(figure, [scale])
     assert "paper" in figure.get_supxlabel()
     assert STAMP in figure.get_supxlabel()
     assert figure._supxlabel.get_fontweight() == "bold"
-    page = table_as_html(pd.DataFrame({"r": [0.5], "scale": [scale]}), "Table 2")
-    assert f"{STAMP}: " in page
-    assert STAMP not in table_as_html(pd.DataFrame({"r": [0.5], "scale": ["paper"]}), "Table 2")
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"r": [0.5]})
+    assert STAMP not in table_as_html(table, "Table 2")
+    folder.enter_rehearsal_folder()
+    assert f"{STAMP}: " in table_as_html(table, "Table 2")
 
 
 def test_one_s_own_files_are_found_from_the_rehearsal_s_folder(tmp_path, monkeypatch, no_mirror):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from checkout import planned_jobs, snakemake
+import pytest
+
+from checkout import copy_of_the_checkout, planned_jobs, snakemake
 
 ALL = ["--", "all"]
 # What nobody can fetch, and what is measured on it.
@@ -46,3 +48,21 @@ def test_a_rehearsal_of_what_is_available_leaves_out_what_the_run_would(checkout
     assert not (checkout / "results").exists()
     found = {path.name for path in (checkout / "rehearsal").iterdir()}
     assert found == {"REHEARSAL", ".snakemake"}
+
+
+@pytest.mark.parametrize(
+    "target", ["results/morcela/scorecard.html", pytest.param("all", marks=pytest.mark.slow)]
+)
+def test_a_rehearsal_ends_in_a_folder_of_its_own_and_has_then_nothing_to_do(target, tmp_path):
+    folder = copy_of_the_checkout(tmp_path / "lingprob")
+    arguments = ["--config", "scale=demo", "rehearse=true", "--", target]
+    done = snakemake(folder, *arguments)
+    assert done.returncode == 0, done.stdout[-4000:]
+    assert not (folder / "results").exists()
+    assert not (folder / "resources").exists()
+    rehearsal = folder / "rehearsal"
+    pages = list(rehearsal.glob("results/**/*.html"))
+    assert rehearsal / "results/morcela/scorecard.html" in pages
+    assert all("REHEARSAL: " in page.read_text() for page in pages)
+    assert "demo, REHEARSAL" in (rehearsal / "results/morcela/scorecard.csv").read_text()
+    assert "Nothing to be done" in snakemake(folder, "-n", *arguments).stdout

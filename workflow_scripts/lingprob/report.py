@@ -11,6 +11,7 @@ import pandas as pd
 from lingprob.errors import looked_up
 from lingprob.files import write_text
 from lingprob.rehearsal import STAMP
+from lingprob.rehearsal.folder import in_rehearsal_folder
 from lingprob.tables import write_csv
 
 STYLE = """
@@ -55,8 +56,7 @@ def table_as_html(table: pd.DataFrame, title: str) -> str:
 
 def warnings_of(table: pd.DataFrame) -> str:
     """Return lines that say that a table is a rehearsal's, and which of its data are simulated."""
-    rehearsed = "scale" in table.columns and table["scale"].str.contains(STAMP).any()
-    return (REHEARSED if rehearsed else "") + _simulated(table)
+    return (REHEARSED if in_rehearsal_folder() else "") + _simulated(table)
 
 
 def _simulated(table: pd.DataFrame) -> str:

@@ -14,6 +14,9 @@ from lingprob.figures import palette
 from lingprob.figures.palette import Models
 from lingprob.rehearsal import STAMP
 
+# Of a letter in the footer, when it is to be seen and when not.
+LOUD_INCHES, QUIET_INCHES = 0.085, 0.05
+
 
 def short_title(name: str, models: Models) -> str:
     """Return a model's title less its family's name (Pythia 70M: 70M), in lines of 14 letters."""
@@ -95,8 +98,9 @@ def label_provenance(
     simulated = "simulated" in set(sources)
     text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else f"scale: {scale}"
     loud = simulated or STAMP in scale
+    letters = int(figure.get_figwidth() / (LOUD_INCHES if loud else QUIET_INCHES))
     figure.supxlabel(
-        "\n".join(filter(None, (note, text))),
+        "\n".join(fill(line, letters) for line in (note, text) if line),
         fontsize=8 if loud else 6,
         color=palette.RED if loud else palette.GREY,
         fontweight="bold" if loud else "normal",

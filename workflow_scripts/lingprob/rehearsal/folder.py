@@ -12,9 +12,14 @@ FOLDER = "rehearsal"
 TEXT = "Stand-ins and what was computed from them (rehearse: true); nothing here is a result.\n"
 
 
+def in_rehearsal_folder() -> bool:
+    """Tell whether what is computed here is a rehearsal's."""
+    return Path(STAMP).is_file()
+
+
 def leave_rehearsal_folder() -> None:
     """Go where the user started Snakemake: jobs on other nodes start in a rehearsal's folder."""
-    if Path(STAMP).is_file():
+    if in_rehearsal_folder():
         os.chdir("..")
 
 

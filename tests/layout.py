@@ -1,0 +1,87 @@
+"""What of a figure is cut or overprinted, by the boxes of what is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+import numpy as np
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.legend import Legend
+from matplotlib.text import Text
+
+CUT = 1.0  # pixels beyond the canvas that nobody sees
+# Share of a text's height and width that its box may be within another's: a line's box is higher
+# than its letters.
+SLACK = (0.1, 0.25)
+
+
+def layout_faults(figure: Figure) -> list[str]:
+    """Return a sentence for every text or legend beyond the canvas, and for texts on each other."""
+    canvas = FigureCanvasAgg(figure)
+    canvas.draw()
+    width, height = canvas.get_width_height()
+    faults = []
+    boxes = [(text.get_text(), corners(text)) for text in drawn_texts(figure)]
+    legends = [*figure.legends, *(ax.get_legend() for ax in figure.axes)]
+    boxes_of_legends = [("the legend", edges(legend)) for legend in legends if legend]
+    for name, box in [*boxes, *boxes_of_legends]:
+        low, high = box.min(axis=0), box.max(axis=0)
+        if low.min() < -CUT or high[0] > width + CUT or high[1] > height + CUT:
+            faults.append(f"{name!r} is cut off")
+    for (one, box), (other, second) in combinations(boxes, 2):
+        if overlap(shrunk(box), shrunk(second)):
+            faults.append(f"{one!r} stands on {other!r}")
+    return faults
+
+
+def drawn_texts(figure: Figure) -> Iterator[Text]:
+    """Yield the texts that are drawn: those of ticks beyond an axis's limits are not."""
+    beyond = set()
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            shown = {id(tick) for tick in axis._update_ticks()}
+            for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
+                if id(tick) not in shown or not ax.axison:
+                    beyond |= {id(tick.label1), id(tick.label2)}
+    for text in figure.findobj(Text):
+        shown = text.get_visible() and text.get_text().strip() and id(text) not in beyond
+        if shown and (text.axes is None or text.axes.get_visible()):
+            yield text
+
+
+def corners(text: Text) -> np.ndarray:
+    """Return the corners of a text's box in pixels, turned as the text is: (4, 2)."""
+    box, angle = text.get_window_extent(), text.get_rotation()
+    centre = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
+    text.set_rotation(0)
+    upright = text.get_window_extent()
+    text.set_rotation(angle)
+    half = np.array([upright.width, upright.height]) / 2
+    turn = np.radians(angle)
+    rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])
+    return centre + (np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]]) * half) @ rotation.T
+
+
+def edges(legend: Legend) -> np.ndarray:
+    """Return two opposite corners of a legend's box in pixels."""
+    box = legend.get_window_extent()
+    return np.array([[box.x0, box.y0], [box.x1, box.y1]])
+
+
+def shrunk(box: np.ndarray) -> np.ndarray:
+    """Return a box less the slack on each side."""
+    across, up = (box[1] - box[0]) * SLACK[0] / 2, (box[3] - box[0]) * SLACK[1] / 2
+    signs = np.array([[1, 1], [-1, 1], [-1, -1], [1, -1]])
+    return box + signs[:, [0]] * across + signs[:, [1]] * up
+
+
+def overlap(box: np.ndarray, other: np.ndarray) -> bool:
+    """Tell whether two rectangles share a point: no line parallel to a side parts them."""
+    for sides in (box, other):
+        for normal in (sides[1] - sides[0], sides[3] - sides[0]):
+            one, two = box @ normal, other @ normal
+            if one.max() <= two.min() or two.max() <= one.min():
+                return False
+    return True

@@ -1,0 +1,103 @@
+"""Nothing on a figure is cut or overprinted, with as many models as the papers have."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from layout import layout_faults
+from lingprob.catalog import Catalog, read_yaml
+from lingprob.figures.labels import handle, label_provenance, legend_above, model_handles
+from lingprob.figures.palette import BLUE, describe_models
+from lingprob.figures.panels import grid
+from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES
+from lingprob.papers.contract import Run
+from lingprob.papers.leakage.reading.figures import figure_2
+
+SIXTEEN = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
+MODELS = describe_models(Catalog().models)
+
+
+@pytest.fixture(autouse=True)
+def no_figure_left_open():
+    yield
+    plt.close("all")
+
+
+def blank(width: float = 4.0) -> Figure:
+    return plt.figure(figsize=(width, 2.0), layout="none")
+
+
+def test_a_text_beyond_the_canvas_is_found():
+    figure = blank()
+    figure.text(0.5, 0.5, "inside")
+    assert layout_faults(figure) == []
+    figure.text(0.95, 0.5, "too far right")
+    figure.text(0.2, 1.0, "too high")
+    assert layout_faults(figure) == ["'too far right' is cut off", "'too high' is cut off"]
+
+
+def test_texts_on_each_other_are_found_and_near_ones_are_not():
+    figure = blank()
+    figure.text(0.1, 0.5, "one")
+    figure.text(0.12, 0.52, "two")
+    figure.text(0.1, 0.7, "above")
+    assert layout_faults(figure) == ["'one' stands on 'two'"]
+
+
+def test_turned_texts_are_judged_by_their_own_boxes():
+    """Labels of ticks at 45 degrees pass each other, though the boxes around them overlap."""
+    figure = blank()
+    for place in range(3):
+        figure.text(0.2 + 0.1 * place, 0.3, "a long label", rotation=45)
+    assert layout_faults(figure) == []
+    figure.text(0.21, 0.3, "across", rotation=45)
+    assert "'a long label' stands on 'across'" in layout_faults(figure)
+
+
+def test_a_legend_beyond_the_canvas_is_found():
+    figure = blank(1.0)
+    figure.legend(handles=[handle("a legend that is much wider than its figure", BLUE)], loc=3)
+    assert "'the legend' is cut off" in layout_faults(figure)
+
+
+def test_labels_of_ticks_beyond_the_limits_do_not_count():
+    figure, ax = plt.subplots(figsize=(4, 2))
+    ax.set_xticks([0.5, 100, 100.001], ["in", "out", "out, too"])
+    ax.set_xlim(0, 1)
+    assert layout_faults(figure) == []
+    ax.set_xlim(0, 200)
+    assert any("'out' stands on 'out, too'" in fault for fault in layout_faults(figure))
+
+
+@pytest.mark.parametrize("width", [COLUMN_INCHES, PAGE_INCHES])
+@pytest.mark.parametrize("source", ["human", "simulated"])
+def test_a_legend_of_sixteen_models_and_a_rehearsal_s_footer_fit(width, source):
+    figure, _ = grid(1, 1, width=width, height=2.0, margins=(0.0, 1.0), narrowest=width)
+    legend_above(figure, model_handles(SIXTEEN, MODELS))
+    label_provenance(figure, ["paper, REHEARSAL"], [source], "reading times", note="a note " * 12)
+    assert layout_faults(figure) == []
+
+
+def test_sixteen_models_look_different():
+    assert len({(MODELS[name]["colour"], MODELS[name]["marker"]) for name in SIXTEEN}) == 16
+
+
+def test_five_data_sets_by_the_size_of_many_models_fit():
+    """Figure 2 of the paper on leakage at scale paper."""
+    datasets = ["brown", "natural_stories", "dundee", "geco", "provo"]
+    table = pd.DataFrame(
+        [(dataset, name) for dataset in datasets for name in [*SIXTEEN, "gpt2"]],
+        columns=["dataset", "model"],
+    )
+    table["parameters"] = table["model"].map(lambda name: MODELS[name]["parameters"])
+    table["delta"] = 900 - 50 * np.log10(table["parameters"])
+    table["delta_low"], table["delta_high"] = table["delta"] - 60, table["delta"] + 60
+    table["token_perplexity"] = 4e3 / np.log10(table["parameters"])
+    titles = {name: f"{name.replace('_', ' ').capitalize()}, first pass" for name in datasets}
+    figure = figure_2(table, Run("paper", MODELS, titles))
+    label_provenance(figure, ["paper, REHEARSAL"])
+    assert layout_faults(figure) == []
