@@ -20,6 +20,7 @@ TOY_MODELS = [
     for name in STRINGS["models"]
     if name in WITH_WEIGHTS and catalog.model(name)["language"] == "en"
 ]
+NEIGHBOURS = plan.neighbours()
 STRINGS_ROOM = Room(
     "string_probability",
     category="String probability",
@@ -28,7 +29,9 @@ STRINGS_ROOM = Room(
         *("figure_4b", "figure_5", "figure_6", "figure_7", "figure_8", "phenomena", "paradigms"),
         *("paradigm_correlations", "distances", "deconfounded", "pools"),
         *("simulated_predictions", "simulated_assumptions"),
+        *(["neighbours"] if NEIGHBOURS else []),
     ],
+    pages=["neighbours"] if NEIGHBOURS else [],
     files={
         **{
             name: collect(
@@ -45,6 +48,7 @@ STRINGS_ROOM = Room(
                 name for model in STRINGS["models"] for name in plan.paired_datasets(model)
             )
         },
+        "neighbours": NEIGHBOURS,
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
         "toy_scores": {
             model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
@@ -52,10 +56,17 @@ STRINGS_ROOM = Room(
     },
     models=STRINGS["models"],
     titles={
-        **{name: catalog.dataset(name)["title"] for name in PREDICTIONS},
+        **{
+            name: catalog.dataset(name)["title"]
+            for name in [*PREDICTIONS, *STRINGS["neighbour_datasets"]]
+        },
         "all data sets": "All, each weighted by its size",
     },
-    options={"pooled": STRINGS["pooled"], "absent": plan.absent_from_strings()},
+    options={
+        "absent": plan.absent_from_strings(),
+        **pick(STRINGS, "pooled", "bootstrap"),
+        "seed": settings["seed"],
+    },
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -253,6 +254,12 @@ class Plan:
         pairs = strings["pairs_per_dataset"]
         return f"{dataset}_sample{pairs}" if pairs and dataset in strings["sampled"] else dataset
 
+    def bos_policy(self, bos: str) -> dict[str, str]:
+        """Return what a BOS policy puts before a sentence, and whether its first token counts."""
+        policy = self.catalog.bos_policies[bos]
+        start_token = self.catalog.start_tokens[policy["start_token"]]
+        return {"start_token": start_token, "first_token": policy["first_token"]}
+
     def string_datasets(self, model: str) -> list[str]:
         """Return the data sets of a model's language; of imported scores, those that they cover."""
         entry = self.catalog.model(model)
@@ -279,9 +286,32 @@ class Plan:
         return [self.catalog.dataset(n)["title"] for n in dict.fromkeys(wanted) if n not in seen]
 
     def minimalness(self, dataset: str) -> str:
-        """Return the distances within a data set's pairs, by its language's embedding model."""
-        embedding = self.settings["string_probability"]["embeddings"][self._language(dataset)]
-        return f"results/minimalness/{embedding}/{self.scored_as(dataset)}.parquet"
+        """Return the distances within a data set's pairs, or its sample's, that are analysed."""
+        return self.minimalness_of(self.scored_as(dataset))
+
+    def minimalness_of(self, scored: str) -> str:
+        """Return the distances within the pairs of a data set or sample, by the embedding model of
+        its language."""
+        language = self._language(self.whole(scored))
+        embedding = self.settings["string_probability"]["embeddings"][language]
+        return f"results/minimalness/{embedding}/{scored}.parquet"
+
+    def whole(self, scored: str) -> str:
+        """Return the name of the data set that a sample is of, or a data set's own."""
+        return re.sub(r"_sample\d+$", "", scored)
+
+    def neighbours(self) -> list[str]:
+        """Return the tables of neighbours: of each model with weights on the data sets of its
+        language, or on samples of them."""
+        strings = self.settings["string_probability"]
+        pairs = strings["neighbour_pairs"]
+        return [
+            f"results/neighbours/{model}/{name}{f'_sample{pairs}' if pairs else ''}.parquet"
+            for model in strings["models"]
+            if (entry := self.catalog.model(model))["source"] != "scores"
+            for name in strings["neighbour_datasets"]
+            if self._language(name) == entry["language"]
+        ]
 
     def dataset_models(self, dataset: str) -> list[str]:
         """Return the models whose surprisals a data set of reading times is regressed on."""

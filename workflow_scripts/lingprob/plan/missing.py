@@ -28,6 +28,7 @@ LISTS = {
     ("string_probability", "prediction_3"): False,
     ("string_probability", "pooled"): True,
     ("string_probability", "sampled"): True,
+    ("string_probability", "neighbour_datasets"): True,
     ("context", "models"): False,
     ("context", "datasets"): False,
 }

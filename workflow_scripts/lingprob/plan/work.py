@@ -74,6 +74,12 @@ class Work:
         entry = self.catalog.dataset(dataset)
         return int(entry.get("items", ITEMS if OUTSIDE & entry.keys() else PACKAGE_ITEMS))
 
+    def neighbour_tokens(self, dataset: str) -> float:
+        """Return the tokens in which neighbours differ from those before them: half a sentence for
+        each, three kinds of tokens put in at each place (probable ones twice, alike ones)."""
+        tried = 3 * self.settings["string_probability"]["neighbour_tokens"]
+        return self.items(dataset) / 2 * SENTENCE_TOKENS * tried * SENTENCE_TOKENS / 2
+
     def bytes_of(self, dataset: str, file: str | None = None) -> float:
         """Return the size of a data set's files, or of one, as far as the catalog knows it."""
         entry = self.catalog.dataset(dataset)
@@ -162,6 +168,7 @@ class Work:
 # What the jobs of a rule do beside starting; a rule that is not here has small tables alone.
 KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "score_stimuli": lambda w, job: w.scoring(job.model, SENTENCE_TOKENS * w.items(job.dataset)),
+    "measure_neighbours": lambda w, job: w.scoring(job.model, w.neighbour_tokens(job.dataset)),
     "sample_unigrahams": lambda w, job: w.sampling(job.model, int(job.shards)),
     "sum_frequency_moments": lambda w, job: w.scoring(
         job.model, w.frequency_tokens() / int(job.shards)

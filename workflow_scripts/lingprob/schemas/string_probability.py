@@ -14,6 +14,18 @@ SCHEMAS = {
         + required(INT32, "levenshtein_characters", "levenshtein_words")
         + required(FLOAT64, "cosine_distance")
     ),
+    # The most probable neighbour, by one kind of edit, of one pair's ungrammatical sentence a row
+    # (log-probabilities in nats). `best`: of all edits; `is_partner`: it is the pair's grammatical
+    # sentence, which is `partner_in_reach` where it was among the `n_neighbours` scored.
+    "neighbours": pa.schema(
+        required(TEXT, "model", "dataset", "pair_id")
+        + optional(TEXT, "paradigm")
+        + required(TEXT, "edit", "neighbour")
+        + required(TRUTH, "best", "is_partner", "partner_in_reach")
+        + required(INT32, "n_neighbours")
+        + required(FLOAT64, "logprob", "logprob_good", "logprob_bad", "cosine_distance")
+        + required(TEXT, "scale")
+    ),
     # One sentence under one model a row; the metrics from `logprob` on (nats, or nats a token).
     # `weight`: how many sentences of the data set it stands for where a sample was scored.
     "string_scores": pa.schema(

@@ -24,6 +24,7 @@ from lingprob.papers.string_probability.further_figures import (
     separation_by_pool,
     theory,
 )
+from lingprob.papers.string_probability.neighbour_figures import neighbours
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
     accuracies,
@@ -54,9 +55,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         tables: `scores`, `correlations`, `separation` and `roc` of all models, `toy_stimuli` and,
             where a model has weights, their `sentence_scores` as `toy_scores`; `confounds` and
             `pools`, and `paradigms` as `paradigm_accuracies` makes it; `simulations`, and the
-            `minimalness` of each data set as `edits`.
+            `minimalness` of each data set as `edits`; `neighbours` where these are looked for.
         run: `options["pooled"]` names the data sets that are taken together where a model has any,
-            `options["absent"]` what the paper has and this run has not.
+            `options["absent"]` what the paper has and this run has not; `options["bootstrap"]` and
+            `options["seed"]` are of the neighbours.
     """
     scores, correlations = tables["scores"], tables["correlations"]
     separation, roc = tables["separation"], tables["roc"]
@@ -85,6 +87,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "simulated_predictions": predictions_simulated(tables, run),
         "simulated_assumptions": assumptions_broken(tables["simulations"]),
     }
+    if "neighbours" in tables:
+        figures["neighbours"] = neighbours(tables["neighbours"], run)
     second = correlations[correlations["prediction"] == 2]
     sources = ["simulated"] if second["simulated"].any() else []
     for name, figure in figures.items():

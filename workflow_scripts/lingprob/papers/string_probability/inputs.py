@@ -9,6 +9,7 @@ TABLES = {
     "roc": Table("string_roc", ("plot",)),
     "confounds": Table("string_confounds"),
     "pools": Table("string_pools"),
+    "neighbours": Table("neighbours", ("plot", "tabulate")),
     "paradigms": Table(None, ("plot",)),
     "simulations": Table("string_simulations", ("plot",)),
     "edits": Table("minimalness", ("plot",), part="dataset"),
