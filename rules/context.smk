@@ -13,6 +13,8 @@ CONTEXT_STAGES = ["perturbed"]
 if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations", "unprefixed"]
+# What prefixes are drawn by, whichever models are to score them: one more repeats nothing.
+CONTEXT_REFERENCE = plan.model_manifest(CONTEXT["tokenizer"])
 # Manifests that bring the tokenizers of the models, by tokenizer.
 CONTEXT_TOKENIZERS = {
     catalog.model(model)["tokenizer"]: plan.model_manifest(model)
@@ -42,10 +44,9 @@ rule sample_prefixes:
     input:
         stimuli="results/stimuli/{dataset}.parquet",
         control=plan.corpus_files(CONTEXT["control"]),
-        tokenizers=CONTEXT_TOKENIZERS.values(),
+        tokenizer=CONTEXT_REFERENCE,
     output:
-        prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
-        n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
+        "results/context/{stage}/prefixes/{dataset}.parquet",
     log:
         "logs/sample_prefixes/{stage}/{dataset}.log",
     wildcard_constraints:
@@ -53,11 +54,10 @@ rule sample_prefixes:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
+        mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
         runtime=costs.at_most(240),
     params:
         code=code_over("sample_prefixes", CONTEXT["control"]),
-        tokenizers=list(CONTEXT_TOKENIZERS),
         control=CONTEXT["control"],
         control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
         entry=entry_of("dataset", "suites"),
@@ -75,30 +75,54 @@ rule perturb_prefixes:
     input:
         stimuli="results/stimuli/{dataset}.parquet",
         prefixes="results/context/sampled/prefixes/{dataset}.parquet",
-        n_tokens="results/context/sampled/prefix_tokens/{dataset}.parquet",
+        n_tokens=collect(
+            "results/context/sampled/prefix_tokens/{tokenizer}/{{dataset}}.parquet",
+            tokenizer=CONTEXT_TOKENIZERS,
+        ),
         judgments=collect(
             "results/context/sampled/judgments/{model}/{{dataset}}.parquet",
             model=CONTEXT["models"],
         ),
-        tokenizers=CONTEXT_TOKENIZERS.values(),
     output:
-        prefixes="results/context/perturbed/prefixes/{dataset}.parquet",
-        n_tokens="results/context/perturbed/prefix_tokens/{dataset}.parquet",
+        "results/context/perturbed/prefixes/{dataset}.parquet",
     log:
         "logs/perturb_prefixes/{dataset}.log",
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
+        mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
         runtime=60,
     params:
         code=code_digest("perturb_prefixes"),
-        tokenizers=list(CONTEXT_TOKENIZERS),
         suites=CONTEXT["perturbed_suites"],
         tokens=CONTEXT["perturbed_tokens"],
         seed=settings["seed"],
     script:
         "../workflow_scripts/perturb_prefixes.py"
+
+
+rule count_prefix_tokens:
+    """Count the tokens of each prefix up to each sentence's end, under one tokenizer."""
+    input:
+        prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
+        tokenizer=lambda wildcards: CONTEXT_TOKENIZERS[wildcards.tokenizer],
+    output:
+        "results/context/{stage}/prefix_tokens/{tokenizer}/{dataset}.parquet",
+    log:
+        "logs/count_prefix_tokens/{stage}/{tokenizer}/{dataset}.log",
+    benchmark:
+        "logs/count_prefix_tokens/{stage}/{tokenizer}/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        tokenizer=alternatives(CONTEXT_TOKENIZERS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
+        runtime=costs.at_most(240),
+    params:
+        code=code_digest("count_prefix_tokens"),
+    script:
+        "../workflow_scripts/count_prefix_tokens.py"
 
 
 rule score_prefixes:
@@ -108,7 +132,10 @@ rule score_prefixes:
         stimuli="results/stimuli/{dataset}.parquet",
         suites=lambda wildcards: plan.suite_files(wildcards.dataset),
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
-        n_tokens="results/context/{stage}/prefix_tokens/{dataset}.parquet",
+        n_tokens=lambda wildcards: (
+            f"results/context/{wildcards.stage}/prefix_tokens/"
+            f"{catalog.model(wildcards.model)['tokenizer']}/{wildcards.dataset}.parquet"
+        ),
     output:
         "results/context/{stage}/scores/{model}/{dataset}.parquet",
     log:
@@ -156,7 +183,7 @@ rule judge_pairs:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(8000, attempt),
+        mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
         runtime=60,
     params:
         code=code_digest("judge_pairs"),
@@ -228,7 +255,7 @@ rule summarise_contexts:
         stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",
         prefixes=f"results/context/sampled/prefixes/{CONTEXT_PRIMARY}.parquet",
         perturbed_prefixes=f"results/context/perturbed/prefixes/{CONTEXT_PRIMARY}.parquet",
-        tokenizer=next(iter(CONTEXT_TOKENIZERS.values())),
+        tokenizer=CONTEXT_REFERENCE,
     output:
         parquet=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
         csv=[

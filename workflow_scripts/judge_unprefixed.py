@@ -16,7 +16,7 @@ with job(snakemake):
     lm, provenance = load_prepared(
         files.model, params.entry, params.device, params.dtype, resources.device_map
     )
-    prefixes = read_table(files.prefixes, "context_prefixes")
+    prefixes = read_table(files.prefixes, "context_prefixes", ["pair_ids"])
     shards = Path("resources/shards/context/unprefixed", *wildcards)
     judgments = judge_unprefixed(
         lm,

@@ -2,27 +2,31 @@
 
 import pandas as pd
 
+from lingprob.context.names import MATCHED, NO_PREFIX
 from lingprob.context.perturbations import perturbed_prefixes
-from lingprob.context.prefixes import count_tokens, sentences_within, tokenizer_of
-from lingprob.context.responses import responsive_suites
-from lingprob.tables import read_table, write_table
+from lingprob.context.prefixes import sentences_within
+from lingprob.context.responses import RESPONSE, responsive_suites
+from lingprob.tables import read_table, table_writer
 from lingprob.workflow import job
 
 with job(snakemake):
     files, params = snakemake.input, snakemake.params
-    judgments = [read_table(path, "context_judgments") for path in files.judgments]
-    n_tokens = read_table(files.n_tokens, "context_prefix_tokens")
-    perturbed = perturbed_prefixes(
-        read_table(files.prefixes, "context_prefixes"),
+    wanted = {"kind": [MATCHED[0], NO_PREFIX]}
+    judgments = [
+        read_table(path, "context_judgments", RESPONSE, wanted) for path in files.judgments
+    ]
+    suites = responsive_suites(pd.concat(judgments), params.suites)
+    wanted = {"suite": suites, "kind": MATCHED}
+    prefixes = read_table(files.prefixes, "context_prefixes", where=wanted)
+    wanted = {"prefix_id": prefixes["prefix_id"]}
+    n_tokens = [read_table(path, "context_prefix_tokens", where=wanted) for path in files.n_tokens]
+    pieces = perturbed_prefixes(
+        prefixes,
         read_table(files.stimuli, "stimuli"),
-        responsive_suites(pd.concat(judgments), params.suites),
-        sentences_within(n_tokens, params.tokens),
+        suites,
+        sentences_within(pd.concat(n_tokens), params.tokens),
         params.seed,
     )
-    tokenizers = {
-        name: tokenizer_of(manifest)
-        for name, manifest in zip(params.tokenizers, files.tokenizers, strict=True)
-    }
-    write_table(perturbed, "context_prefixes", snakemake.output.prefixes, {"seed": params.seed})
-    counts = count_tokens(perturbed, tokenizers)
-    write_table(counts, "context_prefix_tokens", snakemake.output.n_tokens)
+    with table_writer("context_prefixes", snakemake.output[0], {"seed": params.seed}) as write:
+        for perturbed in pieces:
+            write(perturbed)

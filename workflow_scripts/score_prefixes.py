@@ -7,8 +7,11 @@ from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.scoring.shards import delete_shards
 from lingprob.stimuli.suites import suites_of
-from lingprob.tables import read_table, write_table
+from lingprob.tables import iterate_table, read_table, table_writer
 from lingprob.workflow import job
+
+PREFIXES_AT_ONCE = 5000
+READ = ["prefix_id", "kind", "pair_ids", "text", "char_ends"]
 
 with job(snakemake):
     files, params, resources = snakemake.input, snakemake.params, snakemake.resources
@@ -16,13 +19,13 @@ with job(snakemake):
     lm, provenance = load_prepared(
         files.model, params.entry, params.device, params.dtype, resources.device_map
     )
-    counts = read_table(files.n_tokens, "context_prefix_tokens")
+    counts = read_table(files.n_tokens, "context_prefix_tokens", ["prefix_id", "n_tokens"])
     shards = Path("resources/shards/context", *wildcards)
-    scores = score_prefixes(
+    pieces = score_prefixes(
         lm,
         read_table(files.stimuli, "stimuli"),
-        read_table(files.prefixes, "context_prefixes"),
-        counts[counts["tokenizer"] == params.entry["tokenizer"]],
+        iterate_table(files.prefixes, "context_prefixes", "prefix_id", PREFIXES_AT_ONCE, READ),
+        counts,
         params.lengths,
         start_token=params.start_token,
         regions=formula_regions(suites_of(wildcards.dataset, params.dataset_entry)),
@@ -34,5 +37,7 @@ with job(snakemake):
         workers=snakemake.threads if lm.device.type == "cpu" else 1,
     )
     provenance["start_token"] = params.start_token
-    write_table(scores, "context_scores", snakemake.output[0], provenance)
+    with table_writer("context_scores", snakemake.output[0], provenance) as write:
+        for piece in pieces:
+            write(piece)
     delete_shards(shards)

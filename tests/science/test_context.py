@@ -70,10 +70,10 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
             "char_ends": [[12]],
         }
     )
-    scores = score_prefixes(
+    pieces = score_prefixes(
         language_model,
         stimuli,
-        prefixes,
+        [prefixes],
         pd.DataFrame({"prefix_id": ["x"], "n_tokens": [[4]]}),
         [10],
         start_token="<|endoftext|>",
@@ -81,7 +81,7 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
         baselines=True,
         dataset="syntaxgym",
     )
-    judged = judge("m", "syntaxgym", stimuli, prefixes, scores, [suite])
+    judged = judge("m", "syntaxgym", stimuli, prefixes, pd.concat(pieces), [suite])
     judged = judged[judged["kind"] == "none"]
     judged = judged.set_index("pair_id")["correct"]
     assert len(judged) == 6
@@ -118,7 +118,7 @@ def test_no_mismatched_prefix_has_a_sentence_of_its_targets_suite(syntaxgym):
     suites = Catalog().dataset("syntaxgym")["suites"]
     texts = syntaxgym.groupby("paradigm")["text"].agg(set)
     for seed in (0, 1, 2):
-        sampler = PrefixSampler("syntaxgym", syntaxgym, suites, ["A control."], {"w": by_words},
+        sampler = PrefixSampler("syntaxgym", syntaxgym, suites, ["A control."], by_words,
                                 max_tokens=1000, min_tokens=1, seed=seed)  # fmt: skip
         for suite in suites:
             pairs = syntaxgym.loc[syntaxgym["paradigm"] == suite, "pair_id"].unique()[:2]
@@ -148,7 +148,7 @@ def test_a_prefix_of_blimp_fills_a_thousand_tokens(mirror, smollm2, tmp_path):
     manifest.write_text(f'{{"directory": "{smollm2}"}}')
     tokenizers = {"smollm2": tokenizer_of(manifest)}
     sampler = PrefixSampler(
-        "blimp", stimuli, [], [], tokenizers, max_tokens=1000, min_tokens=32, seed=1
+        "blimp", stimuli, [], [], tokenizers["smollm2"], max_tokens=1000, min_tokens=32, seed=1
     )
     suite = stimuli["paradigm"].iloc[0]
     pair = stimuli["pair_id"].iloc[0]

@@ -64,7 +64,7 @@ def sampler(stimuli, max_tokens=20, min_tokens=4, suites=()):
         stimuli,
         suites,
         CONTROL,
-        TOKENIZERS,
+        words_as_tokens,
         max_tokens=max_tokens,
         min_tokens=min_tokens,
         seed=1,
@@ -83,16 +83,17 @@ def settings(**changes):
 
 
 def contexts(stimuli, seed=1, **changes):
-    return sample_contexts(
+    pieces = sample_contexts(
         "mine",
         stimuli,
         CONTROL,
-        TOKENIZERS,
+        words_as_tokens,
         suites=[],
         pairs_per_suite=changes.pop("pairs_per_suite", 2),
         settings=settings(**changes),
         seed=seed,
     )
+    return pd.concat(pieces, ignore_index=True)
 
 
 def test_each_kind_draws_from_its_own_sentences(stimuli):
@@ -147,8 +148,10 @@ def test_suites_are_paradigms_or_phenomena_or_the_data_set(stimuli):
     assert with_suites(stimuli, "mine")["paradigm"].unique().tolist() == ["p", "b", "c"]
     nameless = stimuli.assign(paradigm=None, phenomenon=None)
     assert set(with_suites(nameless, "mine")["paradigm"]) == {"mine"}
-    table = sample_contexts("mine", nameless, CONTROL, TOKENIZERS, suites=[],
-                            pairs_per_suite=None, settings=settings(), seed=1)  # fmt: skip
+    table = pd.concat(
+        sample_contexts("mine", nameless, CONTROL, words_as_tokens, suites=[],
+                        pairs_per_suite=None, settings=settings(), seed=1)
+    )  # fmt: skip
     assert set(table["suite"].dropna()) == {"mine"}
     assert set(table["kind"]) == {"matched_acceptable", "matched_unacceptable", "unrelated"}
     assert len(table) == 30 * 3
@@ -164,8 +167,8 @@ def test_ones_own_pairs_are_all_used():
 def test_a_prefix_grows_to_the_longest_length_and_a_longer_one_extends_it(stimuli):
     short = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "mismatched_acceptable")
     long = sampler(stimuli, max_tokens=30).grow("a", ["a3"], "mismatched_acceptable")
-    assert len(short.sentences) == 4  # 16 tokens: the first number of sentences above 12
-    assert long.sentences[:4] == short.sentences
+    assert len(short.sentences) == 5  # 20 tokens: the first number of sentences above 1.5 x 12
+    assert long.sentences[:5] == short.sentences
 
 
 def test_a_larger_sample_contains_a_smaller_one(stimuli):
@@ -223,17 +226,18 @@ def test_pairs_may_share_a_prefix_that_has_a_sentence_of_neither(stimuli):
 
 
 def test_prefixes_that_are_compared_with_others_say_so(stimuli):
-    table = sample_contexts(
+    pieces = sample_contexts(
         "mine",
         stimuli,
         CONTROL,
-        TOKENIZERS,
+        words_as_tokens,
         suites=[],
         pairs_per_suite=2,
         settings=settings(pairs_per_prefix=100, matrix_prefixes=0),
         seed=1,
         perturbation="shared",
     )
+    table = pd.concat(pieces)
     assert len(table) == 3 * len(KINDS)
     assert set(table["perturbation"]) == {"shared"}
     assert not set(table["prefix_id"]) & set(contexts(stimuli)["prefix_id"])
@@ -242,7 +246,7 @@ def test_prefixes_that_are_compared_with_others_say_so(stimuli):
 def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
     prefix = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "matched_acceptable")
     counts = count_tokens(prefix_table("mine", [prefix]), TOKENIZERS)
-    assert counts["n_tokens"].iloc[0] == [4, 8, 12, 16]
+    assert counts["n_tokens"].iloc[0] == [4, 8, 12, 16, 20]  # half as much again to spare
     assert sentences_within(counts, 8) == {prefix.prefix_id: 2}
     assert sentences_within(counts, 9) == {prefix.prefix_id: 3}
 
@@ -332,7 +336,7 @@ def test_perturbations_keep_the_sentence_inside():
 def test_perturbed_prefixes_have_a_similarity_and_the_same_pairs(stimuli):
     prefixes = contexts(stimuli, pairs_per_suite=1)
     sentences = dict.fromkeys(prefixes["prefix_id"], 2)
-    table = perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 1)
+    table = pd.concat(perturbed_prefixes(prefixes, stimuli, ["b"], sentences, 1))
     assert len(table) == 2 * len(TITLES)
     assert set(table["suite"]) == {"b"}
     assert table["char_ends"].map(len).eq(2).all()
@@ -347,16 +351,6 @@ def test_unrelated_sentences_have_four_to_sixty_words():
     for count, kept in ((3, False), (4, True), (60, True), (61, False)):
         line = " ".join(["word"] * (count - 1) + ["."])
         assert bool(unrelated_sentences([line])) == kept
-
-
-def test_a_prefix_is_long_enough_under_the_tokenizer_that_needs_fewest_tokens(stimuli):
-    """Four words a sentence, and as many halves of words: 12 is exceeded by four sentences."""
-    letters = {"letters": lambda texts: [np.zeros((2 * len(text), 2)) for text in texts]}
-    for tokenizers in (letters | TOKENIZERS, TOKENIZERS | letters):
-        drawn = PrefixSampler(
-            "mine", stimuli, [], CONTROL, tokenizers, max_tokens=12, min_tokens=4, seed=1
-        )
-        assert len(drawn.grow("a", ["a3"], "matched_acceptable").sentences) == 4
 
 
 def test_a_pool_with_the_shortest_prefix_is_enough_and_the_log_says_where_it_ends(stimuli, caplog):
@@ -374,7 +368,7 @@ def test_replicates_of_a_matrix_are_other_sentences_of_its_suite(stimuli):
     assert rows.groupby("source_suite").size().tolist() == [2, 2, 2]
     assert rows["text"].nunique() == 6
     drawn = sampler(stimuli, max_tokens=8)
-    assert len(drawn.from_suite("a", ["b1"], 0, 5).sentences) == 3  # full before it has five
+    assert len(drawn.from_suite("a", ["b1"], 0, 5).sentences) == 4  # full before it has five
 
 
 def places(words: list[str]) -> str:
@@ -416,3 +410,18 @@ def test_a_name_inside_sentences_keeps_its_capital_and_a_common_word_does_not():
     assert perturber.uncapitalised("Rose left") == "Rose left"  # inside with and without
     assert perturber.uncapitalised("However, it rained") == "however, it rained"
     assert perturber.perturb("Rain fell", "suffix_adverb", rng).endswith(".")
+
+
+def test_prefixes_and_their_tokens_are_the_same_in_pieces_of_any_size(stimuli, monkeypatch):
+    whole = contexts(stimuli)
+    counts = count_tokens(whole, TOKENIZERS)
+    monkeypatch.setattr("lingprob.context.sampling.PREFIXES_AT_ONCE", 4)
+    monkeypatch.setattr("lingprob.context.prefixes.TEXTS_AT_ONCE", 3)
+    pieces = [
+        *sample_contexts("mine", stimuli, CONTROL, words_as_tokens, suites=[], pairs_per_suite=2,
+                         settings=settings(), seed=1)
+    ]  # fmt: skip
+    assert {len(piece) for piece in pieces[:-1]} == {4}
+    joined = pd.concat(pieces, ignore_index=True)
+    pd.testing.assert_frame_equal(joined.fillna(""), whole.fillna(""), check_dtype=False)
+    pd.testing.assert_frame_equal(count_tokens(whole, TOKENIZERS), counts)

@@ -67,7 +67,8 @@ def score(lm, prefixes, lengths, stimuli=PAIRS, **changes):
         "dataset": "mine",
     }
     counts = counted(lm, prefixes)
-    return score_prefixes(lm, stimuli, prefixes, counts, lengths, **{**defaults, **changes})
+    options = {**defaults, **changes}
+    return pd.concat(score_prefixes(lm, stimuli, [prefixes], counts, lengths, **options))
 
 
 def plain(lm, text, start, end):
@@ -295,3 +296,30 @@ def test_without_a_prefix_the_sampled_pairs_are_judged_but_all_items_of_suites(t
         surprisals.append(-each[(starts >= begin) & (starts < end)].sum())
     assert table["pair_id"].tolist() == ["s/1"]
     assert table["correct"].tolist() == [surprisals[0] < surprisals[1]]
+
+
+def in_pieces(table: pd.DataFrame, together: str) -> list[pd.DataFrame]:
+    """A piece for each value of a column."""
+    return [rows for _, rows in table.groupby(together, sort=False)]
+
+
+def test_scores_and_judgments_are_the_same_in_pieces_of_any_size(tiny, monkeypatch):
+    one, two = prefix_rows(["1", "2"]), prefix_rows(["2"], text="It is.", char_ends=(6,))
+    prefixes = pd.concat([one, two.assign(prefix_id="y")], ignore_index=True)
+    whole = score(tiny, prefixes, [5, 20])
+    monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 0)
+    options = {"start_token": "bos", "regions": {}, "baselines": True, "dataset": "mine"}
+    counts = counted(tiny, prefixes)
+    given = in_pieces(prefixes, "prefix_id")
+    pieces = [*score_prefixes(tiny, PAIRS, given, counts, [5, 20], **options)]
+    assert [set(piece["prefix_id"]) for piece in pieces] == [{"x"}, {"y"}, {"none"}]
+    pd.testing.assert_frame_equal(
+        pd.concat(pieces, ignore_index=True), whole.reset_index(drop=True), rtol=0, atol=1e-4
+    )
+    judged = [judge("m", "mine", PAIRS, prefixes, piece, []) for piece in pieces]
+    pd.testing.assert_frame_equal(
+        pd.concat(judged).sort_values(["prefix_id", "length", "pair_id"], ignore_index=True),
+        judge("m", "mine", PAIRS, prefixes, whole, []).sort_values(
+            ["prefix_id", "length", "pair_id"], ignore_index=True
+        ),
+    )

@@ -164,9 +164,10 @@ def test_a_changed_column_changes_the_digests_of_the_rules_that_write_it(
 
 def test_the_tables_of_a_script_are_found_also_by_a_part_of_their_names(tmp_path):
     script = tmp_path / "script.py"
-    script.write_text('write_table(a, "words", p)\nwrite_table(b, f"string_{name}", p)\n')
+    script.write_text('write_table(a, "words", p)\nwrite_table(b, f"string_{name}", p)\n'
+                      'with table_writer("scores", p) as write:\n    write(c)\n')  # fmt: skip
     assert written_tables(script) == sorted(
-        ["words", *(name for name in digests.SCHEMAS if name.startswith("string_"))]
+        ["scores", "words", *(name for name in digests.SCHEMAS if name.startswith("string_"))]
     )
     for unknown in ("name", '"wrods"', 'f"{name}"'):
         other = tmp_path / f"{len(unknown)}.py"
@@ -181,6 +182,7 @@ def test_only_scripts_write_tables():
         if path.name not in ("tables.py", "digests.py"):
             assert "import write_table" not in path.read_text(), path
             assert ", write_table" not in path.read_text(), path
+            assert "table_writer" not in path.read_text(), path
 
 
 def test_no_script_has_the_name_of_a_package():
@@ -224,6 +226,7 @@ ROOMS = {
     "compute_word_surprisal": "models reading scoring",
     "correlate_participant_groups": "papers.morcela regression",
     "count_corpus_words": "corpora kenlm overlap",
+    "count_prefix_tokens": "context models",
     "count_strings": "minimalness papers.string_probability report",
     "count_tokens": "corpora models unigrams",
     "count_words": "corpora reading",

@@ -203,7 +203,7 @@ def result(job: Job, folder: Path, state: State, monkeypatch) -> tuple[pd.DataFr
 @pytest.mark.parametrize("name", JOBS)
 def test_a_resumed_job_has_the_numbers_of_one_state(name, changed, tmp_path, monkeypatch):
     monkeypatch.setattr("lingprob.reading.surprisal.TOKENS_PER_BATCH_OF_PASSAGES", 10)
-    monkeypatch.setattr("lingprob.context.scores.PREFIXES_AT_ONCE", 2)
+    monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 2)
     monkeypatch.setattr("lingprob.unigrams.unigrahams.CHECKPOINT_SECONDS", 0.0)
     job, before = JOBS[name], State()
     after = {

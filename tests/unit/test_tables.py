@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -11,7 +12,7 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path
-from lingprob.tables import read_metadata, read_table, write_table
+from lingprob.tables import iterate_table, read_metadata, read_table, table_writer, write_table
 from small_disk import SCRIPTS, on_small_disk
 
 
@@ -234,3 +235,69 @@ def test_a_damaged_table_is_named_with_the_remedy(tmp_path, damage):
     if damage in ("cut", "emptied"):
         with pytest.raises(LingprobError, match=r"t\.parquet: not a whole Parquet file"):
             read_metadata(path)
+
+
+def frame_of(runs: list[tuple[str, int]]) -> pd.DataFrame:
+    """Tokens' counts of tokenizers, in runs."""
+    names = [name for name, count in runs for _ in range(count)]
+    return pd.DataFrame(
+        {
+            "tokenizer": names,
+            "prefix_id": [f"p{number}" for number in range(len(names))],
+            "n_tokens": [[number, number + 1] for number in range(len(names))],
+        }
+    )
+
+
+def test_pieces_are_the_whole_table_and_cut_no_run(tmp_path):
+    whole = frame_of([("a", 3), ("b", 9), ("c", 1), ("d", 2), ("a", 4)])
+    path = tmp_path / "pieces.parquet"
+    with table_writer("context_prefix_tokens", path, {"seed": 1}) as write:
+        for first in range(0, len(whole), 4):
+            write(whole.iloc[first : first + 4])
+    pd.testing.assert_frame_equal(read_table(path, "context_prefix_tokens"), whole)
+    assert read_metadata(path)["seed"] == "1"
+    for rows in (1, 2, 5, 100):
+        pieces = list(iterate_table(path, "context_prefix_tokens", "tokenizer", rows))
+        pd.testing.assert_frame_equal(pd.concat(pieces, ignore_index=True), whole)
+        assert all(a["tokenizer"].iat[-1] != b["tokenizer"].iat[0] for a, b in pairwise(pieces))
+        assert len(pieces) == 1 if rows == 100 else len(pieces) > 1
+
+
+def test_a_table_without_rows_has_no_piece(tmp_path):
+    write_table(frame_of([]), "context_prefix_tokens", tmp_path / "none.parquet")
+    assert (
+        list(iterate_table(tmp_path / "none.parquet", "context_prefix_tokens", "tokenizer")) == []
+    )
+
+
+def test_wanted_columns_and_rows_alone_are_read(tmp_path):
+    path = tmp_path / "some.parquet"
+    write_table(frame_of([("a", 2), ("b", 1)]), "context_prefix_tokens", path)
+    read = read_table(
+        path, "context_prefix_tokens", ["prefix_id"], {"tokenizer": ["b", "c"], "prefix_id": ["p2"]}
+    )
+    assert read.to_dict("list") == {"prefix_id": ["p2"]}
+
+
+def test_a_piece_that_is_refused_leaves_no_file(tmp_path):
+    path = tmp_path / "half.parquet"
+
+    def written() -> None:
+        with table_writer("context_prefix_tokens", path) as write:
+            write(frame_of([("a", 2)]))
+            write(frame_of([("b", 2)]).assign(prefix_id=None))
+
+    with pytest.raises(LingprobError, match=r"half\.parquet.*prefix_id"):
+        written()
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_damaged_table_is_refused_in_pieces_too(tmp_path):
+    path = tmp_path / "damaged.parquet"
+    write_table(frame_of([("a", 2000)]), "context_prefix_tokens", path)
+    data = bytearray(path.read_bytes())
+    data[len(data) // 4] ^= 0xFF
+    path.write_bytes(data)
+    with pytest.raises(LingprobError, match="Delete it and run again"):
+        list(iterate_table(path, "context_prefix_tokens", "tokenizer"))

@@ -7,6 +7,7 @@ inputs and params as of a run. So plans are those after a real run, which test_d
 from __future__ import annotations
 
 import os
+import re
 from collections import Counter
 from pathlib import Path
 
@@ -73,7 +74,7 @@ SCORECARDS = "combine_scorecards"
 # surprisals, and from trained models.
 MORCELA = "fit_linking_functions combine_linking_functions plot_morcela tabulate_morcela compare"
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
-PERTURBED = "perturb_prefixes score_prefixes judge_pairs"
+PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
 CONTEXTS = "summarise_contexts plot_context tabulate_context compare"
 READING = "fit_reading_times tabulate_reading plot_reading compare"
 TRAINED = "measure_perplexity plot_training compare"
@@ -145,8 +146,8 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "demo/control_sentences.txt", "the", "a",
-            jobs("sample_prefixes", "score_prefixes judge_pairs judge_unprefixed", PERTURBED,
-                 CONTEXTS, SCORECARDS),
+            jobs("sample_prefixes count_prefix_tokens score_prefixes judge_pairs judge_unprefixed",
+                 PERTURBED, CONTEXTS, SCORECARDS),
             id="the package's data",
         ),
     ],
@@ -156,6 +157,20 @@ def test_an_edit_reruns_what_depends_on_it_and_nothing_else(
 ):
     edited(file, old, new)
     assert planned(finished) == expected
+
+
+def test_one_model_more_scores_nothing_again_after_prefixes_that_stay(finished):
+    """Of the demo's model, the perturbed ones alone: which suites these are, all models decide."""
+    models = 'context={"models": ["smollm2-135m", "gpt2"]}'
+    plan = snakemake(finished, "-n", "--config", models, "--", "context").stdout
+    again = re.findall(r"rule score_prefixes:\n.*\n +output: (\S+)", plan)
+    assert sorted(again) == [
+        f"results/context/{stage}/scores/{model}/demo_minimal_pairs.parquet"
+        for stage, model in (
+            ("perturbed", "gpt2"), ("perturbed", "smollm2-135m"), ("sampled", "gpt2"),
+        )
+    ]  # fmt: skip
+    assert "rule sample_prefixes" not in plan
 
 
 def test_replaced_weights_of_a_local_model_are_another_model(finished):

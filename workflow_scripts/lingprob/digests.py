@@ -44,6 +44,8 @@ CARRIERS = tuple(
         "workflow",
     )
 )
+# Functions that write tables, and which argument of each names the table.
+WRITERS = {"write_table": 1, "table_writer": 0}
 # What a dataclass reads of its fields' annotations.
 READ_ANNOTATIONS = re.compile("ClassVar|InitVar|KW_ONLY")
 
@@ -138,20 +140,22 @@ def is_carrier(module: str) -> bool:
 
 
 def written_tables(script: Path) -> list[str]:
-    """Return the names of the tables that a script writes, by its calls of `write_table`.
+    """Return the names of the tables that a script writes, by its calls of WRITERS.
 
     A name with a part that is computed, such as f"context_{name}", means all that fit it.
     Raises LingprobError where a name is nothing but computed, or no schema has it.
     """
     found: set[str] = set()
     for node in ast.walk(_stripped(script)):
-        if isinstance(node, ast.Call) and getattr(node.func, "id", "") == "write_table":
-            pattern = _pattern(node.args[1]) if len(node.args) > 1 else ".*"
+        writer = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
+        if isinstance(node, ast.Call) and writer in WRITERS:
+            place = WRITERS[writer]
+            pattern = _pattern(node.args[place]) if len(node.args) > place else ".*"
             fitting = {name for name in SCHEMAS if re.fullmatch(pattern, name)}
             if pattern == ".*" or not fitting:
                 raise LingprobError(
-                    f"{script}, line {node.lineno}: which table is written? Give `write_table` "
-                    "the name of a schema as its second argument, in quotes."
+                    f"{script}, line {node.lineno}: which table is written? Give `{writer}` "
+                    "the name of a schema, in quotes."
                 )
             found |= fitting
     return sorted(found)

@@ -6,12 +6,15 @@ dtype, conventions and version) as key-value metadata.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 import lingprob
@@ -29,6 +32,31 @@ def write_table(
     unknown, has values that its type cannot hold as they are (the caller rounds, not the file), or
     a null, NaN or infinity where none may be.
     """
+    with table_writer(name, path, metadata) as write:
+        write(frame)
+
+
+@contextmanager
+def table_writer(
+    name: str, path: str | Path, metadata: Mapping[str, object] | None = None
+) -> Iterator[Callable[[pd.DataFrame], None]]:
+    """Give a function that writes one piece after another of a table that memory need not hold.
+
+    Pieces are checked as `write_table` checks; the file is there when all are, or not at all.
+    """
+    schema = looked_up("table", name, SCHEMAS)
+    described = {"lingprob_version": lingprob.__version__, "table": name, **(metadata or {})}
+    encoded = {str(key): str(value) for key, value in described.items()}
+    options = {"compression": "zstd", "write_page_checksum": True}
+    with (
+        atomic_path(path) as temporary,
+        pq.ParquetWriter(temporary, schema.with_metadata(encoded), **options) as file,
+    ):
+        yield lambda piece: file.write_table(_checked(piece, name, path))
+
+
+def _checked(frame: pd.DataFrame, name: str, path: str | Path) -> pa.Table:
+    """Return a frame as an Arrow table of its schema, each value as it is."""
     schema = looked_up("table", name, SCHEMAS)
     _check_columns(list(frame.columns), schema, f"{path} (table {name})")
     arrays = []
@@ -41,34 +69,91 @@ def write_table(
             ) from error
         _check_values(array, field, f"{path} (table {name})")
         arrays.append(array)
-    described = {"lingprob_version": lingprob.__version__, "table": name, **(metadata or {})}
-    encoded = {str(key): str(value) for key, value in described.items()}
-    table = pa.Table.from_arrays(arrays, schema=schema.with_metadata(encoded))
-    with atomic_path(path) as temporary:
-        pq.write_table(table, temporary, compression="zstd", write_page_checksum=True)
+    return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def read_table(path: str | Path, name: str) -> pd.DataFrame:
+def read_table(
+    path: str | Path,
+    name: str,
+    columns: Sequence[str] | None = None,
+    where: Mapping[str, Collection[str]] | None = None,
+) -> pd.DataFrame:
     """Read the Parquet file at `path`, which must have exactly the columns of schema `name`.
+
+    Args:
+        path: of the file.
+        name: of the table.
+        columns: those that are wanted; the others take no memory. None: all.
+        where: by column, the values that it may have in rows that are wanted.
 
     Raises LingprobError if the file is not Parquet, not such a table, or one of other types.
     """
+    wanted = None
+    for column, values in (where or {}).items():
+        of_column = ds.field(column).isin(list(values))
+        wanted = of_column if wanted is None else wanted & of_column
+    with _opened(path, name) as file:
+        table = file.to_table(columns=columns, filter=wanted)
+    return _as_frame(table, name, path)
+
+
+def iterate_table(
+    path: str | Path,
+    name: str,
+    together: str,
+    rows: int = 250_000,
+    columns: Sequence[str] | None = None,
+) -> Iterator[pd.DataFrame]:
+    """Read a table in pieces of some `rows`, for one that memory need not hold.
+
+    Rows that follow each other and have the same value in the column `together` are in one piece,
+    however many they are; `columns` as in `read_table`. Raises what `read_table` raises.
+    """
+    begun: list[pa.Table] = []
+    with _opened(path, name) as file:
+        for batch in file.to_batches(columns=columns, batch_size=rows):
+            begun.append(pa.Table.from_batches([batch]))
+            if sum(map(len, begun)) < rows:
+                continue
+            table = pa.concat_tables(begun)
+            last = table.column(together)[len(table) - 1]
+            same = pc.equal(table.column(together), last).to_numpy()
+            end = len(table) - int(np.argmin(same[::-1])) if not same.all() else 0
+            begun = [table.slice(end)]
+            if end:
+                yield _as_frame(table.slice(0, end), name, path)
+    if begun and (table := pa.concat_tables(begun)):
+        yield _as_frame(table, name, path)
+
+
+@contextmanager
+def _opened(path: str | Path, name: str) -> Iterator[ds.Dataset]:
+    """Open a table's file, and turn what may be wrong with it into one clear error."""
     schema = looked_up("table", name, SCHEMAS)
+    checked = ds.ParquetFragmentScanOptions(page_checksum_verification=True)
     try:
-        table = pq.read_table(path, page_checksum_verification=True)
+        file = ds.dataset(path, format=ds.ParquetFileFormat(default_fragment_scan_options=checked))
+        _check_columns(file.schema.names, schema, f"{path} (table {name})")
+        yield file
     except FileNotFoundError as error:
         raise LingprobError(f"{path}: no such table. Which rule makes it? See rules/.") from error
     except (pa.ArrowException, OSError) as error:
         raise _damaged(path, error) from error
-    _check_columns(table.column_names, schema, f"{path} (table {name})")
+
+
+def _as_frame(table: pa.Table, name: str, path: str | Path) -> pd.DataFrame:
+    """Return rows of a table with its schema's types, columns in the schema's order."""
+    fields = [
+        field for field in looked_up("table", name, SCHEMAS) if field.name in table.column_names
+    ]
     try:
-        columns = [_as_type(table.column(field.name), field.type) for field in schema]
+        columns = [_as_type(table.column(field.name), field.type) for field in fields]
     except (pa.ArrowException, ValueError) as error:
         raise LingprobError(
             f"{path} (table {name}): its columns have other types ({error}). It was written by "
             "another version: delete it and run again."
         ) from error
-    return pa.Table.from_arrays(columns, schema=schema.remove_metadata()).to_pandas()
+    return pa.Table.from_arrays(columns, schema=pa.schema(fields)).to_pandas()
 
 
 def read_as_one(paths: Iterable[str | Path], name: str) -> pd.DataFrame:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -124,37 +124,40 @@ def perturbed_prefixes(
     suites: Sequence[str],
     sentences: Mapping[str, int],
     seed: int,
-) -> pd.DataFrame:
-    """Return the matched prefixes of these suites under every perturbation.
+) -> Iterator[pd.DataFrame]:
+    """Yield the matched prefixes of these suites under every perturbation, suite by suite.
 
-    `sentences` is how many sentences of each prefix are wanted, by prefix id. The result is a
+    `sentences` is how many sentences of each prefix are wanted, by prefix id. These are pieces of a
     `context_prefixes` table; its `similarity` is the mean F1 between the words of a sentence
     before and after (context, Appendix B).
     """
     text = stimuli.set_index("item_id")["text"]
     perturber = Perturber(stimuli["text"])
     wanted = prefixes[prefixes["suite"].isin(suites) & prefixes["kind"].isin(MATCHED)]
-    rows = []
-    for prefix in wanted.itertuples():
-        originals = [text[source] for source in prefix.source_ids[: sentences[prefix.prefix_id]]]
-        for kind in TITLES:
-            rng = generator(seed, str(prefix.prefix_id), kind)
-            changed = [perturber.perturb(sentence, kind, rng) for sentence in originals]
-            joint, ends = joined(changed)
-            pairs = zip(originals, changed, strict=True)
-            rows.append(
-                {
-                    "dataset": prefix.dataset,
-                    "prefix_id": f"{kind}/{prefix.prefix_id}",
-                    "kind": prefix.kind,
-                    "suite": prefix.suite,
-                    "source_suite": None,
-                    "perturbation": kind,
-                    "similarity": float(np.mean([f1(words(a), words(b)) for a, b in pairs])),
-                    "pair_ids": list(prefix.pair_ids),
-                    "text": joint,
-                    "source_ids": list(prefix.source_ids[: len(originals)]),
-                    "char_ends": ends,
-                }
-            )
-    return pd.DataFrame(rows)
+    for _, of_suite in wanted.groupby("suite", sort=False):
+        rows = []
+        for prefix in of_suite.itertuples():
+            originals = [
+                text[source] for source in prefix.source_ids[: sentences[prefix.prefix_id]]
+            ]
+            for kind in TITLES:
+                rng = generator(seed, str(prefix.prefix_id), kind)
+                changed = [perturber.perturb(sentence, kind, rng) for sentence in originals]
+                joint, ends = joined(changed)
+                pairs = zip(originals, changed, strict=True)
+                rows.append(
+                    {
+                        "dataset": prefix.dataset,
+                        "prefix_id": f"{kind}/{prefix.prefix_id}",
+                        "kind": prefix.kind,
+                        "suite": prefix.suite,
+                        "source_suite": None,
+                        "perturbation": kind,
+                        "similarity": float(np.mean([f1(words(a), words(b)) for a, b in pairs])),
+                        "pair_ids": list(prefix.pair_ids),
+                        "text": joint,
+                        "source_ids": list(prefix.source_ids[: len(originals)]),
+                        "char_ends": ends,
+                    }
+                )
+        yield pd.DataFrame(rows)

@@ -13,6 +13,8 @@ from lingprob.context.sentences import joined
 
 # Token offsets (start, end) of each text, under one tokenizer.
 Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
+# That a tokenizer is given: it keeps some hundred bytes a token of each.
+TEXTS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
@@ -62,11 +64,14 @@ def count_tokens(prefixes: pd.DataFrame, tokenizers: Mapping[str, Tokenize]) -> 
     """Return a `context_prefix_tokens` table: tokens of each prefix up to each sentence's end."""
     tables = []
     for name, tokenize in tokenizers.items():
-        offsets = tokenize(prefixes["text"].tolist())
-        counts = [
-            np.searchsorted(spans[:, 0], ends).tolist()
-            for spans, ends in zip(offsets, prefixes["char_ends"], strict=True)
-        ]
+        counts = []
+        for first in range(0, len(prefixes), TEXTS_AT_ONCE):
+            some = prefixes.iloc[first : first + TEXTS_AT_ONCE]
+            offsets = tokenize(some["text"].tolist())
+            counts += [
+                np.searchsorted(spans[:, 0], ends).tolist()
+                for spans, ends in zip(offsets, some["char_ends"], strict=True)
+            ]
         tables.append(
             pd.DataFrame(
                 {"tokenizer": name, "prefix_id": prefixes["prefix_id"], "n_tokens": counts}

@@ -6,6 +6,19 @@ import pandas as pd
 
 from lingprob.context.names import MATCHED, NO_PREFIX
 
+# Columns of judgments that a suite's response is computed from.
+RESPONSE = [
+    "model",
+    "dataset",
+    "suite",
+    "pair_id",
+    "kind",
+    "perturbation",
+    "length",
+    "correct",
+    "margin",
+]
+
 
 def with_baseline(judgments: pd.DataFrame) -> pd.DataFrame:
     """Return judgments under prefixes, each with its pair's judgment and margin without one."""

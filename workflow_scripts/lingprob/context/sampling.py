@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,8 @@ from lingprob.context.suites import with_suites
 from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
+SPARE = 1.5  # a prefix of so many times the longest length has it under a coarser tokenizer, too
+PREFIXES_AT_ONCE = 5000  # that are held in memory, with the text and names of all their sentences
 
 
 def generator(seed: int, *parts: str) -> np.random.Generator:
@@ -107,8 +110,8 @@ class PrefixSampler:
     """Draws prefixes for one data set.
 
     `suites` are those that sentences may come from (none: all), `control` the unrelated sentences;
-    `tokenizers` map a tokenizer's name to a function; a prefix grows until it has `max_tokens`
-    under each of them, or until no sentence is left. `min_tokens` is the shortest length asked for.
+    a prefix grows until `tokenize` finds SPARE times `max_tokens` in it, or until no sentence is
+    left. `min_tokens` is the shortest length asked for.
     """
 
     def __init__(
@@ -117,14 +120,14 @@ class PrefixSampler:
         stimuli: pd.DataFrame,
         suites: Sequence[str],
         control: Sequence[str],
-        tokenizers: Mapping[str, Tokenize],
+        tokenize: Tokenize,
         *,
         max_tokens: int,
         min_tokens: int,
         seed: int,
     ) -> None:
-        self.dataset, self.max_tokens, self.min_tokens = dataset, max_tokens, min_tokens
-        self.seed, self.tokenizers = seed, tokenizers
+        self.dataset, self.seed, self.tokenize = dataset, seed, tokenize
+        self.enough, self.min_tokens = SPARE * max_tokens, min_tokens
         shown = stimuli[stimuli["paradigm"].isin(suites)] if len(suites) else stimuli
         usable = shown[shown["grammatical"].notna()]
         sentences = [
@@ -212,16 +215,16 @@ class PrefixSampler:
         return shuffled[np.sort(first)]
 
     def _until_full(self, shuffled: np.ndarray, what: str, sentences: int | None) -> list[int]:
-        """Take sentences in order until they fill the longest length under every tokenizer."""
+        """Take sentences in order until they are more than enough for the longest length."""
         chosen: list[int] = []
         tokens = 0
         order = shuffled.tolist()
         for index in order:
-            if len(chosen) == sentences or tokens > self.max_tokens:
+            if len(chosen) == sentences or tokens > self.enough:
                 return chosen
             chosen.append(index)
             tokens += self._count(index, order)
-        if len(chosen) == sentences or tokens > self.max_tokens:
+        if len(chosen) == sentences or tokens > self.enough:
             return chosen
         if not chosen or (sentences is None and tokens < self.min_tokens):
             raise LingprobError(
@@ -233,16 +236,13 @@ class PrefixSampler:
         return chosen
 
     def _count(self, index: int, order: Sequence[int]) -> int:
-        """Return the tokens of a sentence under the tokenizer that needs fewest of them."""
+        """Return the tokens of a sentence."""
         if index not in self.counts:
             start = order.index(index)
             wanted = [other for other in order[start : start + 128] if other not in self.counts]
             texts = [f" {joined([self.texts[other]])[0]}" for other in wanted]
-            counted = [
-                [len(offsets) for offsets in tokenize(texts)]
-                for tokenize in self.tokenizers.values()
-            ]
-            self.counts.update(zip(wanted, np.min(counted, axis=0).tolist(), strict=True))
+            counted = map(len, self.tokenize(texts))
+            self.counts.update(zip(wanted, counted, strict=True))
         return self.counts[index]
 
     def log_exhausted(self) -> None:
@@ -255,21 +255,22 @@ def sample_contexts(
     dataset: str,
     stimuli: pd.DataFrame,
     control: Sequence[str],
-    tokenizers: Mapping[str, Tokenize],
+    tokenize: Tokenize,
     *,
     suites: Sequence[str],
     pairs_per_suite: int | None,
     settings: Mapping[str, Any],
     seed: int,
     perturbation: str | None = None,
-) -> pd.DataFrame:
-    """Draw all prefixes of a data set: a `context_prefixes` table.
+) -> Iterator[pd.DataFrame]:
+    """Draw all prefixes of a data set: yield a `context_prefixes` table in pieces.
 
     Args:
         dataset: its name.
         stimuli: its `stimuli` table.
         control: unrelated sentences.
-        tokenizers: of all models, by name.
+        tokenize: the tokenizer that lengths are reckoned by. Under a model's own one a prefix is
+            cut later; so that which models there are changes no prefix, they have tokens to spare.
         suites: those that stand in contexts; none means all.
         pairs_per_suite: pairs of each suite that are judged; None means all.
         settings: section `context` of the configuration.
@@ -283,18 +284,20 @@ def sample_contexts(
         stimuli,
         suites,
         control,
-        tokenizers,
+        tokenize,
         max_tokens=max(settings["lengths"]),
         min_tokens=min(settings["lengths"]),
         seed=seed,
     )
-    prefixes = [*_growing(sampler, targets, settings["pairs_per_prefix"])]
+    drawn = _growing(sampler, targets, settings["pairs_per_prefix"])
     if dataset != CROWS_PAIRS and len(sampler.words_of) > 1:
         # SyntaxGym's as many as fit (Figure 14), BLiMP's ten (Figure 13).
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
-        prefixes += _of_suites(sampler, targets, settings, sentences)
+        of_suites = _of_suites(sampler, targets, settings, sentences)
+        drawn = chain(drawn, of_suites)
+    while some := list(islice(drawn, PREFIXES_AT_ONCE)):
+        yield prefix_table(dataset, some, perturbation)
     sampler.log_exhausted()
-    return prefix_table(dataset, prefixes, perturbation)
 
 
 def _growing(

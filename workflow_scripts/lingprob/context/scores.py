@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,8 +17,8 @@ from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
 from lingprob.stimuli.suites import Region, Suite, item_id
 
-# Prefixes between two reductions of tokens to sums: what bounds the memory.
-PREFIXES_AT_ONCE = 5000
+# Sentences after prefixes between two reductions of tokens to sums: what bounds the memory.
+SENTENCES_AT_ONCE = 250_000
 # Pairs that are scored side by side where nothing precedes them.
 PAIRS_ALONE = 64
 # The regions of each sentence that formulas name, by item id.
@@ -38,7 +38,7 @@ class _Work(NamedTuple):
 def score_prefixes(
     language_model: LanguageModel,
     stimuli: pd.DataFrame,
-    prefixes: pd.DataFrame,
+    prefixes: Iterable[pd.DataFrame],
     n_tokens: pd.DataFrame,
     lengths: Sequence[int],
     *,
@@ -50,14 +50,14 @@ def score_prefixes(
     identity: str = "",
     tokens_per_batch: int | None = None,
     workers: int = 1,
-) -> pd.DataFrame:
+) -> Iterator[pd.DataFrame]:
     """Score the members of every pair after its prefixes at each length, and after none.
 
     Args:
         language_model: the model.
         stimuli: `stimuli` table of the pairs.
-        prefixes: `context_prefixes` table; kind `from_suite` is scored at its longest, others at
-            each length.
+        prefixes: `context_prefixes` table, in pieces; kind `from_suite` is scored at its longest,
+            others at each length.
         n_tokens: `context_prefix_tokens` table of the model's tokenizer.
         lengths: lengths of the growing prefixes, in tokens; where the context window leaves less
             room before a prefix's longest target, a prefix ends there.
@@ -69,29 +69,36 @@ def score_prefixes(
         dataset: its name, for errors.
         shard_directory, identity, tokens_per_batch, workers: as in `score_in_context`.
 
-    Returns:
-        A `context_scores` table: sums of log-probabilities (nats) over whole sentences (region
-        0) and over regions, with their numbers of tokens.
+    Yields:
+        A `context_scores` table, in pieces: sums of log-probabilities (nats) over whole sentences
+        (region 0) and over regions, with their numbers of tokens. All rows after a prefix are in
+        one piece.
 
     Raises LingprobError for a target longer than the context window, lengths or a window too
     short for every prefix, or a region that no token belongs to.
     """
-    sampled = {pair for ids in prefixes["pair_ids"] for pair in ids}
-    wanted = stimuli if regions else stimuli[stimuli["pair_id"].isin(sampled)]
-    members = dict(tuple(wanted.groupby("pair_id", sort=False)))
-    room = _room(language_model, wanted, prefixes, dataset, start_token)
+    members = dict(tuple(stimuli.groupby("pair_id", sort=False)))
+    counts = n_tokens.set_index("prefix_id")["n_tokens"]
+    longest = _longest_targets(language_model, stimuli)
+    window = language_model.context_window - (start_token != "none")
     # Without a prefix all items of suites are judged: that costs little.
-    work = [*_alone(members)] if baselines else []
-    work += _after_prefixes(members, prefixes, n_tokens, lengths, room)
-    if all(one.prefix_id == NO_PREFIX for one in work):
-        raise LingprobError(
-            f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens "
-            f"and the context window of {language_model.directory}. Raise context.lengths, or "
-            "take a model with a longer window."
-        )
-    tables = []
-    for first in range(0, len(work), PREFIXES_AT_ONCE):
-        some = work[first : first + PREFIXES_AT_ONCE]
+    judged = set(members) if regions else set[str]()
+    _refuse_long(longest, judged, window, language_model, dataset)
+    found = False
+
+    def work() -> Iterator[_Work]:
+        nonlocal found
+        for piece in prefixes:
+            new = {pair for ids in piece["pair_ids"] for pair in ids} - judged
+            _refuse_long(longest, new, window, language_model, dataset)
+            judged.update(new)
+            for one in _after_prefixes(members, piece, counts, lengths, longest, window):
+                found = True
+                yield one
+        if baselines and found:
+            yield from _alone({pair: rows for pair, rows in members.items() if pair in judged})
+
+    for some in _batches(work()):
         tokens = score_in_context(
             language_model,
             [one.item for one in some],
@@ -101,8 +108,29 @@ def score_prefixes(
             tokens_per_batch=tokens_per_batch,
             workers=workers,
         )
-        tables.append(_sums(tokens, some, regions, dataset))
-    return pd.concat(tables, ignore_index=True)
+        yield _sums(tokens, some, regions, dataset)
+    if not found:
+        raise LingprobError(
+            f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens "
+            f"and the context window of {language_model.directory}. Raise context.lengths, or "
+            "take a model with a longer window."
+        )
+
+
+def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
+    """Put prefixes together that have so many sentences after them; what follows none, apart, so
+    that its rows, too, stand together."""
+    some: list[_Work] = []
+    sentences = 0
+    for one in work:
+        apart = bool(some) and (one.prefix_id == NO_PREFIX) != (some[-1].prefix_id == NO_PREFIX)
+        if apart or sentences > SENTENCES_AT_ONCE:
+            yield some
+            some, sentences = [], 0
+        some.append(one)
+        sentences += len(one.lengths) * len(one.targets)
+    if some:
+        yield some
 
 
 def score_alone(
@@ -150,16 +178,17 @@ def _alone(members: Mapping[str, pd.DataFrame]) -> Iterator[_Work]:
 def _after_prefixes(
     members: Mapping[str, pd.DataFrame],
     prefixes: pd.DataFrame,
-    n_tokens: pd.DataFrame,
+    counts: pd.Series,
     lengths: Sequence[int],
-    room: Mapping[str, int],
+    longest: pd.Series,
+    window: int,
 ) -> Iterator[_Work]:
-    """Yield each prefix with its cuts, if any of its sentences is within a length and the room."""
-    counts = n_tokens.set_index("prefix_id")["n_tokens"]
+    """Yield each prefix with its cuts, if any of its sentences is within a length and the room
+    that the window leaves before its longest target."""
     for row in prefixes.itertuples():
         counted = counts[row.prefix_id]
         asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
-        ends = cuts(counted, asked, room[row.prefix_id])
+        ends = cuts(counted, asked, window - int(longest[list(row.pair_ids)].max()))
         if ends:
             last = list(ends.values())
             targets = pd.concat([members[pair] for pair in row.pair_ids])
@@ -168,29 +197,29 @@ def _after_prefixes(
             yield _Work(row.prefix_id, item, list(ends), last, targets)
 
 
-def _room(
-    language_model: LanguageModel,
-    stimuli: pd.DataFrame,
-    prefixes: pd.DataFrame,
-    dataset: str,
-    start_token: str,
-) -> dict[str, int]:
-    """Return how many tokens of each prefix fit before its longest target."""
+def _longest_targets(language_model: LanguageModel, stimuli: pd.DataFrame) -> pd.Series:
+    """Return the tokens of each pair's longest member."""
     tokenized = language_model.tokenize([f" {text}" for text in stimuli["text"]])
     counts = pd.Series([len(tokens.ids) for tokens in tokenized])
-    longest = counts.groupby(stimuli["pair_id"].to_numpy()).max()
-    window = language_model.context_window - (start_token != "none")
-    if (longest >= window).any():
-        pair = longest.idxmax()
+    return counts.groupby(stimuli["pair_id"].to_numpy()).max()
+
+
+def _refuse_long(
+    longest: pd.Series,
+    pairs: set[str],
+    window: int,
+    language_model: LanguageModel,
+    dataset: str,
+) -> None:
+    """Raise LingprobError for a pair that the context window has no room for."""
+    counts = longest[list(pairs)]
+    if (counts >= window).any():
+        pair = counts.idxmax()
         raise LingprobError(
-            f"data set {dataset!r}, pair {pair!r}: {longest[pair]} tokens, and the context window "
+            f"data set {dataset!r}, pair {pair!r}: {counts[pair]} tokens, and the context window "
             f"of {language_model.directory} leaves room for {window}. Take a model with a longer "
             "one, or delete the pair."
         )
-    return {
-        row.prefix_id: window - int(longest[list(row.pair_ids)].max())
-        for row in prefixes.itertuples()
-    }
 
 
 def _sums(

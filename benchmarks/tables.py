@@ -1,0 +1,204 @@
+"""Memory and time of the jobs that read large tables, at paper scale's numbers of rows.
+
+    python benchmarks/tables.py [--quick] [JOB ...]
+
+The tables are made up in the formats of the real ones: BLiMP's 67 suites of 1,000 pairs, five kinds
+of prefixes of 80 sentences before each pair at ten lengths, and a prefix of each suite before the
+pairs of all others (--quick: 20 pairs a suite). Each job runs in a process of its own, whose peak
+memory is read. No rival: the claim is that the peak stays below 4 GB, which the rule asks for.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "workflow_scripts"))
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+
+from lingprob.context.names import FROM_SUITE, KINDS, NO_PREFIX  # noqa: E402
+from lingprob.tables import iterate_table, read_table, table_writer, write_table  # noqa: E402
+
+SUITES, SENTENCES = 67, 80
+LENGTHS = (32, 64, 125, 250, 375, 500, 625, 750, 875, 1000)
+WORDS = [
+    f"{a}{b}"
+    for a in ["some", "any", "each", "that", "this", "these"]
+    for b in ("", "one", "where")
+]
+COLUMNS = ("job", "rows", "seconds", "peak_mb")
+
+
+def main() -> None:
+    """Measure the jobs that are named, or all."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("jobs", nargs="*", metavar="JOB")
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--worker", nargs=2, metavar=("FOLDER", "PAIRS"), help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        work(options.jobs[0], Path(options.worker[0]), int(options.worker[1]))
+        return
+    pairs = 20 if options.quick else 1000
+    rows = []
+    for name in options.jobs or JOBS:
+        with tempfile.TemporaryDirectory() as folder:
+            for maker in INPUTS[name]:  # in a process of its own, for its memory does not count
+                run(maker, folder, pairs)
+            rows.append([name, *run(name, folder, pairs)])
+            print(*rows[-1], sep="\t", flush=True)
+    path = ROOT / "results" / "benchmarks" / "tables.csv"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([COLUMNS, *rows])
+    print(f"tables peak_mb={max(float(row[3]) for row in rows):.0f}")
+
+
+def run(name: str, folder: str, pairs: int) -> list[str]:
+    """Run a worker process; return rows, seconds and peak."""
+    command = [sys.executable, __file__, name, "--worker", folder, str(pairs)]
+    return subprocess.check_output(command, text=True).split()
+
+
+def work(name: str, folder: Path, pairs: int) -> None:
+    """Do a job and print what it took."""
+    began = time.perf_counter()
+    rows = (JOBS | MAKERS)[name](folder, pairs)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    print(rows, f"{time.perf_counter() - began:.1f}", f"{peak:.0f}")
+
+
+def suites(pairs: int) -> Iterator[tuple[str, list[str]]]:
+    """Names of suites and of their pairs."""
+    for suite in range(SUITES):
+        name = f"a_name_of_blimp_s_length_{suite:02}"
+        yield name, [f"{name}/{pair}" for pair in range(pairs)]
+
+
+def make_stimuli(folder: Path, pairs: int) -> int:
+    """Write BLiMP's 134,000 sentences, more or less."""
+    rng = np.random.default_rng(0)
+    rows = []
+    for suite, names in suites(pairs):
+        for name in names:
+            words = rng.choice(WORDS, 8)
+            for side in ("good", "bad"):
+                text = " ".join([*words, side]).capitalize() + "."
+                rows.append((f"{name}/{side}", name, side, text, side == "good", suite))
+    columns = ["item_id", "pair_id", "condition", "text", "grammatical", "paradigm"]
+    table = pd.DataFrame(rows, columns=columns).assign(dataset="blimp", phenomenon="syntax")
+    from lingprob.schemas import SCHEMAS
+
+    write_table(table.reindex(columns=SCHEMAS["stimuli"].names).assign(language="en"),
+                "stimuli", folder / "stimuli.parquet")  # fmt: skip
+    return len(table)
+
+
+def make_prefixes(folder: Path, pairs: int) -> int:
+    """Write the prefixes and their numbers of tokens under two tokenizers."""
+    sentence = "Some people near the window have been telling stories about it."
+    text = " ".join([sentence] * SENTENCES)
+    ends = [(len(sentence) + 1) * (n + 1) - 1 for n in range(SENTENCES)]
+    tokens = [13 * (n + 1) for n in range(SENTENCES)]
+    count = 0
+    every = [(suite, names) for suite, names in suites(pairs)]
+    with (
+        table_writer("context_prefixes", folder / "prefixes.parquet") as write,
+        table_writer("context_prefix_tokens", folder / "n_tokens.parquet") as write_tokens,
+    ):
+        for suite, names in every:
+            before = [
+                (f"{kind}/{name}", kind, suite, None, [name]) for name in names for kind in KINDS
+            ]
+            others = [name for other, of_other in every if other != suite for name in of_other]
+            before.append((f"{FROM_SUITE}/{suite}/0", FROM_SUITE, None, suite, others))
+            piece = pd.DataFrame(
+                before, columns=["prefix_id", "kind", "suite", "source_suite", "pair_ids"]
+            )
+            sources = [f"{suite}/{n}/good" for n in range(SENTENCES)]
+            piece["source_ids"], piece["char_ends"] = [[x] * len(piece) for x in (sources, ends)]
+            write(piece.assign(dataset="blimp", perturbation=None, similarity=None, text=text))
+            for tokenizer in ("gpt2", "opt"):
+                write_tokens(
+                    pd.DataFrame({"tokenizer": tokenizer, "prefix_id": piece["prefix_id"],
+                                  "n_tokens": [tokens] * len(piece)})
+                )  # fmt: skip
+            count += len(piece)
+    return count
+
+
+def make_scores(folder: Path, pairs: int) -> int:
+    """Write the log-probabilities of both members after every prefix."""
+    rng = np.random.default_rng(0)
+    every = [(suite, names) for suite, names in suites(pairs)]
+    count = 0
+
+    def piece(prefix_ids: list[str], lengths: list[int], names: list[str]) -> pd.DataFrame:
+        n = 2 * len(names)
+        return pd.DataFrame(
+            {
+                "prefix_id": np.repeat(np.array(prefix_ids, object), 2),
+                "length": np.repeat(lengths, 2),
+                "prefix_tokens": np.repeat(lengths, 2),
+                "n_sentences": 1 + np.repeat(lengths, 2) // 13,
+                "pair_id": np.repeat(np.array(names, object), 2),
+                "item_id": [f"{name}/{side}" for name in names for side in ("good", "bad")],
+                "region": 0,
+                "logprob": rng.normal(-40, 8, n),
+                "n_tokens": 12,
+            }
+        )
+
+    with table_writer("context_scores", folder / "scores.parquet") as write:
+        for suite, names in every:
+            grid = [
+                (f"{kind}/{name}", length, name)
+                for name in names
+                for kind in KINDS
+                for length in LENGTHS
+            ]
+            write(piece(*map(list, zip(*grid, strict=True))))
+            others = [name for other, of_other in every if other != suite for name in of_other]
+            ids = [f"{FROM_SUITE}/{suite}/0"] * len(others)
+            write(piece(ids, [125] * len(others), others))
+            count += 2 * (len(grid) + len(others))
+        names = [name for _, of_suite in every for name in of_suite]
+        write(piece([NO_PREFIX] * len(names), [0] * len(names), names))
+    return count + 2 * len(names)
+
+
+def judge_pairs(folder: Path, pairs: int) -> int:
+    """As the script of that name."""
+    from lingprob.context.judgments import DESCRIBED, judge
+
+    stimuli = read_table(folder / "stimuli.parquet", "stimuli")
+    columns = ["prefix_id", *DESCRIBED]
+    prefixes = read_table(folder / "prefixes.parquet", "context_prefixes", columns)
+    rows = 0
+    with table_writer("context_judgments", folder / "judgments.parquet") as write:
+        for scores in iterate_table(folder / "scores.parquet", "context_scores", "prefix_id"):
+            write(judge("gpt2", "blimp", stimuli, prefixes, scores, []))
+            rows += len(scores)
+    return rows
+
+
+MAKERS: dict[str, Callable[[Path, int], int]] = {
+    "make_stimuli": make_stimuli,
+    "make_prefixes": make_prefixes,
+    "make_scores": make_scores,
+}
+JOBS: dict[str, Callable[[Path, int], int]] = {"judge_pairs": judge_pairs}
+INPUTS = {"judge_pairs": list(MAKERS)}
+
+if __name__ == "__main__":
+    main()
