@@ -61,6 +61,11 @@ if settings["rehearse"]:
     enter_rehearsal_folder()
 
 
+if settings["machine"]["container"]:
+
+    container: settings["machine"]["container"]
+
+
 include: "rules/common.smk"
 include: "rules/stimuli.smk"
 include: "rules/models.smk"

@@ -1,0 +1,66 @@
+"""What docs/cluster.md tells administrators is what the rules, the lock and the profile say."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import yaml
+
+from lingprob.config import ROOT, config_schema
+
+PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
+RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
+CONTAINERFILE = (ROOT / "envs" / "Containerfile").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```(bash|yaml)\n(.*?)```", PAGE, re.S)
+
+
+def body(rule: str) -> str:
+    """The text of a rule."""
+    return re.search(rf"^rule {rule}:\n(.*?)(?=^rule |\Z)", RULES, re.S | re.M)[1]
+
+
+def test_set_ups_are_short():
+    for title in ("One GPU partition", "Several partitions", "Nodes without network"):
+        text = PAGE.partition(f"**{title}")[2].split("\n**")[0].split("\n## ")[0]
+        lines = [line for _, block in re.findall(r"```(\w+)\n(.*?)```", text, re.S)
+                 for line in block.splitlines()]  # fmt: skip
+        assert 1 <= len(lines) <= 10, title
+
+
+def test_what_stands_in_yaml_is_yaml_and_profiles_know_its_keys():
+    profile = (ROOT / "profiles" / "slurm" / "profile.yaml").read_text()
+    for kind, block in BLOCKS:
+        if kind == "yaml":
+            for key in yaml.safe_load(block):
+                assert f"{key}:" in profile, key
+
+
+def test_settings_that_the_page_names_exist():
+    machine = config_schema()["properties"]["machine"]["properties"]
+    assert set(re.findall(r"machine\.(\w+)", PAGE)) <= machine.keys()
+    for name, default in re.findall(r"`machine\.(\w+)` \((\d+)", PAGE):
+        assert machine[name]["default"] == int(default)
+
+
+def test_the_image_has_the_lock_s_python_and_packages():
+    conda = yaml.safe_load((ROOT / "envs" / "environment.yaml").read_text())
+    (python,) = [item for item in conda["dependencies"] if str(item).startswith("python=")]
+    assert f"python:{python.removeprefix('python=')}-" in CONTAINERFILE
+    assert re.search(r"pip install .*--requirement \S*/requirements\.txt", CONTAINERFILE)
+    assert "COPY envs/requirements.txt" in CONTAINERFILE
+    readme = " ".join((ROOT / "README.md").read_text().split())
+    wanted = re.search(r"apt install (cmake [^`)]+)`", readme)[1].split()
+    assert set(wanted) <= set(CONTAINERFILE.split())
+
+
+def test_every_rule_with_a_script_names_the_one_environment():
+    for name in re.findall(r"^rule (\w+):", RULES, re.M):
+        if "script:" in body(name):
+            assert re.search(r'conda:\s+"\.\./envs/environment\.yaml"', body(name)), name
+
+
+@pytest.mark.parametrize("link", re.findall(r"\]\(([^)]+)\)", PAGE))
+def test_links_lead_somewhere(link):
+    assert (ROOT / "docs" / link).exists()
+    assert "docs/cluster.md" in (ROOT / "README.md").read_text()
