@@ -129,9 +129,9 @@ rule vary_samples:
     input:
         stimuli="results/stimuli/{dataset}.parquet",
         scores=lambda wildcards: (
-            f"results/scores/{wildcards.model}"
-            f"/{catalog.start_token_of(plan.default_bos(wildcards.model))}"
-            f"/{wildcards.dataset}.parquet"
+            f"results/scores/{wildcards.model}/"
+            f"{catalog.start_token_of(plan.default_bos(wildcards.model))}/"
+            f"{wildcards.dataset}.parquet"
         ),
         shards=lambda wildcards: plan.unigram_shards(
             catalog.model(wildcards.model)["tokenizer"], wildcards.source
