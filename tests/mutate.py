@@ -32,6 +32,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 import yaml
@@ -52,6 +53,7 @@ FURTHEST = 2  # imports from a test to a module whose functions nearer tests do 
 Call = tuple[str, float, list[str]]  # a test, its CPU seconds, the functions that it calls
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Return the dotted names that a file imports or, in text, says how to, and their packages."""
     names = set()
