@@ -176,7 +176,8 @@ def _variants(node: ast.expr) -> Iterator[ast.expr]:
             yield ast.Constant(2 * changed.value or 1.0)
     elif isinstance(changed, ast.Call):
         for place, (one, other) in enumerate(zip(changed.args, changed.args[1:], strict=False)):
-            if isinstance(one, ast.Name) and isinstance(other, ast.Name):
+            both = isinstance(one, ast.Name) and isinstance(other, ast.Name)
+            if both and one.id != other.id:
                 changed.args[place : place + 2] = other, one
                 yield changed
                 changed.args[place : place + 2] = one, other
