@@ -164,7 +164,8 @@ def test_the_largest_share_of_a_rule_s_jobs_is_marked(tmp_path):
     assert (score.jobs, score.asked_mb, score.used_mb) == (2, 4000, 3600)
     assert (score.asked_minutes, score.used_minutes, score.marks) == (60, 30, "memory 90%")
     assert score.factor == pytest.approx((1800 + 120) / 1200)
-    assert (plot.used_mb, plot.factor, plot.marks) == (0, None, "memory 0%, time 0%")
+    assert (plot.jobs, plot.used_mb, plot.factor) == (1, 0, None)
+    assert plot.marks == "memory 0%, time 0%"
 
 
 def test_a_benchmark_that_is_not_there_or_empty_tells_nothing(tmp_path):
