@@ -1,6 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, reading, train, string_probability, context, all (the default),
-# plan (what they would cost), and every file under results/; see README.md.
+# Targets: demo, morcela, overlap, reading, train, string_probability, context, audit, all (the
+# default), plan (what they would cost), and every file under results/; see README.md.
 
 import re
 import sys
@@ -81,6 +81,7 @@ include: "rules/leaked_words.smk"
 include: "rules/cdawg.smk"
 include: "rules/minimalness.smk"
 include: "rules/string_probability.smk"
+include: "rules/audit.smk"
 include: "rules/training.smk"
 include: "rules/context.smk"
 include: "rules/papers.smk"
@@ -94,6 +95,7 @@ rule all:
         rules.morcela.input,
         rules.overlap.input,
         rules.string_probability.input,
+        rules.audit.input,
         rules.train.input,
         rules.reading.input,
         rules.context.input,
@@ -122,6 +124,7 @@ localrules:
     train,
     reading,
     context,
+    audit,
 
 
 onsuccess:

@@ -210,6 +210,7 @@ SHARED = {"lingprob.papers", "lingprob.papers.contract", "lingprob.papers.rooms"
 ROOMS = {
     "adjust_for_leakage": "papers.leakage reading regression",
     "analyse_strings": "minimalness papers.string_probability regression",
+    "audit_pairs": "audit minimalness report",
     "build_cdawg": "corpora models overlap",
     "build_kenlm": "kenlm overlap",
     "build_reading_times": "own_tables reading",
@@ -237,6 +238,7 @@ ROOMS = {
     "estimate_unigrams": "unigrams",
     "extract_published_scores": "stimuli",
     "fetch_training_chunk": "training",
+    "find_pairs_in_corpus": "audit corpora models overlap",
     "fine_tune_model": "models overlap reading training",
     "fit_linking_functions": "papers.morcela regression",
     "fit_reading_times": "papers.leakage reading regression",

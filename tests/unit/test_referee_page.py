@@ -3,26 +3,23 @@
 from __future__ import annotations
 
 import html
-import json
 import os
 import re
-import shutil
-import subprocess
 
 import pandas as pd
 import pytest
 
+import browser
 from lingprob.referee.page import TONES, scorecard_page
 from lingprob.referee.summary import summarise_cards
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import write_csv
 
-BROWSERS = ("chromium", "chromium-browser", "google-chrome")
-BROWSER = next(filter(None, map(shutil.which, BROWSERS)), None)
-# What a browser made of the page: its width and, by verdict, where a badge is and its colours.
-MEASURE = """<script>
-const badges = [...document.querySelectorAll("td .verdict")].filter(b => b.getClientRects().length);
-parent.document.body.dataset.found = JSON.stringify({
+# Of the page: its width and, by verdict, where a badge is and its colours.
+MEASURE = """(() => {
+  const all = [...document.querySelectorAll("td .verdict")];
+  const badges = all.filter(b => b.getClientRects().length);
+  return {
   width: innerWidth, needed: document.documentElement.scrollWidth,
   frozen: [...document.querySelectorAll(".wide")].filter(w => w.scrollWidth > w.clientWidth)
     .map(w => { w.scrollLeft = 200;
@@ -30,10 +27,7 @@ parent.document.body.dataset.found = JSON.stringify({
         - w.getBoundingClientRect().left }),
   badges: badges.map(b => { const box = b.getBoundingClientRect(), style = getComputedStyle(b);
     return [b.textContent.trim(), box.left, box.right, style.color, style.backgroundColor] }),
-});</script></body>"""
-# A browser's window is no narrower than 500 pixels; a frame may be.
-FRAME = """<!DOCTYPE html><meta name="color-scheme" content="light dark"><body>
-<iframe style="border: 0" width="{width}" height="800" srcdoc="{page}"></iframe></body>"""
+  } })()"""
 
 
 def row(verdict: str, **values: object) -> dict[str, object]:
@@ -106,18 +100,12 @@ def test_banners_count_and_what_was_not_run_is_folded_behind_what_was(card):
     assert "It &lt;falls&gt;." in waiting
 
 
-@pytest.mark.skipif(BROWSER is None, reason="no Chromium or Chrome on the path")
+@pytest.mark.skipif(browser.BROWSER is None, reason=browser.MISSING)
 @pytest.mark.parametrize("width", [390, 1366])
 @pytest.mark.parametrize("dark", [False, True])
 def test_verdicts_are_on_screen_and_coloured(card, tmp_path, width, dark):
-    path = tmp_path / "scorecard.html"
-    page = scorecard_page(card, "Scorecard").replace("</body>", MEASURE)
-    path.write_text(FRAME.format(width=width, page=html.escape(page)))
-    theme = f"--blink-settings=preferredColorScheme={0 if dark else 1}"
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", theme, "--dump-dom",
-               f"--user-data-dir={tmp_path / 'profile'}", "--window-size=1500,900"]  # fmt: skip
-    done = subprocess.run([*command, path.as_uri()], capture_output=True, text=True, timeout=120)
-    found = json.loads(html.unescape(re.search(r'data-found="([^"]*)"', done.stdout)[1]))
+    page = scorecard_page(card, "Scorecard")
+    found = browser.laid_out(page, MEASURE, width, tmp_path, dark)
     assert found["width"] == width
     assert found["needed"] <= width
     assert all(abs(left) < 2 for left in found["frozen"])

@@ -51,6 +51,19 @@ def test_the_predictions_on_string_probability_have_their_figures(demo):
     assert "Simulated ratings" in (folder / "datasets.html").read_text()
 
 
+def test_the_demo_s_pairs_are_audited_and_all_their_sentences_are_in_its_corpus(demo):
+    audited = read_table(demo / "results/audit/demo_minimal_pairs.parquet", "audit")
+    assert len(audited) == 231
+    assert audited["weight"].is_monotonic_decreasing
+    good = audited["leaked_good"] == 1  # the corpus has the grammatical sentences
+    assert good.mean() > 0.99
+    assert (audited["leaked_bad"] == 1).mean() < 0.2
+    assert audited["cosine_distance"].notna().all()
+    assert audited["flips"].str.contains("SLOR").any()
+    page = (demo / "results/audit/demo_minimal_pairs.html").read_text()
+    assert "worst pairs" in page
+
+
 def test_the_overlaps_are_the_passages_sentences(demo):
     """Each passage is made of sentences that are documents of the searched corpus.
 

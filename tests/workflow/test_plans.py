@@ -13,7 +13,7 @@ import pytest
 import yaml
 
 from checkout import ROOT, copy_of_the_checkout, planned_jobs, snakemake
-from lingprob.catalog import read_yaml
+from lingprob.catalog import Catalog, read_yaml
 from lingprob.plan import BASE_MEMORY_MB
 
 CHUNK_CORPORA = {
@@ -113,6 +113,27 @@ def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
         assert "chinese" not in "".join(
             line for line in plan.stdout.splitlines() if "results/unigram" in line
         )
+
+
+def test_own_pairs_are_audited_under_every_policy_and_the_scale_s_on_scores_that_are_there(
+    checkout,
+):
+    entry = '{"title": "M", "kind": "stimuli", "parser": "table", "path": "pairs.csv"}'
+    (checkout / "pairs.csv").write_text("good,bad\nA b.,B a.\n")
+    config = ["--config", f'datasets={{"mine": {entry}}}', 'audit={"datasets": ["mine"]}']
+    plan = snakemake(checkout, "-n", *config, "--", "audit")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert (jobs["audit_pairs"], jobs["find_pairs_in_corpus"]) == (1, 1)
+    scored = re.findall(r"output: results/scores/smollm2-135m/(\w+)/mine\.parquet", plan.stdout)
+    policies = Catalog().model("smollm2-135m")["bos_policies"]
+    assert set(scored) == {Catalog().start_token_of(policy) for policy in policies}
+    laptop = ["-n", "--config", "scale=laptop", "missing=stop", "--"]
+    alone = planned_jobs(snakemake(checkout, *laptop, "string_probability").stdout)
+    both = planned_jobs(snakemake(checkout, *laptop, "string_probability", "audit").stdout)
+    assert both["audit_pairs"] == 5
+    assert both["score_stimuli"] == alone["score_stimuli"]
+    assert both["measure_minimalness"] == alone["measure_minimalness"]
 
 
 def test_the_size_of_a_sample_is_in_its_name(checkout):
@@ -309,7 +330,8 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     text = "".join(path.read_text() for path in (ROOT / "rules").glob("*.smk"))
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
-    targets = {"context", "morcela", "overlap", "plan", "reading", "string_probability", "train"}
+    targets = {"audit", "context", "morcela", "overlap", "plan", "reading", "train"}
+    targets.add("string_probability")
     assert rules - scripts == {*targets, "name_unknown_model", "name_unknown_dataset"}
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()

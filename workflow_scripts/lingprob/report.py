@@ -14,6 +14,17 @@ from lingprob.rehearsal import STAMP
 from lingprob.rehearsal.folder import in_rehearsal_folder
 from lingprob.tables import write_csv
 
+# Of pages that are read on screens of any size, light or dark; tones of verdicts.
+COLOURS = """
+:root { color-scheme: light dark; --page: #fff; --text: #16191d; --soft: #59616b; --line: #d8dce1;
+  --panel: #f4f6f8; --link: #0b57a4; --yes: #00613a; --yes-ground: #dff3e8; --no: #9c2a00;
+  --no-ground: #fde5da; --open: #6b5200; --open-ground: #fbf0c9; --none: #59616b;
+  --none-ground: #e9ecef }
+@media (prefers-color-scheme: dark) {
+  :root { --page: #14171a; --text: #e6e9ec; --soft: #a2abb5; --line: #363c43; --panel: #1d2126;
+    --link: #7db8f5; --yes: #7fdcae; --yes-ground: #12382a; --no: #ffa98a; --no-ground: #47200f;
+    --open: #ecd27a; --open-ground: #3b3110; --none: #a2abb5; --none-ground: #2a2f35 } }
+"""
 STYLE = """
 body {font: 14px/1.4 system-ui, sans-serif; margin: 1.5em; color: #111; background: #fff}
 table {border-collapse: collapse; font-variant-numeric: tabular-nums}

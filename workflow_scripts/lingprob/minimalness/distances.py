@@ -63,17 +63,23 @@ def measure_pairs(stimuli: pd.DataFrame, dataset: str, embed: Embed) -> pd.DataF
     distinct = pd.Index(pd.unique(texts.to_numpy().ravel()))
     embedded = embed(list(distinct)).astype(np.float64)
     good, bad = (embedded[distinct.get_indexer(texts[side])] for side in ("good", "bad"))
+    # Rounding makes the distance of a sentence from itself slightly negative.
+    cosine = np.maximum(1 - np.einsum("ij,ij->i", good, bad), 0.0)
+    return edit_distances(texts).assign(cosine_distance=cosine).rename_axis("pair_id").reset_index()
+
+
+def edit_distances(texts: pd.DataFrame) -> pd.DataFrame:
+    """Return Levenshtein's distances of texts `good` and `bad`, with their index: of characters and
+    of words between blanks."""
     pairs = list(zip(texts["good"], texts["bad"], strict=True))
     return pd.DataFrame(
         {
-            "pair_id": texts.index,
             "levenshtein_characters": [Levenshtein.distance(one, other) for one, other in pairs],
             "levenshtein_words": [
                 Levenshtein.distance(one.split(), other.split()) for one, other in pairs
             ],
-            # Rounding makes the distance of a sentence from itself slightly negative.
-            "cosine_distance": np.maximum(1 - np.einsum("ij,ij->i", good, bad), 0.0),
-        }
+        },
+        index=texts.index,
     )
 
 

@@ -98,21 +98,28 @@ class Plan:
         """Return the BOS policies under which a model scores a data set, the default one first.
 
         All of them where conventions are compared; else string_probability's, and those that the
-        same scores give.
+        same scores give; of one's own pairs that are audited, all.
         """
         policies: list[str] = self.catalog.model(model)["bos_policies"]
         strings = self.settings["string_probability"]
         if self._compares_conventions(dataset):
             return policies
-        if model not in strings["models"]:
+        if model not in (*strings["models"], self.settings["audit"]["model"]):
             return policies[:1]
         chosen, start_token = self.string_bos(model), self.catalog.start_token_of
         compared = dataset in map(self.scored_as, strings["conventions"])
+        compared = compared or self._audits_own(model, dataset)
         return [chosen] + [
             bos
             for bos in policies
             if bos != chosen and (compared or start_token(bos) == start_token(chosen))
         ]
+
+    def _audits_own(self, model: str, dataset: str) -> bool:
+        """Whether a data set is one's own and audited by this model."""
+        audit = self.settings["audit"]
+        own = dataset in audit["datasets"] and self.catalog.dataset(dataset)["parser"] == "table"
+        return own and model == audit["model"]
 
     def _separates(self, model: str) -> bool:
         """Whether a model's sentences want unigrams: not if string_probability has it for
@@ -312,6 +319,11 @@ class Plan:
             for name in strings["neighbour_datasets"]
             if self._language(name) == entry["language"]
         ]
+
+    def distances_if_any(self, dataset: str) -> list[str]:
+        """Return the distances within a data set's pairs, none without an embedding model."""
+        known = self.settings["string_probability"]["embeddings"]
+        return [self.minimalness(dataset)] if self._language(dataset) in known else []
 
     def dataset_models(self, dataset: str) -> list[str]:
         """Return the models whose surprisals a data set of reading times is regressed on."""

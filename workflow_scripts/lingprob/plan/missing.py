@@ -29,6 +29,8 @@ LISTS = {
     ("string_probability", "pooled"): True,
     ("string_probability", "sampled"): True,
     ("string_probability", "neighbour_datasets"): True,
+    ("audit", "datasets"): False,
+    ("audit", "corpora"): True,
     ("context", "models"): False,
     ("context", "datasets"): False,
 }

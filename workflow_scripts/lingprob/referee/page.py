@@ -18,7 +18,7 @@ from lingprob.referee.verdicts import (
     SUPPORTED,
     UNDECIDED,
 )
-from lingprob.report import warnings_of
+from lingprob.report import COLOURS, warnings_of
 
 TONES = {
     SUPPORTED: "yes",
@@ -29,15 +29,9 @@ TONES = {
     NOT_RUN: "none",
 }
 
-STYLE = """
-:root { color-scheme: light dark; --page: #fff; --text: #16191d; --soft: #59616b; --line: #d8dce1;
-  --panel: #f4f6f8; --link: #0b57a4; --yes: #00613a; --yes-ground: #dff3e8; --no: #9c2a00;
-  --no-ground: #fde5da; --open: #6b5200; --open-ground: #fbf0c9; --none: #59616b;
-  --none-ground: #e9ecef }
-@media (prefers-color-scheme: dark) {
-  :root { --page: #14171a; --text: #e6e9ec; --soft: #a2abb5; --line: #363c43; --panel: #1d2126;
-    --link: #7db8f5; --yes: #7fdcae; --yes-ground: #12382a; --no: #ffa98a; --no-ground: #47200f;
-    --open: #ecd27a; --open-ground: #3b3110; --none: #a2abb5; --none-ground: #2a2f35 } }
+STYLE = (
+    COLOURS
+    + """
 * { box-sizing: border-box }
 body { margin: 0 auto; padding: 1rem; max-width: 84rem; font: 15px/1.45 system-ui, sans-serif;
   color: var(--text); background: var(--page) }
@@ -77,6 +71,7 @@ details { margin-top: .6rem } summary { cursor: pointer; color: var(--soft); mar
 @media (max-width: 600px) { body { padding: .7rem; font-size: 14px }
   tr > :first-child { max-width: 9.5rem } th, td { padding: .3rem .45rem } }
 """
+)
 
 TEMPLATE = """<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">

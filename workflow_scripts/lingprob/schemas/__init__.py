@@ -10,6 +10,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from lingprob.schemas import (
+    audit,
     context,
     morcela,
     overlap,
@@ -33,6 +34,7 @@ STAGES = (
     reading,
     context,
     scorecard,
+    audit,
 )
 SCHEMAS: dict[str, pa.Schema] = {
     name: schema for stage in STAGES for name, schema in stage.SCHEMAS.items()

@@ -8,7 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError, nearest
-from lingprob.own_tables import as_boolean, numeric, read_frame, refuse, text_of
+from lingprob.own_tables import as_boolean, need_columns, numeric, read_frame, refuse, text_of
 from lingprob.stimuli.checks import NO_RATINGS
 
 ONCE = (
@@ -16,6 +16,8 @@ ONCE = (
     "their words, give each an id in a column `item`."
 )
 IDS = "Give every row an id, or delete the column and rows are numbered."
+# Of a table with a row a pair.
+SIDES = {"good", "bad"}
 COLUMNS = {"sentence": "sentence", "rating": "rating"}
 OPTIONAL = {
     "item": "item",
@@ -34,14 +36,17 @@ def parse(
     It is the file at the entry's `path`, or the rows of a data set on the hub.
 
     The columns are `sentence` and, where the file has them, `rating`, `item`, `pair`, `phenomenon`,
-    `paradigm` and `grammatical`, or what `columns:` in the entry says instead. The entry's
-    `ratings` says what the analyses need: `every` rating, `some`, or `none` of them, the default.
+    `paradigm` and `grammatical`, or what `columns:` in the entry says instead; of a table with a
+    row a pair, `good` and `bad` and, where it has them, `pair`, `phenomenon` and `paradigm`. The
+    entry's `ratings` says what the analyses need: `every` rating, `some`, or `none` of them, the
+    default.
     """
     wanted = entry.get("ratings", "none")
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
     frame = read_frame(path)
     named = {"sentence": entry["column"]} if "column" in entry else {}
     named |= entry.get("columns", {})
+    frame, named = one_sentence_a_row(path, frame, named)
     columns = {key: named.get(key, default) for key, default in {**COLUMNS, **OPTIONAL}.items()}
     must_exist = {"sentence", *named} | (set() if wanted == "none" else {"rating"})
     for key, column in columns.items():
@@ -91,6 +96,35 @@ def parse(
         }
     )
     return stimuli, NO_RATINGS
+
+
+def one_sentence_a_row(
+    path: Path, frame: pd.DataFrame, named: dict[str, str]
+) -> tuple[pd.DataFrame, dict[str, str]]:
+    """Return a table and what its columns are named; one with a row a pair as sentences, in ours.
+
+    Items are called PAIR.good and PAIR.bad; pairs without a column `pair` are numbered from 1.
+    """
+    sides = {side: named.get(side, side) for side in ("good", "bad")}
+    meant = not SIDES.isdisjoint(named) or set(sides.values()) <= set(frame.columns)
+    if not meant or "sentence" in named or "sentence" in frame.columns:
+        return frame, named
+    need_columns(path, frame, sides.values(), "A row a pair needs both of its sentences.")
+    kept = {key: named.get(key, key) for key in ("pair", "phenomenon", "paradigm")}
+    kept = {key: column for key, column in kept.items() if column in frame.columns}
+    numbers = pd.Series([str(row + 1) for row in range(len(frame))], index=frame.index)
+    pair = text_of(path, kept["pair"], frame[kept["pair"]]) if "pair" in kept else numbers
+    refuse(path, kept.get("pair", "pair"), pair.isna(), "no id", remedy=IDS)
+    seen = pair.duplicated()
+    refuse(path, kept.get("pair", "pair"), seen, "an id that an earlier row has", pair)
+    about = {key: frame[column] for key, column in kept.items()} | {"pair": pair}
+    tables = []
+    for side, column in sides.items():
+        blank = frame[column].isna() | (frame[column].astype(str).str.strip() == "")
+        refuse(path, column, blank, "an empty sentence")
+        rows = {"sentence": frame[column], "item": pair + f".{side}", **about}
+        tables.append(pd.DataFrame({**rows, "grammatical": side == "good"}))
+    return pd.concat(tables).sort_index(kind="stable").reset_index(drop=True), {}
 
 
 def _check_variation(path: Path, column: str, rating: pd.Series) -> None:

@@ -1,0 +1,88 @@
+# An audit of minimal pairs, one's own or others': what tells a pair's sentences apart but grammar.
+# REQUIRES results/stimuli, sentence_scores and, where the language has an embedding model,
+# minimalness of each data set of `audit.datasets`; the corpora of `audit.corpora`.
+# PROVIDES results/audit/{dataset}.{parquet,csv,html}: a row a pair, the worst first, and a page;
+# results/audit/leakage/{corpus}.parquet: each sentence's longest overlap with a corpus.
+
+AUDIT = settings["audit"]
+
+
+rule find_pairs_in_corpus:
+    """Look for the sentences of all audited pairs in a corpus."""
+    input:
+        stimuli=[f"results/stimuli/{plan.scored_as(name)}.parquet" for name in AUDIT["datasets"]],
+        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
+        tokenizer=plan.tokenizer_files(AUDIT["model"]),
+    output:
+        "results/audit/leakage/{corpus}.parquet",
+    log:
+        "logs/find_pairs_in_corpus/{corpus}.log",
+    benchmark:
+        "logs/find_pairs_in_corpus/{corpus}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=CORPORA,
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=costs.at_most(720),
+    params:
+        code=lambda wildcards: code_over("find_pairs_in_corpus", wildcards.corpus),
+        datasets=AUDIT["datasets"],
+        entry=entry_of("corpus", "parser separator"),
+        files=lambda wildcards: [
+            plan.corpus_file_path(wildcards.corpus, file)
+            for file in plan.corpus_file_names(wildcards.corpus)
+        ],
+    script:
+        "../workflow_scripts/find_pairs_in_corpus.py"
+
+
+rule audit_pairs:
+    """Measure the pairs of a data set, and put the worst on top of a page."""
+    input:
+        stimuli=lambda wildcards: f"results/stimuli/{plan.scored_as(wildcards.audited)}.parquet",
+        scores=lambda wildcards: (
+            f"results/sentence_scores/{AUDIT['model']}/{plan.scored_as(wildcards.audited)}.parquet"
+        ),
+        distances=lambda wildcards: plan.distances_if_any(wildcards.audited),
+        leakage=collect("results/audit/leakage/{corpus}.parquet", corpus=AUDIT["corpora"]),
+    output:
+        parquet="results/audit/{audited}.parquet",
+        csv="results/audit/{audited}.csv",
+        html=report(
+            "results/audit/{audited}.html",
+            caption="../report/audit.rst",
+            category="Audit of pairs",
+            labels={"what": "{audited}"},
+        ),
+    log:
+        "logs/audit_pairs/{audited}.log",
+    wildcard_constraints:
+        audited=alternatives(AUDIT["datasets"]),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+        runtime=30,
+    params:
+        code=code_digest("audit_pairs"),
+        dataset=lambda wildcards: wildcards.audited,
+        title=lambda wildcards: catalog.dataset(wildcards.audited)["title"],
+        model=AUDIT["model"],
+        model_title=catalog.model(AUDIT["model"])["title"],
+        convention=plan.string_convention(AUDIT["model"]),
+        words_edited=AUDIT["words_edited"],
+        scale=settings["scale"],
+    script:
+        "../workflow_scripts/audit_pairs.py"
+
+
+rule audit:
+    """A page and a CSV of each audited data set."""
+    input:
+        collect(
+            "results/audit/{dataset}.{suffix}",
+            dataset=AUDIT["datasets"],
+            suffix=["csv", "html", "parquet"],
+        ),
