@@ -10,7 +10,7 @@ MORCELA_ROOM = Room(
     "morcela",
     category="MORCELA",
     figures=["figure_2", "figure_3", "figure_4", "figure_6"]
-    + ["conventions", "multiverse", "decomposition"]
+    + ["conventions", "multiverse", "decomposition", "transfer", "beyond_linear"]
     + ["differences"] * (len(plan.fitted_models()) > 1)
     + ["figure_5"] * bool(FREQUENCY_MODELS)
     + ["samples"] * bool(plan.sample_size_tables()),
@@ -25,14 +25,19 @@ MORCELA_ROOM = Room(
             for name in ("slopes", "bins")
         },
         "sample_sizes": plan.sample_size_tables(),
+        "predictions": RATED_PREDICTIONS,
         **{
             name: collect(f"results/morcela/{name}/{{model}}.parquet", model=plan.fitted_models())
-            for name in ("multiverse", "decomposition", "draws")
+            for name in ("multiverse", "decomposition", "draws", *BEYOND)
         },
     },
     models=plan.fitted_models(),
-    titles={name: catalog.dataset(name)["title"] for name in MORCELA["datasets"]},
-    pages=["table_2", "table_3", "table_4", "variance_explained", "differences"],
+    titles={
+        plan.scored_as(name): catalog.dataset(name)["title"]
+        for name in [*MORCELA["datasets"], *MORCELA["predicted"]]
+    },
+    pages=["table_2", "table_3", "table_4", "variance_explained", "differences"]
+    + ["residuals", "validation", "transfer", "shapes", "ordinal"],
     options={"bos_policies": catalog.bos_policies},
     published_for=["plot", "tabulate"],
 )
@@ -215,4 +220,5 @@ rule morcela:
     input:
         rules.combine_linking_functions.output,
         rules.correlate_participant_groups.output,
+        PREDICTIONS,
         MORCELA_ROOM.output(),

@@ -236,6 +236,7 @@ ROOMS = {
     "estimate_ngrams": "corpora kenlm overlap",
     "estimate_run": "catalog chance_level config context kenlm plan references training",
     "estimate_unigrams": "unigrams",
+    "extend_linking_functions": "papers.morcela regression",
     "extract_published_scores": "stimuli",
     "fetch_training_chunk": "training",
     "find_pairs_in_corpus": "audit corpora models overlap",
@@ -264,6 +265,7 @@ ROOMS = {
     "plot reading": "figures papers.leakage",
     "plot string_probability": "figures papers.string_probability regression",
     "plot training": "figures papers.leakage training",
+    "predict_ratings": "papers.morcela regression",
     "prepare_embedding": "models",
     "prepare_model": "models",
     "prepare_training_corpus": "corpora models overlap training",
@@ -290,6 +292,7 @@ ROOMS = {
     "tabulate_overlap": "models overlap papers.leakage",
     "tabulate_reading": "papers.leakage reading regression report",
     "tabulate_strings": "minimalness papers.string_probability regression report stimuli",
+    "transfer_linking_functions": "papers.morcela regression",
     "train_model": "corpora models overlap training",
     "vary_samples": "papers.morcela regression scoring unigrams",
 }

@@ -154,7 +154,7 @@ def test_a_use_gets_its_own_tables_and_no_others():
     assert room().input("compare") == {
         **fits, "slopes": ["a.parquet", "b.parquet"], "stimuli": ["1.parquet", "2.parquet"]
     }  # fmt: skip
-    assert room().input("tabulate") == fits
+    assert room().input("tabulate") == {**fits, "stimuli": ["1.parquet", "2.parquet"]}
     assert room().parts("compare") == {"stimuli": ["one", "two"]}
     assert room().parts("plot") == {}
     assert room().code("compare") == [f"lingprob.papers.morcela.{name}"

@@ -572,3 +572,22 @@ def test_what_the_paper_has_and_a_scale_has_not_is_named():
     absent = " ".join(plan("laptop").absent_from_strings())
     assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
     assert "CoLA" not in absent
+
+
+def test_fits_predict_data_sets_that_are_scored_as_they_were_fitted():
+    entry = {"kind": "stimuli", "parser": "table", "title": "N", "path": "new.csv"}
+    there = plan("laptop", datasets={"new": entry})
+    default, source = "endoftext_first_excluded", "unigrahams_smollm2-135m"
+    sample = there.scored_as("scamp_plausible")
+    assert there.predicted_datasets("smollm2-135m") == ["linguistic_inquiry", "cola", sample]
+    assert there.predicted_datasets("gpt2") == ["linguistic_inquiry"]
+    for name in ("new", "cola", sample):  # a user's own needs no setting
+        assert default in there.bos_policies("smollm2-135m", name)
+        assert source in there.model_unigrams("smollm2-135m", name)
+    assert there.bos_policies("smollm2-135m", "new") == [default]
+    # What string_probability alone reads has its convention and no other start token's.
+    own = {"scale": "paper", "string_probability": {"models": ["pythia-70m"]}}
+    alone = Plan(*read_settings({**own, "morcela": {"predicted": ["cola"]}}))
+    assert alone.bos_policies("pythia-70m", "blimp") == ["bos", "bos_first_excluded"]
+    assert alone.bos_policies("pythia-70m", "cola") == ["bos", "none", "bos_first_excluded"]
+    assert alone.model_unigrams("pythia-70m", "cola")[0] == "pile_published"

@@ -21,6 +21,7 @@ SENTENCES = [
     for verb in ("sleeps", "runs away", "sings")
     for adverb in ("now", "here", "very well")
 ]
+NEW = ["The queen sleeps here.", "The man runs, and the dog of France sings."]
 TABLE = '{"title": "Bad", "kind": "stimuli", "parser": "table"'
 
 
@@ -40,6 +41,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "n_tokens": [len(text.split()) + 1 for text in SENTENCES],
         }
     ).to_csv(folder / "scores.csv", index=False)
+    pd.DataFrame({"sentence": NEW}).to_csv(folder / "new.csv", index=False)
     config = {
         "models": {
             "tiny": {
@@ -55,14 +57,17 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "source": "scores",
                 "level": "sentence",
                 "path": "scores.csv",
+                "datasets": ["mine"],
             },
         },
         "datasets": {
-            "mine": {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "ratings.csv"}
+            "mine": {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "ratings.csv"},
+            "new": {"title": "New", "kind": "stimuli", "parser": "table", "path": "new.csv"},
         },
         "morcela": {
             "models": ["tiny", "theirs"],
             "datasets": ["mine"],
+            "predicted": ["new"],
             "repeats": 3,
             "bootstrap": 20,
             "frequency_tokens": 200,
@@ -84,6 +89,14 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder):
     theirs = table[table["model"] == "theirs"]
     assert set(theirs["linking_function"]) == {"logprob", "mean_logprob"}
     assert set(table["rating_source"]) == {"human"}
+    folder = folder / "results/morcela/predictions"
+    assert not (folder / "theirs/new.csv").exists()
+    new = pd.read_csv(folder / "tiny/new.csv")
+    assert set(new["text"]) == set(NEW)
+    assert set(new["fitted_to"]) == {"mine"}
+    assert set(new["bos"]) == {"bos"}
+    assert new["rating"].isna().all()
+    assert (new["rating_low"] < new["predicted_low"]).all()
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,9 @@ from lingprob.catalog import Catalog, Entry, read_yaml, surprisal_file
 from lingprob.config import surprisal_models
 from lingprob.files import dataset_paths
 
+# Figure 1b's data set, which stands under no prediction.
+TOY_STRINGS = "toy_strings"
+
 
 def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
     """Return the part of a catalog entry, or of the settings, that a rule depends on."""
@@ -97,14 +100,16 @@ class Plan:
     def bos_policies(self, model: str, dataset: str) -> list[str]:
         """Return the BOS policies under which a model scores a data set, the default one first.
 
-        All of them where conventions are compared; else string_probability's, and those that the
-        same scores give; of one's own pairs that are audited, all.
+        All of them where conventions are compared; of string_probability's data sets its own, and
+        those that the same scores give, and of one's own pairs that are audited, all; else the
+        model's default one, by which MORCELA's fits predict ratings.
         """
         policies: list[str] = self.catalog.model(model)["bos_policies"]
         strings = self.settings["string_probability"]
         if self._compares_conventions(dataset):
             return policies
-        if model not in (*strings["models"], self.settings["audit"]["model"]):
+        reads = model in (*strings["models"], self.settings["audit"]["model"])
+        if not reads or not self._is_of_strings(dataset):
             return policies[:1]
         chosen, start_token = self.string_bos(model), self.catalog.start_token_of
         compared = dataset in map(self.scored_as, strings["conventions"])
@@ -112,7 +117,12 @@ class Plan:
         return [chosen] + [
             bos
             for bos in policies
-            if bos != chosen and (compared or start_token(bos) == start_token(chosen))
+            if bos != chosen
+            and (
+                compared
+                or start_token(bos) == start_token(chosen)
+                or (bos == policies[0] and dataset in self.predicted_datasets(model))
+            )
         ]
 
     def _audits_own(self, model: str, dataset: str) -> bool:
@@ -121,6 +131,11 @@ class Plan:
         own = dataset in audit["datasets"] and self.catalog.dataset(dataset)["parser"] == "table"
         return own and model == audit["model"]
 
+    def _is_of_strings(self, dataset: str) -> bool:
+        """Whether string_probability reads a data set's scores, or the audit does by its rules."""
+        read = [*self.predictions(), *self.settings["audit"]["datasets"]]
+        return dataset in [TOY_STRINGS, *read, *map(self.scored_as, read)]
+
     def _separates(self, model: str) -> bool:
         """Whether a model's sentences want unigrams: not if string_probability has it for
         Predictions 1 and 2 alone, on data sets that MORCELA leaves alone."""
@@ -128,7 +143,9 @@ class Plan:
             return True
         predictions = self.predictions()
         return any(
-            3 in predictions[name] or self._compares_conventions(name)
+            3 in predictions[name]
+            or self._compares_conventions(name)
+            or self.scored_as(name) in self.predicted_datasets(model)
             for name in self.string_datasets(model)
         )
 
@@ -173,11 +190,13 @@ class Plan:
         """Return those sources that are tables: all where conventions are compared, and the one of
         string_probability for its models; for other data sets the default one alone."""
         compared = dataset is None or self._compares_conventions(dataset)
+        strings = model in self.settings["string_probability"]["models"]
+        of_strings = strings and (not dataset or self._is_of_strings(dataset))
         sources = self.unigram_sources(model) if compared else []
-        if model not in self.settings["string_probability"]["models"]:
+        if not of_strings or dataset in self.predicted_datasets(model):
             sources = sources or self.unigram_sources(model)[:1]
-        elif (dataset in self.predictions() or not compared) and self._separates(model):
-            sources = [*sources, self.string_unigrams(model)]
+        if of_strings and (dataset in self.predictions() or not compared):
+            sources = [*sources, self.string_unigrams(model)] if self._separates(model) else sources
         return [source for source in dict.fromkeys(sources) if source != "imported"]
 
     def unigram_tables(self, model: str, dataset: str | None = None) -> list[str]:
@@ -236,6 +255,15 @@ class Plan:
             for dataset in self.rated_datasets(model)
             for source in self.sampled_sources(model)
         ]
+
+    def predicted_datasets(self, model: str) -> list[str]:
+        """Return the data sets whose ratings a model's fits predict, samples by their own names:
+        those fitted to and, of MORCELA's models, others that their scores cover."""
+        rated, morcela = self.rated_datasets(model), self.settings["morcela"]
+        covered = self.catalog.model(model).get("datasets", self.catalog.datasets)
+        wanted = morcela["predicted"] if rated and model in morcela["models"] else []
+        others = [self.scored_as(name) for name in wanted if name in covered]
+        return list(dict.fromkeys([*rated, *others]))
 
     def frequency_models(self) -> list[str]:
         """Return the models whose log-probabilities are regressed on frequency (morcela, §5)."""

@@ -16,6 +16,7 @@ from lingprob.download import MIRROR_VARIABLE, RemoteFile, may_be_had
 LISTS = {
     ("morcela", "models"): False,
     ("morcela", "datasets"): False,
+    ("morcela", "predicted"): True,
     ("overlap", "texts"): False,
     ("overlap", "corpora"): False,
     ("overlap", "chunk_corpora"): False,

@@ -40,21 +40,31 @@ class Fit(NamedTuple):
 
 
 def checked_inputs(
-    logprob: ArrayLike, unigram_logprob: ArrayLike | None, n_tokens: ArrayLike, rating: ArrayLike
+    logprob: ArrayLike,
+    unigram_logprob: ArrayLike | None,
+    n_tokens: ArrayLike,
+    rating: ArrayLike | None,
 ) -> dict[str, Array]:
-    """Return the inputs by name as float64 (n,), checked; without unigram_logprob if it is void."""
-    given = {"logprob": logprob, "n_tokens": n_tokens, "rating": rating}
-    if unigram_logprob is not None:
-        given["unigram_logprob"] = unigram_logprob
+    """Return the inputs by name as float64 (n,), checked; without unigram_logprob if it is void.
+
+    Sentences that are not rated, and not fitted to, have None for `rating`.
+    """
+    columns = {
+        "logprob": logprob,
+        "n_tokens": n_tokens,
+        "rating": rating,
+        "unigram_logprob": unigram_logprob,
+    }
+    given = {name: values for name, values in columns.items() if values is not None}
     inputs = {name: np.asarray(values, dtype=np.float64) for name, values in given.items()}
     shapes = {name: values.shape for name, values in inputs.items()}
-    if len(set(shapes.values())) > 1 or inputs["rating"].ndim != 1:
+    if len(set(shapes.values())) > 1 or inputs["logprob"].ndim != 1:
         raise LingprobError(f"arguments must be one-dimensional and of one length; got {shapes}.")
     if "unigram_logprob" in inputs and np.isnan(inputs["unigram_logprob"]).all():
         del inputs["unigram_logprob"]
     for name, values in inputs.items():
         _check_rows(name, values, ~np.isfinite(values), "drop or complete such rows first")
-    if len(set(inputs["rating"])) == 1:
+    if len(set(inputs.get("rating", []))) == 1:
         raise LingprobError(f"rating is {inputs['rating'][0]:g} in every row: nothing to fit.")
     _check_rows("n_tokens", inputs["n_tokens"], inputs["n_tokens"] < 1, "it must be at least 1")
     return inputs
@@ -74,7 +84,7 @@ def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
     from statsmodels.regression.linear_model import OLS
 
     rating, names = inputs["rating"], LINKING_FUNCTIONS[name]
-    terms = _terms(names, inputs)
+    terms = linking_terms(names, inputs)
     deviations = terms - terms.mean(axis=0)
     _check_design(name, terms, deviations)
     model = OLS(rating, np.column_stack([np.ones(len(rating)), terms])).fit()
@@ -96,7 +106,8 @@ def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
     )
 
 
-def _terms(names: tuple[str, ...], inputs: dict[str, Array]) -> Array:
+def linking_terms(names: tuple[str, ...], inputs: dict[str, Array]) -> Array:
+    """Return the terms of these names, (n, k) float64, of inputs as `checked_inputs` gives them."""
     p, length = inputs["logprob"], inputs["n_tokens"]
     u = inputs.get("unigram_logprob", np.full_like(p, np.nan))
     terms = {

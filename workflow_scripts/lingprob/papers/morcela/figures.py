@@ -17,6 +17,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, whiskers
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.morcela.beyond_figures import draw_beyond
 from lingprob.papers.morcela.comparison_figures import decomposition, parameter_matrix
 from lingprob.papers.morcela.convention_figures import (
     conventions,
@@ -39,7 +40,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     Args:
         tables: `linking_functions` under all conventions (figures show each model's default one),
             `intergroup_correlation`, `multiverse`, `decomposition` and `draws`; where there are
-            any, of Figure 5 `slopes` and `bins`, and of `samples` `sample_sizes`.
+            any, of Figure 5 `slopes` and `bins`, of `samples` `sample_sizes`, and what
+            `draw_beyond` takes.
         run: with the paper's numbers, which stand beside ours, and the option `bos_policies`, the
             catalog's.
     """
@@ -68,7 +70,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["samples"] = sample_sizes(tables["sample_sizes"], run)
     for figure in figures.values():
         label_provenance(figure, every["scale"], every["rating_source"])
-    return figures
+    return figures | (draw_beyond(tables, run) if "shapes" in tables else {})
 
 
 def correlation_by_model(

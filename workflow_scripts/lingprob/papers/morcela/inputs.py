@@ -11,5 +11,11 @@ TABLES = {
     "multiverse": Table("linking_functions", ("plot", "tabulate")),
     "decomposition": Table("decomposition"),
     "draws": Table("linking_draws", ("plot", "tabulate")),
-    "stimuli": Table("stimuli", ("compare",), "dataset"),
+    "stimuli": Table("stimuli", ("compare", "tabulate"), "dataset"),
+    "predictions": Table("predicted_ratings", ("tabulate",)),
+    "validation": Table("linking_validation", ("tabulate",)),
+    "transfer": Table("linking_transfer", ("plot", "tabulate")),
+    "shapes": Table("linking_shapes", ("plot", "tabulate")),
+    "curves": Table("linking_curves", ("plot",)),
+    "ordinal": Table("ordinal_fits", ("plot", "tabulate")),
 }

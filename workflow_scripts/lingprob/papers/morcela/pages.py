@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.morcela.beyond_pages import tabulate_beyond
 from lingprob.papers.morcela.differences import parameter_differences
 from lingprob.papers.morcela.fits import default_fits, published_fits
 from lingprob.papers.morcela.specifications import explained, specifications
@@ -16,7 +17,7 @@ Models = Mapping[str, Mapping[str, Any]]
 
 
 def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
-    """Return Tables 2 to 4, ours beside the published values, and two tables of ours, by name."""
+    """Return Tables 2 to 4, ours beside the published values, and tables of ours, by name."""
     fits = default_fits(tables["linking_functions"])
     theirs = published_fits(run.published, fits)
     return {
@@ -25,6 +26,7 @@ def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
         "table_4": table_of_criteria(fits, theirs, run.models, 4),
         "variance_explained": variance_explained(tables["multiverse"], run.options["bos_policies"]),
         "differences": parameter_differences(fits, tables["draws"]),
+        **(tabulate_beyond(tables) if "shapes" in tables else {}),
     }
 
 

@@ -1,0 +1,115 @@
+"""Powers of length and splines, against plain fits and simulated truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from lingprob.errors import LingprobError
+from lingprob.regression.linking_shapes import length_exponent, splines
+
+CHI_SQUARED = 3.841458820694124
+
+
+def made(n: int, seed: int, alpha: float = 1.0, bend: float = 0.0, noise: float = 0.4):
+    """Sentences whose ratings follow (p - .7 u + 11) / l^alpha, and a bend in u/l."""
+    random = np.random.default_rng(seed)
+    length = random.integers(4, 20, n).astype(float)
+    unigram = (-8.0 + random.normal(0, 1, n)) * length
+    logprob = -4.0 * length + random.normal(0, 8, n)
+    mean = 0.5 * (logprob - 0.7 * unigram + 11) / length**alpha
+    mean = mean + bend * (unigram / length + 8) ** 2
+    return logprob, unigram, length, mean + random.normal(0, noise, n)
+
+
+def least_squares(columns, rating: np.ndarray) -> tuple[np.ndarray, float]:
+    design = np.column_stack([np.ones(len(rating)), *columns])
+    slopes = np.linalg.solve(design.T @ design, design.T @ rating)
+    return slopes, float(((rating - design @ slopes) ** 2).sum())
+
+
+def plain(alpha: float, given) -> tuple[np.ndarray, float]:
+    p, u, length, rating = given
+    power = length**alpha
+    return least_squares([p / power, u / power, 1 / power], rating)
+
+
+def test_the_exponent_is_the_best_and_its_interval_where_the_likelihood_says():
+    given = made(150, 1, alpha=0.7)
+    found = length_exponent(*given)
+    slopes, least = plain(found.alpha, given)
+    assert found.sse == pytest.approx(least, rel=1e-9)
+    assert (found.beta, found.gamma) == pytest.approx(
+        (-slopes[2] / slopes[1], slopes[3] / slopes[1]), rel=1e-6
+    )
+    others = np.array([plain(alpha, given)[1] for alpha in np.linspace(0.05, 2.9, 500)])
+    assert (others >= least * (1 - 1e-9)).all()
+    for end in (found.alpha_low, found.alpha_high):
+        drop = 150 * np.log(plain(end, given)[1] / least)
+        assert drop == pytest.approx(CHI_SQUARED, abs=1e-4)
+    assert found.alpha_low < found.alpha < found.alpha_high
+
+
+def test_the_interval_of_the_exponent_holds_the_truth_as_often_as_it_says():
+    """200 samples of 150 sentences, seeds 0 to 199; the standard error at .95 is .015."""
+    fits = [length_exponent(*made(150, seed, alpha=0.7)) for seed in range(200)]
+    held = [fit.alpha_low < 0.7 < fit.alpha_high for fit in fits]
+    assert 0.9 < np.mean(held) < 0.985
+    assert np.mean([fit.alpha for fit in fits]) == pytest.approx(0.7, rel=0.05)
+
+
+def test_an_exponent_of_zero_and_one_that_nothing_tells_are_no_trouble():
+    logarithmic = made(150, 3, alpha=0.0)
+    found = length_exponent(*logarithmic)
+    assert found.alpha_low < 0 < found.alpha_high
+    p, u, length, _ = made(40, 4)
+    noise = np.random.default_rng(4).normal(size=40)
+    unsure = length_exponent(p, u, length, noise)
+    assert unsure.alpha_high == np.inf
+    assert -1 <= unsure.alpha <= 3
+
+
+def natural_basis(x: np.ndarray, knots: np.ndarray) -> list[np.ndarray]:
+    """Natural cubic splines by truncated powers: x, and one column for each knot but two."""
+    last = knots[-1]
+
+    def d(knot: float) -> np.ndarray:
+        cubes = np.maximum(x - knot, 0) ** 3 - np.maximum(x - last, 0) ** 3
+        return cubes / (last - knot)
+
+    return [x] + [d(knot) - d(knots[-2]) for knot in knots[:-2]]
+
+
+def test_splines_are_natural_cubic_ones():
+    p, u, length, rating = made(200, 5, bend=0.3)
+    found = splines(p, u, length, rating)
+    columns = [p / length]
+    for x in (u / length, length):
+        knots = np.quantile(np.unique(x), np.linspace(0, 1, 5))
+        columns += natural_basis(x, knots)
+    assert found.sse == pytest.approx(least_squares(columns, rating)[1], rel=1e-6)
+    assert set(found.curves["term"]) == {"u/l", "l"}
+
+
+@pytest.mark.parametrize("bend", [0.2, 0.0])
+def test_curves_hold_the_truth_at_a_point_as_often_as_they_say(bend):
+    """40 samples of 400 sentences, seeds 0 to 39; other terms at their means: .5 x -.7 for a nat
+    more, and the bend."""
+    inside = []
+    for seed in range(40):
+        curves = splines(*made(400, seed, bend=bend)).curves
+        u = curves[curves["term"] == "u/l"]
+        truth = -0.35 * u["value"] + bend * (u["value"] + 8) ** 2
+        truth = truth - truth.mean()
+        inside.append(((u["effect_low"] <= truth) & (truth <= u["effect_high"])).mean())
+        assert u["effect"].mean() == pytest.approx(0, abs=1e-9)
+    assert 0.88 < np.mean(inside) < 0.99
+
+
+@pytest.mark.parametrize("fit", [length_exponent, splines])
+def test_sentences_that_show_no_curve_are_refused(fit):
+    p, u, length, rating = made(60, 7)
+    with pytest.raises(LingprobError, match="need unigram_logprob and 5 different lengths"):
+        fit(p, None, length, rating)
+    with pytest.raises(LingprobError, match="there are 2"):
+        fit(p, u, np.where(length > 9, 5.0, 6.0), rating)

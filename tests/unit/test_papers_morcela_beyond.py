@@ -1,0 +1,239 @@
+"""MORCELA beyond the paper: what is left out, transfer, curves and single judgments."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from judgments_for_tests import OPTIONS, data_set, judgments
+from lingprob.catalog import Catalog
+from lingprob.figures.palette import describe_models
+from lingprob.papers.contract import Run
+from lingprob.papers.morcela.beyond import (
+    ordinal_of_model,
+    rated_rows,
+    shapes_of_model,
+    validate_model,
+)
+from lingprob.papers.morcela.beyond_figures import draw_beyond
+from lingprob.papers.morcela.beyond_pages import residuals_by_phenomenon, tabulate_beyond
+from lingprob.papers.morcela.predictions import DataSet, predict_ratings
+from lingprob.papers.morcela.transfer import transfer
+from lingprob.regression.held_out import Scheme, schemes, validate
+from lingprob.regression.linking_predictions import fit_predictor, sentences
+from lingprob.tables import write_table
+
+MODEL = "smollm2-135m"
+CONVENTION = OPTIONS["convention"]
+FITTING = {"cluster": "sentence", "folds": 5, "repeats": 2, "bootstrap": 40, "seed": 1}
+PROVENANCE = {"model": MODEL, "bos": "bos", "unigrams": "u", "scale": "demo"}
+
+
+def described(given: DataSet) -> DataSet:
+    """The same sentences in ten phenomena, with labels."""
+    items = given.stimuli
+    phenomenon = [f"phenomenon {row % 10}" for row in range(len(items))]
+    good = items["rating"].fillna(0) > items["rating"].fillna(0).median()
+    return given._replace(
+        stimuli=items.assign(phenomenon=phenomenon, paradigm=None, grammatical=good)
+    )
+
+
+@pytest.fixture(scope="module")
+def rated() -> DataSet:
+    return described(data_set("a", 200, 11))
+
+
+def plain_sentences(n: int = 60, seed: int = 3):
+    random = np.random.default_rng(seed)
+    p, u, length = random.normal(-40, 8, n), random.normal(-80, 8, n), random.integers(4, 20, n)
+    return sentences("morcela", p, u, length, p / length + random.normal(size=n))
+
+
+def test_measures_of_what_was_left_out_are_those_of_a_plain_loop():
+    data = plain_sentences()
+    folds = np.array([np.arange(60) % 4, np.arange(60) // 15])
+    found = validate(data, Scheme("two", folds), draws=20, seed=1)
+    r, sums, mean = [], np.zeros(4), np.zeros(60)
+    for fold in folds:
+        predicted = np.empty(60)
+        for number in range(4):
+            out = fold == number
+            slopes, *_ = np.linalg.lstsq(data.design[~out], data.rating[~out])
+            predicted[out] = data.design[out] @ slopes
+            r.append(np.corrcoef(predicted[out], data.rating[out])[0, 1])
+        bad, called = data.rating <= 0, predicted <= 0
+        sums += [(bad & called).sum(), (~bad & called).sum(), (bad & ~called).sum(),
+                 (~bad & ~called).sum()]  # fmt: skip
+        mean += predicted / 2
+    hits, alarms, misses, rejections = sums
+    assert found["r"] == pytest.approx(np.mean(r))
+    assert found["r_pooled"] == pytest.approx(np.corrcoef(mean, data.rating)[0, 1])
+    assert found["accuracy"] == pytest.approx((hits + rejections) / 120)
+    assert found["precision"] == pytest.approx(hits / (hits + alarms))
+    assert found["recall"] == pytest.approx(hits / (hits + misses))
+    assert found["f1"] == pytest.approx(2 * hits / (2 * hits + alarms + misses))
+    assert found["n_folds"] == 4
+    assert found["r_pooled_low"] < found["r_pooled"] < found["r_pooled_high"]
+
+
+def test_phenomena_are_left_out_where_there_are_two():
+    named = pd.Series(["a", "b", "a", "c"] * 15)
+    shuffled, phenomena = schemes(60, named, folds=5, repeats=3, seed=1)
+    assert shuffled.folds.shape == (3, 60)
+    assert phenomena.folds.tolist() == [[0, 1, 0, 2] * 15]
+    assert len(schemes(60, named.where(named != "b"), folds=5, repeats=3, seed=1)) == 1
+    assert len(schemes(60, pd.Series(["a"] * 60), folds=5, repeats=3, seed=1)) == 1
+
+
+def test_every_function_is_validated_and_curves_are_fitted(rated, tmp_path):
+    rows = rated_rows(MODEL, {"own": rated}, CONVENTION)
+    validation = validate_model(rows, **FITTING, **PROVENANCE)
+    assert len(validation) == 12
+    assert validation["n_folds"].unique().tolist() == [5, 10]
+    write_table(validation, "linking_validation", tmp_path / "v.parquet")
+    shapes, curves = shapes_of_model(rows, **FITTING, **PROVENANCE)
+    write_table(shapes, "linking_shapes", tmp_path / "s.parquet")
+    write_table(curves, "linking_curves", tmp_path / "c.parquet")
+    power = shapes.set_index("shape").loc["length exponent"]
+    assert power["alpha_low"] < 1 < power["alpha_high"]
+    # Ratings were linear in u/l and 1/l: MORCELA's lines are within the curves' intervals.
+    inside = curves["linear"].between(curves["effect_low"], curves["effect_high"])
+    assert inside.mean() > 0.8
+    slope = fit_predictor(
+        sentences(
+            "morcela",
+            *(rows["own"][key] for key in ("logprob", "unigram_logprob", "n_tokens", "rating")),
+        )
+    ).coefficients
+    u = curves[curves["term"] == "u/l"]
+    assert np.polyfit(u["value"], u["linear"], 1)[0] == pytest.approx(slope[2])
+    length = curves[curves["term"] == "l"]
+    assert np.polyfit(1 / length["value"], length["linear"], 1)[0] == pytest.approx(slope[3])
+
+
+def test_sentences_of_few_lengths_have_no_curves_and_stop_nothing(rated):
+    rows = rated_rows(MODEL, {"own": rated}, CONVENTION)
+    few = {"few": rows["own"].assign(n_tokens=rows["own"]["n_tokens"] // 10 + 4), **rows}
+    shapes, curves = shapes_of_model(few, **FITTING, **PROVENANCE)
+    assert set(shapes["dataset"]) == set(curves["dataset"]) == {"own"}
+
+
+def test_transfer_fits_one_data_set_and_asks_another(rated, tmp_path):
+    other = described(data_set("b", 150, 12, gamma=-5))
+    labelled = described(data_set("c", 150, 13))
+    labelled.stimuli["rating"] = np.nan
+    unknown = data_set("d", 10, 14, rated=False)
+    unknown = unknown._replace(stimuli=unknown.stimuli.assign(grammatical=None))
+    one = described(data_set("e", 10, 15, rated=False))
+    given = {"own": rated, "other": other, "labelled": labelled, "unknown": unknown, "one": one}
+    table = transfer(MODEL, given, **OPTIONS, draws=40, seed=1)
+    write_table(table, "linking_transfer", tmp_path / "t.parquet")
+    assert set(table["applied_to"]) == {"own", "other", "labelled"}
+    morcela = table[table["linking_function"] == "morcela"]
+    cell = morcela.set_index(["fitted_to", "applied_to"])
+    assert cell.loc[("other", "own"), "gamma"] == pytest.approx(-5, abs=1.5)
+    assert cell.loc[("own", "other"), "gamma"] == pytest.approx(11, abs=1.5)
+    assert cell.loc[("own", "own"), "beta"] == pytest.approx(0.7, abs=0.1)
+    assert cell.loc[("labelled", "own"), "fitted_as"] == "label"
+    assert cell.loc[("own", "labelled"), "target"] == "label"
+    assert cell.loc[("own", "other"), "r"] < cell.loc[("other", "other"), "r"]
+    # By hand: the fit to one, its predictions of the other.
+    fit, asked = (rated_rows(MODEL, {"x": x}, CONVENTION)["x"] for x in (rated, other))
+    keys = ["logprob", "unigram_logprob", "n_tokens"]
+    predictor = fit_predictor(sentences("morcela", *(fit[key] for key in keys), fit["rating"]))
+    predicted = predictor.predict(*(asked[key] for key in keys))["predicted"]
+    row = cell.loc[("own", "other")]
+    assert row["r"] == pytest.approx(np.corrcoef(predicted, asked["rating"])[0, 1])
+    assert row["accuracy"] == pytest.approx(((predicted > 0) == (asked["rating"] > 0)).mean())
+    above = predicted[asked["rating"] > 0].to_numpy()[:, None]
+    below = predicted[asked["rating"] <= 0].to_numpy()
+    assert row["area"] == pytest.approx((above > below).mean())
+    assert (row["r_low"] < row["r"]) & (row["r"] < row["r_high"])
+
+
+def test_single_judgments_are_beside_their_means(tmp_path):
+    given, terms = judgments(5, items=60, participants=20, each=30)
+    z = given.groupby("participant")["rating"].transform(lambda r: (r - r.mean()) / r.std())
+    length = 1 / terms["1/l"]
+    sample = pd.DataFrame(
+        {
+            "item_id": terms.index.astype(str),
+            "rating": z.groupby(given["item"]).mean(),
+            "logprob": terms["p/l"] * length,
+            "unigram_logprob": terms["u/l"] * length,
+            "n_tokens": length,
+            "rating_source": "simulated",
+        }
+    )
+    judged = pd.DataFrame(
+        {"participant_id": given["participant"].astype(str), "item_id": given["item"].astype(str),
+         "rating": given["rating"], "z": z}
+    )  # fmt: skip
+    table = ordinal_of_model({"own": sample}, {"own": judged}, **PROVENANCE)
+    write_table(table, "ordinal_fits", tmp_path / "o.parquet")
+    both = table[table["linking_function"] == "morcela"].set_index("method")
+    for method in both.index:
+        assert both.loc[method, "beta_low"] < 0.75 < both.loc[method, "beta_high"]
+    # Noise of judgments is in the means, not in latent acceptability.
+    assert both.loc["ordinal mixed model", "r"] > both.loc["z-scored means", "r"]
+    assert both["n_judgments"].tolist() == [600, 600]
+    assert both.loc["ordinal mixed model", "r_with_means"] > 0.95
+    none = ordinal_of_model({"own": sample}, {"own": judged.iloc[:0]}, **PROVENANCE)
+    assert none.empty
+
+
+def test_residuals_are_by_phenomenon_with_their_largest_examples(rated):
+    rated = rated._replace(stimuli=rated.stimuli.copy())
+    odd = rated.stimuli["phenomenon"] == "phenomenon 3"
+    rated.stimuli.loc[odd, "rating"] += 2
+    predicted = predict_ratings(MODEL, "own", rated, {"own": rated}, **OPTIONS)
+    table = residuals_by_phenomenon(predicted, rated.stimuli.assign(dataset="own"))
+    assert set(table["linking_function"]) == {"slor", "morcela"}
+    morcela = table[table["linking_function"] == "morcela"]
+    first = morcela.iloc[0]
+    assert (first["phenomenon"], first["n"]) == ("phenomenon 3", 20)
+    rows = predicted[predicted["linking_function"] == "morcela"].set_index("item_id")
+    residual = rows["residual"][rated.stimuli.loc[odd, "item_id"]]
+    assert first["mean_residual"] == pytest.approx(residual.mean())
+    half = 2.0930240544 * residual.std() / np.sqrt(20)
+    assert first["mean_residual_high"] == pytest.approx(residual.mean() + half)
+    assert first["rated_above"].startswith(f"{rows.loc[residual.idxmax(), 'text']} (")
+    assert first["rated_below"].startswith(f"{rows.loc[residual.idxmin(), 'text']} (")
+    assert morcela["mean_residual"].abs().is_monotonic_decreasing
+
+
+def test_figures_have_a_panel_a_model_and_say_what_is_simulated(rated):
+    rated = rated._replace(stimuli=rated.stimuli.assign(rating_source="simulated"))
+    rows = rated_rows(MODEL, {"own": rated}, CONVENTION)
+    shapes, curves = shapes_of_model(rows, **FITTING, **PROVENANCE)
+    ordinal = ordinal_of_model(rows, {"own": pd.DataFrame({"participant_id": []})}, **PROVENANCE)
+    table = transfer(MODEL, {"own": rated}, **OPTIONS, draws=10, seed=1).assign(model=MODEL)
+    tables = {"shapes": shapes, "curves": curves, "ordinal": ordinal, "transfer": table}
+    run = Run("demo", describe_models(Catalog().models), titles={"own": "My ratings"})
+    figures = draw_beyond(tables, run)
+    for figure in figures.values():
+        assert "SIMULATED RATINGS" in figure.get_supxlabel()
+    (matrix,) = figures["transfer"].axes
+    assert [label.get_text() for label in matrix.get_xticklabels()] == ["My ratings"]
+    morcela = table[table["linking_function"] == "morcela"].iloc[0]
+    assert matrix.texts[0].get_text().startswith(f"{morcela['r']:.2f}")
+    assert rf"$\beta$ {morcela['beta']:.2f}" in matrix.get_yticklabels()[0].get_text()
+    power = shapes.set_index("shape").loc["length exponent", "alpha"]
+    exponents = figures["beyond_linear"].axes[0]
+    assert any(power in line.get_xdata() for line in exponents.lines)
+    empty = {name: table.iloc[:0] for name, table in tables.items()} | {"transfer": table}
+    draw_beyond(empty, run)
+    predicted = predict_ratings(MODEL, "own", rated, {"own": rated}, **OPTIONS)
+    given = {**tables, "predictions": predicted, "validation": table,
+             "stimuli": rated.stimuli.assign(dataset="own")}  # fmt: skip
+    assert set(tabulate_beyond(given)) == {
+        "residuals",
+        "validation",
+        "transfer",
+        "shapes",
+        "ordinal",
+    }
+    plt.close("all")

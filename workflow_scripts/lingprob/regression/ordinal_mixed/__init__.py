@@ -1,0 +1,1 @@
+"""Ordinal mixed regression of single judgments, participants and items crossed."""
