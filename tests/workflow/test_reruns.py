@@ -106,7 +106,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "schemas/scoring.py",
             'INT32, "n_tokens", "n_words"', 'FLOAT64, "n_tokens", "n_words"',
-            jobs("summarise_sentences summarise_sentences", MORCELA, STRINGS, SCORECARDS),
+            jobs("summarise_sentences " * 2, "audit_pairs", MORCELA, STRINGS, SCORECARDS),
             id="a column's type",
         ),
         pytest.param(
@@ -127,9 +127,10 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
-            jobs("score_stimuli " * 4, "summarise_sentences " * 2, MORCELA, STRINGS,
+            jobs("score_stimuli " * 4, "summarise_sentences " * 2, "audit_pairs", MORCELA, STRINGS,
                  "sum_frequency_moments regress_on_frequency vary_samples",
                  "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
+                 "measure_neighbours tabulate_string_probability",
                  "compute_word_surprisal", READING, TRAINED, SCORECARDS),
             id="scoring",
         ),
@@ -141,7 +142,8 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
             jobs("plot_context plot_morcela plot_reading plot_string_probability",
-                 "tabulate_context tabulate_morcela tabulate_strings"),
+                 "tabulate_context tabulate_morcela tabulate_strings audit_pairs",
+                 "tabulate_string_probability"),
             id="a model's title",
         ),
         pytest.param(
