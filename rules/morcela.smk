@@ -2,7 +2,8 @@
 # REQUIRES results/stimuli and results/sentence_scores of each rated data set, a corpus for §5.
 # PROVIDES results/morcela/{model}.parquet for one model, and over the models of the scale
 # results/morcela/: linking_functions and intergroup_correlation (parquet, csv), figures 2 to 6 and
-# conventions, tables 2 to 4, scorecard; for Figure 5 frequency_{moments,slopes,bins}/.
+# those of conventions and comparisons, tables 2 to 4, scorecard; for Figure 5
+# frequency_{moments,documents,slopes,bins}/.
 
 MORCELA = settings["morcela"]
 FREQUENCY_MODELS = plan.frequency_models()
@@ -18,12 +19,7 @@ MORCELA_ROOM = Room(
         "linking_functions": "results/morcela/linking_functions.parquet",
         "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
         "stimuli": {name: f"results/stimuli/{name}.parquet" for name in MORCELA["datasets"]},
-        **{
-            name: collect(
-                f"results/morcela/frequency_{name}/{{model}}.parquet", model=FREQUENCY_MODELS
-            )
-            for name in ("slopes", "bins")
-        },
+        **{name: plan.frequency_tables(name) for name in ("slopes", "bins")},
         "sample_sizes": plan.sample_size_tables(),
         "predictions": RATED_PREDICTIONS,
         **{
@@ -166,11 +162,12 @@ rule sum_frequency_moments:
         corpus=plan.corpus_files(MORCELA["frequency_corpus"]),
         unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[0],
     output:
-        "results/morcela/frequency_moments/{model}/{shard}-of-{shards}.parquet",
+        moments="results/morcela/frequency_moments/{model}/{start_token}/{shard}-of-{shards}.parquet",
+        documents="results/morcela/frequency_documents/{model}/{start_token}/{shard}-of-{shards}.parquet",
     log:
-        "logs/sum_frequency_moments/{model}/{shard}-of-{shards}.log",
+        "logs/sum_frequency_moments/{model}/{start_token}/{shard}-of-{shards}.log",
     benchmark:
-        "logs/sum_frequency_moments/{model}/{shard}-of-{shards}.benchmark.tsv"
+        "logs/sum_frequency_moments/{model}/{start_token}/{shard}-of-{shards}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(WITH_WEIGHTS),
     conda:
@@ -184,7 +181,9 @@ rule sum_frequency_moments:
         corpus=MORCELA["frequency_corpus"],
         entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
         model_entry=entry_of("model", "dtype"),
+        start_token=lambda wildcards: catalog.start_tokens[wildcards.start_token],
         tokens=MORCELA["frequency_tokens"],
+        document_tokens=MORCELA["frequency_document_tokens"],
         window=MORCELA["frequency_window"],
         stride=MORCELA["frequency_stride"],
     script:
@@ -194,16 +193,20 @@ rule sum_frequency_moments:
 rule regress_on_frequency:
     """Regress tokens' log-probability on their unigram log-probability (morcela, §5)."""
     input:
-        collect(
-            "results/morcela/frequency_moments/{{model}}/{shard}-of-{shards}.parquet",
-            shard=range(MORCELA["frequency_shards"]),
-            shards=MORCELA["frequency_shards"],
-        ),
+        **{
+            name: collect(
+                f"results/morcela/frequency_{name}/{{{{model}}}}/{{{{start_token}}}}"
+                "/{shard}-of-{shards}.parquet",
+                shard=range(MORCELA["frequency_shards"]),
+                shards=MORCELA["frequency_shards"],
+            )
+            for name in ("moments", "documents")
+        },
     output:
-        slopes="results/morcela/frequency_slopes/{model}.parquet",
-        bins="results/morcela/frequency_bins/{model}.parquet",
+        slopes="results/morcela/frequency_slopes/{model}/{start_token}.parquet",
+        bins="results/morcela/frequency_bins/{model}/{start_token}.parquet",
     log:
-        "logs/regress_on_frequency/{model}.log",
+        "logs/regress_on_frequency/{model}/{start_token}.log",
     conda:
         "../envs/environment.yaml"
     params:

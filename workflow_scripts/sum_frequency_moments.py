@@ -20,15 +20,18 @@ with job(snakemake):
     unigrams = read_table(snakemake.input.unigrams, "unigrams").sort_values("token_id")
     tokens = params.tokens // int(wildcards.shards)
     with Progress(tokens, f"{wildcards.model} on {params.corpus}", "tokens") as progress:
-        moments = frequency_moments(
+        binned, documents = frequency_moments(
             lm,
             iter_documents(params.entry["parser"], dataset_paths(params.corpus, params.entry)),
             unigrams["logprob"].to_numpy(),
             window=params.window,
             stride=params.stride,
             max_tokens=params.tokens,
+            max_document_tokens=params.document_tokens,
+            start_token=params.start_token,
             shard=int(wildcards.shard),
             shards=int(wildcards.shards),
             progress=progress,
         )
-    write_table(moments, "frequency_moments", snakemake.output[0], provenance)
+    write_table(binned, "frequency_moments", snakemake.output.moments, provenance)
+    write_table(documents, "frequency_documents", snakemake.output.documents, provenance)

@@ -7,6 +7,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import linregress
+from statsmodels.regression.linear_model import OLS
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
@@ -36,7 +37,8 @@ def unigram_logprob():
 
 
 def regressed(*arguments, **options):
-    return frequency_slope([frequency_moments(*arguments, **options)])
+    binned, documents = frequency_moments(*arguments, **options)
+    return frequency_slope([binned], [documents])
 
 
 def obvious_logprobs(lm, ids, start_id):
@@ -51,13 +53,15 @@ def obvious_logprobs(lm, ids, start_id):
     return values[len(prefix) :]
 
 
-def obvious_pairs(lm, unigram_logprob, start_token):
-    x, y = [], []
-    for document in DOCUMENTS:
-        ids = lm.tokenizer(document, add_special_tokens=False)["input_ids"]
+def obvious_pairs(lm, unigram_logprob, start_token, longest=None):
+    """Both log-probabilities of every token, and its document."""
+    x, y, number = [], [], []
+    for place, document in enumerate(DOCUMENTS):
+        ids = lm.tokenizer(document, add_special_tokens=False)["input_ids"][:longest]
         x += [unigram_logprob[token] for token in ids[1:]]
         y += list(obvious_logprobs(lm, ids, lm.start_id(start_token))[1:])
-    return np.array(x), np.array(y)
+        number += [place] * len(ids[1:])
+    return np.array(x), np.array(y), np.array(number)
 
 
 @pytest.mark.parametrize("start_token", ["none", "bos"])
@@ -66,7 +70,7 @@ def test_slope_and_bins_equal_those_of_all_tokens_kept(
 ):
     monkeypatch.setattr(module, "CHARACTERS_PER_BATCH", 100)
     monkeypatch.setattr(module, "BATCHES_PER_CHUNK", 0.1)
-    x, y = obvious_pairs(lm, unigram_logprob, start_token)
+    x, y, number = obvious_pairs(lm, unigram_logprob, start_token)
     expected = linregress(x, y)
     fit, bins = regressed(
         lm,
@@ -80,7 +84,14 @@ def test_slope_and_bins_equal_those_of_all_tokens_kept(
     assert fit["n_tokens"] == len(x) > 200
     assert fit["slope"] == pytest.approx(expected.slope, abs=1e-6)
     assert fit["intercept"] == pytest.approx(expected.intercept, abs=1e-5)
-    assert fit["slope_std_error"] == pytest.approx(expected.stderr, rel=1e-5)
+    assert fit["slope_std_error_tokens"] == pytest.approx(expected.stderr, rel=1e-5)
+    clustered = OLS(y, np.column_stack([np.ones(len(x)), x])).fit(
+        cov_type="cluster", cov_kwds={"groups": number}
+    )
+    # Statsmodels also corrects for the two parameters that are fitted.
+    correction = np.sqrt((len(x) - 2) / (len(x) - 1))
+    assert fit["slope_std_error"] == pytest.approx(clustered.bse[1] * correction, rel=1e-4)
+    assert fit["n_documents"] == len(set(number)) == 6
     assert fit["r"] == pytest.approx(expected.rvalue, abs=1e-6)
 
     edges = np.linspace(unigram_logprob.min(), unigram_logprob.max(), 8)
@@ -97,23 +108,29 @@ def test_slope_and_bins_equal_those_of_all_tokens_kept(
 
 def test_results_fit_their_tables(lm, unigram_logprob, tmp_path):
     fit, bins = regressed(lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE)
-    assert [name for name in SCHEMAS["frequency_slopes"].names if name in fit] == list(fit)
-    bins = bins.assign(model="tiny", corpus="sentences")
+    assert set(fit) < set(SCHEMAS["frequency_slopes"].names)
+    bins = bins.assign(model="tiny", corpus="sentences", start_token="none")
     write_table(bins, "frequency_bins", tmp_path / "bins.parquet")
 
 
 def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "WINDOWS_PER_PIECE", 1)
-    options = {"window": WINDOW, "stride": STRIDE, "max_tokens": 200}
+    cut = {"max_tokens": 200, "max_document_tokens": 110}
+    options = {"window": WINDOW, "stride": STRIDE, **cut}
     whole = frequency_moments(lm, DOCUMENTS, unigram_logprob, **options)
-    write_table(whole, "frequency_moments", tmp_path / "whole.parquet")
-    fit, bins = frequency_slope([read_table(tmp_path / "whole.parquet", "frequency_moments")])
+    kept = []
+    for name, table in zip(("frequency_moments", "frequency_documents"), whole, strict=True):
+        write_table(table, name, tmp_path / f"{name}.parquet")
+        kept.append([read_table(tmp_path / f"{name}.parquet", name)])
+    fit, bins = frequency_slope(*kept)
     parts = [
         frequency_moments(lm, DOCUMENTS, unigram_logprob, shard=shard, shards=3, **options)
         for shard in range(3)
     ]
-    assert all(20 < part["n_tokens"].sum() < 150 for part in parts)
-    merged, merged_bins = frequency_slope(parts)
+    assert all(20 < part["n_tokens"].sum() < 150 for part, _ in parts)
+    # Documents lie in several shards.
+    assert sum(len(documents) for _, documents in parts) > len(whole[1])
+    merged, merged_bins = frequency_slope(*zip(*parts, strict=True))
     assert merged == pytest.approx(fit)
     assert merged["n_tokens"] == 200
     pd.testing.assert_frame_equal(merged_bins, bins)
@@ -121,13 +138,29 @@ def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp
 
 @pytest.mark.parametrize("max_tokens", [3, 50, 171])
 def test_max_tokens_cuts_within_a_document(lm, unigram_logprob, max_tokens):
-    x, y = obvious_pairs(lm, unigram_logprob, "none")
+    x, y, _ = obvious_pairs(lm, unigram_logprob, "none")
     fit, _ = regressed(
         lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE, max_tokens=max_tokens
     )
     assert fit["n_tokens"] == max_tokens
     expected = linregress(x[:max_tokens], y[:max_tokens])
     assert fit["slope"] == pytest.approx(expected.slope, abs=1e-5)
+
+
+def test_long_documents_may_be_cut(lm, unigram_logprob):
+    x, y, number = obvious_pairs(lm, unigram_logprob, "none", longest=12)
+    fit, _ = regressed(
+        lm, DOCUMENTS, unigram_logprob, window=WINDOW, stride=STRIDE, max_document_tokens=12
+    )
+    assert (fit["n_tokens"], fit["n_documents"]) == (len(x), len(set(number)))
+    assert np.bincount(number).max() == 11
+    assert fit["slope"] == pytest.approx(linregress(x, y).slope, abs=1e-5)
+
+
+def test_one_document_tells_no_error_between_documents(lm, unigram_logprob):
+    fit, _ = regressed(lm, DOCUMENTS[:1], unigram_logprob, window=WINDOW, stride=STRIDE)
+    assert np.isnan(fit["slope_std_error"])
+    assert fit["slope_std_error_tokens"] > 0
 
 
 def test_a_smaller_context_window_takes_the_place_of_the_papers(lm, unigram_logprob):
@@ -201,6 +234,6 @@ def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
         ]
 
     kept = []
-    for piece, keep_from in module._pieces(ids, start_id, window, stride):
+    for _, piece, keep_from in module._pieces(0, ids, start_id, window, stride):
         kept += seen(piece)[keep_from:]
     assert kept == seen(full)[1 if start_id is None else 2 :]

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.catalog import Catalog
-from lingprob.papers.morcela.analysis import draw_parameters, fit_model
-from lingprob.papers.morcela.convention_figures import one_at_a_time
+from layout import layout_faults
+from lingprob.catalog import Catalog, read_yaml
+from lingprob.figures.labels import label_provenance
+from lingprob.figures.palette import describe_models
+from lingprob.papers.contract import Run
+from lingprob.papers.morcela.analysis import decompose_model, draw_parameters, fit_model
+from lingprob.papers.morcela.comparison_figures import decomposition, parameter_matrix
+from lingprob.papers.morcela.convention_figures import (
+    conventions,
+    one_at_a_time,
+    specification_curve,
+)
 from lingprob.papers.morcela.differences import parameter_differences
 from lingprob.papers.morcela.fits import default_fits
 from lingprob.papers.morcela.multiverse import cross_conventions
@@ -229,3 +239,36 @@ def test_models_of_other_sentences_are_not_compared():
     fits, draws = two_models(0.1)
     draws.loc[draws["model"] == "b", "n"] -= 1
     assert parameter_differences(default_fits(fits), draws).empty
+
+
+def sixteen(table: pd.DataFrame) -> pd.DataFrame:
+    """One model's rows as those of the paper's sixteen, a little apart."""
+    names = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
+    moved = []
+    for number, name in enumerate(names):
+        rows = table.assign(model=name)
+        for column in ("r_cv", "beta", "gamma"):
+            ends = [end for end in (column, f"{column}_low", f"{column}_high") if end in rows]
+            rows[ends] = rows[ends] * (1 - 0.02 * number)
+        moved.append(rows)
+    return pd.concat(moved, ignore_index=True)
+
+
+def test_figures_of_sixteen_models_have_nothing_cut_or_overprinted(crossed):
+    stimuli, scores = inputs()
+    options = {key: FITTING[key] for key in ("default_convention", "bootstrap", "seed", "scale")}
+    parts = decompose_model("m", ["linguistic_inquiry"], [stimuli], [scores], **options)
+    draws = draw_parameters("m", ["linguistic_inquiry"], [stimuli], [scores], **FITTING)
+    table = sixteen(crossed.assign(dataset="linguistic_inquiry"))
+    run = Run("paper", describe_models(Catalog().models))
+    figures = {
+        "conventions": conventions(table, run),
+        "multiverse": specification_curve(table, run, POLICIES),
+        "decomposition": decomposition(sixteen(parts), run),
+        "differences": parameter_matrix(sixteen(draws), default_fits(table), run),
+    }
+    for name, figure in figures.items():
+        label_provenance(figure, ["paper"])
+        assert layout_faults(figure) == [], name
+        assert figure.get_figheight() < 11
+        plt.close(figure)

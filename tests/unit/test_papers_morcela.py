@@ -364,6 +364,14 @@ def test_figures_say_scale_and_simulation(tmp_path, source, said):
     assert plt.get_fignums() == open_before
 
 
+def test_figures_name_the_model_in_full_once():
+    figures = draw(tables(fits("smollm2-135m")), RUN)
+    said = [figure._supxlabel.get_text().replace("\n", " ") for figure in figures.values()]
+    assert all(text.count("SmolLM2-135M-Instruct (Q4_1)") == 1 for text in said)
+    assert all("the papers have base models" in text for text in said)
+    plt.close("all")
+
+
 def test_a_table_as_html_escapes_and_leaves_out_what_is_null():
     page = table_as_html(pd.DataFrame({"a": ["<b>", None]}), "T")
     assert "&lt;b&gt;" in page

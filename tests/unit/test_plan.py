@@ -301,6 +301,17 @@ def test_parts_of_samples_are_compared_where_there_are_parts():
     assert there.sampled_sources("pythia-70m") == []
 
 
+def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_token():
+    there = plan("laptop")
+    assert there.frequency_tables("slopes") == [
+        f"results/morcela/frequency_slopes/smollm2-135m/{name}.parquet"
+        for name in ("none", "endoftext")
+    ]
+    paper = plan("paper").frequency_tables("bins")
+    assert paper[0] == "results/morcela/frequency_bins/pythia-14m/none.parquet"
+    assert all("/none." in path for path in paper)
+
+
 def test_strings_are_scored_in_a_model_s_language_and_where_published_scores_cover_them():
     there = plan("paper")
     assert there.string_datasets("gpt2-chinese") == ["zhoblimp", "sling", "hll"]

@@ -175,10 +175,13 @@ class Plan:
         return list(dict.fromkeys(map(self.catalog.start_token_of, policies)))
 
     def generation_start_token(self, model: str) -> str:
-        """Return the token that a model generates from: the first that its BOS policies name."""
+        """Return the token that a model generates from."""
+        return str(self.catalog.start_tokens[self.own_start_token(model)])
+
+    def own_start_token(self, model: str) -> str:
+        """Return the name of the first start token that a model's BOS policies have; else `bos`."""
         names = map(self.catalog.start_token_of, self.catalog.model(model)["bos_policies"])
-        tokens = map(self.catalog.start_tokens.__getitem__, names)
-        return next((token for token in tokens if token != "none"), "bos")
+        return next((name for name in names if self.catalog.start_tokens[name] != "none"), "bos")
 
     def unigram_sources(self, model: str) -> list[str]:
         """Return a model's default unigram source, and others that `morcela.unigrams` names."""
@@ -273,6 +276,17 @@ class Plan:
             for name in morcela["models"]
             if _matches(name, morcela["frequency_models"])
             and self.catalog.model(name)["source"] != "scores"
+        ]
+
+    def frequency_tables(self, name: str) -> list[str]:
+        """Return the slopes or bins of each of these models, after each start token."""
+        return [
+            f"results/morcela/frequency_{name}/{model}/{start_token}.parquet"
+            for model in self.frequency_models()
+            for start_token in dict.fromkeys(
+                self.own_start_token(model) if one == "own" else one
+                for one in self.settings["morcela"]["frequency_start_tokens"]
+            )
         ]
 
     def predictions(self) -> dict[str, list[int]]:

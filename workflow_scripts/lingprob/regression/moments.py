@@ -59,16 +59,22 @@ class Moments:
         return whole
 
 
-def frequency_slope(tables: Iterable[pd.DataFrame]) -> tuple[dict[str, float], pd.DataFrame]:
+def frequency_slope(
+    tables: Iterable[pd.DataFrame], documents: Iterable[pd.DataFrame]
+) -> tuple[dict[str, float], pd.DataFrame]:
     """Regress tokens' log-probability in context on their unigram log-probability (morcela, §5).
 
     Args:
-        tables: one or more that `frequency_moments` made of the same corpus and unigrams.
+        tables: one or more that `frequency_moments` made of the same corpus and unigrams, by bin.
+        documents: those that it made of the same, by document.
 
     Returns:
-        slope, slope_std_error, intercept (nats), r and n_tokens; and a row for each bin that
-        holds tokens: bin_low, bin_high, n_tokens, mean_unigram_logprob, mean_logprob and the
-        population standard deviation sd_logprob (nats).
+        slope, intercept (nats), r, n_tokens and n_documents; slope_std_error, which takes
+        documents, whose tokens have a topic in common, as the independent observations (the
+        sandwich estimator of Liang & Zeger 1986; NaN for one document), and slope_std_error_tokens,
+        which takes tokens as such; and a row for each bin that holds tokens: bin_low, bin_high,
+        n_tokens, mean_unigram_logprob, mean_logprob and the population standard deviation
+        sd_logprob (nats).
 
     Raises LingprobError if there are fewer than three tokens, or only tokens of one unigram
     log-probability.
@@ -83,7 +89,10 @@ def frequency_slope(tables: Iterable[pd.DataFrame]) -> tuple[dict[str, float], p
         mean_logprob=moments.mean_y,
         sd_logprob=np.sqrt(moments.syy / np.maximum(moments.n, 1)),
     ).drop(columns=["sxx", "sxy", "syy"])
-    return _regression(moments.pooled()), whole[whole["n_tokens"] > 0].reset_index(drop=True)
+    regression = _regression(moments.pooled())
+    return regression | _by_document(documents, moments.pooled(), regression), whole[
+        whole["n_tokens"] > 0
+    ].reset_index(drop=True)
 
 
 def _moments(table: pd.DataFrame) -> Moments:
@@ -110,8 +119,41 @@ def _regression(whole: Moments) -> dict[str, float]:
     residual = max(syy - slope * sxy, 0.0)
     return {
         "slope": float(slope),
-        "slope_std_error": float(np.sqrt(residual / (n - 2) / sxx)),
+        "slope_std_error_tokens": float(np.sqrt(residual / (n - 2) / sxx)),
         "intercept": float(whole.mean_y[0] - slope * whole.mean_x[0]),
         "r": float(sxy / np.sqrt(sxx * syy)) if syy > 0 else 0.0,
         "n_tokens": n,
     }
+
+
+def document_sums(document: np.ndarray, x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    """Return n_tokens and the sums x, y, xx and xy by document, from arrays of shape (n,)."""
+    table = pd.DataFrame(
+        {"document": document, "n_tokens": 1, "x": x, "y": y, "xx": x * x, "xy": x * y}
+    )
+    return table.groupby("document", as_index=False).sum()
+
+
+def merge_documents(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
+    """Add up what `document_sums` made of parts of documents."""
+    return pd.concat(tables, ignore_index=True).groupby("document", as_index=False).sum()
+
+
+def _by_document(
+    documents: Iterable[pd.DataFrame], whole: Moments, regression: dict[str, float]
+) -> dict[str, float]:
+    """Return slope_std_error and n_documents.
+
+    A document's score is the sum of (x - mean x)(y - intercept - slope x) over its tokens.
+    """
+    sums = merge_documents(documents)
+    mean_x, count = whole.mean_x[0], len(sums)
+    found = {"slope_std_error": np.nan, "n_documents": count}
+    if count > 1:
+        left = sums["y"] - regression["intercept"] * sums["n_tokens"]
+        left_x = sums["xy"] - regression["intercept"] * sums["x"]
+        score = left_x - mean_x * left
+        score -= regression["slope"] * (sums["xx"] - mean_x * sums["x"])
+        variance = float((score**2).sum()) * count / (count - 1) / whole.sxx[0] ** 2
+        found["slope_std_error"] = float(np.sqrt(variance))
+    return found

@@ -133,16 +133,23 @@ SCHEMAS = {
         + required(INT64, "n_tokens")
         + required(FLOAT64, "mean_unigram_logprob", "mean_logprob", "sxx", "sxy", "syy")
     ),
-    # One model's regression of token log-probability on unigram log-probability a row.
+    # One document of one shard's tokens a row: sums of unigram log-probability x and
+    # log-probability y, what standard errors by document are computed from.
+    "frequency_documents": pa.schema(
+        required(INT64, "document", "n_tokens") + required(FLOAT64, "x", "y", "xx", "xy")
+    ),
+    # One model's regression of token log-probability on unigram log-probability a row. The first
+    # standard error takes documents as independent, the second one tokens.
     "frequency_slopes": pa.schema(
-        required(TEXT, "model", "corpus", "unigrams")
-        + required(FLOAT64, "slope", "slope_std_error", "intercept", "r")
-        + required(INT64, "n_tokens")
+        required(TEXT, "model", "corpus", "unigrams", "start_token")
+        + required(FLOAT64, "slope", "slope_std_error_tokens", "intercept", "r")
+        + optional(FLOAT64, "slope_std_error")
+        + required(INT64, "n_tokens", "n_documents")
         + required(TEXT, "scale")
     ),
     # The same tokens in bins of unigram log-probability: what the slope summarises.
     "frequency_bins": pa.schema(
-        required(TEXT, "model", "corpus")
+        required(TEXT, "model", "corpus", "start_token")
         + required(FLOAT64, "bin_low", "bin_high")
         + required(INT64, "n_tokens")
         + required(FLOAT64, "mean_unigram_logprob", "mean_logprob", "sd_logprob")

@@ -13,7 +13,7 @@ from lingprob.corpora import batches
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
-from lingprob.regression.moments import Moments
+from lingprob.regression.moments import Moments, document_sums, merge_documents
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.windows import sliding_windows
 
@@ -25,6 +25,7 @@ BATCHES_PER_CHUNK = 8
 class Piece(NamedTuple):
     """Consecutive tokens of a document, of which those from `keep_from` on are regressed."""
 
+    document: int
     ids: np.ndarray
     keep_from: int
 
@@ -37,12 +38,13 @@ def frequency_moments(
     window: int = 2048,
     stride: int = 1024,
     max_tokens: int | None = None,
+    max_document_tokens: int | None = None,
     start_token: str = "none",
     bins: int = 20,
     shard: int = 0,
     shards: int = 1,
     progress: Progress | None = None,
-) -> pd.DataFrame:
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Sum up tokens' log-probabilities in context by their unigram log-probability.
 
     The first token of a document is context only, also where `start_token` precedes it. Documents
@@ -55,15 +57,17 @@ def frequency_moments(
         window: tokens of a sliding window, at most; a smaller context window takes its place.
         stride: tokens from one window to the next; half a window where it is not smaller.
         max_tokens: stop after this many regressed tokens, within a document if need be.
+        max_document_tokens: leave out what follows after so many of a document's tokens.
         start_token: 'none', or the token before each document as in `LanguageModel.start_id`.
         bins: bins of equal width from the lowest to the highest unigram log-probability.
         shard, shards: which of how many jobs this is, which share the tokens in pieces.
         progress: advanced by the number of regressed tokens.
 
     Returns:
-        What `frequency_slope` regresses, a row a bin: bin_low, bin_high, n_tokens,
+        What `frequency_slope` regresses. First a row a bin: bin_low, bin_high, n_tokens,
         mean_unigram_logprob, mean_logprob (nats), and the central second moments sxx (unigram),
-        sxy and syy (nats squared).
+        sxy and syy (nats squared). Then a row a document of which this shard has tokens: document,
+        numbered from 0, n_tokens, and the sums x (unigram), y, xx and xy over its tokens.
 
     Raises LingprobError if `unigram_logprob` does not fit the model.
     """
@@ -75,21 +79,25 @@ def frequency_moments(
     scorer, start_id = Scorer(lm), lm.start_id(start_token)
     pieces = (
         piece
-        for ids in _token_sequences(lm, documents, max_tokens)
-        for piece in _pieces(ids, start_id, window, stride)
+        for number, ids in enumerate(
+            _token_sequences(lm, documents, max_tokens, max_document_tokens)
+        )
+        for piece in _pieces(number, ids, start_id, window, stride)
     )
-    moments = Moments(bins)
+    moments, by_document = Moments(bins), []
     chunk_size = BATCHES_PER_CHUNK * scorer.tokens_per_batch
     share = islice(pieces, shard, None, shards)
     for chunk in batches(share, chunk_size, lambda piece: len(piece.ids)):
         logprobs = scorer.score([piece.ids for piece in chunk], None, window=window, stride=stride)
-        ids = np.concatenate([ids[keep_from:] for ids, keep_from in chunk])
+        ids = np.concatenate([piece.ids[piece.keep_from :] for piece in chunk])
         kept = [values[piece.keep_from :] for values, piece in zip(logprobs, chunk, strict=True)]
         values = np.concatenate(kept).astype(np.float64)
         moments.add(bin_of_token[ids], unigram_logprob[ids], values)
+        documents_of = np.repeat([piece.document for piece in chunk], [len(one) for one in kept])
+        by_document.append(document_sums(documents_of, unigram_logprob[ids], values))
         if progress is not None:
             progress.advance(len(ids))
-    return pd.DataFrame(
+    binned = pd.DataFrame(
         {
             "bin_low": edges[:-1],
             "bin_high": edges[1:],
@@ -101,6 +109,8 @@ def frequency_moments(
             "syy": moments.syy,
         }
     )
+    nothing = document_sums(np.array([], dtype=np.int64), np.array([]), np.array([]))
+    return binned, merge_documents([nothing, *by_document])
 
 
 def _checked(lm: LanguageModel, unigram_logprob: np.ndarray) -> np.ndarray:
@@ -115,13 +125,17 @@ def _checked(lm: LanguageModel, unigram_logprob: np.ndarray) -> np.ndarray:
 
 
 def _token_sequences(
-    lm: LanguageModel, documents: Iterable[str], max_tokens: int | None
+    lm: LanguageModel,
+    documents: Iterable[str],
+    max_tokens: int | None,
+    max_document_tokens: int | None,
 ) -> Iterator[np.ndarray]:
     """Tokenise documents until `max_tokens` tokens follow the first ones; skip shorter ones."""
     left = np.inf if max_tokens is None else max_tokens
+    longest = np.inf if max_document_tokens is None else max_document_tokens
     for texts in batches(documents, CHARACTERS_PER_BATCH):
         for tokens in lm.tokenize(texts):
-            ids = tokens.ids[: int(min(left + 1, len(tokens.ids)))]
+            ids = tokens.ids[: int(min(left + 1, longest, len(tokens.ids)))]
             if len(ids) > 1:
                 yield ids
                 left -= len(ids) - 1
@@ -129,7 +143,9 @@ def _token_sequences(
                 return
 
 
-def _pieces(ids: np.ndarray, start_id: int | None, window: int, stride: int) -> Iterator[Piece]:
+def _pieces(
+    document: int, ids: np.ndarray, start_id: int | None, window: int, stride: int
+) -> Iterator[Piece]:
     """Cut a document where windows start, so that a piece's windows are the whole's windows.
 
     Each piece repeats the context of its first new token; progress shows within a long document,
@@ -139,5 +155,6 @@ def _pieces(ids: np.ndarray, start_id: int | None, window: int, stride: int) -> 
     keep_from = 1 if start_id is None else 2
     for first in range(0, len(sliding_windows(len(ids), window, stride)), WINDOWS_PER_PIECE):
         start = first * stride
-        yield Piece(ids[start : start + (WINDOWS_PER_PIECE - 1) * stride + window], keep_from)
+        end = start + (WINDOWS_PER_PIECE - 1) * stride + window
+        yield Piece(document, ids[start:end], keep_from)
         keep_from = window - stride

@@ -68,8 +68,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["figure_5"] = frequency_slopes(first, tables["slopes"], tables["bins"], run.models)
     if "sample_sizes" in tables:
         figures["samples"] = sample_sizes(tables["sample_sizes"], run)
+    notes = dict.fromkeys(str(run.models[name]["note"]) for name in fits["model"])
+    note = " ".join(filter(None, notes))
     for figure in figures.values():
-        label_provenance(figure, every["scale"], every["rating_source"])
+        label_provenance(figure, every["scale"], every["rating_source"], note=note)
     return figures | (draw_beyond(tables, run) if "shapes" in tables else {})
 
 

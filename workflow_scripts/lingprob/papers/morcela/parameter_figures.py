@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from lingprob.figures import palette, style
 from lingprob.figures.labels import (
     dataset_label,
     group_handles,
+    handle,
     legend_above,
     published_handle,
     short_title,
@@ -23,6 +24,8 @@ from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, whiskers
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL, name_point
+
+Fit = Mapping[Any, Any]  # a row of a table of fits
 
 
 def parameters_by_correlation(
@@ -70,71 +73,77 @@ def frequency_slopes(
 ) -> Figure:
     """Figure 5: slope of token on unigram log-probability against r and beta, and the tokens.
 
-    Slopes with 95% intervals (1.96 standard errors), beta with its bootstrap interval. On the
-    left the mean token log-probability by bin of unigram log-probability, with its standard error.
+    Slopes with 95% intervals (1.96 standard errors by document, where there are several), beta and
+    r with their bootstrap intervals. On the left the mean token log-probability by bin of unigram
+    log-probability, under the first start token of `slopes`; hollow: slopes under another one.
     """
-    figure, (axes,) = grid(1, 3, width=style.PAGE_INCHES / 3, height=2.6, margins=(0.0, 0.0))
+    figure, (axes,) = grid(1, 3, width=style.PAGE_INCHES / 3, height=2.6, margins=(0.0, 0.4))
     morcela = fits[fits["linking_function"] == "morcela"].merge(
-        slopes[["model", "corpus", "slope", "slope_std_error", "intercept"]], on="model"
+        slopes[["model", "start_token", "slope", "slope_std_error", "intercept"]], on="model"
     )
-    for _, fit in morcela.iterrows():
-        colour = models[fit["model"]]["colour"]
-        within = bins[(bins["model"] == fit["model"]) & (bins["n_tokens"] > 1)]
-        x = within["mean_unigram_logprob"]
-        axes[0].errorbar(
-            x,
-            within["mean_logprob"],
-            yerr=1.96 * within["sd_logprob"] / np.sqrt(within["n_tokens"]),
-            color=colour,
-            marker=models[fit["model"]]["marker"],
-            markersize=2.5,
-            linewidth=0.8,
-        )
-        axes[0].plot(
-            x, fit["intercept"] + fit["slope"] * x, color=colour, linestyle="--", linewidth=0.8
-        )
-        fit["slope_low"] = fit["slope"] - 1.96 * fit["slope_std_error"]
-        fit["slope_high"] = fit["slope"] + 1.96 * fit["slope_std_error"]
-        for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
-            _with_interval(ax, fit, "slope", quantity, models)
-            name_point(ax, short_title(fit["model"], models), fit["slope"], fit[quantity])
+    reach = 1.96 * morcela["slope_std_error"]
+    morcela["slope_low"], morcela["slope_high"] = morcela["slope"] - reach, morcela["slope"] + reach
+    first = ~morcela.duplicated("model")
+    for fit in morcela[first].to_dict("records"):
+        of_fit = (bins["model"] == fit["model"]) & (bins["start_token"] == fit["start_token"])
+        _plot_bins(axes[0], bins[of_fit & (bins["n_tokens"] > 1)], fit, models)
+    for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
+        _plot_parameter(ax, morcela[first], quantity, models, x="slope")
+        for fit in morcela[~first].to_dict("records"):
+            _with_interval(ax, fit, "slope", quantity, models, hollow=True)
     axes[0].set_xlabel("Unigram log-probability (nats)")
     axes[0].set_ylabel("Token log-probability (nats)")
     axes[0].set_title(" / ".join(dict.fromkeys(slopes["corpus"])))
-    for ax, label in zip(axes[1:], (R_LABEL, r"Optimal $\beta$"), strict=True):
+    for ax, label in zip(axes[1:], (R_LABEL, PARAMETER_LABELS["beta"]), strict=True):
         ax.set_xlabel("Slope of token on unigram\nlog-probability")
         ax.set_ylabel(label)
+    handles = _legend(morcela, fits.iloc[:0], models)
+    if not first.all():
+        look = {"markerfacecolor": "white"}
+        handles.append(handle("after a start token", palette.BLACK, "o", "none", **look))
+    legend_above(figure, handles, columns=3)
     return figure
 
 
-def _with_interval(ax: Axes, fit: pd.Series, x: str, y: str, models: Models) -> None:
+def _plot_bins(ax: Axes, within: pd.DataFrame, fit: Fit, models: Models) -> None:
+    """Plot a model's tokens in bins, and the line of all tokens."""
+    x, look = within["mean_unigram_logprob"], models[fit["model"]]
+    ax.errorbar(
+        x, within["mean_logprob"], color=look["colour"], marker=look["marker"], markersize=2.5,
+        linewidth=0.8,
+    )  # fmt: skip
+    line = fit["intercept"] + fit["slope"] * x
+    ax.plot(x, line, color=look["colour"], linestyle="--", linewidth=0.8)
+
+
+def _with_interval(
+    ax: Axes, fit: Fit, x: str, y: str, models: Models, *, hollow: bool = False
+) -> None:
     """Plot a fit in its model's look, with intervals both ways."""
 
     def lengths(quantity: str) -> np.ndarray:
         return whiskers(fit[quantity], fit[f"{quantity}_low"], fit[f"{quantity}_high"])
 
+    look = models[fit["model"]]
+    filling = "white" if hollow else look["colour"]
     ax.errorbar(
-        fit[x],
-        fit[y],
-        xerr=lengths(x),
-        yerr=lengths(y),
-        color=models[fit["model"]]["colour"],
-        marker=models[fit["model"]]["marker"],
-        elinewidth=0.8,
-    )
+        fit[x], fit[y], xerr=lengths(x), yerr=lengths(y), color=look["colour"],
+        marker=look["marker"], markerfacecolor=filling, elinewidth=0.8,
+    )  # fmt: skip
 
 
-def _plot_parameter(ax: Axes, fits: pd.DataFrame, parameter: str, models: Models) -> None:
+def _plot_parameter(
+    ax: Axes, fits: pd.DataFrame, parameter: str, models: Models, x: str = "r_cv"
+) -> None:
     """Plot our fits with intervals both ways: named, or numbered by size where a group has many."""
     numbers = numbered(fits["model"], models)
-    for _, fit in fits.iterrows():
-        _with_interval(ax, fit, "r_cv", parameter, models)
-        point = (fit["r_cv"], fit[parameter])
+    for fit in fits.to_dict("records"):
+        _with_interval(ax, fit, x, parameter, models)
+        point, look = (fit[x], fit[parameter]), models[fit["model"]]
         if fit["model"] not in numbers:
             place: dict[str, Any] = {"xytext": (-4, -9), "ha": "right"}
-            name_point(ax, models[fit["model"]]["title"], *point, **place)
+            name_point(ax, look["title"], *point, **place)
             continue
-        look = models[fit["model"]]
         ax.plot(*point, color=look["colour"], marker=look["marker"], markersize=7, zorder=3)
         inside: dict[str, Any] = {
             "xytext": (0, 0),
@@ -162,12 +171,12 @@ def _legend(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> list
     """Return a legend's entries for groups, with what their numbers are, and published values."""
     numbers = numbered(fits["model"], models)
     handles = group_handles([*fits["model"], *published["model"]], models, "none")
-    for handle in handles:
-        group = [name for name in numbers if models[name]["group"] == handle.get_label()]
+    for one in handles:
+        group = [name for name in numbers if models[name]["group"] == one.get_label()]
         if group:
             first, *_, last = sorted(group, key=numbers.__getitem__)
             sizes = f"{short_title(first, models)} to {short_title(last, models)}"
-            handle.set_label(f"{handle.get_label()} (1 to {len(group)}: {sizes})")
+            one.set_label(f"{one.get_label()} (1 to {len(group)}: {sizes})")
     return handles + ([] if published.empty else [published_handle()])
 
 
