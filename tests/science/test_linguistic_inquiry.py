@@ -67,3 +67,35 @@ def test_files_that_do_not_belong_together_are_refused(mirror, tmp_path):
     pairs.to_csv(tmp_path / "linguistic_inquiry_data.csv", index=False)
     with pytest.raises(LingprobError, match="do not belong together"):
         build_stimuli("linguistic_inquiry", Catalog().dataset("linguistic_inquiry"), tmp_path, 0)
+
+
+def test_the_paper_s_filters_from_the_raw_files_give_its_pairs_but_for_thirty(mirror):
+    """morcela, §3.3: equal semantic plausibility, no unpaired sentences, no missing data.
+
+    Plausibility is a column of the authors' materials (blank: controlled). Of 1,200 pairs with
+    judgments that leaves 723. The paper has 709 of these and not the items 02 to 08 of two
+    phenomena, whose first items it has; and 16 pairs of two phenomena that the materials at hand
+    do not list.
+    """
+    folder = mirror / "linguistic_inquiry"
+    materials = pd.read_excel(folder / "SSA.Materials.xlsx", header=None, skiprows=4)
+    bad, good = (materials[column].astype(str).str.strip().str.lower() for column in (0, 4))
+    raw = pd.read_csv(
+        folder / "sprouse2013_LS/LI.ls.results.csv", skiprows=5, encoding="latin-1"
+    ).dropna(subset=["judgment"])
+    judged = set(raw["item"].str.lower())
+    conditions = pd.read_csv(folder / "sprouse2013_LS/LI.conditions.csv")
+    assert 8 * len(conditions) == 1200
+    kept = materials[3].isna() & bad.isin(judged) & good.isin(judged)
+    ours = set(zip(good[kept], bad[kept], strict=True))
+    paper = pd.read_csv(folder / "linguistic_inquiry_data.csv")
+    theirs = set(zip(paper["Good ID"].str.lower(), paper["Bad ID"].str.lower(), strict=True))
+    assert (len(ours), len(theirs), len(ours & theirs)) == (723, 725, 709)
+
+    def phenomena(pairs):
+        return sorted({bad_id.rpartition(".")[0] for _, bad_id in pairs})
+
+    assert phenomena(ours - theirs) == ["40.1.caponigro.25b.*", "41.2.bruening.36b.*"]
+    assert {bad_id[-2:] for _, bad_id in ours - theirs} == {f"{n:02d}" for n in range(2, 9)}
+    assert phenomena(theirs - ours) == ["33.1.dendikken.62b.*", "36.4.dendikken.45.*"]
+    assert not any(bad_id in set(bad) for _, bad_id in theirs - ours)

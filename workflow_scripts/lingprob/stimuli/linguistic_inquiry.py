@@ -22,6 +22,9 @@ def parse(
 
     The rating of a sentence is the mean of its z-scored judgments. The two files are joined on
     the item id in lower case, since they differ in the case of some author names.
+
+    The pairs are those of the paper's file. Its filters (§3.3), run again on the raw files, give
+    709 of them: tests/science/test_linguistic_inquiry.py says which they are not.
     """
     pairs = read_csv_utf8(directory / PAIRS)
     article = pairs["Good ID"].str.extract(r"^(\d+\.\d+\.[^.]+)")[0]
