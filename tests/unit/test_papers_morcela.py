@@ -130,6 +130,7 @@ def test_a_sentence_without_rating_is_named():
     ("wanted", "articles", "pairs", "used"),
     [
         ("article", 30, 60, "article"),
+        ("article", 20, 60, "article"),
         ("article", 19, 60, "pair"),
         ("article", 19, 19, "sentence"),
         ("pair", 30, 60, "pair"),
