@@ -102,7 +102,7 @@ def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     models = read_yaml("scales.yaml")[scale]["string_probability"]["models"]
     assert (jobs["analyse_strings"], jobs["score_stimuli"]) == (len(models), scored)
     # Samples of large data sets, and of those whose sentences' neighbours are looked for.
-    assert jobs.get("sample_stimuli", 0) == {"demo": 0, "laptop": 3 + 1, "paper": 3}[scale]
+    assert jobs.get("sample_stimuli", 0) == {"demo": 1, "laptop": 3 + 1, "paper": 3}[scale]
     # At scale paper two English models on two data sets, and two Chinese ones on one.
     assert jobs["measure_neighbours"] == {"demo": 1, "laptop": 1, "paper": 2 * 2 + 2}[scale]
     if scale == "paper":
