@@ -17,23 +17,23 @@ RATED_PREDICTIONS = [
 ]
 
 
-def of_datasets(folder, datasets):
-    """The input that is a folder's table of each data set that a function of the model names."""
-    return lambda wildcards: [
-        f"results/{folder.format(model=wildcards.model)}/{name}.parquet"
-        for name in datasets(wildcards.model)
-    ]
-
-
-def linking_params(rule, *keys):
-    """What rules of linking functions depend on: the model's default convention and settings."""
-    return {
-        "code": code_digest(rule),
-        "bos": lambda wildcards: plan.default_bos(wildcards.model),
-        "unigrams": lambda wildcards: plan.unigram_sources(wildcards.model)[0],
-        "scale": settings["scale"],
-        **pick({**settings["morcela"], "seed": settings["seed"]}, *keys),
-    }
+# Tables of the data sets whose ratings a model's linking functions are fitted to, or predict.
+of_rated = lambda path: (
+    lambda wildcards: collect(
+        path, model=wildcards.model, dataset=plan.rated_datasets(wildcards.model)
+    )
+)
+of_predicted = lambda path: (
+    lambda wildcards: collect(
+        path, model=wildcards.model, dataset=plan.predicted_datasets(wildcards.model)
+    )
+)
+# What all of these rules depend on: the model's default convention and the scale.
+AT_DEFAULT = {
+    "bos": lambda wildcards: plan.default_bos(wildcards.model),
+    "unigrams": lambda wildcards: plan.unigram_sources(wildcards.model)[0],
+    "scale": settings["scale"],
+}
 
 
 rule predict_ratings:
@@ -41,8 +41,8 @@ rule predict_ratings:
     input:
         stimuli="results/stimuli/{dataset}.parquet",
         scores="results/sentence_scores/{model}/{dataset}.parquet",
-        rated_stimuli=of_datasets("stimuli", plan.rated_datasets),
-        rated_scores=of_datasets("sentence_scores/{model}", plan.rated_datasets),
+        rated_stimuli=of_rated("results/stimuli/{dataset}.parquet"),
+        rated_scores=of_rated("results/sentence_scores/{model}/{dataset}.parquet"),
     output:
         parquet="results/morcela/predictions/{model}/{dataset}.parquet",
         csv="results/morcela/predictions/{model}/{dataset}.csv",
@@ -53,7 +53,9 @@ rule predict_ratings:
     resources:
         mem_mb=4000,
     params:
-        **linking_params("predict_ratings", "cluster"),
+        **AT_DEFAULT,
+        **pick(settings["morcela"], "cluster"),
+        code=code_digest("predict_ratings"),
         fitted_to=lambda wildcards: plan.rated_datasets(wildcards.model),
     script:
         "../workflow_scripts/predict_ratings.py"
@@ -62,8 +64,8 @@ rule predict_ratings:
 rule transfer_linking_functions:
     """Fit linking functions to each data set of ratings or labels, and predict each."""
     input:
-        stimuli=of_datasets("stimuli", plan.predicted_datasets),
-        scores=of_datasets("sentence_scores/{model}", plan.predicted_datasets),
+        stimuli=of_predicted("results/stimuli/{dataset}.parquet"),
+        scores=of_predicted("results/sentence_scores/{model}/{dataset}.parquet"),
     output:
         "results/morcela/transfer/{model}.parquet",
     log:
@@ -73,7 +75,10 @@ rule transfer_linking_functions:
     resources:
         mem_mb=4000,
     params:
-        **linking_params("transfer_linking_functions", "cluster", "bootstrap", "seed"),
+        **AT_DEFAULT,
+        **pick(settings["morcela"], "cluster", "bootstrap"),
+        **pick(settings, "seed"),
+        code=code_digest("transfer_linking_functions"),
         datasets=lambda wildcards: plan.predicted_datasets(wildcards.model),
     script:
         "../workflow_scripts/transfer_linking_functions.py"
@@ -82,9 +87,9 @@ rule transfer_linking_functions:
 rule extend_linking_functions:
     """Leave phenomena out, bend the lines, and fit single judgments, for one model."""
     input:
-        stimuli=of_datasets("stimuli", plan.rated_datasets),
-        ratings=of_datasets("ratings", plan.rated_datasets),
-        scores=of_datasets("sentence_scores/{model}", plan.rated_datasets),
+        stimuli=of_rated("results/stimuli/{dataset}.parquet"),
+        ratings=of_rated("results/ratings/{dataset}.parquet"),
+        scores=of_rated("results/sentence_scores/{model}/{dataset}.parquet"),
     output:
         validation="results/morcela/validation/{model}.parquet",
         shapes="results/morcela/shapes/{model}.parquet",
@@ -100,7 +105,8 @@ rule extend_linking_functions:
         mem_mb=4000,
         runtime=60,
     params:
-        **linking_params("extend_linking_functions"),
+        **AT_DEFAULT,
+        code=code_digest("extend_linking_functions"),
         datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
         fitting=pick(settings["morcela"], "cluster", "folds", "repeats", "bootstrap")
         | pick(settings, "seed"),

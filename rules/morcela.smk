@@ -195,8 +195,8 @@ rule regress_on_frequency:
     input:
         **{
             name: collect(
-                f"results/morcela/frequency_{name}/{{{{model}}}}/{{{{start_token}}}}"
-                "/{shard}-of-{shards}.parquet",
+                "results/morcela/frequency_%s/{{model}}/{{start_token}}/{shard}-of-{shards}.parquet"
+                % name,
                 shard=range(MORCELA["frequency_shards"]),
                 shards=MORCELA["frequency_shards"],
             )

@@ -72,7 +72,10 @@ def jobs(*names: str) -> Counter[str]:
 SCORECARDS = "combine_scorecards"
 # What follows from the sentence scores of the demo's minimal pairs, of their contexts, from word
 # surprisals, and from trained models.
-MORCELA = "fit_linking_functions combine_linking_functions plot_morcela tabulate_morcela compare"
+MORCELA = (
+    "fit_linking_functions combine_linking_functions plot_morcela tabulate_morcela compare "
+    "predict_ratings transfer_linking_functions extend_linking_functions"
+)
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
 CONTEXTS = "summarise_contexts plot_context tabulate_context compare"
