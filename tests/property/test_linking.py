@@ -59,11 +59,15 @@ def r_of(name: str, x: np.ndarray, y: np.ndarray, test_x: np.ndarray, test_y: np
     return float(np.corrcoef(prediction, test_y)[0, 1])
 
 
-def cross_validated(name: str, x: np.ndarray, y: np.ndarray, fold_of: np.ndarray) -> float:
-    """Mean r over the test folds, each predicted by a fit to the others."""
+def cross_validated(
+    name: str, x: np.ndarray, y: np.ndarray, fold_of: np.ndarray, folds: int
+) -> float:
+    """Mean r over the test folds, each predicted by a fit to the others; nan if one is empty."""
     r = []
-    for fold in sorted(set(fold_of)):
+    for fold in range(folds):
         test = fold_of == fold
+        if not test.any():
+            return np.nan
         r.append(r_of(name, x[~test], y[~test], x[test], y[test]))
     return float(np.mean(r))
 
@@ -76,14 +80,14 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
         shuffle[unit]
         for shuffle in fold_numbers(units, folds, repeats, np.random.default_rng([seed, 0]))
     ]
-    averages = [cross_validated(name, x, y, fold_of) for fold_of in shuffles]
+    averages = [cross_validated(name, x, y, fold_of, folds) for fold_of in shuffles]
     drawn: dict[str, list[float]] = {"r": [], "beta": [], "gamma": []}
     held_out = []
     resampled = resample_counts(units, bootstrap, np.random.default_rng([seed, 1]))
     for draw, counts in enumerate(resampled):
         rows = [row for row in range(len(y)) for _ in range(counts[unit[row]])]
         fold_of = shuffles[draw % repeats]
-        held_out.append(cross_validated(name, x[rows], y[rows], fold_of[rows]))
+        held_out.append(cross_validated(name, x[rows], y[rows], fold_of[rows], folds))
         drawn["r"].append(r_of(name, x[rows], y[rows], x[rows], y[rows]))
         slopes = OLS(y[rows], x[rows]).fit().params
         if name in ("morcela", "morcela_gamma_0"):
@@ -91,7 +95,7 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
         if name in ("morcela", "morcela_beta_1"):
             drawn["gamma"].append(slopes[-1] / slopes[1])
     value = float(np.mean(averages))
-    low, high = np.percentile(held_out, [5, 95]) - np.mean(held_out) + value
+    low, high = np.nanpercentile(held_out, [5, 95]) - np.nanmean(held_out) + value
     expected = {"r_cv": value, "r_cv_low": low, "r_cv_high": high}
     expected["r_cv_shuffle_sd"] = float(np.std(averages))
     for column, values in drawn.items():

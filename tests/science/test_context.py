@@ -154,8 +154,8 @@ def test_a_prefix_of_blimp_fills_a_thousand_tokens(mirror, smollm2, tmp_path):
     pair = stimuli["pair_id"].iloc[0]
     prefix = sampler.grow(suite, [pair], "matched_unacceptable")
     counts = count_tokens(prefix_table("blimp", [prefix]), tokenizers)["n_tokens"].iloc[0]
-    assert counts[-2] <= 1000 + 30
-    assert counts[-1] > 1000
+    assert counts[-2] <= 1500 + 30  # half as much again, for coarser tokenizers
+    assert counts[-1] > 1500
     assert pair not in set(stimuli.set_index("item_id").loc[list(prefix.source_ids), "pair_id"])
 
 

@@ -198,7 +198,20 @@ def test_more_samples_bring_beta_nearer_and_parts_are_side_by_side(tmp_path):
     write_table(table.assign(**about, scale="demo"), "sample_sizes", tmp_path / "t.parquet")
 
 
+def test_shards_without_samples_are_left_out(tmp_path):
+    """Few samples may leave a shard without any."""
+    given, shards = sampled_truth(1000, 1)
+    nothing = shards[0].assign(sum=0.0, sum_of_squares=0.0)
+    table = vary_samples(**given, shards=[*shards[:2], nothing], samples=[125, 125, 0])
+    assert table["samples"].tolist() == [125, 125, 250, 250]
+    assert table["extrapolated"].tolist() == [False, False, False, True]
+    alone = vary_samples(**given, shards=[shards[0], nothing], samples=[125, 0])
+    assert alone["samples"].tolist() == [125]
+    assert alone["beta"].item() == table["beta"].iloc[0]
+
+
 def test_parts_by_hand():
+    assert parts(1) == [range(1)]
     assert parts(2) == [range(1), range(1, 2), range(2)]
     assert parts(5) == [range(n, n + 1) for n in range(5)] + [range(2), range(2, 4), range(5)]
 

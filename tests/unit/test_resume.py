@@ -160,8 +160,9 @@ def sample_text(state, monkeypatch):
         "sample_unigrahams", state, monkeypatch,
         input={"model": MANIFEST},
         params={**LOADED, "start_token": "bos", "entry": {}, "samples": 12, "length": 5,
-                "batch_size": 3, "seed": 1},
-        resources=RESOURCES, wildcards={"model": "tiny", "shard": 0, "shards": 1},
+                "batch_size": 3, "seed": 1, "top_k": None, "suppress_eos": False},
+        resources=RESOURCES,
+        wildcards={"model": "tiny", "sampling": "unigrahams", "shard": 0, "shards": 1},
     )  # fmt: skip
 
 

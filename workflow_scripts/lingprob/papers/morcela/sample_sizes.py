@@ -40,13 +40,16 @@ def vary_samples(
         stimuli: a rated data set.
         token_scores: its `scores` under the start token of `policy`.
         policy: the BOS policy.
-        shards: `unigram_sums` of independent samples, two or more.
-        samples: the number of samples in each.
+        shards: `unigram_sums` of independent samples.
+        samples: the number of samples in each; one without any, as where samples are few, is
+            left out.
 
     Returns:
         samples, part, extrapolated, beta, gamma and r: a row for each 1, 2, 4 ... shards that lie
-        side by side, for all of them, and for infinitely many samples.
+        side by side, for all of them, and, if there are two or more, for infinitely many samples.
     """
+    drawn_from = [place for place, count in enumerate(samples) if count]
+    shards, samples = ([of_all[place] for place in drawn_from] for of_all in (shards, samples))
     rating = stimuli.set_index("item_id")["rating"]
     rows = []
     for number, part in enumerate(parts(len(shards))):
@@ -68,13 +71,15 @@ def vary_samples(
         fit = fit_design("morcela", inputs)
         rows.append({"samples": drawn, "part": number, **parameters(fit), "r": fit.r})
     table = pd.DataFrame(rows).assign(extrapolated=False)
+    if len(shards) < 2:
+        return table
     return pd.concat([table, extrapolate(table)], ignore_index=True)
 
 
 def parts(shards: int) -> list[range]:
     """Return the parts: sets of 1, 2, 4 ... shards side by side, the halves, and all shards."""
     half = shards // 2
-    sizes = sorted({2**power for power in range(half.bit_length())} | {half, shards})
+    sizes = sorted(({2**power for power in range(half.bit_length())} | {half, shards}) - {0})
     return [
         range(first, first + size) for size in sizes for first in range(0, shards - size + 1, size)
     ]
