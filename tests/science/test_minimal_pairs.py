@@ -13,6 +13,7 @@ from lingprob.config import read_settings
 from lingprob.minimalness.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.papers.string_probability.paradigms import read_accuracies
+from lingprob.schemas import SCHEMAS
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores
 from lingprob.stimuli.li_large import JUDGMENTS
@@ -35,7 +36,9 @@ def read_pairs(mirror: Path, dataset: str) -> pd.DataFrame:
     folder = Path(str(path).removesuffix(first["name"]))
     if not path.exists():
         pytest.skip(f"the mirror has no {path}")
-    return build_stimuli(dataset, entry, folder, 0)[0]
+    stimuli, _ = build_stimuli(dataset, entry, folder, 0)
+    assert set(stimuli.columns) == set(SCHEMAS["stimuli"].names)
+    return stimuli
 
 
 @pytest.mark.parametrize("dataset", PAIRS_AS_PUBLISHED)

@@ -12,6 +12,7 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
+from lingprob.schemas import SCHEMAS
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import published_scores
 from lingprob.stimuli.sample import allotted, sample_pairs
@@ -26,7 +27,10 @@ PAIR = {
 
 def parse(parser: str, folder: Path, *names: str) -> pd.DataFrame:
     entry = {"title": "Mine", "kind": "stimuli", "parser": parser}
-    return build_stimuli("mine", {**entry, "files": [{"name": n} for n in names]}, folder, 0)[0]
+    entry = {**entry, "files": [{"name": name} for name in names]}
+    stimuli, _ = build_stimuli("mine", entry, folder, 0)
+    assert set(stimuli.columns) == set(SCHEMAS["stimuli"].names)
+    return stimuli
 
 
 def json_lines(path: Path, *records: dict) -> Path:
@@ -114,6 +118,15 @@ def test_zhoblimp_reads_its_archive_and_refuses_another_file(tmp_path):
     (tmp_path / "all.tar.gz").write_bytes(b"not an archive")
     with pytest.raises(LingprobError, match="not a whole tar archive"):
         parse("zhoblimp", tmp_path, "all.tar.gz")
+
+
+def test_a_line_of_cola_becomes_a_sentence_of_no_pair(tmp_path):
+    (tmp_path / "c.tsv").write_text("gj04\t1\t\tFine.\ngj04\t0\t*\tWhat.\n")
+    stimuli = parse("cola", tmp_path, "c.tsv")
+    assert stimuli["text"].tolist() == ["Fine.", "What."]
+    assert stimuli["grammatical"].tolist() == [True, False]
+    assert stimuli["item_id"].tolist() == ["c.1", "c.2"]
+    assert stimuli["pair_id"].isna().all()
 
 
 def test_a_label_that_is_neither_0_nor_1_is_named(tmp_path):

@@ -36,7 +36,7 @@ def two_sentences_a_pair(pairs: pd.DataFrame) -> pd.DataFrame:
 
     `pairs` has the columns pair_id, phenomenon, paradigm and, for each of `good` and `bad`,
     PREFIX_id, PREFIX_text and PREFIX_rating. Returns a `stimuli` table without language,
-    rating_source and context filled in.
+    rating_source filled in.
     """
     sides = []
     for side, grammatical in (("good", True), ("bad", False)):

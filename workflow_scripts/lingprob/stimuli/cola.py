@@ -25,7 +25,6 @@ def parse(
     stimuli = pd.concat(tables, ignore_index=True).assign(
         pair_id=None,
         condition=None,
-        context=None,
         rating=None,
         rating_source=None,
         phenomenon=None,
