@@ -155,6 +155,22 @@ def score_after_prefixes(state, monkeypatch):
     )  # fmt: skip
 
 
+def judge_alone(state, monkeypatch):
+    write_table(stimuli(), "stimuli", "stimuli.parquet")
+    pairs = [[f"p{n}" for n in range(4)]]
+    prefixes = pd.DataFrame({"dataset": "d", "prefix_id": "x", "kind": "k", "pair_ids": pairs})
+    prefixes = prefixes.assign(text="The mats.", char_ends=[[9]], source_ids=[["i0"]])
+    prefixes = prefixes.reindex(columns=SCHEMAS["context_prefixes"].names)
+    write_table(prefixes, "context_prefixes", "prefixes.parquet")
+    policies = {name: {"start_token": name, "first_token": "scored"} for name in ("bos", "none")}
+    return run_script(
+        "judge_unprefixed", state, monkeypatch,
+        input={"model": MANIFEST, "stimuli": "stimuli.parquet", "prefixes": "prefixes.parquet"},
+        params={**LOADED, "policies": policies, "entry": {}, "dataset_entry": {"parser": "table"}},
+        resources=RESOURCES, wildcards={"model": "tiny", "dataset": "toy"},
+    )  # fmt: skip
+
+
 def sample_text(state, monkeypatch):
     return run_script(
         "sample_unigrahams", state, monkeypatch,
@@ -181,6 +197,12 @@ JOBS = {
     "word surprisal": Job(score_words, "surprisal", "resources/shards/surprisal", {"window": 8}),
     "contexts": Job(
         score_after_prefixes, "context_scores", "resources/shards/context", {"start_token": "eos"}
+    ),
+    "no context": Job(
+        judge_alone,
+        "context_unprefixed_judgments",
+        "resources/shards/context/unprefixed",
+        {"policies": {"eos": {"start_token": "eos", "first_token": "scored"}}},
     ),
     "sampling": Job(sample_text, "unigram_sums", "resources/shards/unigrahams", {"seed": 2}),
 }

@@ -46,6 +46,7 @@ SCHEMAS = {
         + optional(TEXT, "phenomenon")
         + required(TEXT, "pair_id")
         + required(TRUTH, "correct")
+        + optional(FLOAT64, "margin")
     ),
     # Accuracy without a prefix of all of a data set's pairs, or one suite's of one phenomenon, and
     # one BOS policy a row, with its 95% interval.
