@@ -6,19 +6,15 @@ from lingprob.papers.morcela.beyond import (
     shapes_of_model,
     validate_model,
 )
-from lingprob.papers.morcela.predictions import DataSet
+from lingprob.papers.morcela.rated import read_datasets
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
     params, given, output = snakemake.params, snakemake.input, snakemake.output
     model = snakemake.wildcards.model
-    data_sets = [
-        DataSet(read_table(stimuli, "stimuli"), read_table(scores, "sentence_scores"))
-        for stimuli, scores in zip(given.stimuli, given.scores, strict=True)
-    ]
     judgments = [read_table(path, "ratings") for path in given.ratings]
-    named = dict(zip(params.datasets, data_sets, strict=True))
+    named = read_datasets(params.datasets, given.stimuli, given.scores)
     rows = rated_rows(model, named, (params.bos, params.unigrams))
     provenance = {"model": model, "bos": params.bos, "unigrams": params.unigrams,
                   "scale": params.scale}  # fmt: skip

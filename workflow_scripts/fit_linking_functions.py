@@ -2,16 +2,16 @@
 
 from lingprob.papers.morcela.analysis import decompose_model, draw_parameters, fit_model
 from lingprob.papers.morcela.multiverse import cross_conventions
-from lingprob.tables import read_table, write_table
+from lingprob.papers.morcela.rated import read_datasets
+from lingprob.tables import write_table
 from lingprob.workflow import job
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
+    files = snakemake.input
     given = (
         snakemake.wildcards.model,
-        params.datasets,
-        [read_table(path, "stimuli") for path in snakemake.input.stimuli],
-        [read_table(path, "sentence_scores") for path in snakemake.input.scores],
+        read_datasets(params.datasets, files.stimuli, files.scores),
     )
     shared = {
         "default_convention": (params.default_bos, params.default_unigrams),

@@ -1,6 +1,6 @@
 """Fit MORCELA with unigrams of fewer samples, and extrapolate to infinitely many."""
 
-from lingprob.papers.morcela.analysis import rating_source
+from lingprob.papers.morcela.rated import rating_source
 from lingprob.papers.morcela.sample_sizes import vary_samples
 from lingprob.tables import read_metadata, read_table, write_table
 from lingprob.workflow import job

@@ -11,6 +11,7 @@ from statsmodels.regression.linear_model import OLS
 
 from lingprob.errors import LingprobError
 from lingprob.papers.morcela.analysis import decompose_model
+from lingprob.papers.morcela.rated import DataSet
 from lingprob.papers.morcela.units import groupings_of
 from lingprob.regression.decomposition import decompose
 from lingprob.regression.linking import drawn_units
@@ -134,15 +135,15 @@ def test_a_model_is_decomposed_by_what_its_data_set_has(tmp_path):
     scored = scored.assign(**{name: data[name] for name in
                               ("logprob", "unigram_logprob", "n_tokens")})  # fmt: skip
     options = {"default_convention": ("none", "u"), "bootstrap": 10, "seed": 1, "scale": "demo"}
-    table = decompose_model("m", ["d"], [stimuli], [scored], **options)
+    table = decompose_model("m", {"d": DataSet(stimuli, scored)}, **options)
     write_table(table, "decomposition", tmp_path / "t.parquet")
     assert list(dict.fromkeys(table["grouping"])) == ["pair", "article"]
     assert set(table["cluster"]) == {"article"}
     few = stimuli.assign(phenomenon="one")
-    table = decompose_model("m", ["d"], [few], [scored], **options)
+    table = decompose_model("m", {"d": DataSet(few, scored)}, **options)
     assert set(table["grouping"]) == set(table["cluster"]) == {"pair"}
     none = few.assign(pair_id=None)
-    assert decompose_model("m", ["d"], [none], [scored], **options).empty
+    assert decompose_model("m", {"d": DataSet(none, scored)}, **options).empty
     # A pair over two articles cannot be resampled by article.
     crossed = stimuli.assign(phenomenon=np.roll(stimuli["phenomenon"], 1))
     assert list(groupings_of(crossed)) == ["article"]

@@ -22,6 +22,7 @@ from lingprob.papers.morcela.convention_figures import (
 from lingprob.papers.morcela.differences import parameter_differences
 from lingprob.papers.morcela.fits import default_fits
 from lingprob.papers.morcela.multiverse import cross_conventions
+from lingprob.papers.morcela.rated import DataSet
 from lingprob.papers.morcela.sample_sizes import extrapolate, parts, vary_samples
 from lingprob.papers.morcela.specifications import explained, shapley, source_name, specifications
 from lingprob.regression.linking import fit_linking_functions
@@ -62,7 +63,7 @@ def inputs(seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
 @pytest.fixture(scope="module")
 def crossed() -> pd.DataFrame:
     stimuli, scores = inputs()
-    return cross_conventions("m", ["d"], [stimuli], [scores], **FITTING)
+    return cross_conventions("m", {"d": DataSet(stimuli, scores)}, **FITTING)
 
 
 def test_every_convention_meets_every_other_and_one_specification_is_the_default(crossed, tmp_path):
@@ -73,7 +74,7 @@ def test_every_convention_meets_every_other_and_one_specification_is_the_default
     assert not crossed.duplicated([*keys, "linking_function"]).any()
     default = crossed.loc[crossed["default_convention"], keys].drop_duplicates()
     assert default.to_numpy().tolist() == [["none", "pile", "article", "sentence"]]
-    alone = fit_model("m", ["d"], *([one] for one in inputs()), **FITTING)
+    alone = fit_model("m", {"d": DataSet(*inputs())}, **FITTING)
     ours = default_fits(crossed).set_index("linking_function").loc["morcela"]
     theirs = default_fits(alone).set_index("linking_function").loc["morcela"]
     for column in ("beta", "beta_low", "r_cv", "r_cv_high"):
@@ -230,7 +231,7 @@ def two_models(shift: float) -> tuple[pd.DataFrame, pd.DataFrame]:
     tables: tuple[list, list] = ([], [])
     for name, part in (("a", 0.0), ("b", shift)):
         moved = scores.assign(logprob=scores["logprob"] + part * scores["unigram_logprob"])
-        given = (name, ["d"], [stimuli], [moved])
+        given = (name, {"d": DataSet(stimuli, moved)})
         tables[0].append(fit_model(*given, **FITTING))
         tables[1].append(draw_parameters(*given, **FITTING))
     return tuple(pd.concat(table, ignore_index=True) for table in tables)
@@ -270,8 +271,8 @@ def sixteen(table: pd.DataFrame) -> pd.DataFrame:
 def test_figures_of_sixteen_models_have_nothing_cut_or_overprinted(crossed):
     stimuli, scores = inputs()
     options = {key: FITTING[key] for key in ("default_convention", "bootstrap", "seed", "scale")}
-    parts = decompose_model("m", ["linguistic_inquiry"], [stimuli], [scores], **options)
-    draws = draw_parameters("m", ["linguistic_inquiry"], [stimuli], [scores], **FITTING)
+    parts = decompose_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **options)
+    draws = draw_parameters("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **FITTING)
     table = sixteen(crossed.assign(dataset="linguistic_inquiry"))
     run = Run("paper", describe_models(Catalog().models))
     figures = {

@@ -25,6 +25,7 @@ from lingprob.papers.morcela.fits import (
 )
 from lingprob.papers.morcela.pages import tabulate
 from lingprob.papers.morcela.parameter_figures import numbered
+from lingprob.papers.morcela.rated import DataSet
 from lingprob.papers.morcela.scorecard import compare
 from lingprob.papers.morcela.units import units_of
 from lingprob.report import table_as_html
@@ -72,7 +73,7 @@ FITTING = {
 
 def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFrame:
     stimuli, scores = inputs(rating_source)
-    return fit_model(model, ["linguistic_inquiry"], [stimuli], [scores], **FITTING)
+    return fit_model(model, {"linguistic_inquiry": DataSet(stimuli, scores)}, **FITTING)
 
 
 def tables(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
@@ -103,7 +104,7 @@ def test_the_default_convention_is_one_bos_policy_with_one_unigram_source():
     given = [scores.assign(unigrams=name) for name in ("u", "v")]
     fitting = {"folds": 5, "repeats": 1, "bootstrap": 2, "seed": 1}
     table = fit_model(
-        "m", ["linguistic_inquiry"], [stimuli], [pd.concat(given)],
+        "m", {"linguistic_inquiry": DataSet(stimuli, pd.concat(given))},
         **(FITTING | fitting | {"default_convention": ("none", "v")}),
     )  # fmt: skip
     assert len(table.groupby(["bos", "unigrams"])) == 4
@@ -123,7 +124,7 @@ def test_a_sentence_without_rating_is_named():
     stimuli, scores = inputs()
     stimuli.loc[3, "rating"] = np.nan
     with pytest.raises(LingprobError, match="'linguistic_inquiry', item 's3': no rating"):
-        fit_model("m", ["linguistic_inquiry"], [stimuli], [scores], **FITTING)
+        fit_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **FITTING)
 
 
 @pytest.mark.parametrize(
@@ -163,7 +164,7 @@ def test_intervals_resample_the_unit_that_the_table_names():
     for cluster in ("sentence", "article"):
         options = FITTING | {"cluster": cluster, "bootstrap": 400}
         table = default_fits(
-            fit_model("m", ["linguistic_inquiry"], [stimuli], [scores], **options)
+            fit_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **options)
         ).set_index("linking_function")
         assert set(table["cluster"]) == {cluster}
         widths[cluster] = (table["r_cv_high"] - table["r_cv_low"])["logprob"]
@@ -175,7 +176,7 @@ def test_models_meet_sentences_in_one_order_whatever_that_of_their_scores():
     shuffled = scores.sample(frac=1, random_state=1)
     options = FITTING | {"bootstrap": 10}
     tables = [
-        fit_model("m", ["linguistic_inquiry"], [stimuli], [given], **options)
+        fit_model("m", {"linguistic_inquiry": DataSet(stimuli, given)}, **options)
         .sort_values(["bos", "linking_function"], ignore_index=True)
         for given in (scores, shuffled)
     ]  # fmt: skip

@@ -19,7 +19,8 @@ from lingprob.papers.morcela.beyond import (
 )
 from lingprob.papers.morcela.beyond_figures import draw_beyond
 from lingprob.papers.morcela.beyond_pages import residuals_by_phenomenon, tabulate_beyond
-from lingprob.papers.morcela.predictions import DataSet, predict_ratings
+from lingprob.papers.morcela.predictions import predict_ratings
+from lingprob.papers.morcela.rated import DataSet
 from lingprob.papers.morcela.transfer import transfer
 from lingprob.regression.held_out import Scheme, schemes, validate
 from lingprob.regression.linking_predictions import fit_predictor, sentences

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
-from lingprob.errors import refuse_rows
+from lingprob.papers.morcela.rated import (
+    Convention,
+    DataSet,
+    rated_scores,
+    rating_source,
+    under,
+)
 from lingprob.papers.morcela.units import groupings_of, units_of
 from lingprob.regression.agreement import split_half
 from lingprob.regression.decomposition import decompose
@@ -27,11 +33,9 @@ FITTED_COLUMNS = ("logprob", "unigram_logprob", "n_tokens", "rating")
 
 def fit_model(
     model: str,
-    datasets: Sequence[str],
-    stimuli: Sequence[pd.DataFrame],
-    sentence_scores: Sequence[pd.DataFrame],
+    given: Mapping[str, DataSet],
     *,
-    default_convention: tuple[str, str],
+    default_convention: Convention,
     cluster: str,
     keep_together: str,
     scale: str,
@@ -39,15 +43,21 @@ def fit_model(
 ) -> pd.DataFrame:
     """Fit all linking functions of a model for each data set, BOS policy and unigram source.
 
-    `default_convention` is the (BOS policy, unigram source) that figures show, `cluster` the unit
-    that intervals resample and `keep_together` that which no fold parts (`units.UNITS`). `fitting`
-    goes to `fit_linking_functions`: folds, repeats, bootstrap, seed. Returns a
-    `linking_functions` table. Raises LingprobError if a sentence has no rating.
+    Args:
+        model: its name.
+        given: rated data sets with the model's scores, by name.
+        default_convention: the one that figures show.
+        cluster, keep_together: the unit that intervals resample, and that which no fold parts
+            (`units.UNITS`).
+        scale: of the run.
+        fitting: folds, repeats, bootstrap and seed of `fit_linking_functions`.
+
+    Returns a `linking_functions` table. Raises LingprobError if a sentence has no rating.
     (morcela, §3.4, Appendix C)
     """
     tables = []
-    for dataset, items, scores in zip(datasets, stimuli, sentence_scores, strict=True):
-        rated = rated_scores(dataset, items, scores)
+    for dataset, data_set in given.items():
+        rated = rated_scores(dataset, *data_set)
         clusters = units_of(rated, cluster)
         kept = units_of(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
         for (bos, unigrams), group in rated.groupby(["bos", "unigrams"], sort=False):
@@ -60,27 +70,23 @@ def fit_model(
             )
             tables.append(
                 fits.assign(
-                    model=model,
                     dataset=dataset,
-                    rating_source=rating_source(items),
+                    rating_source=data_set.rating_source,
                     unigrams=unigrams,
                     bos=bos,
                     default_convention=(bos, unigrams) == default_convention,
                     cluster=clusters[0],
                     kept_together=kept[0],
-                    scale=scale,
                 )
             )
-    return pd.concat(tables, ignore_index=True)[SCHEMAS["linking_functions"].names]
+    return joined(tables, "linking_functions", model, scale)
 
 
 def decompose_model(
     model: str,
-    datasets: Sequence[str],
-    stimuli: Sequence[pd.DataFrame],
-    sentence_scores: Sequence[pd.DataFrame],
+    given: Mapping[str, DataSet],
     *,
-    default_convention: tuple[str, str],
+    default_convention: Convention,
     bootstrap: int,
     seed: int,
     scale: str,
@@ -90,10 +96,8 @@ def decompose_model(
     Arguments as of `fit_model`; returns a `decomposition` table, without rows for data sets that
     have no pairs, paradigms or articles. Intervals resample the coarsest of these.
     """
-    columns = SCHEMAS["decomposition"].names
-    tables = [pd.DataFrame(columns=columns)]
-    for dataset, items, scores in zip(datasets, stimuli, sentence_scores, strict=True):
-        rated = default_scores(dataset, items, scores, default_convention)
+    tables = []
+    for dataset, rated, source in by_default(model, given, default_convention):
         groupings = groupings_of(rated)
         if not groupings:
             logger.info("%s: no pairs, paradigms or articles to decompose r by", dataset)
@@ -106,27 +110,16 @@ def decompose_model(
             bootstrap=bootstrap,
             seed=seed,
         )
-        tables.append(
-            parts.assign(
-                model=model,
-                dataset=dataset,
-                rating_source=rating_source(items),
-                bos=default_convention[0],
-                unigrams=default_convention[1],
-                cluster=cluster,
-                scale=scale,
-            )
-        )
-    return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
+        tables.append(parts.assign(dataset=dataset, rating_source=source, cluster=cluster))
+    bos, unigrams = default_convention
+    return joined(tables, "decomposition", model, scale, bos=bos, unigrams=unigrams)
 
 
 def draw_parameters(
     model: str,
-    datasets: Sequence[str],
-    stimuli: Sequence[pd.DataFrame],
-    sentence_scores: Sequence[pd.DataFrame],
+    given: Mapping[str, DataSet],
     *,
-    default_convention: tuple[str, str],
+    default_convention: Convention,
     cluster: str,
     keep_together: str,
     scale: str,
@@ -137,13 +130,11 @@ def draw_parameters(
     Arguments as of `fit_model`; returns a `linking_draws` table, without rows for data sets of
     which the model has no unigrams.
     """
-    columns = SCHEMAS["linking_draws"].names
-    tables = [pd.DataFrame(columns=columns)]
-    for dataset, items, scores in zip(datasets, stimuli, sentence_scores, strict=True):
-        rated = default_scores(dataset, items, scores, default_convention)
+    tables = []
+    for dataset, rated, source in by_default(model, given, default_convention):
         if rated["unigram_logprob"].isna().all():
             continue
-        name, clusters = units_of(rated, cluster)
+        used, clusters = units_of(rated, cluster)
         kept = units_of(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
         _, draws = resample_linking_functions(
             *(rated[name] for name in FITTED_COLUMNS),
@@ -152,42 +143,27 @@ def draw_parameters(
             clusters=clusters,
             **fitting,
         )
-        about = {"model": model, "dataset": dataset, "rating_source": rating_source(items)}
-        tables.append(draws.assign(**about, cluster=name, n=len(rated), scale=scale))
-    return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
+        about = {"dataset": dataset, "rating_source": source, "cluster": used, "n": len(rated)}
+        tables.append(draws.assign(**about))
+    return joined(tables, "linking_draws", model, scale)
 
 
-def default_scores(
-    dataset: str,
-    stimuli: pd.DataFrame,
-    scores: pd.DataFrame,
-    default_convention: tuple[str, str],
+def by_default(
+    model: str, given: Mapping[str, DataSet], convention: Convention
+) -> Iterator[tuple[str, pd.DataFrame, str]]:
+    """Yield each data set's name, its rated scores under one convention, and their source."""
+    for dataset, data_set in given.items():
+        scores = under(convention, model, dataset, data_set.scores)
+        yield dataset, rated_scores(dataset, data_set.stimuli, scores), data_set.rating_source
+
+
+def joined(
+    tables: Sequence[pd.DataFrame], schema: str, model: str, scale: str, **about: str
 ) -> pd.DataFrame:
-    """Return `rated_scores` under one BOS policy and unigram source."""
-    bos, unigrams = default_convention
-    chosen = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
-    return rated_scores(dataset, stimuli, chosen)
-
-
-def rated_scores(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return sentence scores with what `stimuli` say of each sentence, in the order of `stimuli`.
-
-    One order for all models gives them the same folds and resamples. Raises LingprobError if a
-    sentence has no rating.
-    """
-    columns = ["item_id", "rating", "pair_id", "paradigm", "phenomenon"]
-    about = stimuli[[name for name in columns if name in stimuli]]
-    place = pd.Series(range(len(about)), index=about["item_id"])
-    rated = scores.merge(about, on="item_id", how="left")
-    refuse_rows(
-        rated["rating"].isna(),
-        "data set {dataset!r}, item {item_id!r}: no rating, and linking functions are fitted "
-        "to ratings. Rate or drop it, or take the data set out of morcela.datasets.",
-        rated,
-        dataset=dataset,
-    )
-    order = rated["item_id"].map(place).argsort(kind="stable")
-    return rated.iloc[order].reset_index(drop=True)
+    """Put tables of a model below each other, with the columns of a schema, also where none is."""
+    columns = SCHEMAS[schema].names
+    table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
+    return table.assign(model=model, scale=scale, **about)[columns]
 
 
 def correlate_participant_groups(
@@ -211,8 +187,3 @@ def correlate_participant_groups(
                 table.assign(dataset=dataset, rating_source=rating_source(items), scale=scale)
             )
     return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
-
-
-def rating_source(stimuli: pd.DataFrame) -> str:
-    """Return `simulated` if any rating of a data set is, else `human`."""
-    return "simulated" if (stimuli["rating_source"] == "simulated").any() else "human"

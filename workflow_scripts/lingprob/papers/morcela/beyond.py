@@ -13,14 +13,9 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.papers.morcela.analysis import rated_scores, rating_source
-from lingprob.papers.morcela.predictions import (
-    Convention,
-    DataSet,
-    allowed_functions,
-    sentences_of,
-    under,
-)
+from lingprob.papers.morcela.analysis import by_default
+from lingprob.papers.morcela.predictions import allowed_functions, sentences_of
+from lingprob.papers.morcela.rated import Convention, DataSet, rating_source
 from lingprob.papers.morcela.units import units_of
 from lingprob.regression.held_out import schemes, validate
 from lingprob.regression.linking import information_criteria
@@ -45,10 +40,8 @@ def rated_rows(
 ) -> dict[str, pd.DataFrame]:
     """Return each rated data set's sentences with their scores under one convention."""
     return {
-        name: rated_scores(
-            name, data_set.stimuli, under(convention, model, name, data_set.scores)
-        ).assign(rating_source=rating_source(data_set.stimuli))
-        for name, data_set in given.items()
+        name: rated.assign(rating_source=source)
+        for name, rated, source in by_default(model, given, convention)
     }
 
 

@@ -6,13 +6,14 @@ an intercept absorbs, so that no linking function's beta, gamma or r moves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
 import pandas as pd
 
 from lingprob.papers.morcela.analysis import fit_model
+from lingprob.papers.morcela.rated import DataSet
 from lingprob.papers.morcela.units import UNITS
 
 FUNCTIONS = ("logprob", "slor", "morcela")
@@ -23,9 +24,7 @@ SPECIFICATION = ["bos", "unigrams", "cluster", "kept_together"]
 
 def cross_conventions(
     model: str,
-    datasets: Sequence[str],
-    stimuli: Sequence[pd.DataFrame],
-    sentence_scores: Sequence[pd.DataFrame],
+    given: Mapping[str, DataSet],
     *,
     cluster: str,
     keep_together: str,
@@ -42,11 +41,11 @@ def cross_conventions(
     """
     units = [(cluster, keep_together)]
     units += [pair for pair in product(UNITS, UNITS) if pair != units[0]]
-    given = (model, datasets, stimuli, sentence_scores)
     tables = []
     for number, (resampled, kept) in enumerate(units):
         fits = fit_model(
-            *given,
+            model,
+            given,
             cluster=resampled,
             keep_together=kept,
             linking_functions=FUNCTIONS,

@@ -6,14 +6,12 @@ The functions are fitted to rated data sets and applied to any, rated or not (mo
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from lingprob.errors import LingprobError
-from lingprob.papers.morcela.analysis import rated_scores, rating_source
+from lingprob.papers.morcela.rated import Convention, DataSet, rated_scores, under
 from lingprob.papers.morcela.units import units_of
 from lingprob.regression.designs import LINKING_FUNCTIONS
 from lingprob.regression.linking import needs_unigrams
@@ -24,15 +22,6 @@ from lingprob.regression.linking_predictions import (
     sentences,
 )
 from lingprob.schemas import SCHEMAS
-
-Convention = tuple[str, str]
-
-
-class DataSet(NamedTuple):
-    """A data set's `stimuli` and one model's `sentence_scores` of them."""
-
-    stimuli: pd.DataFrame
-    scores: pd.DataFrame
 
 
 def predict_ratings(
@@ -67,8 +56,7 @@ def predict_ratings(
         unit = units_of(sample, cluster)[1]
         for function in allowed_functions(rows):
             found = _predicted(function, sample, unit, rows, within=name == dataset)
-            source = rating_source(rated.stimuli)
-            tables.append(found.assign(fitted_to=name, rating_source=source))
+            tables.append(found.assign(fitted_to=name, rating_source=rated.rating_source))
     bos, unigrams = convention
     table = pd.concat(tables, ignore_index=True).assign(
         model=model, dataset=dataset, bos=bos, unigrams=unigrams, scale=scale
@@ -104,19 +92,3 @@ def allowed_functions(rows: pd.DataFrame) -> list[str]:
     """Return the linking functions that sentence scores allow: without unigrams, fewer."""
     without = rows["unigram_logprob"].isna().all()
     return [name for name in LINKING_FUNCTIONS if not (without and needs_unigrams(name))]
-
-
-def under(convention: Convention, model: str, dataset: str, scores: pd.DataFrame) -> pd.DataFrame:
-    """Return the sentence scores under a BOS policy and with a unigram source.
-
-    Raises LingprobError where there are none.
-    """
-    bos, unigrams = convention
-    found = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
-    if found.empty:
-        there = sorted(set(zip(scores["bos"], scores["unigrams"], strict=True)))
-        raise LingprobError(
-            f"data set {dataset!r}: {model} has scored it under {there}, not under {convention}, "
-            "by which its linking functions are fitted. Name it in morcela.predicted."
-        )
-    return found.reset_index(drop=True)

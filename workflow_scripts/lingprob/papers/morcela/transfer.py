@@ -12,14 +12,8 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.morcela.analysis import rating_source
-from lingprob.papers.morcela.predictions import (
-    Convention,
-    DataSet,
-    allowed_functions,
-    sentences_of,
-    under,
-)
+from lingprob.papers.morcela.predictions import allowed_functions, sentences_of
+from lingprob.papers.morcela.rated import Convention, DataSet, rating_source, under
 from lingprob.papers.morcela.units import units_of
 from lingprob.regression.linking_predictions import fit_predictor, held_out
 from lingprob.regression.resampling import correlation, correlation_interval, mean_interval
