@@ -29,9 +29,9 @@ def machine(tmp_path, monkeypatch):
         for name in names:
             if name == "kenlm":
                 packages.add(name)
-            elif name == "boost":
-                (tmp_path / "lib").mkdir()
-                (tmp_path / "lib" / "libboost_program_options.a").write_text("")
+            elif name.startswith("libboost"):
+                (tmp_path / "lib").mkdir(exist_ok=True)
+                (tmp_path / "lib" / name).write_text("")
             else:
                 (programs / name).write_text("#!/bin/sh\n")
                 os.chmod(programs / name, 0o755)
@@ -49,7 +49,9 @@ def test_what_is_missing_is_named(machine):
     assert "no cmake" in kenlm.missing_for_kenlm()
     machine("cmake")
     assert "no Boost" in kenlm.missing_for_kenlm()
-    machine("boost")
+    machine("libboost_program_options.so.1.74.0")  # that of programs, without headers
+    assert "no Boost" in kenlm.missing_for_kenlm()
+    machine("libboost_program_options.so")
     assert kenlm.missing_for_kenlm() is None
 
 

@@ -13,6 +13,8 @@ from pathlib import Path
 
 PROGRAMS = ("lmplz", "build_binary")
 BOOST = "libboost_program_options"
+# What a linker takes; a library that programs alone run with (.so.1.74.0) has no headers beside it.
+LINKED = ("*.so", "*.a", "*.dylib")
 
 
 def missing_for_kenlm() -> str | None:
@@ -26,7 +28,8 @@ def missing_for_kenlm() -> str | None:
         return None
     if shutil.which("cmake") is None:
         return "KenLM's lmplz is not on the PATH, and there is no cmake to build it with"
-    if not any(next(folder.glob(f"{BOOST}*"), None) for folder in _library_folders()):
+    patterns = [f"{BOOST}{ending}" for ending in LINKED]
+    if not any(next(folder.glob(p), None) for folder in _library_folders() for p in patterns):
         return f"KenLM's lmplz is not on the PATH, and there is no Boost ({BOOST}) to build it with"
     return None
 
