@@ -9,6 +9,7 @@ import pytest
 from lingprob.context.names import CROWS_PAIRS, KINDS, ORIGINAL, OWN, SHARED, SYNTAXGYM
 from lingprob.figures.palette import describe_models
 from lingprob.papers.context.figures import COLOURS, draw
+from lingprob.papers.context.matrix_figures import TOO_FEW
 from lingprob.papers.contract import Run
 
 MODELS = describe_models(
@@ -98,6 +99,22 @@ def test_figures_are_those_whose_data_sets_there_are():
     assert set(draw(shared, run(all_of_them))) == {
         "sharing", "unprefixed", *(f"figure_{number}" for number in range(2, 18))
     }  # fmt: skip
+
+
+def test_figures_of_suites_say_that_none_has_enough_pairs():
+    datasets = ["blimp", SYNTAXGYM]
+    full, few = tables(datasets), tables(datasets)
+    few["matrix"] = few["matrix"].iloc[:0]
+    few["points"] = few["points"][few["points"]["analysis"] != "metric"]
+    before, after = draw(full, run(datasets)), draw(few, run(datasets))
+    assert before.keys() == after.keys()
+    silent = {
+        name
+        for name, figure in after.items()
+        if [text.get_text() for text in figure.axes[0].texts] == [TOO_FEW]
+    }
+    assert silent == {"figure_10", "figure_11", "figure_13", "figure_14"}
+    assert {figure._supxlabel.get_text() for figure in after.values()} == {"scale: demo"}
 
 
 def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():

@@ -44,6 +44,14 @@ def grid(
     )
 
 
+def blank(why: str) -> Figure:
+    """Return a figure that says why it has nothing to show."""
+    figure, ((ax,),) = grid(1, 1, width=style.COLUMN_INCHES, height=0.6, margins=(0.0, 0.0))
+    ax.set_axis_off()
+    ax.text(0.5, 0.5, why, ha="center", va="center")
+    return figure
+
+
 def wrapped(
     count: int, *, columns: int = 4, width: float = 1.75, **options: Any
 ) -> tuple[Figure, list[Axes]]:

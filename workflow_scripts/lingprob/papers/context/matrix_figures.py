@@ -11,8 +11,10 @@ from matplotlib.ticker import PercentFormatter
 from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette, style
 from lingprob.figures.palette import Models
-from lingprob.figures.panels import grid
+from lingprob.figures.panels import blank, grid
 from lingprob.papers.contract import Run
+
+TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
 
 
 def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
@@ -49,6 +51,8 @@ def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: 
 def metric_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run, kind: str) -> Figure:
     """Figures 10 and 11: suites' accuracy without a prefix and after the longest of one kind."""
     shown = points[(points["analysis"] == "metric") & (points["kind"] == kind)]
+    if shown.empty:
+        return blank(TOO_FEW)
     names = list(dict.fromkeys(shown["model"]))
     datasets = [name for name in run.titles if name in set(shown["dataset"])]
     figure, axes = grid(
@@ -91,6 +95,8 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
     """Figure 13: accuracy after sentences of another suite (left), and its change (right)."""
     rows = matrix[matrix["dataset"] == dataset]
     rows = rows[rows["target_suite"] != rows["prefix_suite"]]
+    if rows.empty:
+        return blank(TOO_FEW)
     names = list(dict.fromkeys(rows["model"]))
     figure, axes = grid(len(names), 2, width=style.PAGE_INCHES, height=3.0, margins=(0.0, 0.3))
     for line, model in zip(axes, names, strict=True):
@@ -116,6 +122,8 @@ def relative_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figur
     its accuracy without a prefix leaves room for.
     """
     rows = matrix[matrix["dataset"] == dataset]
+    if rows.empty:
+        return blank(TOO_FEW)
     model = rows["model"].iloc[0]
     rows = rows[rows["model"] == model]
     wide = square(rows, "relative_improvement")
