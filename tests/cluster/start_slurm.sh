@@ -103,6 +103,9 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_Core_Memory
 SchedulerParameters=batch_sched_delay=1,sched_interval=2
 ReturnToService=2
+SlurmdTimeout=10
+KillWait=5
+MinJobAge=36000
 GresTypes=gpu
 NodeName=n[1-2] NodeHostname=$host NodeAddr=127.0.0.1 Port=[17001-17002] CPUs=1 RealMemory=$memory Gres=gpu:1
 PartitionName=main Nodes=n[1-2] Default=YES MaxTime=INFINITE State=UP
