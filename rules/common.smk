@@ -64,7 +64,7 @@ def in_report(path, room, what=None, subcategory="Tables"):
 
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(plan.datasets_of("corpus"))
-WITH_WEIGHTS = plan.models_with("hub", "package", "local", "stand_in", "trained")
+WITH_WEIGHTS = plan.models_with("hub", "package", "local", "stand_in", "trained", "ngram")
 
 
 wildcard_constraints:

@@ -1,4 +1,4 @@
-# Language models: REQUIRES the network (hub, package) or a directory (local).
+# Language models: REQUIRES the network (hub, package), a directory (local) or a corpus (ngram).
 # PROVIDES resources/models/{model}/manifest.json, which names the directory with config, weights
 # and tokenizer, and what identifies them.
 
@@ -35,3 +35,32 @@ rule prepare_model:
         ),
     script:
         "../workflow_scripts/prepare_model.py"
+
+
+rule estimate_ngram_model:
+    """Estimate an n-gram model over a corpus, by KenLM where it can be had, else counted here."""
+    input:
+        unpack(lambda wildcards: ngram_inputs(plan, wildcards.model)),
+    output:
+        "resources/models/{model}/manifest.json",
+    log:
+        "logs/estimate_ngram_model/{model}.log",
+    benchmark:
+        "logs/estimate_ngram_model/{model}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(plan.models_with("ngram")),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=lambda wildcards: costs.memory_mb(wildcards.model),
+        runtime=lambda wildcards: costs.runtime("estimate_ngram_model", wildcards),
+    params:
+        code=lambda wildcards: code_over(
+            "estimate_ngram_model", catalog.model(wildcards.model)["corpus"]
+        ),
+        entry=entry_of("model", "corpus order least_count"),
+        corpus=lambda wildcards: pick(
+            catalog.dataset(catalog.model(wildcards.model)["corpus"]), "parser", "path", "files"
+        ),
+    script:
+        "../workflow_scripts/estimate_ngram_model.py"

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.overlap.ngrams import obtain_programs
+from lingprob.ngrams.lmplz import obtain_programs
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,7 +2,7 @@
 
 from lingprob.corpora import iter_documents
 from lingprob.files import dataset_paths, write_text
-from lingprob.overlap.ngrams import total_words
+from lingprob.overlap.chance import total_words
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lingprob.corpora import iter_documents
 from lingprob.files import dataset_paths
-from lingprob.overlap.ngrams import estimate_ngrams
+from lingprob.ngrams.lmplz import estimate_ngrams
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -15,7 +15,8 @@ import pytest
 from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap import chance, ngrams
+from lingprob.ngrams import lmplz
+from lingprob.overlap import chance
 from lingprob.overlap.automaton import StimulusIndex, build_index, load_index
 from lingprob.overlap.cdawg import build_cdawg, load_cdawg
 from lingprob.overlap.chunks import select_chunks, summarise_chunks
@@ -402,13 +403,13 @@ def test_files_that_kenlm_cannot_read_are_named(tmp_path: Path) -> None:
 def test_an_estimated_model_gives_probabilities_and_flags(tmp_path: Path) -> None:
     """KenLM's own programs over a small corpus: a sequence that it has is likelier than chance."""
     pytest.importorskip("kenlm")
-    if not all(shutil.which(program) for program in ngrams.PROGRAMS):
+    if not all(shutil.which(program) for program in lmplz.PROGRAMS):
         pytest.skip("KenLM's lmplz and build_binary are not on the PATH")
-    ngrams.obtain_programs(tmp_path / "programs")
+    lmplz.obtain_programs(tmp_path / "programs")
     documents = [f"the {animal}\n sees  the {other}" for animal in "abcde" for other in "fghij"]
-    assert ngrams.total_words(documents) == 25 * 5
+    assert chance.total_words(documents) == 25 * 5
     target = tmp_path / "small.kenlm"
-    ngrams.estimate_ngrams(tmp_path / "programs", documents, 2, 100, target)
+    lmplz.estimate_ngrams(tmp_path / "programs", documents, 2, 100, target)
     model = chance.load_kenlm(target)
     seen, unseen = chance.joint_log10_prob(model, ["the a sees the f", "sees sees f a the"])
     assert unseen < seen < 0
@@ -425,7 +426,7 @@ def test_a_failing_program_says_what_it_said(tmp_path: Path) -> None:
     program.write_text("#!/bin/sh\necho no room here >&2\nexit 3\n")
     program.chmod(0o755)
     with pytest.raises(LingprobError, match=r"(?s)lmplz failed.*no room here"):
-        ngrams.estimate_ngrams(tmp_path, ["a b"], 2, 100, tmp_path / "model.kenlm")
+        lmplz.estimate_ngrams(tmp_path, ["a b"], 2, 100, tmp_path / "model.kenlm")
     assert not (tmp_path / "model.kenlm").exists()
 
 

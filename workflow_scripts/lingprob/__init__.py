@@ -27,6 +27,7 @@ One word for one thing, in code, tables, settings and messages:
                     and in `training.parallel`, what they call so)
     unigram source  where a model's unigram log-probabilities are from: published, a corpus, or
                     unigrahams (samples of its own)
+    n-gram, mark    a sequence of n tokens; what stands for both ends of a sentence in n-gram models
     linking function  what makes a rating of a sentence's logprob, length and unigram logprob
     convention      a setting that changes results; the paper's is the default
     random effects  those of a mixed model, by subject (in `context` by suite); their structure is

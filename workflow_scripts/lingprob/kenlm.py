@@ -24,6 +24,14 @@ def missing_for_kenlm() -> str | None:
     """
     if find_spec("kenlm") is None:
         return "the package kenlm is not installed (pip install kenlm)"
+    return lmplz_missing()
+
+
+def lmplz_missing() -> str | None:
+    """Say what an estimate by KenLM lacks on this machine; None if it has all.
+
+    That is KenLM's programs on the PATH, or what they are built with.
+    """
     if all(shutil.which(program) for program in PROGRAMS):
         return None
     if shutil.which("cmake") is None:

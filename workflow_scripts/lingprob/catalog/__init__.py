@@ -100,8 +100,17 @@ class Catalog:
             for policy in model["bos_policies"]:
                 where = f"(models.{name}.bos_policies)"
                 looked_up("BOS policy", policy, self.bos_policies, where)
+            if model["source"] == "ngram":
+                corpora = {n: e for n, e in self.datasets.items() if e["kind"] == "corpus"}
+                looked_up("corpus", model["corpus"], corpora, f"(models.{name}.corpus)")
+                self.tokenizer_provider(model["tokenizer"])
             for source in model["unigrams"]:
-                self.unigram_source(source)
+                kind, of = self.unigram_source(source)
+                if kind in self.samplings and self.models[of]["source"] == "ngram":
+                    raise LingprobError(
+                        f"models.{name}.unigrams: {source!r}, and n-gram models do not generate. "
+                        f"Name their corpus: corpus_{self.models[of]['corpus']}."
+                    )
             for dataset in model.get("datasets", []):
                 self.dataset(dataset)
             for texts in model.get("texts", []):
@@ -184,7 +193,8 @@ class Catalog:
     def tokenizer_provider(self, tokenizer: str) -> str:
         """Return the first model that has this tokenizer and brings it as files."""
         for name, entry in self.models.items():
-            if entry["tokenizer"] == tokenizer and entry["source"] != "scores":
+            borrowed = entry["source"] == "ngram" and name != tokenizer
+            if entry["tokenizer"] == tokenizer and entry["source"] != "scores" and not borrowed:
                 return name
         raise unknown_name(
             "tokenizer", tokenizer, {entry["tokenizer"] for entry in self.models.values()}
@@ -254,4 +264,8 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
         if "paths" in entry:
             fallback["texts"] = list(entry["paths"])
         return {**fallback, **entry}
+    if entry["source"] == "ngram":
+        # The very text that it is of, so that what it adds to unigrams is known.
+        fallback |= {"unigrams": [f"corpus_{entry['corpus']}"], "least_count": 2}
+        fallback["estimator"] = "auto"
     return {**fallback, **families.get(entry["family"], {}), **entry}

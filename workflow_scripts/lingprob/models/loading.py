@@ -15,6 +15,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
+from lingprob.models.architectures import register
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
 from lingprob.models.tokenizer import encode
 
@@ -131,6 +132,7 @@ def check_language_model(directory: str | Path) -> None:
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
     """Return the model and tokenizer in a folder, whose files must fit each other."""
     check_folder(directory)
+    register(directory)
     # Its bars and reports would fill the screen beside our own progress and messages.
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()

@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.files import sha256_of
+from lingprob.models.architectures import register
 from lingprob.models.manifest import read_manifest
 from lingprob.models.safe_files import ONLY_DATA, unloadable
 
@@ -66,6 +67,7 @@ def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
     from transformers import AutoConfig, AutoTokenizer
 
     directory = read_manifest(manifest)["directory"]
+    register(Path(directory))
     try:
         config = AutoConfig.from_pretrained(directory, **ONLY_DATA)
         tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -66,6 +66,11 @@ def read_published(path: str | Path) -> pd.DataFrame:
     if missing:
         raise LingprobError(f"{path}: column {missing[0]!r} is missing. Fetch the file again.")
     return table[PUBLISHED_COLUMNS].astype({"below_threshold": bool})
+
+
+def total_words(documents: Iterable[str]) -> int:
+    """Return the number of white-space words of a corpus (leakage, footnote 3)."""
+    return sum(len(document.split()) for document in documents)
 
 
 def load_kenlm(path: str | Path) -> Any:

@@ -9,6 +9,17 @@ nobody can fetch and is not there. `forecast` sums up a whole run, `usage` what 
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.data import Plan, pick
 from lingprob.plan.missing import LeftOut, announce, leave_out
+from lingprob.plan.ngrams import ngram_inputs
 from lingprob.plan.work import Work
 
-__all__ = ["BASE_MEMORY_MB", "Costs", "LeftOut", "Plan", "Work", "announce", "leave_out", "pick"]
+__all__ = [
+    "BASE_MEMORY_MB",
+    "Costs",
+    "LeftOut",
+    "Plan",
+    "Work",
+    "announce",
+    "leave_out",
+    "ngram_inputs",
+    "pick",
+]

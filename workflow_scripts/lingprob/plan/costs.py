@@ -45,8 +45,9 @@ class Costs:
 
     def memory_mb(self, model: str) -> int:
         """Return the memory of a job that holds a model: four bytes a parameter, half as much
-        again while loading."""
-        return BASE_MEMORY_MB + int(6 * self.work.parameters(model) / 1e6)
+        again while loading; an n-gram model's have keys, and are sorted as they are counted."""
+        a_parameter = 60 if self.catalog.model(model)["source"] == "ngram" else 6
+        return BASE_MEMORY_MB + int(a_parameter * self.work.parameters(model) / 1e6)
 
     def grown(self, memory_mb: int, attempt: int) -> int:
         """Return the memory of a job that is tried again: twice and three times as much, and no

@@ -8,6 +8,7 @@ from typing import Any
 
 from lingprob.catalog import Catalog
 from lingprob.context.suites import pairs_per_suite
+from lingprob.files import dataset_paths
 from lingprob.plan.speeds import Speeds, speeds
 from lingprob.training.sizes import ModelSize, fine_tuning_steps, model_name
 
@@ -19,6 +20,8 @@ OUTSIDE = {"files", "path"}  # keys of entries whose data are not in the package
 TEXT_TOKENS = 100_000  # of a text that people read; the longest has 75,000
 UNSTATED_BYTES = 1e9  # of a file whose size the catalog does not know
 ROW_BYTES = 4000  # of text on the web, a row of a corpus on the hub
+TOKEN_BYTES = 4  # of text
+FEWEST_NGRAMS = 1_000_000  # of a corpus in the package
 CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
 USUAL_SECONDS = 15.0  # of any job, to start, and to read and write small tables
 WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
@@ -41,11 +44,19 @@ class Work:
         return USUAL_SECONDS + (KNOWN[rule](self, wildcards) if rule in KNOWN else 0)
 
     def parameters(self, model: str) -> int:
-        """Return a model's number of parameters; a billion where its entry does not say."""
-        return int(self.catalog.model(model)["parameters"] or 1_000_000_000)
+        """Return a model's number of parameters; a billion where its entry does not say. Of an
+        n-gram model, as many as it may have: an n-gram of each order at each token of its corpus.
+        """
+        entry = self.catalog.model(model)
+        if entry["source"] == "ngram":
+            tokens = self.bytes_of(entry["corpus"]) / TOKEN_BYTES
+            return max(FEWEST_NGRAMS, int(entry["order"] * tokens))
+        return int(entry["parameters"] or 1_000_000_000)
 
     def device(self, model: str) -> str:
         """Return where a model runs: `gpu` or `cpu`."""
+        if self.catalog.model(model)["source"] == "ngram":  # nothing of which is multiplied
+            return "cpu"
         takes = self.takes_gpu(self.settings["scoring"]["device"], self.parameters(model))
         return "gpu" if takes else "cpu"
 
@@ -81,10 +92,14 @@ class Work:
         return self.items(dataset) / 2 * SENTENCE_TOKENS * tried * SENTENCE_TOKENS / 2
 
     def bytes_of(self, dataset: str, file: str | None = None) -> float:
-        """Return the size of a data set's files, or of one, as far as the catalog knows it."""
+        """Return the size of a data set's files, or of one, as far as the catalog knows it, or
+        the user's own are there."""
         entry = self.catalog.dataset(dataset)
         if not OUTSIDE & entry.keys():
             return 0.0
+        own = dataset_paths(dataset, entry) if "path" in entry else []
+        if own and all(path.is_file() for path in own):
+            return float(sum(path.stat().st_size for path in own if file in (None, path.name)))
         unstated = CHUNK_BYTES if "shards" in entry else UNSTATED_BYTES
         unstated = ROW_BYTES * entry["rows"] if "rows" in entry else unstated
         files = [
@@ -155,6 +170,11 @@ class Work:
         parser = self.catalog.dataset(corpus)["parser"]
         return self.bytes_of(corpus, file) / self.speeds.scanning(parser)
 
+    def counting(self, model: str) -> float:
+        """Return the seconds in which an n-gram model is estimated, each order like a scan."""
+        entry = self.catalog.model(model)
+        return (1 + int(entry["order"])) * self.scanning(entry["corpus"])
+
     def downloading(self, size: float) -> float:
         """Return the seconds in which so many bytes arrive."""
         return size / self.speeds.downloading()
@@ -186,6 +206,7 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "count_tokens": lambda w, job: w.scanning(job.corpus),
     "count_words": lambda w, job: w.scanning(job.corpus) / WORDS_FASTER,
     "count_corpus_words": lambda w, job: w.scanning(job.corpus) / WORDS_FASTER,
+    "estimate_ngram_model": lambda w, job: w.counting(job.model),
     "estimate_ngrams": lambda w, job: w.scanning(job.corpus),
     "download_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),
     "stream_hub_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),

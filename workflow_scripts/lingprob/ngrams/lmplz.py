@@ -53,8 +53,7 @@ def estimate_ngrams(
 ) -> None:
     """Estimate a modified Kneser-Ney model of white-space words and write it in KenLM's format.
 
-    A document is one long sentence, as overlaps do not heed sentence boundaries; where a small
-    corpus lacks the counts for a discount, KenLM's fixed ones are taken.
+    A document is one long sentence, as overlaps do not heed sentence boundaries.
 
     Args:
         programs: the directory of `obtain_programs`.
@@ -66,20 +65,42 @@ def estimate_ngrams(
     Raises LingprobError with the last lines of the program that failed.
     """
     with tempfile.TemporaryDirectory(dir=target.parent) as scratch, atomic_path(target) as written:
-        text, arpa = Path(scratch) / "text", Path(scratch) / "model.arpa"
-        with open(text, "w", encoding="utf-8") as stream:
-            stream.writelines(f"{normalise(document)}\n" for document in documents)
-        sort: list[str | Path] = ["-S", f"{memory_mb}M", "-T", scratch]
-        _run(
-            [programs / "lmplz", "-o", str(order), *sort, "--discount_fallback"]
-            + ["--skip_symbols", "--text", text, "--arpa", arpa]
-        )
+        arpa = Path(scratch, "model.arpa")
+        lines = (f"{normalise(document)}\n" for document in documents)
+        estimate_arpa(programs, lines, order, memory_mb, arpa)
         _run([programs / "build_binary", "-T", scratch, arpa, written])
 
 
-def total_words(documents: Iterable[str]) -> int:
-    """Return the number of white-space words of a corpus (leakage, footnote 3)."""
-    return sum(len(document.split()) for document in documents)
+def estimate_arpa(
+    programs: Path,
+    lines: Iterable[str],
+    order: int,
+    memory_mb: int,
+    target: Path,
+    vocabulary: int = 0,
+) -> None:
+    """Have KenLM estimate a modified Kneser-Ney model and write it as text (ARPA).
+
+    Args:
+        programs: the directory of `obtain_programs`.
+        lines: sentences, each with its newline; words stand between blanks.
+        order: of the model.
+        memory_mb: that sorting may take; the rest goes to the disk.
+        target: the file, beside which KenLM writes for a while what it sorts.
+        vocabulary: words among which unigrams are smoothed, if more than occur.
+
+    Where a small corpus lacks the counts for a discount, KenLM's fixed ones are taken.
+    Raises LingprobError with the last lines of the program that failed.
+    """
+    with tempfile.TemporaryDirectory(dir=target.parent) as scratch:
+        text = Path(scratch, "text")
+        with open(text, "w", encoding="utf-8") as stream:
+            stream.writelines(lines)
+        sort: list[str | Path] = ["-S", f"{memory_mb}M", "-T", scratch]
+        _run(
+            [programs / "lmplz", "-o", str(order), *sort, "--discount_fallback"]
+            + ["--vocab_pad", str(vocabulary), "--skip_symbols", "--text", text, "--arpa", target]
+        )
 
 
 def _build(scratch: Path, directory: Path) -> None:

@@ -1,0 +1,29 @@
+"""Estimate an n-gram model that is scored like any other."""
+
+from functools import partial
+from pathlib import Path
+
+from lingprob.corpora import iter_documents
+from lingprob.files import dataset_paths
+from lingprob.models.manifest import write_manifest
+from lingprob.models.tokenizer import load_tokenizer
+from lingprob.ngrams.estimate import estimate_model
+from lingprob.workflow import job
+
+with job(snakemake):
+    params, files = snakemake.params, snakemake.input
+    manifest = Path(snakemake.output[0])
+    corpus = params.corpus
+    tokenizer, size = load_tokenizer(files.tokenizer) if files.tokenizer else (None, None)
+    estimate_model(
+        partial(iter_documents, corpus["parser"], dataset_paths(params.entry["corpus"], corpus)),
+        params.entry["order"],
+        manifest.parent,
+        tokenizer=tokenizer,
+        vocabulary_size=size,
+        least_count=params.entry["least_count"],
+        programs=Path(files.programs[0]).parent if files.programs else None,
+        memory_mb=snakemake.resources.mem_mb // 2,
+    )
+    origin = f"n-grams of {params.entry['corpus']}, code {params.code}"
+    write_manifest(snakemake.wildcards.model, "ngram", origin, manifest.parent, manifest)

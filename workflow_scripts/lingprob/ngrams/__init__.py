@@ -1,0 +1,1 @@
+"""n-gram models: counted or estimated by KenLM, and scored like any other model."""

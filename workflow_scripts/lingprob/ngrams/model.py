@@ -1,0 +1,140 @@
+"""An n-gram model as transformers loads it: config.json, weights, tokenizer, and whole logits.
+
+So sentences, contexts and words are scored by the same code as any other model's, after the same
+start tokens. Its logits are log-probabilities, which sum to one over the vocabulary.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import CausalLMOutput
+
+from lingprob.ngrams.tables import NgramTables
+
+CONTEXT_WINDOW = 2048  # how many tokens are run at once; a token sees the last few alone
+
+
+class NgramConfig(PreTrainedConfig):
+    """Size of the vocabulary, and how many n-grams there are of the orders 2 and above."""
+
+    model_type = "ngram"
+
+    def __init__(
+        self, vocab_size: int = 2, n_ngrams: list[int] | None = None, **others: Any
+    ) -> None:
+        self.vocab_size = vocab_size
+        self.n_ngrams = n_ngrams or []
+        self.max_position_embeddings = CONTEXT_WINDOW
+        super().__init__(**{"tie_word_embeddings": False, **others})
+
+
+class Unigrams(torch.nn.Module):
+    """Log-probabilities (V,) where no context is known: what others have embeddings for."""
+
+    def __init__(self, vocabulary_size: int) -> None:
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.zeros(vocabulary_size))
+
+
+class NgramForCausalLM(PreTrainedModel):
+    """Backoff n-grams (`NgramTables`) whose `forward` gives log p of every token at each place."""
+
+    config_class = NgramConfig
+    base_model_prefix = "model"
+
+    def __init__(self, config: NgramConfig) -> None:
+        super().__init__(config)
+        self.unigrams = Unigrams(config.vocab_size)
+        sizes = [config.vocab_size, *config.n_ngrams]
+        self.logprobs = torch.nn.ParameterList([torch.zeros(n) for n in sizes[1:]])
+        self.backoffs = torch.nn.ParameterList([torch.zeros(n) for n in sizes[:-1]])
+        for order, n in enumerate(sizes[1:], start=2):
+            self.register_buffer(f"keys_{order}", torch.zeros(n, dtype=torch.int64))
+        self.post_init()
+
+    def _init_weights(self, module: torch.nn.Module) -> None:
+        """Nothing is drawn: all weights are those of the tables."""
+
+    def get_input_embeddings(self) -> torch.nn.Module:
+        """Return the unigrams, which lie where the model does."""
+        return self.unigrams
+
+    def get_output_embeddings(self) -> torch.nn.Module:
+        """Return the unigrams, which have a row for each logit."""
+        return self.unigrams
+
+    @torch.no_grad()
+    def forward(
+        self,
+        input_ids: torch.Tensor,
+        past_key_values: Any = None,
+        position_ids: torch.Tensor | None = None,
+        **_: Any,
+    ) -> CausalLMOutput:
+        """Return log p (rows, length, V) of every token after each of `input_ids` (rows, length).
+
+        Raises TypeError where what precedes is handed over in any other way.
+        """
+        if past_key_values is not None or position_ids is not None:
+            raise TypeError("an n-gram model reads the tokens before a token and keeps no others")
+        rows, length = input_ids.shape
+        logits = self.unigrams.weight.repeat(rows * length, 1)
+        for order in range(2, len(self.logprobs) + 2):
+            n_context = order - 1
+            if n_context > length:
+                break
+            contexts = input_ids.unfold(1, n_context, 1).flatten(0, 1)
+            after = torch.arange(rows * length, device=input_ids.device).view(rows, length)
+            context, seen = self._places(contexts)
+            self._follow(logits, order, context[seen], after[:, n_context - 1 :].flatten()[seen])
+        return CausalLMOutput(logits=logits.view(rows, length, -1))
+
+    def _places(self, contexts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the places (n,) of contexts (n, order) in their order, and which are there."""
+        place = contexts[:, 0]
+        seen = torch.ones_like(place, dtype=torch.bool)
+        for column in range(1, contexts.shape[1]):
+            keys = self.get_buffer(f"keys_{column + 1}")
+            wanted = place * self.config.vocab_size + contexts[:, column]
+            place = torch.searchsorted(keys, wanted).clamp_(max=len(keys) - 1)
+            seen = seen & (keys[place] == wanted)
+        return place, seen
+
+    def _follow(
+        self, logits: torch.Tensor, order: int, context: torch.Tensor, row: torch.Tensor
+    ) -> None:
+        """Lay what follows contexts over the logits (positions, V) in these rows."""
+        keys, vocabulary = self.get_buffer(f"keys_{order}"), self.config.vocab_size
+        logits[row] += self.backoffs[order - 2][context, None]
+        first = torch.searchsorted(keys, context * vocabulary)
+        numbers = torch.searchsorted(keys, (context + 1) * vocabulary) - first
+        skipped = numbers.cumsum(0) - numbers
+        ngram = torch.arange(int(numbers.sum()), device=keys.device)
+        ngram += (first - skipped).repeat_interleave(numbers)
+        values = self.logprobs[order - 2][ngram].to(logits.dtype)
+        logits[row.repeat_interleave(numbers), keys[ngram] % vocabulary] = values
+
+
+def as_language_model(tables: NgramTables, mark: int) -> NgramForCausalLM:
+    """Return the model of these tables; `mark` begins and ends what it reads."""
+    config = NgramConfig(
+        tables.vocabulary_size,
+        [len(keys) for keys in tables.keys[1:]],
+        bos_token_id=mark,
+        eos_token_id=mark,
+        dtype="float32",
+    )
+    model = NgramForCausalLM(config)
+    model.unigrams.weight.data = torch.from_numpy(tables.logprobs[0])
+    for order, keys in enumerate(tables.keys[1:], start=2):
+        model.register_buffer(f"keys_{order}", torch.from_numpy(keys))
+        model.logprobs[order - 2].data = torch.from_numpy(tables.logprobs[order - 1])
+        model.backoffs[order - 2].data = torch.from_numpy(tables.backoffs[order - 2])
+    return model
+
+
+AutoConfig.register("ngram", NgramConfig)
+AutoModelForCausalLM.register(NgramConfig, NgramForCausalLM)
