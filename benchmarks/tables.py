@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import csv
+import re
 import resource
 import subprocess
 import sys
@@ -125,7 +126,7 @@ def make_prefixes(folder: Path, pairs: int) -> int:
             piece = pd.DataFrame(
                 before, columns=["prefix_id", "kind", "suite", "source_suite", "pair_ids"]
             )
-            sources = [f"{suite}/{n}/good" for n in range(SENTENCES)]
+            sources = [f"{suite}/{n % pairs}/good" for n in range(SENTENCES)]
             piece["source_ids"], piece["char_ends"] = [[x] * len(piece) for x in (sources, ends)]
             write(piece.assign(dataset="blimp", perturbation=None, similarity=None, text=text))
             for tokenizer in ("gpt2", "opt"):
@@ -192,13 +193,56 @@ def judge_pairs(folder: Path, pairs: int) -> int:
     return rows
 
 
+def measure_context_overlap(folder: Path, pairs: int) -> int:
+    """As the script of that name; blanks make the tokens."""
+    from lingprob.papers.context.overlaps import overlaps
+
+    prefixes = read_table(folder / "prefixes.parquet", "context_prefixes")
+    between, of_prefixes = overlaps(
+        read_table(folder / "stimuli.parquet", "stimuli"),
+        prefixes,
+        lambda texts: [[match.span() for match in re.finditer(r"\S+", text)] for text in texts],
+        dataset="blimp",
+        sentences=10 * pairs,
+        seed=0,
+        scale="benchmark",
+    )
+    write_table(between, "context_overlap", folder / "overlap.parquet")
+    write_table(of_prefixes, "context_prefix_overlap", folder / "prefix_overlap.parquet")
+    return len(prefixes)
+
+
+def summarise_context(folder: Path, pairs: int) -> int:
+    """As the script of that name, on BLiMP, whose pairs do without perturbed prefixes here."""
+    from lingprob.papers.context.summary import summarise, summarise_primary
+
+    settings = {"fewest_pairs": 10, "bootstrap": 1000, "seed": 0, "scale": "benchmark"}
+    judgments = read_table(folder / "judgments.parquet", "context_judgments")
+    alone = judgments[judgments["kind"] == NO_PREFIX].assign(bos_policy="bos")
+    tables = summarise(judgments, alone, **settings)
+    overlaps = [read_table(folder / f"{name}.parquet", f"context_{name}")
+                for name in ("overlap", "prefix_overlap")]  # fmt: skip
+    nothing = pd.Series(dtype=float)
+    summarise_primary(judgments, judgments[:0], nothing, tables["matrix"], *overlaps, **settings)
+    return len(judgments)
+
+
 MAKERS: dict[str, Callable[[Path, int], int]] = {
     "make_stimuli": make_stimuli,
     "make_prefixes": make_prefixes,
     "make_scores": make_scores,
 }
-JOBS: dict[str, Callable[[Path, int], int]] = {"judge_pairs": judge_pairs}
-INPUTS = {"judge_pairs": list(MAKERS)}
+JOBS: dict[str, Callable[[Path, int], int]] = {
+    "judge_pairs": judge_pairs,
+    "measure_context_overlap": measure_context_overlap,
+    "summarise_context": summarise_context,
+}
+# What makes the tables that a job reads, in this order.
+INPUTS = {
+    "judge_pairs": [*MAKERS],
+    "measure_context_overlap": ["make_stimuli", "make_prefixes"],
+    "summarise_context": [*MAKERS, "judge_pairs", "measure_context_overlap"],
+}
 
 if __name__ == "__main__":
     main()

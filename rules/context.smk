@@ -1,9 +1,9 @@
 # Judgements in context (Sinha et al. 2023): minimal pairs after growing prefixes.
 # REQUIRES results/stimuli of each data set, a corpus of unrelated sentences, models' manifests.
 # PROVIDES results/context/{stage}/: prefixes, prefix_tokens, scores and judgments, where stage is
-# sampled, perturbed or shared; unprefixed/, judgments without a prefix; and over the models of the
-# scale results/context/: accuracy, regression, matrix, overlap, correlations, unprefixed (parquet,
-# csv) and points, the figures, tables and scorecard.
+# sampled, perturbed or shared; unprefixed/, judgments without a prefix; summaries/{model}/{dataset}/;
+# and over the models of the scale results/context/: accuracy, regression, matrix, overlap,
+# correlations, unprefixed (parquet, csv) and points, the figures, tables and scorecard.
 
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.
@@ -12,7 +12,7 @@ CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
 CONTEXT_STAGES = ["perturbed"]
 if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
-CONTEXT_TABLES = ["accuracy", "regression", "matrix", "overlap", "correlations", "unprefixed"]
+CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
 # What prefixes are drawn by, whichever models are to score them: one more repeats nothing.
 CONTEXT_REFERENCE = plan.model_manifest(CONTEXT["tokenizer"])
 # Manifests that bring the tokenizers of the models, by tokenizer.
@@ -26,7 +26,7 @@ CONTEXT_ROOM = Room(
     figures=figures_of(CONTEXT["datasets"])
     + ["sharing"] * CONTEXT["compare_sharing"]
     + ["unprefixed"],
-    files={name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "points"]},
+    files={name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "overlap"]},
     pages=["table_1", "table_2"],
     published_for=["tabulate"],
     models=CONTEXT["models"],
@@ -234,55 +234,106 @@ rule judge_unprefixed:
         "../workflow_scripts/judge_unprefixed.py"
 
 
-rule summarise_contexts:
-    """Accuracies with intervals, regressions, matrices and their correlations (context, §4)."""
+rule measure_context_overlap:
+    """Say how alike suites are, and prefixes and their targets (context, §5 and Appendix D)."""
     input:
-        judgments=collect(
-            "results/context/sampled/judgments/{model}/{dataset}.parquet",
-            model=CONTEXT["models"],
-            dataset=CONTEXT["datasets"],
-        ),
-        changed_judgments=collect(
-            f"results/context/{{stage}}/judgments/{{model}}/{CONTEXT_PRIMARY}.parquet",
-            stage=CONTEXT_STAGES,
-            model=CONTEXT["models"],
-        ),
-        unprefixed=collect(
-            "results/context/unprefixed/{model}/{dataset}.parquet",
-            model=CONTEXT["models"],
-            dataset=CONTEXT["datasets"],
-        ),
         stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",
         prefixes=f"results/context/sampled/prefixes/{CONTEXT_PRIMARY}.parquet",
-        perturbed_prefixes=f"results/context/perturbed/prefixes/{CONTEXT_PRIMARY}.parquet",
         tokenizer=CONTEXT_REFERENCE,
+    output:
+        parquet="results/context/overlap.parquet",
+        csv=in_report("results/context/overlap.csv", CONTEXT_ROOM, "Every overlap"),
+        prefixes="results/context/prefix_overlap.parquet",
+    log:
+        "logs/measure_context_overlap.log",
+    benchmark:
+        "logs/measure_context_overlap.benchmark.tsv"
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
+        runtime=costs.at_most(240),
+    params:
+        **pick(CONTEXT, "overlap_sentences"),
+        **pick(settings, "seed", "scale"),
+        code=code_digest("measure_context_overlap"),
+        dataset=CONTEXT_PRIMARY,
+    script:
+        "../workflow_scripts/measure_context_overlap.py"
+
+
+def context_changes(wildcards):
+    """What the paper looks at on its primary data set alone."""
+    if wildcards.dataset != CONTEXT_PRIMARY:
+        return {}
+    return {
+        "changed_judgments": collect(
+            "results/context/{stage}/judgments/{{model}}/{{dataset}}.parquet", stage=CONTEXT_STAGES
+        ),
+        "perturbed_prefixes": "results/context/perturbed/prefixes/{dataset}.parquet",
+        "overlap": "results/context/overlap.parquet",
+        "prefix_overlap": "results/context/prefix_overlap.parquet",
+    }
+
+
+rule summarise_context:
+    """A model's accuracies with intervals, regressions, matrices, correlations (context, §4)."""
+    input:
+        unpack(context_changes),
+        judgments="results/context/sampled/judgments/{model}/{dataset}.parquet",
+        unprefixed="results/context/unprefixed/{model}/{dataset}.parquet",
+    output:
+        collect(
+            "results/context/summaries/{{model}}/{{dataset}}/{table}.parquet",
+            table=CONTEXT_TABLES,
+        ),
+    log:
+        "logs/summarise_context/{model}/{dataset}.log",
+    benchmark:
+        "logs/summarise_context/{model}/{dataset}.benchmark.tsv"
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
+        runtime=costs.at_most(240),
+    params:
+        code=code_digest("summarise_context"),
+        settings={**pick(CONTEXT, "fewest_pairs", "bootstrap"), **pick(settings, "seed", "scale")},
+    script:
+        "../workflow_scripts/summarise_context.py"
+
+
+rule combine_contexts:
+    """Put the tables of all models and data sets together."""
+    input:
+        collect(
+            "results/context/summaries/{model}/{dataset}/{table}.parquet",
+            model=CONTEXT["models"],
+            dataset=CONTEXT["datasets"],
+            table=CONTEXT_TABLES,
+        ),
     output:
         parquet=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
         csv=[
             in_report(f"results/context/{table}.csv", CONTEXT_ROOM, f"Every {table}")
             for table in CONTEXT_TABLES
+            if table != "points"
         ],
-        points="results/context/points.parquet",
     log:
-        "logs/summarise_contexts.log",
-    benchmark:
-        "logs/summarise_contexts.benchmark.tsv"
+        "logs/combine_contexts.log",
     conda:
         "../envs/environment.yaml"
-    resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(16000, attempt),
-        runtime=costs.at_most(240),
     params:
-        **pick(CONTEXT, "overlap_sentences", "fewest_pairs", "bootstrap"),
-        **pick(settings, "seed", "scale"),
-        code=code_digest("summarise_contexts"),
-        primary=CONTEXT_PRIMARY,
+        code=code_digest("combine_contexts"),
+        models=CONTEXT["models"],
+        seed=settings["seed"],
     script:
-        "../workflow_scripts/summarise_contexts.py"
+        "../workflow_scripts/combine_contexts.py"
 
 
 rule context:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
-        rules.summarise_contexts.output,
+        rules.combine_contexts.output,
+        rules.measure_context_overlap.output,
         CONTEXT_ROOM.output(),

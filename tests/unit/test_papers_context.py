@@ -11,7 +11,6 @@ from scipy import stats
 
 from lingprob.context.names import MATCHED
 from lingprob.context.responses import at_longest, responsive_suites
-from lingprob.context.similarity import Overlaps, f1, prefix_overlaps, suite_overlaps, words
 from lingprob.papers.context.analysis import (
     accuracy_table,
     extreme_suites,
@@ -261,63 +260,6 @@ def test_the_paper_s_means_over_models_are_ours_where_all_of_them_ran():
     assert ("mean/a1", "delta_acceptable") not in found(both[0], both[2])
 
 
-def test_f1_counts_repeated_entries():
-    # Two shared of three and four: 2 * 2 / 7.
-    assert f1("aab", "aacc") == pytest.approx(4 / 7)
-    assert f1("", "a") == 0
-    assert words("Don't stop, now!") == ["don't", "stop", "now"]
-
-
-def bags(texts):
-    return [text.rstrip(".").lower().split() for text in texts]
-
-
-def test_overlaps_in_one_matrix_are_those_of_two_bags():
-    texts = ["A a b.", "A a c c.", "D.", "B a a."]
-    overlaps = Overlaps(texts, bags)
-    ones = [one for one in texts for _ in texts]
-    others = texts * len(texts)
-    expected = [f1(*bags(pair)) for pair in zip(ones, others, strict=True)]
-    assert overlaps.f1(ones, others) == pytest.approx(expected)
-
-
-STIMULI = pd.DataFrame(
-    {
-        "item_id": ["1", "2", "3", "4", "5"],
-        "pair_id": ["p", "p", "q", "r", "s"],
-        "text": ["A b.", "B a.", "A c.", "D e.", "D f."],
-        "grammatical": [True, False, True, True, True],
-        "paradigm": ["x", "x", "x", "y", "y"],
-    }
-)
-
-
-def test_overlaps_of_suites_leave_a_sentence_out_with_itself():
-    table = suite_overlaps(STIMULI, bags, 2, np.random.default_rng(0))
-    cells = table.set_index(["target_suite", "prefix_suite"])["f1"]
-    # A b with A c, D e with D f: one of two words; nothing is shared across suites.
-    assert cells.loc[("x", "x")] == pytest.approx(0.5)
-    assert cells.loc[("y", "y")] == pytest.approx(0.5)
-    assert cells.loc[("x", "y")] == 0
-
-
-def test_a_suite_of_one_sentence_has_no_overlap_with_itself():
-    alone = STIMULI[STIMULI["pair_id"].isin(["p", "s"])]
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        cells = suite_overlaps(alone, bags, 2, np.random.default_rng(0))["f1"]
-    assert cells.isna().tolist() == [True, False, False, True]
-
-
-def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
-    prefixes = pd.DataFrame(
-        {"prefix_id": ["x"], "pair_ids": [["p"]], "source_ids": [["3", "4", "3"]]}
-    )
-    table = prefix_overlaps(prefixes, STIMULI, bags)
-    assert table["n_sentences"].tolist() == [1, 2, 3]
-    assert table["f1"].tolist() == pytest.approx([0.5, 0.25, 1 / 3])
-
-
 def test_pairs_are_resampled_where_there_is_one_suite_alone():
     rows = [("a", f"{n}", "none", 0, n % 2) for n in range(8)]
     rows += [("a", f"{n}", "matched_acceptable", 9, n % 4 > 0) for n in range(8)]
@@ -353,8 +295,9 @@ def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
         {
             "prefix_id": [f"{kind}/p{n}" for kind in kinds[1:] for n in range(6)],
             "pair_id": [f"p{n}" for n in range(6)] * 2,
-            "n_sentences": 1,
-            "f1": [sign * (n % 2) + 0.5 for sign in (1, -1) for n in range(6)],
+            "measure": "token",
+            # Of prefixes of one sentence, of which judgments know; the others are longer.
+            "f1": [[sign * (n % 2) + 0.5, 0.0] for sign in (1, -1) for n in range(6)],
         }
     )
     pairs = [(target, prefix) for target in "xyz" for prefix in "xyz"]
@@ -364,7 +307,7 @@ def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
     overlap = matrix[["dataset", "target_suite", "prefix_suite"]].assign(
         measure="token", f1=np.linspace(0, 1, 9) ** 2, scale="demo"
     )
-    table = overlap_correlations(judged, {"token": overlaps}, matrix, overlap, "demo")
+    table = overlap_correlations(judged, overlaps, matrix, overlap, "demo")
     of_pairs = table[table["analysis"] == "pairs"].set_index("x")["value"]
     assert of_pairs.to_dict() == pytest.approx(
         {

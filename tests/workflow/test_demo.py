@@ -255,7 +255,7 @@ def test_a_second_run_has_nothing_to_do(demo):
         ),
         (
             'context={"bootstrap": 7}',
-            {"summarise_contexts", "plot_context"},
+            {"summarise_context", "plot_context"},
             {"sample_prefixes", "score_prefixes", "judge_pairs"},
         ),
     ],

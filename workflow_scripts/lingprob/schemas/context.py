@@ -92,6 +92,10 @@ SCHEMAS = {
         + optional(FLOAT64, "f1")
         + required(TEXT, "scale")
     ),
+    # Mean F1 of the first sentences of an acceptable prefix, one, two and so on, with its target.
+    "context_prefix_overlap": pa.schema(
+        required(TEXT, "measure", "prefix_id", "pair_id") + required(pa.list_(FLOAT64), "f1")
+    ),
     # One point of a figure's scatter a row: a suite without and with a prefix (Figures 10, 11), or
     # a perturbation's similarity and change in accuracy (Figure 9).
     "context_points": pa.schema(

@@ -112,7 +112,7 @@ def suite_points(judgments: pd.DataFrame, kind: str, fewest_pairs: int) -> pd.Da
 
 def overlap_correlations(
     judgments: pd.DataFrame,
-    prefix_overlaps: dict[str, pd.DataFrame],
+    prefix_overlap: pd.DataFrame,
     matrix: pd.DataFrame,
     overlap: pd.DataFrame,
     scale: str,
@@ -125,17 +125,17 @@ def overlap_correlations(
 
     Args:
         judgments: `context_judgments` of the data set that the overlaps are of.
-        prefix_overlaps: by measure, what `similarity.prefix_overlaps` returns.
+        prefix_overlap: `context_prefix_overlap` table.
         matrix: `context_matrix` table.
         overlap: `context_overlap` table.
         scale: of the run.
     """
     rows = []
-    for measure, overlaps in prefix_overlaps.items():
+    for measure, overlaps in prefix_overlap.groupby("measure", sort=False):
         for kind in (MATCHED[0], MISMATCHED[0]):
-            longest = at_longest(judgments, kind)
-            keys = ["prefix_id", "pair_id", "n_sentences"]
-            both = longest.join(overlaps.set_index(keys)["f1"], on=keys, how="inner")
+            both = at_longest(judgments, kind).merge(overlaps, on=["prefix_id", "pair_id"])
+            ends = zip(both["f1"], both["n_sentences"], strict=True)
+            both["f1"] = [grown[sentences - 1] for grown, sentences in ends]
             for (model, dataset), group in both.groupby(["model", "dataset"], sort=False):
                 value, p = _pearson(group["correct"].astype(float), group["f1"])
                 x = f"{measure} overlap with {kind} prefixes"
