@@ -28,7 +28,7 @@ from lingprob.rehearsal.stand_ins import fewer, rehearse
 from lingprob.rehearsal.tokenizers import tokenizer_of
 from lingprob.report import table_as_html
 from lingprob.stimuli.build import build_stimuli
-from lingprob.tables import write_table
+from lingprob.tables import write_csv, write_table
 
 LESS = read_yaml("rehearsal.yaml")
 
@@ -122,6 +122,22 @@ def test_what_states_its_scale_and_every_page_is_stamped(paper, tmp_path, monkey
     assert STAMP not in table_as_html(table, "Table 2")
     folder.enter_rehearsal_folder()
     assert f"{STAMP}: " in table_as_html(table, "Table 2")
+
+
+def test_results_that_state_no_scale_are_stamped_in_a_rehearsal_alone(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pd.DataFrame({"r": [0.5]})
+
+    def written(path: str, frame: pd.DataFrame = table) -> pd.DataFrame:
+        write_csv(frame, path)
+        return pd.read_csv(path)
+
+    assert written("results/trends.csv").columns.tolist() == ["r"]
+    folder.enter_rehearsal_folder()
+    assert written("results/trends.csv")["scale"].tolist() == [STAMP]
+    assert written("resources/scores.csv").columns.tolist() == ["r"]  # others' formats
+    stated = written("results/fits.csv", table.assign(scale="paper, REHEARSAL"))
+    assert stated["scale"].tolist() == ["paper, REHEARSAL"]
 
 
 def test_one_s_own_files_are_found_from_the_rehearsal_s_folder(tmp_path, monkeypatch, no_mirror):

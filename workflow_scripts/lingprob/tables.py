@@ -20,6 +20,8 @@ import pyarrow.parquet as pq
 import lingprob
 from lingprob.errors import LingprobError, looked_up, refuse_rows
 from lingprob.files import atomic_path
+from lingprob.rehearsal import STAMP
+from lingprob.rehearsal.folder import in_rehearsal_folder
 from lingprob.schemas import SCHEMAS
 
 
@@ -171,7 +173,12 @@ def read_metadata(path: str | Path) -> dict[str, str]:
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write a table for people's eyes and other programs, atomically; .tsv gives tabs."""
+    """Write a table for people's eyes and other programs, atomically; .tsv gives tabs.
+
+    A result of a rehearsal that states no scale says in that column what it is.
+    """
+    if in_rehearsal_folder() and Path(path).parts[0] == "results" and "scale" not in frame:
+        frame = frame.assign(scale=STAMP)
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, sep="\t" if Path(path).suffix == ".tsv" else ",")
 
