@@ -294,7 +294,8 @@ def test_text_is_sampled_as_the_settings_say_or_as_the_released_code_does():
 def test_parts_of_samples_are_compared_where_there_are_parts():
     there = plan("laptop")
     assert there.sample_size_tables() == [
-        f"results/morcela/sample_sizes/smollm2-135m/linguistic_inquiry/{kind}_smollm2-135m.parquet"
+        f"results/morcela/sample_sizes/smollm2-135m/{dataset}/{kind}_smollm2-135m.parquet"
+        for dataset in ("linguistic_inquiry", "li_adger")
         for kind in ("unigrahams", "unigrahams-released")
     ]
     assert plan("laptop", unigrahams={"shards": 1}).sample_size_tables() == []
@@ -590,8 +591,9 @@ def test_fits_predict_data_sets_that_are_scored_as_they_were_fitted():
     there = plan("laptop", datasets={"new": entry})
     default, source = "endoftext_first_excluded", "unigrahams_smollm2-135m"
     sample = there.scored_as("scamp_plausible")
-    assert there.predicted_datasets("smollm2-135m") == ["linguistic_inquiry", "cola", sample]
-    assert there.predicted_datasets("gpt2") == ["linguistic_inquiry"]
+    rated = ["linguistic_inquiry", "li_adger"]
+    assert there.predicted_datasets("smollm2-135m") == [*rated, "cola", sample]
+    assert there.predicted_datasets("gpt2") == rated
     for name in ("new", "cola", sample):  # a user's own needs no setting
         assert default in there.bos_policies("smollm2-135m", name)
         assert source in there.model_unigrams("smollm2-135m", name)
