@@ -195,9 +195,11 @@ def judge_pairs(folder: Path, pairs: int) -> int:
 
 def measure_context_overlap(folder: Path, pairs: int) -> int:
     """As the script of that name; blanks make the tokens."""
-    from lingprob.papers.context.overlaps import overlaps
+    from lingprob.papers.context.overlaps import COLUMNS, overlaps
+    from lingprob.papers.context.overlaps import KINDS as COMPARED
 
-    prefixes = read_table(folder / "prefixes.parquet", "context_prefixes")
+    compared = {"kind": COMPARED}
+    prefixes = read_table(folder / "prefixes.parquet", "context_prefixes", COLUMNS, compared)
     between, of_prefixes = overlaps(
         read_table(folder / "stimuli.parquet", "stimuli"),
         prefixes,

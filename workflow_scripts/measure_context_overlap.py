@@ -1,7 +1,7 @@
 """Measure how alike suites are, and prefixes and their targets."""
 
 from lingprob.context.prefixes import tokenizer_of
-from lingprob.papers.context.overlaps import overlaps
+from lingprob.papers.context.overlaps import COLUMNS, KINDS, overlaps
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
@@ -9,7 +9,7 @@ with job(snakemake):
     files, params, output = snakemake.input, snakemake.params, snakemake.output
     between, of_prefixes = overlaps(
         read_table(files.stimuli, "stimuli"),
-        read_table(files.prefixes, "context_prefixes"),
+        read_table(files.prefixes, "context_prefixes", COLUMNS, {"kind": KINDS}),
         tokenizer_of(files.tokenizer),
         dataset=params.dataset,
         sentences=params.overlap_sentences,

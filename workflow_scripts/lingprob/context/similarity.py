@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -98,7 +99,7 @@ def suite_overlaps(
 def prefix_overlaps(prefixes: pd.DataFrame, stimuli: pd.DataFrame, bags: Bags) -> pd.DataFrame:
     """Return how like their target the sentences of each growing prefix are, on average.
 
-    A row a prefix and pair; `f1` is a list: the mean F1 of the first sentence, the first two, and
+    A row a prefix and pair; `f1` is an array: the mean F1 of the first sentence, the first two, and
     so on with the pair's acceptable member.
     """
     text = stimuli.set_index("item_id")["text"]
@@ -106,18 +107,18 @@ def prefix_overlaps(prefixes: pd.DataFrame, stimuli: pd.DataFrame, bags: Bags) -
     target = acceptable.drop_duplicates("pair_id").set_index("pair_id")["text"]
     both = prefixes[["prefix_id", "pair_ids", "source_ids"]].explode("pair_ids", ignore_index=True)
     both = both.rename(columns={"pair_ids": "pair_id"})
-    sentences = text[pd.unique(both["source_ids"].explode())]
-    overlaps = Overlaps([*target[both["pair_id"].unique()], *sentences], bags)
-    means: list[list[float]] = []
+    sources = list(dict.fromkeys(chain.from_iterable(both["source_ids"])))
+    overlaps = Overlaps([*target[both["pair_id"].unique()], *text[sources]], bags)
+    means: list[np.ndarray] = []
     for start in range(0, len(both), PREFIXES_AT_ONCE):
         piece = both.iloc[start : start + PREFIXES_AT_ONCE]
         grown = piece["source_ids"].map(len).to_numpy()
         scores = overlaps.f1(
             np.repeat(target[piece["pair_id"]].to_numpy(), grown).tolist(),
-            text[np.concatenate(piece["source_ids"].tolist())].tolist(),
+            text[list(chain.from_iterable(piece["source_ids"]))].tolist(),
         )
         means += [
-            (of_prefix.cumsum() / np.arange(1, len(of_prefix) + 1)).tolist()
+            of_prefix.cumsum() / np.arange(1, len(of_prefix) + 1)
             for of_prefix in np.split(scores, grown.cumsum()[:-1])
         ]
     return both[["prefix_id", "pair_id"]].assign(f1=means)

@@ -13,6 +13,10 @@ from lingprob.context.similarity import Bags, dependency_labels, prefix_overlaps
 from lingprob.context.suites import with_suites
 from lingprob.schemas import SCHEMAS
 
+# Kinds and columns of prefixes that are compared; the texts of all would take gigabytes.
+KINDS = (MATCHED[0], MISMATCHED[0])
+COLUMNS = ["prefix_id", "kind", "suite", "pair_ids", "source_ids"]
+
 
 def overlaps(
     stimuli: pd.DataFrame,
@@ -27,7 +31,7 @@ def overlaps(
     """Return overlaps of suites, and of acceptable prefixes with their targets, by measure.
 
     Args:
-        stimuli, prefixes: tables of the data set.
+        stimuli, prefixes: tables of the data set; of prefixes COLUMNS, and KINDS alone.
         tokenize: the tokenizer whose tokens overlap.
         dataset: its name.
         sentences: of each suite that are compared with those of another.
@@ -48,10 +52,10 @@ def overlaps(
     measures: dict[str, Bags] = {"token": tokens, "dependency": dependency_labels}
     stimuli = with_suites(stimuli, dataset)
     shown = stimuli[stimuli["paradigm"].isin(prefixes["suite"])]
-    acceptable = prefixes[prefixes["kind"].isin([MATCHED[0], MISMATCHED[0]])]
+    prefixes = prefixes[prefixes["kind"].isin(KINDS)]
     between, of_prefixes = [], []
     for name, bags in measures.items():
         between.append(suite_overlaps(shown, bags, sentences, generator).assign(measure=name))
-        of_prefixes.append(prefix_overlaps(acceptable, stimuli, bags).assign(measure=name))
+        of_prefixes.append(prefix_overlaps(prefixes, stimuli, bags).assign(measure=name))
     table = pd.concat(between, ignore_index=True).assign(dataset=dataset, scale=scale)
     return table[SCHEMAS["context_overlap"].names], pd.concat(of_prefixes, ignore_index=True)
