@@ -9,6 +9,15 @@ CONTEXT_STAGES = ["perturbed"]
 if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
+# What a summary of the primary data set takes beside its judgments.
+CONTEXT_CHANGES = {
+    "changed_judgments": collect(
+        "results/context/{stage}/judgments/{{model}}/{{dataset}}.parquet", stage=CONTEXT_STAGES
+    ),
+    "perturbed_prefixes": "results/context/perturbed/prefixes/{dataset}.parquet",
+    "overlap": "results/context/overlap.parquet",
+    "prefix_overlap": "results/context/prefix_overlap.parquet",
+}
 CONTEXT_ROOM = Room(
     "context",
     category="Context",
@@ -56,24 +65,10 @@ rule measure_context_overlap:
         "../workflow_scripts/measure_context_overlap.py"
 
 
-def context_changes(wildcards):
-    """What the paper looks at on its primary data set alone."""
-    if wildcards.dataset != CONTEXT_PRIMARY:
-        return {}
-    return {
-        "changed_judgments": collect(
-            "results/context/{stage}/judgments/{{model}}/{{dataset}}.parquet", stage=CONTEXT_STAGES
-        ),
-        "perturbed_prefixes": "results/context/perturbed/prefixes/{dataset}.parquet",
-        "overlap": "results/context/overlap.parquet",
-        "prefix_overlap": "results/context/prefix_overlap.parquet",
-    }
-
-
 rule summarise_context:
     """A model's accuracies with intervals, regressions, matrices, correlations (context, §4)."""
     input:
-        unpack(context_changes),
+        unpack(lambda wildcards: CONTEXT_CHANGES if wildcards.dataset == CONTEXT_PRIMARY else {}),
         judgments="results/context/sampled/judgments/{model}/{dataset}.parquet",
         unprefixed="results/context/unprefixed/{model}/{dataset}.parquet",
     output:

@@ -93,7 +93,7 @@ def test_a_model_kept_in_training_comes_of_its_training_alone(checkout):
     assert "fine_tune_model" not in jobs
 
 
-@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 10), ("paper", 22)])
+@pytest.mark.parametrize(("scale", "scored"), [("demo", 4), ("laptop", 12), ("paper", 22)])
 def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]
     plan = snakemake(checkout, *arguments, "--", "string_probability")
