@@ -13,23 +13,20 @@ to float64, over a sample.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from rival import (
     MIRROR,
-    MODEL,
     ROOT,
     START_TOKEN,
     Clock,
-    be_worker,
     finish,
     has_minicons,
     measure_float64,
     measure_minicons,
+    options_of,
     start,
     write,
 )  # fmt: skip
@@ -166,17 +163,9 @@ def measure_all(model: str, rival_python: str, quick: bool) -> list[dict[str, An
 
 def main() -> None:
     """Parse the command line and run the benchmark or a worker of it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="two pairs, about two minutes")
-    parser.add_argument("--model", default=MODEL, help="directory of the model")
-    parser.add_argument("--rival-python", default=sys.executable, help="where minicons is")
-    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.worker:
-        be_worker(options.worker, WORKERS)
+    options = options_of(__doc__, "two pairs, about two minutes", WORKERS)
+    if options is None:
         return
-    if not (Path(options.model) / "config.json").exists():
-        raise SystemExit(f"{options.model}: no model there. Run the demo first, or pass --model.")
     rows = measure_all(options.model, options.rival_python, options.quick)
     write("context", rows)
     ratios = [row["ratio_to_rival"] for row in rows if "ratio_to_rival" in row]

@@ -7,6 +7,7 @@ does and `totals`, a sum of ln p for each text. Mapped weights count in each pro
 
 from __future__ import annotations
 
+import argparse
 import csv
 import json
 import os
@@ -71,6 +72,24 @@ def be_worker(job: Path, workers: Mapping[str, Callable[..., dict[str, Any]]]) -
     """Do the job and leave the measurements beside its description."""
     worker, model, work, options = json.loads(job.read_text())
     job.with_suffix(".out").write_text(json.dumps(workers[worker](model, work, options)))
+
+
+def options_of(
+    doc: str | None, quick: str, workers: Mapping[str, Callable[..., dict[str, Any]]]
+) -> argparse.Namespace | None:
+    """Return a benchmark's options, or None for a worker, whose job is done then."""
+    parser = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help=quick)
+    parser.add_argument("--model", default=MODEL, help="directory of the model")
+    parser.add_argument("--rival-python", default=sys.executable, help="where minicons is")
+    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.worker:
+        be_worker(options.worker, workers)
+        return None
+    if not (Path(options.model) / "config.json").exists():
+        raise SystemExit(f"{options.model}: no model there. Run the demo first, or pass --model.")
+    return options
 
 
 def measure_minicons(model: str, texts: list[list[str]], options: dict[str, Any]) -> dict[str, Any]:

@@ -12,23 +12,20 @@ the largest difference (nats a sentence) to float64.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from pathlib import Path
 from typing import Any
 
 from rival import (
     MIRROR,
-    MODEL,
     ROOT,
     START_TOKEN,
     Clock,
-    be_worker,
     finish,
     has_minicons,
     measure_float64,
     measure_minicons,
+    options_of,
     start,
     write,
 )  # fmt: skip
@@ -138,17 +135,9 @@ def measure_all(
 
 def main() -> None:
     """Parse the command line and run the benchmark or a worker of it."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="600 sentences, about a minute")
-    parser.add_argument("--model", default=MODEL, help="directory of the model")
-    parser.add_argument("--rival-python", default=sys.executable, help="where minicons is")
-    parser.add_argument("--worker", type=Path, help=argparse.SUPPRESS)
-    options = parser.parse_args()
-    if options.worker:
-        be_worker(options.worker, WORKERS)
+    options = options_of(__doc__, "600 sentences, about a minute", WORKERS)
+    if options is None:
         return
-    if not (Path(options.model) / "config.json").exists():
-        raise SystemExit(f"{options.model}: no model there. Run the demo first, or pass --model.")
     rows = measure_all(
         options.model, read_texts(options.quick), options.rival_python, options.quick
     )

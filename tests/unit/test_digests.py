@@ -210,7 +210,7 @@ SHARED = {"lingprob.papers", "lingprob.papers.contract", "lingprob.papers.rooms"
 ROOMS = {
     "adjust_for_leakage": "papers.leakage reading regression",
     "analyse_strings": "minimalness papers.string_probability regression",
-    "audit_pairs": "audit minimalness report",
+    "audit_pairs": "audit minimalness regression report",
     "build_cdawg": "corpora models overlap",
     "build_kenlm": "kenlm ngrams overlap",
     "build_reading_times": "own_tables reading",

@@ -1,5 +1,9 @@
 """lingprob: how a language model's probabilities relate to human language.
 
+    import lingprob
+    lm = lingprob.load("smollm2-135m")  # or a folder, or a repository of the hub
+    lm.score(["The cat sat.", "The cat sit."])  # surprisal, compare and audit are alike
+
 One word for one thing, in code, tables, settings and messages:
 
     logprob         natural logarithm of a probability (nats), of a token or summed over tokens
@@ -39,4 +43,37 @@ One word for one thing, in code, tables, settings and messages:
     scorecard       published numbers and claims beside ours, each with a verdict
 """
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from lingprob.errors import LingprobError
+    from lingprob.facade.model import Model, load
+    from lingprob.facade.overlap import find_overlap
+    from lingprob.regression.linking import fit_linking_functions
+
 __version__ = "0.1.0"
+__all__ = ["LingprobError", "Model", "find_overlap", "fit_linking_functions", "load"]
+
+# Where each name is; it is imported when it is first used, for a rule's job pays for no other.
+_PLACES = {
+    "LingprobError": "lingprob.errors",
+    "Model": "lingprob.facade.model",
+    "find_overlap": "lingprob.facade.overlap",
+    "fit_linking_functions": "lingprob.regression.linking",
+    "load": "lingprob.facade.model",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """Return one of the names above, and keep it."""
+    if name not in _PLACES:
+        raise AttributeError(f"module 'lingprob' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_PLACES[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *__all__])

@@ -54,7 +54,7 @@ def read_frame(path: Path) -> pd.DataFrame:
     return frame
 
 
-def need_columns(path: Path, frame: pd.DataFrame, needed: Iterable[str], remedy: str) -> None:
+def need_columns(path: str | Path, frame: pd.DataFrame, needed: Iterable[str], remedy: str) -> None:
     """Raise LingprobError that names the columns that a file lacks and those that it has."""
     if missing := [column for column in needed if column not in frame.columns]:
         raise LingprobError(
@@ -62,7 +62,7 @@ def need_columns(path: Path, frame: pd.DataFrame, needed: Iterable[str], remedy:
         )
 
 
-def numeric(path: Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
+def numeric(path: str | Path, column: str, values: pd.Series, nullable: bool = False) -> pd.Series:
     """Return a column as float64; raise LingprobError that names the first row that is none.
 
     Where it is `nullable`, a missing value is NaN, but not all may be missing.
@@ -83,7 +83,7 @@ def numeric(path: Path, column: str, values: pd.Series, nullable: bool = False) 
     return numbers
 
 
-def whole(path: Path, column: str, values: pd.Series, smallest: int = 0) -> pd.Series:
+def whole(path: str | Path, column: str, values: pd.Series, smallest: int = 0) -> pd.Series:
     """Return a column as int64; raise LingprobError at a row that is no whole number or too small.
 
     `smallest` is the least that it may be.
@@ -95,7 +95,7 @@ def whole(path: Path, column: str, values: pd.Series, smallest: int = 0) -> pd.S
     return numbers.astype("int64")
 
 
-def text_of(path: Path, column: str, values: pd.Series) -> pd.Series:
+def text_of(path: str | Path, column: str, values: pd.Series) -> pd.Series:
     """Return a column as strings, missing where it is empty; whole numbers are text as they stand.
 
     Raises LingprobError that names the first row that is neither.
@@ -109,7 +109,7 @@ def text_of(path: Path, column: str, values: pd.Series) -> pd.Series:
     return values.astype("string").replace("", pd.NA)
 
 
-def as_boolean(path: Path, column: str, values: pd.Series) -> pd.Series:
+def as_boolean(path: str | Path, column: str, values: pd.Series) -> pd.Series:
     """Return a column of true/false, 1/0 or yes/no as booleans."""
     known = {"true": True, "1": True, "yes": True, "false": False, "0": False, "no": False}
     values = text_of(path, column, values)
@@ -119,7 +119,7 @@ def as_boolean(path: Path, column: str, values: pd.Series) -> pd.Series:
 
 
 def refuse(
-    path: Path,
+    path: str | Path,
     column: str,
     at_fault: pd.Series,
     what: str,

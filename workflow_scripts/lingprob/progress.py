@@ -33,6 +33,7 @@ class Progress:
             unit_scale=True,
             disable=not sys.stderr.isatty(),
             dynamic_ncols=True,
+            delay=1.0,  # of what is done sooner nobody needs a bar
         )
 
     def resume_at(self, done: int) -> None:

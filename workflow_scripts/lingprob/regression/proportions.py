@@ -3,10 +3,35 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 from scipy import stats
 
 QUANTILE = 0.975
+
+
+def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
+    """Return how often answers are right in each group, a row a group in the order of their first.
+
+    Args:
+        right: (n,) bool.
+        by: (n,) the group of each; one without a group is in none.
+
+    Returns:
+        Indexed by group: n, accuracy (the share of right ones), accuracy_low and accuracy_high,
+        Wilson's 95% interval.
+    """
+    rows = {}
+    for group, some in right.groupby(by.to_numpy(), sort=False):
+        bounds = stats.binomtest(int(some.sum()), len(some)).proportion_ci(method="wilson")
+        rows[group] = {
+            "n": len(some),
+            "accuracy": some.mean(),
+            "accuracy_low": bounds.low,
+            "accuracy_high": bounds.high,
+        }
+    columns = ["n", "accuracy", "accuracy_low", "accuracy_high"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
 
 
 def clustered_proportion_interval(

@@ -64,12 +64,20 @@ def score_sequences(
 
 
 class Scorer:
-    """A language model with the fastest exact way to score it and a budget that fits memory."""
+    """A language model with the fastest exact way to score it and a budget that fits memory.
 
-    def __init__(self, language_model: LanguageModel, tokens_per_batch: int | None = None) -> None:
+    `forward` is that of another scorer of the model, if any: what it has checked holds here, too.
+    """
+
+    def __init__(
+        self,
+        language_model: LanguageModel,
+        tokens_per_batch: int | None = None,
+        forward: Forward | None = None,
+    ) -> None:
         self.language_model = language_model
         self.tokens_per_batch = tokens_per_batch or TOKENS_PER_BATCH[language_model.device.type]
-        self.forward = Forward(language_model)
+        self.forward = forward or Forward(language_model)
         self.preparing = Lock()  # threads may share a scorer, but preparing alters the model
 
     @property

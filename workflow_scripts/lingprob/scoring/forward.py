@@ -159,6 +159,8 @@ class Forward:
                     "%s: the start token is run with every sentence (slower, as exact)",
                     self.language_model.directory,
                 )
+            if not probes:
+                return after_start  # for these alone: nothing showed that longer ones may use it
             self.after_starts[start_id] = after_start
         return self.after_starts[start_id]
 

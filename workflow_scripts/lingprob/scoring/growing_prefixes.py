@@ -38,6 +38,8 @@ COLUMNS = {
     "char_end": np.int32,
     "logprob": np.float32,
 }
+# What tells a target after a cut of its prefix from any other.
+TARGET = ("item_index", "cut_index", "target_index")
 
 
 @dataclass(frozen=True)
@@ -82,6 +84,7 @@ def score_in_context(
     items_per_shard: int = 20,
     tokens_per_batch: int | None = None,
     workers: int = 1,
+    scorer: Scorer | None = None,
 ) -> pd.DataFrame:
     """Score every target after every cut of its item's prefix, given all that precedes.
 
@@ -103,6 +106,7 @@ def score_in_context(
         workers: on a CPU, how many items are scored at once, with a thread of torch each if more
             than one: on two cores, 6 to 19% less time than one item at once with two threads. A
             model whose rotary frequencies depend on the pass before has one worker.
+        scorer: one of this model that worked before, if any: it need not check the model again.
 
     Returns:
         One row a token of a target: item_index, cut_index and target_index into the arguments,
@@ -117,7 +121,7 @@ def score_in_context(
     for number, item in enumerate(items):
         _check(number, item)
     work = _Work(
-        Scorer(language_model, tokens_per_batch),
+        scorer or Scorer(language_model, tokens_per_batch),
         language_model.start_id(start_token),
         separator,
     )
@@ -150,6 +154,24 @@ def score_in_context(
             "first that differs", sum(retokenized), len(retokenized),
         )  # fmt: skip
     return pd.concat([_rows([]), *tables], ignore_index=True)
+
+
+def sum_tokens(tokens: pd.DataFrame, by: Sequence[str] = TARGET) -> pd.DataFrame:
+    """Return a row a target (or what else the columns `by` tell apart) of `score_in_context`.
+
+    The columns of `by`, in the order of the tokens, prefix_tokens, logprob (nats, the sum in
+    float64 of the tokens that were scored) and n_tokens (how many those are).
+    """
+    counted = tokens[tokens["logprob"].notna()].astype({"logprob": "float64"})
+    return (
+        counted.groupby(list(by), sort=False)
+        .agg(
+            prefix_tokens=("prefix_tokens", "first"),
+            logprob=("logprob", "sum"),
+            n_tokens=("logprob", "size"),
+        )
+        .reset_index()
+    )
 
 
 def _check(number: int, item: ContextItem) -> None:

@@ -26,21 +26,23 @@ def score_stimuli(
     texts: Sequence[str],
     start_token: str,
     *,
-    shard_directory: str | Path,
-    identity: str,
     dataset: str,
+    shard_directory: str | Path | None = None,
+    identity: str = "",
     sentences_per_shard: int = 2000,
     tokens_per_batch: int | None = None,
     window: int | None = None,
     stride: int | None = None,
+    scorer: Scorer | None = None,
 ) -> pd.DataFrame:
     """Score every text and return a `scores` table (one token a row; logprob in nats).
 
     `start_token` is as in `LanguageModel.start_id`; with 'none' a first token is not scored.
-    Each distinct text is scored once, in shards that are kept in `shard_directory` and found
-    again by a later call with the same texts, `identity` (what tells these weights and this code
-    from any other), start token, window, stride and dtype. Delete them with `delete_shards` once
-    the table is safe.
+    Each distinct text is scored once, in shards that are kept in `shard_directory` (if any) and
+    found again by a later call with the same texts, `identity` (what tells these weights and this
+    code from any other), start token, window, stride and dtype. Delete them with `delete_shards`
+    once the table is safe. `scorer` is one of this model that worked before, if any: it need not
+    check the model again.
     Raises LingprobError, before any scoring, for a text that has no token to score.
     """
     require_identity(shard_directory, identity)
@@ -48,7 +50,7 @@ def score_stimuli(
     unique = list(dict.fromkeys(texts))
     tokens = dict(zip(unique, language_model.tokenize(unique), strict=True))
     _check_scorable(item_ids, texts, tokens, start_token, dataset)
-    scorer = Scorer(language_model, tokens_per_batch)
+    scorer = scorer or Scorer(language_model, tokens_per_batch)
     window = window or language_model.context_window
     settings = [identity, start_id, window, stride, str(language_model.dtype)]
     logprobs: dict[str, np.ndarray] = {}
@@ -56,7 +58,7 @@ def score_stimuli(
     with Progress(len(unique), f"scoring {dataset}", "sentences") as progress:
         missing = []
         for path, shard in shards:
-            if (kept := read_shard(path)) is not None:
+            if path is not None and (kept := read_shard(path)) is not None:
                 column = kept.column("logprob")
                 values = [row.values.to_numpy(zero_copy_only=False) for row in column]
                 logprobs.update(zip(shard, values, strict=True))
@@ -69,8 +71,9 @@ def score_stimuli(
         for path, shard in missing:
             ids = [tokens[text].ids for text in shard]
             values = scorer.score(ids, start_id, window=window, stride=stride, progress=progress)
-            rows = pa.array([row.astype(np.float32) for row in values], pa.list_(pa.float32()))
-            write_shard(path, pa.table({"logprob": rows}))
+            if path is not None:
+                rows = pa.array([row.astype(np.float32) for row in values], pa.list_(pa.float32()))
+                write_shard(path, pa.table({"logprob": rows}))
             logprobs.update(zip(shard, values, strict=True))
     return _scores_table(item_ids, texts, tokens, logprobs)
 
@@ -100,15 +103,16 @@ def _shards(
     unique: list[str],
     tokens: dict[str, Tokens],
     sentences_per_shard: int,
-    shard_directory: str | Path,
+    shard_directory: str | Path | None,
     settings: Sequence[object],
-) -> Iterator[tuple[Path, list[str]]]:
-    """Yield each shard's path and texts, in the order of their tokens: what begins alike meets."""
+) -> Iterator[tuple[Path | None, list[str]]]:
+    """Yield each shard's path, if it is kept, and texts, in the order of their tokens: what begins
+    alike meets."""
     ordered = sorted(unique, key=lambda text: (tokens[text].ids.tolist(), text))
     for first in range(0, len(ordered), sentences_per_shard):
         shard = ordered[first : first + sentences_per_shard]
         described = [settings, shard, [tokens[text].ids.tolist() for text in shard]]
-        yield shard_path(shard_directory, described), shard
+        yield None if shard_directory is None else shard_path(shard_directory, described), shard
 
 
 def _scores_table(

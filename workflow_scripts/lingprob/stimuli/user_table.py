@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -41,9 +42,25 @@ def parse(
     entry's `ratings` says what the analyses need: `every` rating, `some`, or `none` of them, the
     default.
     """
-    wanted = entry.get("ratings", "none")
     path = Path(entry["path"]) if "path" in entry else directory / entry["files"][0]["name"]
-    frame = read_frame(path)
+    stimuli = as_stimuli(read_frame(path), path, entry, f"datasets.{dataset}.columns")
+    return stimuli, NO_RATINGS
+
+
+def as_stimuli(
+    frame: pd.DataFrame, path: str | Path, entry: Mapping[str, Any], setting: str
+) -> pd.DataFrame:
+    """Return a user's table as a `stimuli` table.
+
+    Args:
+        frame: the table, with columns as `parse` has them.
+        path: what messages call it.
+        entry: `columns`, `column`, `ratings`, `language` and `rating_source`, if any.
+        setting: what says which columns are meant, for messages.
+
+    Raises LingprobError that names the row and column at fault.
+    """
+    wanted = entry.get("ratings", "none")
     named = {"sentence": entry["column"]} if "column" in entry else {}
     named |= entry.get("columns", {})
     frame, named = one_sentence_a_row(path, frame, named)
@@ -54,7 +71,7 @@ def parse(
             close = nearest(column, map(str, frame.columns), 1)
             raise LingprobError(
                 f"{path}: no column {column!r} for `{key}`. The file has {list(frame.columns)}; "
-                f"set datasets.{dataset}.columns.{key}" + (f" to {close[0]!r}?" if close else ".")
+                f"set {setting}.{key}" + (f" to {close[0]!r}?" if close else ".")
             )
     given = {
         key: text_of(path, column, frame[column])
@@ -81,7 +98,7 @@ def parse(
         item_id = pd.Series([str(row + 1) for row in range(len(frame))], dtype="string")
         seen = text.duplicated()
         refuse(path, columns["sentence"], seen, "a sentence that an earlier row has", text, ONCE)
-    stimuli = pd.DataFrame(
+    return pd.DataFrame(
         {
             "item_id": item_id,
             "pair_id": given.get("pair"),
@@ -95,11 +112,10 @@ def parse(
             "language": entry.get("language", "en"),
         }
     )
-    return stimuli, NO_RATINGS
 
 
 def one_sentence_a_row(
-    path: Path, frame: pd.DataFrame, named: dict[str, str]
+    path: str | Path, frame: pd.DataFrame, named: dict[str, str]
 ) -> tuple[pd.DataFrame, dict[str, str]]:
     """Return a table and what its columns are named; one with a row a pair as sentences, in ours.
 
@@ -127,7 +143,7 @@ def one_sentence_a_row(
     return pd.concat(tables).sort_index(kind="stable").reset_index(drop=True), {}
 
 
-def _check_variation(path: Path, column: str, rating: pd.Series) -> None:
+def _check_variation(path: str | Path, column: str, rating: pd.Series) -> None:
     """Refuse ratings that could not be fitted, before anything is scored for them."""
     if len(rating) > 1 and rating.nunique() == 1:
         raise LingprobError(

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from scipy.stats import binomtest
 
 from lingprob.errors import LingprobError
 from lingprob.papers.string_probability.data import pairs_of
+from lingprob.regression.proportions import accuracies
 from lingprob.stimuli.csv_files import read_csv_utf8
 
 COLUMNS = ["dataset", "paradigm", "system", "source", "measure", "n"]
@@ -48,12 +48,10 @@ def paradigm_accuracies(
     for (model, dataset), group in scores.groupby(["model", "dataset"], sort=False):
         pairs = pairs_of(group)
         right = pairs["logprob_good"] > pairs["logprob_bad"]
-        for paradigm, wins in right.groupby(pairs["paradigm"], sort=False):
-            bounds = binomtest(int(wins.sum()), len(wins)).proportion_ci(method="wilson")
-            row = {"dataset": dataset, "paradigm": paradigm, "model": model, "n": len(wins)}
-            row |= {"accuracy": wins.mean(), "accuracy_low": bounds.low}
-            rows.append({**row, "accuracy_high": bounds.high})
-    ours = pd.DataFrame(rows, columns=["dataset", "paradigm", "model", *COLUMNS[5:9]])
+        found = accuracies(right, pairs["paradigm"]).rename_axis("paradigm").reset_index()
+        rows.append(found.assign(dataset=dataset, model=model))
+    empty = pd.DataFrame(columns=["dataset", "paradigm", "model", *COLUMNS[5:9]])
+    ours = pd.concat(rows, ignore_index=True) if rows else empty
     by_paradigm = correlations[
         (correlations["subset"] == "paradigm") & (correlations["prediction"] == 1)
     ].rename(columns={"name": "paradigm"})

@@ -1,0 +1,75 @@
+"""docs/python.md: its calls and commands run as they stand, and print what it says."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+import shlex
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from lingprob.catalog import Catalog
+from lingprob.command_line.parser import COMMANDS, main
+from lingprob.config import ROOT
+from lingprob.models.manifest import write_manifest
+from lingprob.models.prepare import origin_of
+from models_for_tests import save_tiny_model
+
+PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+BLOCKS = re.findall(r"```python\n(.*?)```\n+((?:\|[^\n]*\n)+)", PAGE, re.S)
+COMMAND_LINES = re.search(r"```bash\n(.*?)```", PAGE, re.S)[1].splitlines()
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch) -> Path:
+    """A folder with the files that the page names, and an empty cache."""
+    monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path))
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"sentence": ["The cat sat."], "mine": [1]}).to_csv("sentences.csv", index=False)
+    pairs = {"good": ["The cats sleep."], "bad": ["The cats sleeps."]}
+    pd.DataFrame(pairs).to_csv("pairs.csv", index=False)
+    Path("text.txt").write_text("The old man the boat.\n")
+    Path("corpus.jsonl").write_text(json.dumps({"text": "Once, the old man sat."}) + "\n")
+    return tmp_path
+
+
+def shown(table: pd.DataFrame) -> list[list[str]]:
+    """A data frame as the page shows it: two decimals, a row a list."""
+    cells = [[f"{cell:.2f}" if isinstance(cell, float) else str(cell).strip() for cell in row]
+             for row in table.itertuples(index=False)]  # fmt: skip
+    return [list(table.columns), *cells]
+
+
+def test_calls_return_what_the_page_shows(place, smollm2):
+    name, folder = "smollm2-135m", place / "resources/models/smollm2-135m"
+    folder.mkdir(parents=True)
+    origin = origin_of(Catalog().model(name))
+    write_manifest(name, "package", origin, smollm2, folder / "manifest.json")
+    names: dict[str, object] = {}
+    tables = 0
+    for code, printed in BLOCKS:
+        *before, last = ast.parse(code).body
+        exec(compile(ast.Module(before, []), "page", "exec"), names)
+        result = eval(compile(ast.Expression(last.value), "page", "eval"), names)
+        header, _, *rows = printed.splitlines()
+        expected = [[cell.strip() for cell in row.strip("|").split("|")] for row in (header, *rows)]
+        assert shown(result) == expected, code
+        tables += 1
+    assert tables == 5
+
+
+def test_commands_run_and_write_their_files(place, monkeypatch):
+    """With a tiny model in the place of the page's."""
+    save_tiny_model("gpt_neox", place / "tiny")
+    monkeypatch.setattr("lingprob.facade.pairs._distances", lambda *_: None)
+    for line in COMMAND_LINES:
+        program, *arguments = shlex.split(line.replace("smollm2-135m", "./tiny"))
+        assert program == "lingprob"
+        with pytest.raises(SystemExit) as ended:
+            main(arguments)
+        assert ended.value.code == 0, line
+        assert len(pd.read_csv(arguments[-1])) > 0, line
+    assert {line.split()[1] for line in COMMAND_LINES} == set(COMMANDS)

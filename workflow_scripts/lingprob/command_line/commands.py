@@ -1,0 +1,123 @@
+"""Commands: a file in, a call of the façade, a file out."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+import lingprob
+from lingprob.errors import LingprobError, nearest
+from lingprob.facade.inputs import read_passages
+from lingprob.files import atomic_path
+from lingprob.own_tables import read_frame, text_of
+from lingprob.tables import write_csv
+
+
+def run(options: argparse.Namespace) -> None:
+    """Do what a command line asks for, and write the table that comes of it.
+
+    Raises LingprobError before any model is loaded where the input cannot be read.
+    """
+    write(COMMANDS[options.command](options), options.output)
+
+
+def score(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the input with the log-probability of each sentence beside it."""
+    frame = read_input(options, ["sentence"])
+    sentences = text_of(options.input, "sentence", frame["sentence"]).fillna("")
+    context = None
+    if "context" in frame.columns:
+        context = text_of(options.input, "context", frame["context"]).fillna("").tolist()
+    found = load(options).score(sentences.tolist(), context=context, bos=options.bos)
+    found = found.drop(columns="sentence")
+    if there := [name for name in found.columns if name in frame.columns]:
+        raise LingprobError(
+            f"{options.input}: a column {there[0]!r} is there, and would be written anew. Rename "
+            "or delete it."
+        )
+    theirs = {ours: named for ours, named in options.columns}
+    return pd.concat([frame.rename(columns=theirs), found], axis=1)
+
+
+def surprisal(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the surprisal of each word."""
+    passages = read_passages(options.input)
+    return load(options).surprisal(passages)
+
+
+def compare(options: argparse.Namespace) -> pd.DataFrame:
+    """Return accuracy on pairs by phenomenon."""
+    frame = read_input(options)
+    return load(options).compare(frame, by=options.by, bos=options.bos)
+
+
+def audit(options: argparse.Namespace) -> pd.DataFrame:
+    """Return what is wrong with pairs."""
+    frame = read_input(options)
+    return load(options).audit(frame, corpora=options.corpus or ())
+
+
+def overlap(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the longest overlaps of texts with a corpus."""
+    return lingprob.find_overlap(
+        read_passages(options.input),
+        [Path(name) for name in options.corpus],
+        tokenizer=options.model,
+        min_length=options.min_length,
+        cache=options.cache,
+    )
+
+
+COMMANDS = {
+    "score": score,
+    "surprisal": surprisal,
+    "compare": compare,
+    "audit": audit,
+    "overlap": overlap,
+}
+
+
+def load(options: argparse.Namespace) -> lingprob.Model:
+    """Load the model that a command line names."""
+    return lingprob.load(
+        options.model,
+        family=options.family,
+        unigrams=getattr(options, "unigrams", None),
+        device=options.device,
+        config=options.config,
+        cache=options.cache,
+    )
+
+
+def read_input(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.DataFrame:
+    """Return the input table with its columns called as ours.
+
+    Raises LingprobError for a column that `--column` names or a command needs, and is not there.
+    """
+    frame = read_frame(options.input)
+    ours = {theirs: name for name, theirs in options.columns}
+    wanted = [*ours, *(name for name in needed if name not in ours.values())]
+    for column in wanted:
+        if column not in frame.columns:
+            close = nearest(column, map(str, frame.columns), 1)
+            hint = f" Did you mean --column {column}={close[0]}?" if close else ""
+            raise LingprobError(
+                f"{options.input}: no column {column!r}. It has {list(frame.columns)[:12]}."
+                + (hint if column not in ours else "")
+            )
+    return frame.rename(columns=ours)
+
+
+def write(table: pd.DataFrame, output: Path | None) -> None:
+    """Write a table, whole or not at all; to the screen without a file."""
+    if output is None:
+        table.to_csv(sys.stdout, index=False)
+    elif output.suffix == ".parquet":
+        with atomic_path(output) as temporary:
+            table.to_parquet(temporary, index=False, compression="zstd")
+    else:
+        write_csv(table, output)

@@ -1,0 +1,97 @@
+"""What users hand over (lists, data frames) as the tables that rules read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+import pandas as pd
+
+from lingprob.errors import LingprobError
+from lingprob.own_tables import SEPARATORS, need_columns, read_frame, text_of
+from lingprob.reading.texts import lines_of, with_places, words_of
+from lingprob.stimuli.checks import check_stimuli
+from lingprob.stimuli.user_table import as_stimuli
+from lingprob.tables import as_table
+
+PAIRS = "the table of pairs"
+# What a table of pairs may have as columns, and this reads of it.
+COLUMNS = ("good", "bad", "sentence", "item", "pair", "grammatical", "phenomenon", "paradigm")
+
+
+def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = False) -> list[str]:
+    """Return texts as a list; one alone is a list of one.
+
+    Raises LingprobError for a data frame, for what is no text and for an empty one.
+    """
+    if isinstance(given, pd.DataFrame):
+        raise LingprobError(f"the {what}s are a data frame. Give one of its columns.")
+    texts = [given] if isinstance(given, str) else list(given)
+    for row, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise LingprobError(
+                f"{what} {row} is {text!r}, which is no text. Fill it in or drop it."
+            )
+        if not (may_be_empty or text.strip()):
+            raise LingprobError(f"{what} {row} is empty. Fill it in or drop it.")
+    if not texts:
+        raise LingprobError(f"there are no {what}s. Give at least one.")
+    return [str(text) for text in texts]
+
+
+def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> pd.DataFrame:
+    """Return minimal pairs as a `stimuli` table.
+
+    Args:
+        pairs: (good, bad) texts, or a table with a row a pair (`good`, `bad`; `pair`, `phenomenon`
+            and `paradigm` if it has them) or a row a sentence (`sentence`, `pair`, `grammatical`).
+        language: ISO 639-1 code.
+
+    Raises LingprobError that names the row and column at fault.
+    """
+    if isinstance(pairs, pd.DataFrame):
+        frame = pairs[[name for name in COLUMNS if name in pairs.columns]]
+    else:
+        try:
+            frame = pd.DataFrame([(good, bad) for good, bad in pairs], columns=["good", "bad"])
+        except (TypeError, ValueError) as error:
+            raise LingprobError(
+                "the pairs are neither a data frame nor (good, bad) sentences. Give one of these."
+            ) from error
+    if not {"sentence", "good", "bad"} & {*frame.columns}:
+        given = list(pairs.columns) if isinstance(pairs, pd.DataFrame) else []
+        raise LingprobError(
+            f"{PAIRS}: no columns 'good' and 'bad'. It has {given}. A row is a pair (`good`, "
+            "`bad`) or a sentence (`sentence`, `pair`, `grammatical`)."
+        )
+    meant = [side for side in ("good", "bad") if "sentence" not in frame.columns]
+    entry = {"language": language, "columns": {side: side for side in meant}}
+    stimuli = as_stimuli(frame.reset_index(drop=True), PAIRS, entry, "columns")
+    check_stimuli(stimuli, PAIRS)
+    return as_table(stimuli, "stimuli", PAIRS)
+
+
+def as_passages(texts: str | Iterable[str]) -> pd.Series:
+    """Return texts as passages by their ids, numbers from 1 as text; what is blank is left out."""
+    passages = [(str(n), text) for n, text in enumerate(as_texts(texts, "text", True), start=1)]
+    kept = {name: text for name, text in passages if text.strip()}
+    if not kept:
+        raise LingprobError("there is no word in the texts. Give at least one.")
+    return pd.Series(kept)
+
+
+def as_words(texts: str | Iterable[str]) -> pd.DataFrame:
+    """Return texts as a `words` table, each text a passage."""
+    return with_places(words_of(as_passages(texts).items()))
+
+
+def read_passages(path: Path) -> list[str]:
+    """Return the passages of a file: the lines of a text, or the column `text` of a table.
+
+    Raises LingprobError if the file is not there, is not UTF-8 or has no such column.
+    """
+    if path.suffix not in (*SEPARATORS, ".parquet"):
+        return lines_of(path)
+    frame = read_frame(path)
+    need_columns(path, frame, ["text"], "A row is a passage, in the column `text`.")
+    return text_of(path, "text", frame["text"]).fillna("").tolist()

@@ -1,0 +1,98 @@
+"""Minimal pairs under a loaded model: accuracy, and what is wrong with them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from lingprob.audit.measures import Evidence, sides_of
+from lingprob.errors import LingprobError, looked_up
+from lingprob.minimalness.distances import pair_texts
+from lingprob.regression.proportions import accuracies
+
+if TYPE_CHECKING:
+    from lingprob.facade.model import Model
+
+PAIRS = "pairs"
+GROUPS = ("phenomenon", "paradigm")
+
+
+def compare_pairs(model: Model, stimuli: pd.DataFrame, by: str, bos: str | None) -> pd.DataFrame:
+    """Return accuracy by phenomenon or paradigm and over all pairs; see `Model.compare`."""
+    looked_up("group", by, dict.fromkeys(GROUPS), "(by)")
+    policy = bos or model.plan.string_bos(model.name)
+    paired = _paired(stimuli)
+    scores = model.sentence_scores(paired, [policy], PAIRS)
+    sides = sides_of(Evidence(PAIRS, paired, scores, (policy, "")), policy)
+    right = sides["logprob_good"] > sides["logprob_bad"]
+    groups = paired.drop_duplicates("pair_id").set_index("pair_id")[by].loc[right.index]
+    of_all = accuracies(right, pd.Series("all", right.index))
+    table = pd.concat([accuracies(right, groups), of_all]) if groups.notna().any() else of_all
+    return table.rename_axis(by).reset_index()
+
+
+def audit_pairs(model: Model, stimuli: pd.DataFrame, corpora: Iterable[str | Path]) -> pd.DataFrame:
+    """Return the `audit` table of pairs; see `Model.audit`."""
+    from lingprob.audit.problems import audit
+
+    paired = _paired(stimuli)
+    plan, entry = model.plan, model.entry
+    chosen = plan.string_bos(model.name)
+    policies = [chosen, *(bos for bos in entry["bos_policies"] if bos != chosen)]
+    evidence = Evidence(
+        PAIRS,
+        paired,
+        model.sentence_scores(paired, policies, PAIRS),
+        (chosen, next(iter(model.unigrams), "imported")),
+        _distances(model, paired),
+        _leakage(model, paired, [Path(path) for path in corpora]),
+    )
+    settings = plan.settings
+    table, _ = audit(evidence, model.name, settings["audit"]["words_edited"], settings["scale"])
+    return table
+
+
+def _paired(stimuli: pd.DataFrame) -> pd.DataFrame:
+    """Return the sentences that are in pairs; each pair must have one of each kind."""
+    if pair_texts(stimuli, PAIRS).empty:
+        raise LingprobError("no row of the table is in a pair. Give it columns `good` and `bad`.")
+    return stimuli[stimuli["pair_id"].notna()]
+
+
+def _distances(model: Model, paired: pd.DataFrame) -> pd.DataFrame | None:
+    """Return the `minimalness` table, or None where the language has no embedding model."""
+    from lingprob.minimalness.distances import measure_pairs
+    from lingprob.minimalness.embeddings import SentenceEmbedder
+    from lingprob.models.embedding import prepare_embedding
+    from lingprob.models.manifest import read_manifest
+
+    names = model.plan.settings["string_probability"]["embeddings"]
+    name = names.get(model.entry["language"])
+    if name is None:
+        return None
+    entry = model.plan.catalog.embedding(name)
+    manifest = model.cache / "resources/embeddings" / name / "manifest.json"
+    if not manifest.is_file():
+        prepare_embedding(name, entry, manifest)
+    directory = read_manifest(manifest)["directory"]
+    embed = SentenceEmbedder(directory, entry["context_window"], str(model.lm.device))
+    return measure_pairs(paired, PAIRS, embed)
+
+
+def _leakage(model: Model, paired: pd.DataFrame, corpora: list[Path]) -> pd.DataFrame | None:
+    """Return the `audit_leakage` table of the corpora, or None without any."""
+    if not corpora:
+        return None
+    from lingprob.audit.leakage import find_sentences
+    from lingprob.facade.overlap import corpus_entry
+    from lingprob.models.tokenizer import open_tokenizer
+
+    tokenizer = open_tokenizer(model.cache / model.plan.model_manifest(model.name))
+    texts = {PAIRS: paired.set_index("item_id")["text"]}
+    found = [
+        find_sentences(texts, path.name, corpus_entry(path), [path], tokenizer) for path in corpora
+    ]
+    return pd.concat(found, ignore_index=True)
