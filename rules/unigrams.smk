@@ -1,8 +1,8 @@
 # Unigram log-probabilities of a tokenizer's vocabulary (morcela, §3.2).
 # REQUIRES a model that brings the tokenizer; a corpus, a published table or the model itself.
 # PROVIDES results/unigrams/{tokenizer}/{source}.parquet, where source is unigrahams_MODEL,
-# unigrahams-released_MODEL (sampled as the released code does), corpus_DATASET or a data set of
-# kind `unigrams`.
+# unigrahams-released_MODEL (sampled as the released code does), corpus_DATASET, training_STEPS (what
+# models trained here had met by then) or a data set of kind `unigrams`.
 
 
 rule count_tokens:
@@ -25,6 +25,28 @@ rule count_tokens:
         entry=entry_of("corpus", "parser path files"),
     script:
         "../workflow_scripts/count_tokens.py"
+
+
+rule count_training_tokens:
+    """Count the tokens that models trained here have met after so many steps."""
+    input:
+        "results/training/corpus.json",
+    output:
+        "results/unigram_sums/{tokenizer}/training_{steps}/0-of-1.parquet",
+    log:
+        "logs/count_training_tokens/{tokenizer}/{steps}.log",
+    wildcard_constraints:
+        steps=r"\d+",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        runtime=costs.at_most(720),
+    params:
+        **pick(settings["training"], "batch_size", "validation_examples"),
+        code=code_digest("count_training_tokens"),
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/count_training_tokens.py"
 
 
 rule sample_unigrahams:
@@ -65,13 +87,15 @@ rule estimate_unigrams:
     log:
         "logs/estimate_unigrams/{tokenizer}/{source}.log",
     wildcard_constraints:
-        source="(unigrahams|unigrahams-released|corpus)_.+",
+        source="(unigrahams|unigrahams-released|corpus|training)_.+",
     conda:
         "../envs/environment.yaml"
     params:
         code=code_digest("estimate_unigrams"),
         smoothing=lambda wildcards: (
-            settings["unigrams"]["smoothing"] if wildcards.source.startswith("corpus_") else 0.0
+            settings["unigrams"]["smoothing"]
+            if wildcards.source.startswith(("corpus_", "training_"))
+            else 0.0
         ),
     script:
         "../workflow_scripts/estimate_unigrams.py"

@@ -231,6 +231,7 @@ ROOMS = {
     "count_prefix_tokens": "context models",
     "count_strings": "minimalness papers.string_probability report",
     "count_tokens": "corpora models unigrams",
+    "count_training_tokens": "corpora models overlap training unigrams",
     "count_words": "corpora reading",
     "download_corpus_file": "",
     "download_dataset": "",

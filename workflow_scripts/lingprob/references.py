@@ -78,8 +78,10 @@ def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
         known["scores" if entry["source"] == "scores" else "weights"].append(name)
     known["model"] = list(catalog.models)
     known["embedding"] = list(catalog.embeddings)
+    listed = [source for entry in catalog.models.values() for source in entry["unigrams"]]
     known["unigram_source"] = [
         *known["unigrams"],
+        *dict.fromkeys(source for source in listed if source.startswith("training_")),
         *(f"corpus_{name}" for name in known["corpus"]),
         *(f"{kind}_{name}" for kind in catalog.samplings for name in known["weights"]),
     ]

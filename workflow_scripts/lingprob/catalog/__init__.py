@@ -168,9 +168,10 @@ class Catalog:
         """Split a unigram source into its kind and what it is made of.
 
         `unigrahams_MODEL` is estimated from a model's own samples (drawn as the entry of
-        `samplings` with that name says), `corpus_DATASET` counted over a corpus, and any other name
-        is a published table, a data set of kind `unigrams`; `imported` stands for unigram
-        log-probabilities that came with imported scores.
+        `samplings` with that name says), `corpus_DATASET` counted over a corpus, `training_STEPS`
+        over what a training here has met, and any other name is a published table, a data set of
+        kind `unigrams`; `imported` stands for unigram log-probabilities that came with imported
+        scores.
         """
         kind, _, of = source.partition("_")
         if kind in self.samplings:
@@ -178,6 +179,8 @@ class Catalog:
             return kind, of
         if kind == "corpus":
             self.dataset(of)
+            return kind, of
+        if kind == "training" and of.isdecimal():
             return kind, of
         if source == "imported":
             return source, ""

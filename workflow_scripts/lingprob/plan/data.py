@@ -212,6 +212,7 @@ class Plan:
         kind, _ = self.catalog.unigram_source(source)
         sampled = kind in self.catalog.samplings
         shards = self.settings["unigrahams" if sampled else "unigrams"]["shards"]
+        shards = 1 if kind == "training" else shards
         folder = f"results/unigram_sums/{tokenizer}/{source}"
         return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
 

@@ -53,14 +53,20 @@ def trained_models(training: Mapping[str, Any], corpora: list[str]) -> dict[str,
     """Return a catalog entry of source `trained` for every size, and state of it that is kept.
 
     These are after each number of fine-tuning steps, and after each of `keep_checkpoints` steps of
-    training (`training_step`).
+    training (`training_step`). With a tokenizer of its own a model's unigrams are those of what it
+    had met by then (`training_STEPS`).
 
     Args:
         training: the section `training` of the settings.
         corpora: text corpora that unigrams of an own tokenizer may be counted over.
     """
     own = training["tokenizer"] == "own"
-    unigrams = [f"corpus_{corpora[0]}"] if own else ["pile_published"]
+    others = f"corpus_{corpora[0]}" if own else "pile_published"
+
+    def unigrams(step: int) -> list[str]:
+        met = f"training_{step}"
+        return [met, others] if own else [others, met]
+
     entries = {}
     for name, size in training["sizes"].items():
         title = name.replace("-", " ").capitalize()
@@ -73,12 +79,13 @@ def trained_models(training: Mapping[str, Any], corpora: list[str]) -> dict[str,
             "parameters": ModelSize(**size).parameters(training["vocabulary"]),
             "tokenizer": "trained" if own else training["tokenizer"],
             "context_window": training["context_window"],
-            "unigrams": unigrams,
+            "unigrams": unigrams(training["steps"]),
         }
         for steps in fine_tuning_steps(training):
             state = {"title": f"{title}, fine-tuned {steps} steps", "fine_tuning_steps": steps}
             entries[model_name(name, steps)] = {**entry, **(state if steps else {})}
         for step in training["keep_checkpoints"]:
             state = {"title": f"{title}, step {step:,}", "training_step": step}
+            state["unigrams"] = unigrams(step)
             entries[checkpoint_name(name, step)] = {**entry, **state}
     return entries
