@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import re
+import subprocess
+from pathlib import Path
 
 import pytest
 
 from checkout import copy_of_the_checkout, planned_jobs, snakemake
 
 ALL = ["--", "all"]
+FLAGS = ["--resources", "gpu=8", "--config", "scale=paper"]
+ONE_OF_EACH = ["--configfile", "profiles/one_of_each.yaml"]
 # What nobody can fetch, and what is measured on it.
 NOT_THERE = ["brown_spr", "dundee", "hll", "llama-3-70b", "pile_test"]
 
@@ -20,17 +24,30 @@ def asked(plan: str) -> dict[str, set[str]]:
     return {made: set(resources.split(", ")) for made, resources in jobs}
 
 
-def test_a_rehearsal_of_the_papers_has_their_jobs_with_their_resources(checkout):
-    flags = ["-n", "--resources", "gpu=8", "--config", "scale=paper"]
-    run = snakemake(checkout, *flags, "missing=stop", *ALL)
-    rehearsal = snakemake(checkout, *flags, "rehearse=true", *ALL)
-    assert rehearsal.returncode == 0, rehearsal.stdout[-2000:]
+@pytest.fixture(scope="module")
+def rehearsal(checkout: Path) -> subprocess.CompletedProcess:
+    """The plan of the whole rehearsal of the papers."""
+    plan = snakemake(checkout, "-n", *FLAGS, "rehearse=true", *ALL)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    return plan
+
+
+def test_a_rehearsal_of_the_papers_has_their_jobs_with_their_resources(checkout, rehearsal):
+    run = snakemake(checkout, "-n", *FLAGS, "missing=stop", *ALL)
     assert "Left out" not in rehearsal.stdout
     assert planned_jobs(rehearsal.stdout) == planned_jobs(run.stdout)
     jobs, rehearsed = asked(run.stdout), asked(rehearsal.stdout)
     differs = {key.partition("=")[0] for job in jobs for key in jobs[job] ^ rehearsed[job]}
     # How a training goes is handed to it as a resource.
     assert differs == {"micro_batch_size", "validation_steps", "checkpoint_steps"}
+
+
+def test_the_small_rehearsal_has_every_rule_of_the_whole_one(checkout, rehearsal):
+    plan = snakemake(checkout, "-n", *ONE_OF_EACH, *ALL)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs, whole = planned_jobs(plan.stdout), planned_jobs(rehearsal.stdout)
+    assert whole.keys() <= jobs.keys()
+    assert jobs["total"] <= 150 < 1000 < whole["total"]
 
 
 def test_a_rehearsal_of_what_is_available_leaves_out_what_the_run_would(checkout):
@@ -50,19 +67,31 @@ def test_a_rehearsal_of_what_is_available_leaves_out_what_the_run_would(checkout
     assert found == {"REHEARSAL", ".snakemake"}
 
 
-@pytest.mark.parametrize(
-    "target", ["results/morcela/scorecard.html", pytest.param("all", marks=pytest.mark.slow)]
-)
-def test_a_rehearsal_ends_in_a_folder_of_its_own_and_has_then_nothing_to_do(target, tmp_path):
-    folder = copy_of_the_checkout(tmp_path / "lingprob")
-    arguments = ["--config", "scale=demo", "rehearse=true", "--", target]
+def has_ended(folder: Path, *arguments: str) -> None:
+    """Run a rehearsal, which then has nothing to do and has stamped what it made."""
     done = snakemake(folder, *arguments)
     assert done.returncode == 0, done.stdout[-4000:]
     assert not (folder / "results").exists()
     assert not (folder / "resources").exists()
-    rehearsal = folder / "rehearsal"
-    pages = list(rehearsal.glob("results/**/*.html"))
-    assert rehearsal / "results/morcela/scorecard.html" in pages
+    pages = list((folder / "rehearsal").glob("results/**/*.html"))
+    assert folder / "rehearsal/results/morcela/scorecard.html" in pages
     assert all("REHEARSAL: " in page.read_text() for page in pages)
-    assert "demo, REHEARSAL" in (rehearsal / "results/morcela/scorecard.csv").read_text()
     assert "Nothing to be done" in snakemake(folder, "-n", *arguments).stdout
+
+
+@pytest.mark.slow
+def test_one_of_each_rule_ends_in_a_folder_of_its_own_and_has_then_nothing_to_do(mirror, tmp_path):
+    folder = copy_of_the_checkout(tmp_path / "lingprob")
+    has_ended(folder, "--resources", "gpu=2", *ONE_OF_EACH, "--config", f"mirror={mirror}", *ALL)
+    card = (folder / "rehearsal/results/scorecard.csv").read_text().splitlines()
+    assert len(card) > 100
+    assert all("paper, REHEARSAL" in row for row in card[1:])
+
+
+@pytest.mark.parametrize(
+    "target", ["results/morcela/scorecard.html", pytest.param("all", marks=pytest.mark.slow)]
+)
+def test_the_demo_is_rehearsed(target, tmp_path):
+    folder = copy_of_the_checkout(tmp_path / "lingprob")
+    has_ended(folder, "--config", "scale=demo", "rehearse=true", "--", target)
+    assert "demo, REHEARSAL" in (folder / "rehearsal/results/morcela/scorecard.csv").read_text()
