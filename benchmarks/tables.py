@@ -216,10 +216,11 @@ def measure_context_overlap(folder: Path, pairs: int) -> int:
 
 def summarise_context(folder: Path, pairs: int) -> int:
     """As the script of that name, on BLiMP, whose pairs do without perturbed prefixes here."""
+    from lingprob.context.responses import in_categories
     from lingprob.papers.context.summary import summarise, summarise_primary
 
     settings = {"fewest_pairs": 10, "bootstrap": 1000, "seed": 0, "scale": "benchmark"}
-    judgments = read_table(folder / "judgments.parquet", "context_judgments")
+    judgments = in_categories(read_table(folder / "judgments.parquet", "context_judgments"))
     alone = judgments[judgments["kind"] == NO_PREFIX].assign(bos_policy="bos")
     tables = summarise(judgments, alone, **settings)
     overlaps = [read_table(folder / f"{name}.parquet", f"context_{name}")

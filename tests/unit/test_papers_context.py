@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lingprob.context.names import MATCHED
-from lingprob.context.responses import at_longest, responsive_suites
+from lingprob.context.names import KINDS, MATCHED
+from lingprob.context.responses import at_longest, in_categories, responsive_suites
 from lingprob.papers.context.analysis import (
     accuracy_table,
     extreme_suites,
@@ -27,7 +27,7 @@ from lingprob.papers.context.statistics import (
     regressions,
     suite_points,
 )
-from lingprob.papers.context.summary import with_unchanged
+from lingprob.papers.context.summary import summarise, summarise_primary, with_unchanged
 from lingprob.schemas import SCHEMAS
 
 
@@ -474,3 +474,36 @@ def test_no_fit_is_a_row_without_numbers():
     unrelated = table[table["prefixes"] == "unrelated"]
     assert unrelated["term"].tolist() == ["none"]
     assert unrelated["estimate"].isna().all()
+
+
+def test_judgments_in_categories_give_the_same_tables():
+    generator = np.random.default_rng(3)
+    rows = [
+        (suite, f"{suite}{pair}", kind, 0 if kind == "none" else length, generator.random() < 0.6)
+        for suite in ("a1", "b1", "c2")
+        for pair in range(12)
+        for kind in ("none", *KINDS)
+        for length in ((9,) if kind == "none" else (9, 18, 36))
+    ]
+    across = judgments([("a1", f"a1{pair}", "from_suite", 9, pair % 2) for pair in range(12)])
+    plain = pd.concat([judgments(rows), across.assign(source_suite="b1")], ignore_index=True)
+    changed = plain[plain["kind"] == "matched_acceptable"].assign(perturbation="quote")
+    alone = plain[plain["kind"] == "none"].assign(bos_policy="bos")
+    settings = {"fewest_pairs": 2, "bootstrap": 20, "seed": 1, "scale": "demo"}
+    overlap = SCHEMAS["context_overlap"].empty_table().to_pandas()
+    of_prefixes = plain[["prefix_id", "pair_id"]].drop_duplicates().assign(measure="token")
+    of_prefixes["f1"] = [[shared] * 40 for shared in np.linspace(0, 1, len(of_prefixes))]
+
+    def tables(given):
+        found = summarise(given(plain), alone, **settings)
+        similarity = pd.Series({"quote": 0.5})
+        primary = summarise_primary(
+            given(plain), given(changed), similarity, found["matrix"], overlap, of_prefixes,
+            **settings,
+        )  # fmt: skip
+        return [*found.values(), *primary.values()]
+
+    assert in_categories(plain)["pair_id"].dtype == "category"
+    for expected, found in zip(tables(lambda frame: frame), tables(in_categories), strict=True):
+        assert len(expected)
+        assert found.astype(object).equals(expected.astype(object))

@@ -20,6 +20,12 @@ RESPONSE = [
 ]
 
 
+def in_categories(judgments: pd.DataFrame) -> pd.DataFrame:
+    """Return judgments whose texts are categories: millions of rows take a tenth of the memory."""
+    texts = judgments.columns[[pd.api.types.is_string_dtype(kind) for kind in judgments.dtypes]]
+    return judgments.astype(dict.fromkeys(texts, "category"))
+
+
 def with_baseline(judgments: pd.DataFrame) -> pd.DataFrame:
     """Return judgments under prefixes, each with its pair's judgment and margin without one."""
     keys = ["model", "dataset", "pair_id"]
