@@ -12,7 +12,9 @@ import pytest
 import yaml
 
 import checkout
+import lingprob
 from checkout import copy_of_the_checkout, snakemake
+from lingprob.tables import read_table
 from models_for_tests import save_tiny_model
 
 SENTENCES = [
@@ -78,7 +80,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder):
+def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkeypatch):
     done = snakemake(folder, "--configfile", "own.yaml", "--", "morcela")
     assert done.returncode == 0, done.stdout[-4000:]
     table = pd.read_csv(folder / "results/morcela/linking_functions.csv")
@@ -89,6 +91,14 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder):
     theirs = table[table["model"] == "theirs"]
     assert set(theirs["linking_function"]) == {"logprob", "mean_logprob"}
     assert set(table["rating_source"]) == {"human"}
+    # The façade, with the model and the unigrams of this run: the same numbers to the bit.
+    monkeypatch.chdir(folder)
+    lm = lingprob.load("tiny", config="own.yaml", cache=".")
+    scores = read_table("results/sentence_scores/tiny/mine.parquet", "sentence_scores")
+    for bos in ("bos", "none"):
+        theirs, ours = scores[scores["bos"] == bos], lm.score(SENTENCES, bos=bos)
+        for column in ("logprob", "unigram_logprob", "n_tokens"):
+            assert ours[column].tolist() == theirs[column].tolist()
     folder = folder / "results/morcela/predictions"
     assert not (folder / "theirs/new.csv").exists()
     new = pd.read_csv(folder / "tiny/new.csv")
