@@ -47,16 +47,19 @@ def item_standard_errors(
     items = _items(cells, groups, item)
     modes = fit.random_effects.reindex(groups).to_numpy()
     p = expit(cells.x @ fit.estimates[names].to_numpy() + modes[cells.group])
+    weights, residual = p * (1 - p), cells.successes - p
+    information = cells.x.T @ (cells.x * weights[:, None])
+    scores = _sums(items.of_row, cells.x * residual[:, None])
     # Random effects are coefficients of group columns under a ridge of 1 / variance; without
-    # variance between groups they are none.
-    columns = cells.x
-    ridge = np.zeros(len(names))
+    # variance between groups they are none. Those columns are mostly zero, and never made.
     if not fit.singular:
-        columns = np.column_stack([columns, cells.group[:, None] == np.arange(len(groups))])
-        ridge = np.append(ridge, np.full(len(groups), fit.sd**-2))
-    weights = p * (1 - p)
-    bread = np.linalg.inv((columns * weights[:, None]).T @ columns + np.diag(ridge))
-    scores = _sums(items.of_row, columns * (cells.successes - p)[:, None])
+        shared = _sums(cells.group, cells.x * weights[:, None])
+        within = np.diag(np.bincount(cells.group, weights) + fit.sd**-2)
+        information = np.block([[information, shared.T], [shared, within]])
+        of_item = np.bincount(items.of_row, residual)
+        own_group = items.group[:, None] == np.arange(len(groups))
+        scores = np.column_stack([scores, own_group * of_item[:, None]])
+    bread = np.linalg.inv(information)
     sizes = np.bincount(items.group)
     centred = scores - (_sums(items.group, scores) / sizes[:, None])[items.group]
     centred *= np.sqrt(sizes / (sizes - 1))[items.group, None]
