@@ -83,7 +83,7 @@ rule summarise_context:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
+        mem_mb=lambda wildcards, attempt: costs.grown(5000, attempt),
         runtime=costs.at_most(240),
     params:
         code=code_digest("summarise_context"),

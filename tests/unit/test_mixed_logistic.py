@@ -17,6 +17,7 @@ from lingprob.regression.logistic_mixed.fit import (
     MixedLogisticFit,
     aggregate,
     all_interactions,
+    checked_cells,
     fit_mixed_logistic,
 )
 from lingprob.regression.logistic_mixed.items import item_standard_errors
@@ -199,3 +200,14 @@ def test_bad_items() -> None:
         item_standard_errors(fit, correct, terms, group, item.where(item != 12))
     with pytest.raises(LingprobError, match="have 120, 120, 119 and 120 rows"):
         fit_mixed_logistic(correct, np.ones(120), terms[1:], group)
+
+
+def test_single_trials_are_checked_for_separation_as_their_sums_are():
+    """Cells with both outcomes at the same terms pin a combination, however they are laid out."""
+    terms = pd.DataFrame({"a": [0.0, 0.0, 1.0, 1.0] * 3})
+    group = ["x", "x", "x", "x", "y", "y", "y", "y", "z", "z", "z", "z"]
+    one = np.ones(12)
+    both = [0, 1, 0, 1] * 3
+    assert checked_cells(both, one, terms, group)[1] == ["(Intercept)", "a"]
+    with pytest.raises(LingprobError, match="separated by"):
+        checked_cells([0, 1, 1, 1] * 3, one, terms, group)

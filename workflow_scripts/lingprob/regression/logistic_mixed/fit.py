@@ -206,10 +206,13 @@ def _check_separation(successes: Array, trials: Array, x: Array, names: list[str
     """Raise LingprobError if a combination of terms is never low at successes, high at failures.
 
     Its coefficient would grow without end. Cells with both pin it to zero; a linear programme
-    looks for one that the other cells allow (Konis's test).
+    looks for one that the other cells allow (Konis's test). Cells with the same terms count as one:
+    single trials come by the million.
     """
     from scipy.optimize import linprog
 
+    x, cell = np.unique(x, axis=0, return_inverse=True)
+    successes, trials = np.bincount(cell, successes), np.bincount(cell, trials)
     mixed = (successes > 0) & (successes < trials)
     if np.linalg.matrix_rank(x[mixed]) == x.shape[1]:
         return
