@@ -59,10 +59,6 @@ asked_for = settings, catalog
 if settings["rehearse"]:
     settings, catalog = rehearse(settings, catalog)
     enter_rehearsal_folder()
-    if workflow.local_exec and not (workflow.dryrun or workflow.remote_exec):
-        # Tiny models need no GPU and no second thread: as many jobs run here as there are cores.
-        workflow.register_resource("gpu", workflow.cores)
-        workflow.resource_settings.max_threads = 1
 
 
 if settings["machine"]["container"]:
@@ -131,6 +127,12 @@ localrules:
     reading,
     context,
     audit,
+
+
+onstart:
+    if settings["rehearse"] and workflow.local_exec:
+        # Tiny models wait for no GPU: as many jobs run here as there are cores.
+        workflow.register_resource("gpu", workflow.cores)
 
 
 onsuccess:

@@ -132,7 +132,7 @@ def kill_after(described: dict, at: int, processes: int = 1) -> None:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 400
     while not log.exists() or len(log.read_text().splitlines()) < at:
         assert process.poll() is None, "it ended before it could be killed"
         assert time.monotonic() < deadline

@@ -152,7 +152,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "demo/control_sentences.txt", "the", "a",
             jobs("sample_prefixes count_prefix_tokens score_prefixes judge_pairs judge_unprefixed",
-                 PERTURBED, CONTEXTS, SCORECARDS),
+                 "measure_context_overlap", PERTURBED, CONTEXTS, SCORECARDS),
             id="the package's data",
         ),
     ],
