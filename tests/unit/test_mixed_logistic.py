@@ -153,6 +153,31 @@ def test_errors_by_item_are_the_models_own_where_items_are_single_trials() -> No
     np.testing.assert_allclose(robust[slopes], fit.standard_errors[slopes], rtol=0.05)
 
 
+def test_errors_by_item_are_those_of_columns_for_groups_that_are_written_out() -> None:
+    """Groups differ in the items and trials that they have, and their columns in the terms."""
+    frame = observations(8, 0.9, 1.0)
+    frame = frame[frame.index % 7 != frame["item"] % 5].reset_index(drop=True)
+    fit, (correct, terms, group, item) = by_item(frame)
+    assert not fit.singular
+    groups = sorted(set(group))
+    fixed = np.column_stack([np.ones(len(terms)), terms])
+    columns = np.column_stack([fixed, *(np.asarray(group == name, float) for name in groups)])
+    effects = [*fit.estimates, *fit.random_effects.reindex(groups)]
+    p = 1 / (1 + np.exp(-columns @ effects))
+    ridge = [0.0] * fixed.shape[1] + [fit.sd**-2] * len(groups)
+    bread = np.linalg.inv(columns.T @ np.diag(p * (1 - p)) @ columns + np.diag(ridge))
+    meat = np.zeros_like(bread)
+    for name in groups:
+        items = sorted(set(item[group == name]))
+        scores = [
+            (columns * (np.asarray(correct) - p)[:, None])[item == one].sum(0) for one in items
+        ]
+        centred = np.array(scores) - np.mean(scores, axis=0)
+        meat += len(items) / (len(items) - 1) * centred.T @ centred
+    expected = np.sqrt(np.diag(bread @ meat @ bread)[: fixed.shape[1]])
+    np.testing.assert_allclose(item_standard_errors(fit, correct, terms, group, item), expected)
+
+
 def changed(**columns: object) -> pd.DataFrame:
     return accuracies(LOGISTIC["few_pairs"]).assign(**columns)
 
