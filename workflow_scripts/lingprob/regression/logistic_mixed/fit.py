@@ -212,7 +212,9 @@ def _check_separation(successes: Array, trials: Array, x: Array, names: list[str
     from scipy.optimize import linprog
 
     x, cell = np.unique(x, axis=0, return_inverse=True)
-    successes, trials = np.bincount(cell, successes), np.bincount(cell, trials)
+    successes, trials = (
+        np.bincount(cell, counts).astype(np.float64) for counts in (successes, trials)
+    )
     mixed = (successes > 0) & (successes < trials)
     if np.linalg.matrix_rank(x[mixed]) == x.shape[1]:
         return
