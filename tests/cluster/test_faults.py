@@ -1,0 +1,131 @@
+"""A rehearsal of each rule, disturbed on SLURM, ends with the tables of an undisturbed one."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from checkout import copy_of_the_checkout, environment, planned_jobs, snakemake
+from slurm_faults import (
+    Fault,
+    Faults,
+    LostNode,
+    cancel,
+    requeue,
+    run_out_of_memory,
+    run_out_of_time,
+    scontrol,
+)
+
+pytestmark = pytest.mark.cluster
+
+# A node of the tests' cluster has one CPU.
+WANTED = ["--configfile", "profiles/one_of_each.yaml", "--set-threads", "train_model=1"]
+# Less than at paper scale, where this one reads 20 million rows.
+WANTED += ["--set-resources", "summarise_contexts:mem_mb=8000"]
+CHECKPOINT = 4  # steps of a rehearsed training
+SUBMITTED = re.compile(r"SLURM jobid (\d+) \(log: \S+/slurm_logs/rule_(\w+)/")
+
+
+@pytest.fixture(scope="module")
+def arguments(mirror: Path) -> list[str]:
+    return [*WANTED, "--config", f"mirror={mirror}", "--", "all"]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(on_slurm, arguments, tmp_path_factory) -> Path:
+    """The results of the same rehearsal on this machine."""
+    folder = copy_of_the_checkout(tmp_path_factory.mktemp("local") / "lingprob")
+    done = snakemake(folder, "--resources", "gpu=2", *arguments)
+    assert done.returncode == 0, done.stdout[-4000:]
+    return folder / "rehearsal/results"
+
+
+@pytest.fixture(scope="module")
+def disturbed(on_slurm, arguments, tmp_path_factory) -> tuple[Path, str, dict[str, Fault]]:
+    """The rehearsal's folder after a run through SLURM, what Snakemake said, and the faults."""
+    if not Path(os.environ.get("SLURM_CONF", "none")).with_name("slurmd.n2.pid").exists():
+        pytest.skip("a node can be lost on the cluster of tests/cluster/start_slurm.sh alone")
+    folder = copy_of_the_checkout(tmp_path_factory.mktemp("slurm") / "lingprob")
+    lost_node = LostNode()
+    faults = [
+        Fault("score_stimuli", cancel, "resources/shards/scores/*/*/linguistic_inquiry/*", 3),
+        Fault("score_prefixes", run_out_of_time, "resources/shards/context/*/*/*/*", 3),
+        Fault("train_model", lost_node, "resources/training/*/checkpoint.pt", 1),
+        Fault("sample_unigrahams", run_out_of_memory),
+        Fault("scan_corpus", requeue),
+    ]
+    watching = Faults(folder / "rehearsal", faults)
+    watching.start()
+    command = on_slurm("--slurm-init-seconds-before-status-checks", "3", *arguments)
+    try:
+        done = subprocess.run(
+            command, cwd=folder, env=environment(), text=True, capture_output=True
+        )
+    finally:
+        watching.end()
+        lost_node.end()
+    text = done.stdout + done.stderr
+    (folder / "run.txt").write_text(text)
+    assert done.returncode == 0, text[-4000:]
+    return folder / "rehearsal", text, {fault.rule: fault for fault in faults}
+
+
+def test_every_fault_befell_a_job(disturbed):
+    _, _, faults = disturbed
+    assert all(fault.job for fault in faults.values()), faults
+
+
+def test_the_tables_are_those_of_an_undisturbed_run(undisturbed, disturbed):
+    folder, _, _ = disturbed
+    names = sorted(path.relative_to(undisturbed) for path in undisturbed.rglob("*.parquet"))
+    there = sorted(
+        path.relative_to(folder / "results") for path in folder.rglob("results/**/*.parquet")
+    )
+    assert names == there
+    assert len(names) > 60
+    for name in names:
+        ours, theirs = (pd.read_parquet(at / name) for at in (folder / "results", undisturbed))
+        pd.testing.assert_frame_equal(ours, theirs, check_exact=True, obj=str(name))
+
+
+def test_no_job_ran_twice_but_those_that_were_struck(disturbed):
+    _, text, faults = disturbed
+    rules = Counter(rule for _, rule in SUBMITTED.findall(text))
+    planned = planned_jobs(text)
+    more = {rule: rules[rule] - planned[rule] for rule in rules if rules[rule] != planned[rule]}
+    # SLURM itself starts a preempted job again, and one whose node was lost.
+    assert more == {"score_stimuli": 1, "score_prefixes": 1, "sample_unigrahams": 1}
+    for rule in ("train_model", "scan_corpus"):
+        assert "Restarts=1" in scontrol("show", "job", faults[rule].job)
+
+
+def test_finished_parts_were_not_computed_again(disturbed):
+    _, _, faults = disturbed
+    for rule in ("score_stimuli", "score_prefixes"):
+        assert len(faults[rule].kept) >= 3
+        assert not faults[rule].computed_again
+
+
+def test_a_training_went_on_after_its_checkpoint(disturbed):
+    folder, _, faults = disturbed
+    (checkpoint,) = faults["train_model"].kept
+    log = folder / f"results/training/logs/{checkpoint.parent.name}.jsonl"
+    steps = [json.loads(line)["step"] for line in log.read_text().splitlines()]
+    assert steps == list(range(1, len(steps) + 1))
+    assert len(steps) > CHECKPOINT
+
+
+def test_a_job_without_memory_asks_for_twice_as_much(disturbed):
+    _, text, faults = disturbed
+    jobs = [job for job, rule in SUBMITTED.findall(text) if rule == "sample_unigrahams"]
+    asked = {job: int(re.search(r"mem=(\d+)M", scontrol("show", "job", job))[1]) for job in jobs}
+    struck = asked.pop(faults["sample_unigrahams"].job)
+    assert max(asked.values()) == 2 * struck
