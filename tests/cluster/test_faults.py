@@ -28,8 +28,6 @@ pytestmark = pytest.mark.cluster
 
 # A node of the tests' cluster has one CPU.
 WANTED = ["--configfile", "profiles/one_of_each.yaml", "--set-threads", "train_model=1"]
-# Less than at paper scale, where this one reads 20 million rows.
-WANTED += ["--set-resources", "summarise_contexts:mem_mb=8000"]
 CHECKPOINT = 4  # steps of a rehearsed training
 SUBMITTED = re.compile(r"SLURM jobid (\d+) \(log: \S+/slurm_logs/rule_(\w+)/")
 
