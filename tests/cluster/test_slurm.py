@@ -129,17 +129,3 @@ def test_a_cancelled_job_is_submitted_again_and_goes_on(demo, on_slurm):
     # Shards of another size make other batches, which move the last digits of a float32.
     after = read_table(folder / SCORES, "scores")
     pd.testing.assert_frame_equal(after, before, rtol=0, atol=1e-4)
-
-
-def test_short_jobs_of_a_rule_are_one_array(demo, run):
-    folder, _ = demo
-    shards = sorted(folder.glob("results/unigram_sums/*/unigrahams_smollm2-135m/*.parquet"))
-    assert len(shards) == 2
-    for path in shards:
-        path.unlink()
-    arguments = ["--slurm-array-jobs", "sample_unigrahams", "--set-threads", "sample_unigrahams=1"]
-    names = [str(path.relative_to(folder)) for path in shards]
-    text = run(folder, *arguments, "--", *names).stdout
-    assert all(path.exists() for path in shards), text[-4000:]
-    arrays = {job.partition("_")[0] for job in re.findall(r"jobid (\d+_\d+)", text)}
-    assert len(arrays) == 1, text[-4000:]
