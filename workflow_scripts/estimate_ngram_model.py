@@ -25,5 +25,6 @@ with job(snakemake):
         programs=Path(files.programs[0]).parent if files.programs else None,
         memory_mb=snakemake.resources.mem_mb // 2,
     )
-    origin = f"n-grams of {params.entry['corpus']}, code {params.code}"
+    estimator = "KenLM" if files.programs else "counts"
+    origin = f"n-grams of {params.entry['corpus']} by {estimator}, code {params.code}"
     write_manifest(snakemake.wildcards.model, "ngram", origin, manifest.parent, manifest)

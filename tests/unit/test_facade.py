@@ -26,7 +26,9 @@ from lingprob.facade import cache
 from lingprob.facade.overlap import corpus_entry
 from lingprob.facade.sources import find_model
 from lingprob.facade.unigrams import find_unigrams
+from lingprob.models.manifest import write_manifest
 from lingprob.models.prepare import prepare_model
+from lingprob.ngrams.estimate import estimate_model
 from lingprob.plan import Plan
 from lingprob.scoring.engine import Scorer
 from lingprob.tables import read_table, write_table
@@ -536,7 +538,8 @@ def test_the_cache_is_where_one_says(monkeypatch, tmp_path):
     ("entry", "said"),
     [
         ({"source": "scores", "path": "scores.csv"}, r"file of log-probabilities \(scores\.csv\)"),
-        ({"source": "trained"}, "is trained by the workflow"),
+        ({"source": "trained"}, "is made by the workflow.*models/mine/manifest.json"),
+        ({"source": "ngram"}, "is made by the workflow.*models/mine/manifest.json"),
         ({"source": "local", "path": "."}, "models cannot be kept there.*LINGPROB_CACHE"),
     ],
 )
@@ -544,6 +547,18 @@ def test_a_model_that_cannot_be_prepared_says_why(tmp_path, entry, said):
     (tmp_path / "file").touch()
     with pytest.raises(LingprobError, match=said):
         cache.prepared_model("mine", entry, tmp_path / "file/models/mine/manifest.json")
+
+
+def test_a_model_that_the_workflow_made_is_taken_from_its_folder(tmp_path):
+    """A bigram model of words, after whose `the` there are two cats and a dog."""
+    text = ["the cat sat", "the cat ran", "the dog ran"]
+    manifest = tmp_path / "resources/models/mine/manifest.json"
+    estimate_model(lambda: text, 2, manifest.parent, least_count=1)
+    write_manifest("mine", "ngram", "n-grams of gutenberg", manifest.parent, manifest)
+    entry = {"title": "M", "family": "n", "source": "ngram", "corpus": "gutenberg", "order": 2}
+    model = lingprob.load("mine", config={"models": {"mine": entry}}, cache=tmp_path)
+    cat, dog = model.score(["the cat", "the dog"])["logprob"]
+    assert cat > dog
 
 
 def test_settings_of_a_configuration_hold(config, folder):

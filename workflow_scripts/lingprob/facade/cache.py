@@ -16,6 +16,8 @@ from lingprob.models.prepare import origin_of, prepare_model
 
 # Beside a manifest: sizes and times of the files whose digest it has.
 SEEN = ".seen.json"
+# Sources of models that rules make from text: nothing can be fetched.
+MADE = ("trained", "ngram")
 
 
 def cache_folder(given: str | Path | None = None) -> Path:
@@ -35,7 +37,7 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
     A model's files are known by their digest, which is taken anew where a size or time has changed.
 
     Raises LingprobError as `prepare_model`, for a model without weights, and for one that a
-    workflow has to train first.
+    workflow has to make first.
     """
     if entry["source"] == "scores":
         raise LingprobError(
@@ -44,10 +46,11 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
         )
     if is_current(manifest, entry):
         return manifest
-    if entry["source"] == "trained":
+    if entry["source"] in MADE:
         raise LingprobError(
-            f"model {name!r} is trained by the workflow and not in {manifest.parent}. Run "
-            "`snakemake --cores 2 train` and name the folder in which it ran as `cache`."
+            f"model {name!r} is made by the workflow and not in {manifest.parent}. Run `snakemake "
+            f"--cores 2 resources/models/{name}/manifest.json` and name the folder in which it ran "
+            "as `cache`."
         )
     try:
         manifest.parent.mkdir(parents=True, exist_ok=True)
@@ -73,7 +76,7 @@ def is_current(manifest: Path, entry: Entry) -> bool:
     if entry["source"] == "local":
         same = directory.resolve() == Path(entry["path"]).resolve()
     else:
-        same = entry["source"] == "trained" or content.get("origin") == origin_of(entry)
+        same = entry["source"] in MADE or content.get("origin") == origin_of(entry)
     if not same:
         return False
     if _seen(manifest) == _sizes_and_times(directory):
