@@ -219,7 +219,7 @@ def test_the_rule_makes_a_model_whose_tokenizer_counts_its_corpus(tmp_path, monk
     )  # fmt: skip
     runpy.run_path(str(SCRIPTS / "estimate_ngram_model.py"), init_globals={"snakemake": snakemake})
     lm, provenance = load_prepared(manifest, {"dtype": {"cpu": "float32"}})
-    assert provenance["origin"] == "n-grams of mine, code 0"
+    assert provenance["origin"] == "n-grams of mine by counts, code 0"
     tokenizer, size = load_tokenizer(manifest)
     counts = count_tokens(TEXT, tokenizer, size)
     vocabulary = tokenizer.get_vocab()
@@ -284,3 +284,8 @@ def test_what_an_n_gram_model_cannot_do_is_refused(words, tmp_path):
         model(torch.tensor([[1]]), past_key_values=object())
     with pytest.raises(LingprobError, match="without a sentence"):
         estimate_model(lambda: ["\n"], 2, tmp_path)
+
+
+def test_discounts_that_a_corpus_is_too_small_for_are_reported(caplog):
+    count_ngrams([np.array([1, 2])], 2, 4, MARK)
+    assert [record.args for record in caplog.records] == [(1,), (2,)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -10,6 +11,7 @@ import numpy as np
 from lingprob.errors import LingprobError
 from lingprob.ngrams.tables import NgramTables
 
+logger = logging.getLogger(__name__)
 # KenLM's, where a small corpus lacks the counts for a discount (lmplz --discount_fallback).
 FALLBACK = np.array([0.0, 0.5, 1.0, 1.5])
 
@@ -55,7 +57,10 @@ def count_ngrams(
         counts = ngrams.count if last else _adjusted(ngrams, counted[k])
         context = ngrams.key // vocabulary_size
         n_contexts = len(counted[k - 2].key) if k > 1 else 1
-        discounted = discounts(counts)[np.minimum(counts, 3)]
+        of_order = discounts(counts)
+        if of_order is FALLBACK:
+            logger.warning("order %d: too few n-grams for discounts of their own, so fixed ones", k)
+        discounted = of_order[np.minimum(counts, 3)]
         total = np.bincount(context, counts, n_contexts)
         backoff = np.bincount(context, discounted, n_contexts) / np.maximum(total, 1)
         probabilities = (counts - discounted) / total[context] + (
