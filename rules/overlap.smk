@@ -53,7 +53,11 @@ rule scan_corpus:
     input:
         index="results/overlap/index.npz",
         tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: plan.corpus_file(wildcards.corpus, wildcards.file),
+        corpus=lambda wildcards: (
+            []
+            if costs.work.passes_by(wildcards.corpus)
+            else plan.corpus_file(wildcards.corpus, wildcards.file)
+        ),
     output:
         "results/overlap/files/{corpus}/{file}.npz",
     log:
@@ -66,9 +70,20 @@ rule scan_corpus:
         "../envs/environment.yaml"
     threads: 1
     resources:
+        disk_mb=lambda wildcards: (
+            costs.download_mb(wildcards.corpus, wildcards.file)
+            if costs.work.passes_by(wildcards.corpus)
+            else 1000
+        ),
+        download=lambda wildcards: int(costs.work.passes_by(wildcards.corpus)),
         runtime=lambda wildcards: costs.runtime("scan_corpus", wildcards),
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
+        chunk=lambda wildcards: (
+            plan.training_chunk(wildcards.corpus, wildcards.file)
+            if costs.work.passes_by(wildcards.corpus)
+            else None
+        ),
         entry=entry_of("corpus", "parser separator"),
         path=lambda wildcards: plan.corpus_file_path(wildcards.corpus, wildcards.file),
         min_length=OVERLAP["min_length"],

@@ -102,8 +102,7 @@ rule fetch_training_chunk:
         runtime=costs.at_most(720),
     params:
         code=code_digest("fetch_training_chunk"),
-        shards=lambda wildcards: catalog.dataset(wildcards.corpus)["shards"],
-        file=lambda wildcards: plan.corpus_file_entry(
+        chunk=lambda wildcards: plan.training_chunk(
             wildcards.corpus, f"chunk-{wildcards.number}.npy"
         ),
     script:

@@ -40,11 +40,45 @@ TRAINING_ROOM = Room(
 )
 
 
+rule fetch_chosen_chunks:
+    """Fetch the chunks that models are trained and validated on, and that scans let go of."""
+    input:
+        **pick(TRAINING_INPUT, *TRAINING_INPUT.keys() & {"selected"}),
+    output:
+        "resources/datasets/{corpus}/manifests/chosen.tsv",
+    log:
+        "logs/fetch_chosen_chunks/{corpus}.log",
+    wildcard_constraints:
+        corpus=alternatives(IN_SHARDS),
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        disk_mb=lambda wildcards: costs.chosen_disk_mb(wildcards.corpus),
+        download=1,
+        runtime=lambda wildcards: costs.runtime("fetch_chosen_chunks", wildcards),
+    params:
+        code=code_digest("fetch_chosen_chunks"),
+        chunks=lambda wildcards: [
+            plan.training_chunk(wildcards.corpus, file)
+            for file in plan.corpus_file_names(wildcards.corpus)
+        ],
+    script:
+        "../workflow_scripts/fetch_chosen_chunks.py"
+
+
 rule prepare_training_corpus:
     """Choose the chunks to train on, and tokenise those that are text."""
     input:
         **TRAINING_INPUT,
-        corpora=[plan.corpus_files(corpus) for corpus in OVERLAP["chunk_corpora"]],
+        corpora=[
+            (
+                f"resources/datasets/{corpus}/manifests/chosen.tsv"
+                if costs.work.passes_by(corpus)
+                else plan.corpus_files(corpus)
+            )
+            for corpus in OVERLAP["chunk_corpora"]
+        ],
     output:
         "results/training/corpus.json",
     log:

@@ -310,7 +310,7 @@ def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
         "scan_corpus", input={"index": tmp_path / "index.npz", "tokenizer": tokenizer},
         output={"counts": tmp_path / "counts.npz"}, wildcards={"corpus": "c", "file": "f"},
         params={"path": str(tmp_path / "corpus.jsonl"), "entry": {"parser": "lines"},
-                "min_length": 1},
+                "min_length": 1, "chunk": None},
     )  # fmt: skip
     run_rule(
         "tabulate_overlap",

@@ -126,8 +126,14 @@ def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
 
 def test_a_scan_takes_the_time_of_its_bytes():
     """A chunk has 1,024,000 rows of 2,049 tokens of two bytes: 4,196 MB at 85 MB/s, three times; a
-    file of unknown size 1,000 MB of text at 7 MB/s."""
-    asked = costs()
+    file of unknown size 1,000 MB of text at 7 MB/s. A chunk that passes by is fetched, too, at 50 MB/s."""
+    asked = costs(overlap={"keep_chunks": True})
+    chunk = SimpleNamespace(corpus="pile_pythia", file="chunk-000.npy")
+    kept, passing = (each.minutes("scan_corpus", chunk) for each in (asked, costs()))
+    assert passing - kept == pytest.approx(3 * 4196.352 / 50 / 60)
+    assert costs().work.passes_by("pile_pythia")
+    assert not costs().work.passes_by("openwebtext")
+    assert not asked.work.passes_by("pile_pythia")
 
     def minutes(corpus, file):
         return asked.minutes("scan_corpus", SimpleNamespace(corpus=corpus, file=file))
@@ -186,6 +192,12 @@ def test_memory_grows_with_the_first_attempts_alone():
         24_000,
         24_000,
     ]
+
+
+def test_memory_grows_to_that_of_a_node_and_a_first_attempt_is_not_cut():
+    small = costs(machine={"memory_mb": 12_000})
+    assert [small.grown(8000, attempt) for attempt in (1, 2, 3)] == [8000, 12_000, 12_000]
+    assert [small.grown(13_000, attempt) for attempt in (1, 2)] == [13_000, 13_000]
 
 
 def test_only_morcela_s_data_sets_are_scored_under_every_convention():
@@ -526,16 +538,20 @@ def test_every_rule_that_downloads_is_limited_and_known_to_nodes_without_network
     downloading = {
         path.stem
         for path in scripts
-        if re.search(r"\bfetch_(files|chunk|rows)|\bprepare_(model|embedding)\b", path.read_text())
+        if re.search(
+            r"\bfetch_(files|rows)|\b(obtain|passing)_chunk|\bprepare_(model|embedding)\b",
+            path.read_text(),
+        )
     }
-    assert limited == downloading
+    # A scan is limited where it fetches what it reads, and fetches where nothing is kept.
+    assert limited | {"scan_corpus"} == downloading
     profiles = {
         name: (ROOT / "profiles" / name / "profile.yaml").read_text()
         for name in ("default", "slurm")
     }
     page = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
     hint = page.split("--until")[1].split("--")[0]
-    assert set(re.findall(r"\w+", hint)) == limited | {"build_kenlm"}
+    assert set(re.findall(r"\w+", hint)) == limited - {"fetch_chosen_chunks"} | {"build_kenlm"}
     assert all(re.search(r"^  - download=\d+", text, re.M) for text in profiles.values())
 
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 
 from lingprob import download
 from lingprob.errors import LingprobError
 from lingprob.training import preshuffled
-from lingprob.training.preshuffled import byte_ranges, fetch_chunk
+from lingprob.training.preshuffled import byte_ranges, fetch_chunk, obtain_chunk, passing_chunk
 from lingprob.training.rows import TokenRows
 from loopback import Fault, FileServer
 
@@ -85,3 +87,55 @@ def test_a_server_without_ranges_is_refused(server, tmp_path):
     server.always["0.bin"] = Fault(ignore_range=True)
     with pytest.raises(LingprobError, match="HTTP 200 to a request for bytes"):
         fetch(server, 0, tmp_path)
+
+
+CHUNK_1 = {
+    "file": {"name": "chunk-001.npy"},
+    "shards": {"path": "{shard}.bin", "bytes": SHARD_BYTES},
+}
+
+
+@pytest.fixture
+def hub(server, monkeypatch):
+    """The server of shards as the hub, and chunks of six rows."""
+    monkeypatch.setenv("HF_ENDPOINT", server.url)
+    monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
+    small = partial(fetch_chunk, rows=ROWS, row_length=ROW_LENGTH)
+    monkeypatch.setattr(preshuffled, "fetch_chunk", small)
+    return server
+
+
+def test_a_chunk_that_passes_is_gone_when_it_has_been_read(hub, tmp_path):
+    with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
+        assert (np.load(path) == TOKENS[30:60].reshape(ROWS, ROW_LENGTH)).all()
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
+
+
+def test_a_chunk_whose_scan_failed_is_not_fetched_twice(hub, tmp_path):
+    where = ("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing")
+    with pytest.raises(ZeroDivisionError), passing_chunk(*where):
+        raise ZeroDivisionError
+    asked = len(hub.requests)
+    with passing_chunk(*where) as path:
+        assert np.load(path)[0, 0] == 30
+    assert len(hub.requests) == asked
+    assert not path.exists()
+
+
+def test_a_chunk_of_the_user_s_is_read_where_it_lies_and_stays(hub, tmp_path):
+    obtain_chunk("pile", CHUNK_1, tmp_path / "kept")
+    asked = len(hub.requests)
+    with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
+        assert path == tmp_path / "kept/chunk-001.npy"
+    assert path.is_file()
+    assert len(hub.requests) == asked
+
+
+def test_a_chunk_of_the_mirror_is_not_asked_of_the_hub(hub, tmp_path, monkeypatch):
+    (tmp_path / "mirror/pile").mkdir(parents=True)
+    np.save(tmp_path / "mirror/pile/chunk-001.npy", np.ones((ROWS, ROW_LENGTH), np.uint16))
+    monkeypatch.setenv("LINGPROB_MIRROR", str(tmp_path / "mirror"))
+    with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
+        assert (np.load(path) == 1).all()
+    assert hub.requests == []
+    assert (tmp_path / "mirror/pile/chunk-001.npy").is_file()

@@ -51,8 +51,10 @@ class Costs:
 
     def grown(self, memory_mb: int, attempt: int) -> int:
         """Return the memory of a job that is tried again: twice and three times as much, and no
-        more, for later attempts ran out of time."""
-        return min(attempt, 3) * memory_mb
+        more, for later attempts ran out of time; nor more than a node has, unless it did before,
+        for a cluster refuses a job that fits no node."""
+        wanted, node = min(attempt, 3) * memory_mb, self.settings["machine"]["memory_mb"]
+        return wanted if node is None else max(memory_mb, min(wanted, node))
 
     def gpus(self, model: str) -> int:
         """Return the GPUs that a model asks for: more than one when its weights, and a quarter more
@@ -69,6 +71,10 @@ class Costs:
     def download_mb(self, dataset: str, file: str | None = None) -> int:
         """Return the disk that a data set's files, or one of them, take."""
         return 100 + int(self.work.bytes_of(dataset, file) / 1e6)
+
+    def chosen_disk_mb(self, corpus: str) -> int:
+        """Return the disk of the chunks of a corpus that are trained and validated on."""
+        return 100 + int(self.work.chosen_bytes(corpus) / 1e6)
 
     def model_download_mb(self, model: str) -> int:
         """Return the disk that a model's files take: at most four bytes a parameter; twice that of

@@ -79,6 +79,13 @@ class Plan:
             return f"resources/datasets/{corpus}/manifests/{file}.tsv"
         return self.corpus_file_path(corpus, file) or []
 
+    def training_chunk(self, corpus: str, file: str) -> Entry:
+        """Return what `obtain_chunk` needs to know of a chunk."""
+        return {
+            "file": self.corpus_file_entry(corpus, file),
+            "shards": self.catalog.dataset(corpus)["shards"],
+        }
+
     def corpus_files(self, corpus: str) -> list[str | list[str]]:
         """Return what a whole corpus is read from."""
         return [self.corpus_file(corpus, file) for file in self._paths(corpus)]

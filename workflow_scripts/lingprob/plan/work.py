@@ -107,6 +107,23 @@ class Work:
         ]
         return float(sum(part.get("bytes", unstated) for part in files))
 
+    def passes_by(self, corpus: str) -> bool:
+        """Tell whether a corpus's files are fetched by the jobs that scan them, and let go of."""
+        return (
+            "shards" in self.catalog.dataset(corpus) and not self.settings["overlap"]["keep_chunks"]
+        )
+
+    def chosen_bytes(self, corpus: str) -> float:
+        """Return the size of the chunks of a corpus that are trained and validated on.
+
+        Nobody knows before the scans how many are free of leakage: twice those that are sampled
+        (leakage, §3.1: 18 and 10).
+        """
+        chunks = len(self.catalog.dataset(corpus)["files"])
+        if self.settings["training"]["chunks"] != "all":
+            chunks = min(chunks, 2 * self.settings["overlap"]["chunks_selected"])
+        return float(chunks * CHUNK_BYTES)
+
     def judged_pairs(self, dataset: str) -> int:
         """Return the pairs of a data set that are judged in contexts (of 70 suites where their
         number is not known)."""
@@ -168,7 +185,9 @@ class Work:
     def scanning(self, corpus: str, file: str | None = None) -> float:
         """Return the seconds in which a corpus, or one file of it, streams by."""
         parser = self.catalog.dataset(corpus)["parser"]
-        return self.bytes_of(corpus, file) / self.speeds.scanning(parser)
+        size = self.bytes_of(corpus, file)
+        fetched = self.downloading(size) if self.passes_by(corpus) else 0.0
+        return fetched + size / self.speeds.scanning(parser)
 
     def counting(self, model: str) -> float:
         """Return the seconds in which an n-gram model is estimated, each order like a scan."""
@@ -212,5 +231,6 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "stream_hub_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),
     "download_corpus_file": lambda w, job: w.downloading(w.bytes_of(job.corpus, job.file)),
     "fetch_training_chunk": lambda w, _: w.downloading(CHUNK_BYTES),
+    "fetch_chosen_chunks": lambda w, job: w.downloading(w.chosen_bytes(job.corpus)),
     "prepare_model": lambda w, job: w.downloading(2 * w.parameters(job.model)),
 }

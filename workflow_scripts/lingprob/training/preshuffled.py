@@ -8,21 +8,84 @@ in the next.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import requests
 
-from lingprob.download import CHUNK, TIMEOUT, Transient, Unavailable, disk_error, patiently
+from lingprob.download import (
+    CHUNK,
+    TIMEOUT,
+    RemoteFile,
+    Transient,
+    Unavailable,
+    disk_error,
+    fetch_files,
+    patiently,
+)
 from lingprob.errors import LingprobError
+from lingprob.hub import hub_endpoint
 from lingprob.overlap.token_blocks import ROW_LENGTH, count_rows
 from lingprob.progress import Progress
+from lingprob.rehearsal.datasets import write_stand_ins
 
 ROWS_PER_CHUNK = 1_024_000
 ITEM_BYTES = 2
+PASSING = Path("resources/passing")  # chunks that are scanned and let go of
+
+
+def obtain_chunk(corpus: str, chunk: Mapping[str, Any], folder: Path) -> pd.DataFrame:
+    """Put a chunk into `folder`, from there, the mirror or the hub's shards.
+
+    Args:
+        corpus: its name.
+        chunk: `file`, the catalog's entry of it, whose name is chunk-NUMBER.npy, and `shards`, the
+            path of a shard on the hub and a shard's bytes.
+        folder: where it is to lie.
+
+    Returns:
+        A manifest of one row, as `fetch_files` gives it.
+
+    Raises LingprobError if it can be had nowhere.
+    """
+    file = RemoteFile.of({"name": chunk["file"]["name"]})
+    write_stand_ins(corpus, [chunk["file"]], folder)
+    try:
+        return fetch_files([file], folder, dataset=corpus)
+    except LingprobError:
+        number = int(Path(file.name).stem.removeprefix("chunk-"))
+        address = f"{hub_endpoint()}/{chunk['shards']['path']}"
+        fetch_chunk(number, folder / file.name, address, chunk["shards"]["bytes"])
+        return fetch_files([file], folder, dataset=corpus)
+
+
+@contextmanager
+def passing_chunk(
+    corpus: str, chunk: Mapping[str, Any], kept: Path, passing: Path = PASSING
+) -> Iterator[Path]:
+    """Give the path of a chunk that is fetched, and deleted once what is done with it is done.
+
+    One that lies in `kept` (a user's, or fetched to be trained on) is read there and stays. What
+    came of one stays until it is needed again if the job is killed or fails.
+
+    Args:
+        corpus, chunk: as `obtain_chunk` has them.
+        kept: folder of the chunks that stay.
+        passing: folder of those that do not.
+    """
+    name = chunk["file"]["name"]
+    if (kept / name).is_file():
+        yield kept / name
+        return
+    obtain_chunk(corpus, chunk, passing / corpus)
+    yield passing / corpus / name
+    (passing / corpus / name).unlink()
 
 
 def fetch_chunk(

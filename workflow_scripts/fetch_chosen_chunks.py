@@ -1,0 +1,26 @@
+"""Fetch the chunks that models are trained and validated on, which were let go of after a scan."""
+
+from pathlib import Path
+
+import pandas as pd
+
+from lingprob.progress import Progress
+from lingprob.tables import read_table, write_csv
+from lingprob.training.preshuffled import obtain_chunk
+from lingprob.workflow import job
+
+with job(snakemake):
+    corpus, params = snakemake.wildcards.corpus, snakemake.params
+    selected = snakemake.input.get("selected")
+    chunks = params.chunks
+    if selected:
+        table = read_table(selected, "overlap_chunks")
+        free = set(table.loc[table["leakage_free"], "chunk"])
+        chunks = [chunk for chunk in chunks if f"{corpus}/{chunk['file']['name']}" in free]
+    manifests = []
+    with Progress(len(chunks), f"chunks of {corpus}", "chunks") as progress:
+        for chunk in chunks:
+            manifests.append(obtain_chunk(corpus, chunk, Path("resources/datasets", corpus)))
+            progress.advance()
+    columns = ["name", "sha256", "bytes", "source"]
+    write_csv(pd.concat([pd.DataFrame(columns=columns), *manifests]), snakemake.output[0])
