@@ -34,6 +34,11 @@ def entry_of(wildcard, keys):
     return lambda wildcards: pick(lookup(wildcards[wildcard]), *keys.split())
 
 
+def model_entry(keys, bulk=False):
+    """The param that is these parts of a model's entry, with its number formats by device."""
+    return lambda wildcards: plan.model_entry(wildcards.model, keys, bulk)
+
+
 def local_files(entry):
     """The files of a model that the user has on disk: others in their place are another model."""
     return model_files(Path(entry["path"])) if entry["source"] == "local" else []

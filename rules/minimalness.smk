@@ -78,7 +78,7 @@ rule measure_neighbours:
     params:
         **pick(settings["scoring"], "device", "dtype"),
         code=code_digest("measure_neighbours"),
-        entry=entry_of("model", "dtype context_window"),
+        entry=model_entry("context_window"),
         bos=lambda wildcards: plan.bos_policy(plan.string_bos(wildcards.model)),
         tokens=settings["string_probability"]["neighbour_tokens"],
         dataset=lambda wildcards: plan.whole(wildcards.dataset),

@@ -180,7 +180,7 @@ rule sum_frequency_moments:
         code=code_over("sum_frequency_moments", MORCELA["frequency_corpus"]),
         corpus=MORCELA["frequency_corpus"],
         entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
-        model_entry=entry_of("model", "dtype"),
+        model_entry=model_entry("", bulk=True),
         start_token=lambda wildcards: catalog.start_tokens[wildcards.start_token],
         tokens=MORCELA["frequency_tokens"],
         document_tokens=MORCELA["frequency_document_tokens"],

@@ -135,7 +135,7 @@ rule score_prefixes:
     params:
         **pick(settings["scoring"], "device", "dtype"),
         code=code_digest("score_prefixes"),
-        entry=entry_of("model", "dtype context_window tokenizer"),
+        entry=model_entry("context_window tokenizer", bulk=True),
         dataset_entry=entry_of("dataset", "parser files"),
         lengths=lambda wildcards: plan.context_lengths(wildcards.stage),
         start_token=lambda wildcards: catalog.start_tokens[
@@ -197,7 +197,7 @@ rule judge_unprefixed:
     params:
         **pick(settings["scoring"], "device", "dtype"),
         code=code_digest("judge_unprefixed"),
-        entry=entry_of("model", "dtype context_window tokenizer"),
+        entry=model_entry("context_window tokenizer", bulk=True),
         dataset_entry=entry_of("dataset", "parser files"),
         policies=lambda wildcards: {
             name: {

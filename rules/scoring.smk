@@ -31,7 +31,7 @@ rule score_stimuli:
         **pick(settings["scoring"], "device", "dtype", "window_stride"),
         code=code_digest("score_stimuli"),
         start_token=lambda wildcards: catalog.start_tokens[wildcards.start_token],
-        entry=entry_of("model", "dtype context_window"),
+        entry=model_entry("context_window"),
     script:
         "../workflow_scripts/score_stimuli.py"
 

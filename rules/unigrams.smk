@@ -72,7 +72,7 @@ rule sample_unigrahams:
         top_k=lambda wildcards: plan.sampling(wildcards.sampling)["top_k"],
         suppress_eos=lambda wildcards: plan.sampling(wildcards.sampling)["suppress_eos"],
         seed=settings["seed"],
-        entry=entry_of("model", "dtype"),
+        entry=model_entry(""),
         start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
     script:
         "../workflow_scripts/sample_unigrahams.py"

@@ -31,7 +31,7 @@ rule compute_word_surprisal:
         **pick(READING, "context", "window", "window_stride", "window_counts", "blanks"),
         code=code_digest("compute_word_surprisal"),
         start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
-        entry=entry_of("model", "dtype context_window"),
+        entry=model_entry("context_window"),
     script:
         "../workflow_scripts/compute_word_surprisal.py"
 

@@ -260,7 +260,7 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
         "context_window": None,
         "bos_policies": ["none"],
         "unigrams": [f"unigrahams_{name}"],
-        "dtype": {"cpu": "float32", "cuda": "float16"},
+        "dtype": {"cpu": "float32", "cuda": "float32", "bulk": "float16"},
     }
     if entry["source"] == "scores":
         fallback |= {"bos_policies": ["imported"], "unigrams": ["imported"]}

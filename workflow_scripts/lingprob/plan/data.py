@@ -11,6 +11,7 @@ from typing import Any
 from lingprob.catalog import Catalog, Entry, read_yaml, surprisal_file
 from lingprob.config import surprisal_models
 from lingprob.files import dataset_paths
+from lingprob.plan.work import formats
 
 # Figure 1b's data set, which stands under no prediction.
 TOY_STRINGS = "toy_strings"
@@ -44,6 +45,11 @@ class Plan:
     def model_manifest(self, model: str) -> str:
         """Return what says where a model's files lie."""
         return f"resources/models/{model}/manifest.json"
+
+    def model_entry(self, model: str, keys: str, bulk: bool) -> Entry:
+        """Return these parts of a model's entry, and its number formats for usual or much work."""
+        entry = self.catalog.model(model)
+        return {**pick(entry, *keys.split()), "dtype": formats(entry, bulk)}
 
     def dataset_manifest(self, dataset: str) -> str:
         """Return what says which files of a data set were fetched and checked."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +25,13 @@ FEWEST_NGRAMS = 1_000_000  # of a corpus in the package
 CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
 USUAL_SECONDS = 15.0  # of any job, to start, and to read and write small tables
 WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
+
+
+def formats(model: Mapping[str, Any], bulk: bool) -> dict[str, str]:
+    """Return the number formats of a model's weights by device (`cpu`, `cuda`), from its entry."""
+    by_device = dict(model.get("dtype", {}))
+    much = by_device.pop("bulk", by_device.get("cuda"))
+    return {**by_device, "cuda": much} if bulk and much else by_device
 
 
 @dataclass(frozen=True)
@@ -60,10 +67,10 @@ class Work:
         takes = self.takes_gpu(self.settings["scoring"]["device"], self.parameters(model))
         return "gpu" if takes else "cpu"
 
-    def dtype(self, model: str) -> str:
-        """Return the number format of a model's weights on its device."""
+    def dtype(self, model: str, bulk: bool = False) -> str:
+        """Return the number format of a model's weights on its device, for much work or usual."""
         asked = self.settings["scoring"]["dtype"]
-        by_device = self.catalog.model(model).get("dtype", {})
+        by_device = formats(self.catalog.model(model), bulk)
         found = by_device.get("cuda" if self.device(model) == "gpu" else "cpu", "float32")
         return str(found if asked == "auto" else asked)
 
@@ -72,9 +79,9 @@ class Work:
         auto = self.settings["scale"] == "paper" or parameters >= SMALL
         return device == "cuda" or (device == "auto" and auto)
 
-    def scoring(self, model: str, tokens: float) -> float:
+    def scoring(self, model: str, tokens: float, bulk: bool = False) -> float:
         """Return the seconds of a model over so many tokens."""
-        where = self.parameters(model), self.device(model), self.dtype(model)
+        where = self.parameters(model), self.device(model), self.dtype(model, bulk)
         return tokens / self.speeds.scoring(*where)
 
     def items(self, dataset: str) -> int:
@@ -210,13 +217,13 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "measure_neighbours": lambda w, job: w.scoring(job.model, w.neighbour_tokens(job.dataset)),
     "sample_unigrahams": lambda w, job: w.sampling(job.model, int(job.shards)),
     "sum_frequency_moments": lambda w, job: w.scoring(
-        job.model, w.frequency_tokens() / int(job.shards)
+        job.model, w.frequency_tokens() / int(job.shards), bulk=True
     ),
     # Windows overlap by half.
     "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * TEXT_TOKENS),
-    "score_prefixes": lambda w, job: w.scoring(job.model, w.context_tokens(job.dataset)),
+    "score_prefixes": lambda w, job: w.scoring(job.model, w.context_tokens(job.dataset), bulk=True),
     "judge_unprefixed": lambda w, job: w.scoring(
-        job.model, w.unprefixed_tokens(job.model, job.dataset)
+        job.model, w.unprefixed_tokens(job.model, job.dataset), bulk=True
     ),
     "train_model": lambda w, job: w.training(job.size),
     "measure_perplexity": lambda w, _: w.perplexities(),
