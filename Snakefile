@@ -131,8 +131,8 @@ localrules:
 
 onstart:
     if settings["rehearse"] and workflow.local_exec:
-        # Tiny models wait for no GPU: as many jobs run here as there are cores.
-        workflow.register_resource("gpu", workflow.cores)
+        # Tiny models wait for no GPU, nor for several: as many jobs run here as there are cores.
+        workflow.scheduler.global_resources["gpu"] = workflow.scheduler.resources["gpu"] = 1000
 
 
 onsuccess:

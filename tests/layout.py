@@ -43,7 +43,7 @@ def drawn_texts(figure: Figure) -> Iterator[Text]:
         for axis in (ax.xaxis, ax.yaxis):
             shown = {id(tick) for tick in axis._update_ticks()}
             for tick in [*axis.get_major_ticks(), *axis.get_minor_ticks()]:
-                if id(tick) not in shown or not ax.axison:
+                if id(tick) not in shown or not (ax.axison and ax.get_visible()):
                     beyond |= {id(tick.label1), id(tick.label2)}
     for text in figure.findobj(Text):
         shown = text.get_visible() and text.get_text().strip() and id(text) not in beyond

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from layout import layout_faults
 from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
@@ -88,6 +89,42 @@ def tables(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str,
     }
     given = {"linking_functions": fits, "multiverse": fits, **empty}
     return given if stimuli is None else {**given, "stimuli": stimuli}
+
+
+def all_tables(fits: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """The same for all figures, with nothing beyond the paper to show."""
+    beyond = {"transfer": "linking_transfer", "shapes": "linking_shapes",
+              "curves": "linking_curves", "ordinal": "ordinal_fits"}  # fmt: skip
+    empty = {name: SCHEMAS[schema].empty_table().to_pandas() for name, schema in beyond.items()}
+    return tables(fits) | empty
+
+
+def test_figures_of_two_data_sets_show_the_models_that_each_has():
+    """SmolLM2 has ratings of both, a trigram of the second alone, and BERT there no unigrams."""
+    ours, trigram, bert = (fits(name) for name in ("smollm2-135m", "trigram", "bert-large-cased"))
+    trigram["r_cv"] -= 0.3
+    second = [ours, trigram, bert[bert["linking_function"] == "logprob"]]
+    second = [table.assign(dataset="li_adger") for table in second]
+    titles = {name: Catalog().dataset(name)["title"] for name in ("linguistic_inquiry", "li_adger")}
+    run = Run("laptop", RUN.models, titles=titles, published=PUBLISHED, options=OPTIONS)
+    table = pd.concat([ours, *second], ignore_index=True)
+    figures = draw(tables(table), run)
+    families = {
+        "figure_2": [["SmolLM2", "OPT", "Pythia"], ["SmolLM2", "n-grams", "BERT"]],
+        "figure_3": [["SmolLM2", "OPT", "Pythia"], ["SmolLM2", "n-grams"]],
+    }
+    for name, expected in families.items():
+        shown = [ax for ax in figures[name].axes if ax.get_visible()]
+        rows = [[ax.get_title() for ax in shown if ax.get_subplotspec().rowspan.start == row]
+                for row in (0, 1)]  # fmt: skip
+        assert rows == expected
+    for name in ("figure_2", "figure_3", "figure_4", "figure_6", "conventions", "multiverse"):
+        assert layout_faults(figures[name]) == [], name
+    legend = [text.get_text() for text in figures["figure_4"].legends[0].get_texts()]
+    assert legend == ["SmolLM2", "n-grams", "OPT", "Pythia", "published"]
+    lowest = figures["multiverse"].axes[-1].get_xlabel()
+    assert lowest.endswith(f"specifications of {titles['linguistic_inquiry']}")
+    plt.close("all")
 
 
 def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
@@ -359,7 +396,8 @@ def test_the_ceiling_is_what_noise_in_the_mean_ratings_allows():
 @pytest.mark.parametrize(("source", "said"), [("human", "scale: demo"), ("simulated", "SIMULATED")])
 def test_figures_say_scale_and_simulation(tmp_path, source, said):
     open_before = plt.get_fignums()
-    figures = draw(tables(fits(rating_source=source)), RUN)
+    figures = draw(all_tables(fits(rating_source=source)), RUN)
+    assert {"figure_2", "transfer", "beyond_linear"} <= set(figures)
     assert all(said in figure._supxlabel.get_text() for figure in figures.values())
     save_figures(figures, [tmp_path / f"{name}.png" for name in figures])
     assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in figures)

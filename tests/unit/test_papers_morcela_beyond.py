@@ -206,8 +206,7 @@ def test_residuals_are_by_phenomenon_with_their_largest_examples(rated):
     assert morcela["mean_residual"].abs().is_monotonic_decreasing
 
 
-def test_figures_have_a_panel_a_model_and_say_what_is_simulated(rated):
-    rated = rated._replace(stimuli=rated.stimuli.assign(rating_source="simulated"))
+def test_figures_have_a_panel_a_model(rated):
     rows = rated_rows(MODEL, {"own": rated}, CONVENTION)
     shapes, curves = shapes_of_model(rows, **FITTING, **PROVENANCE)
     ordinal = ordinal_of_model(rows, {"own": pd.DataFrame({"participant_id": []})}, **PROVENANCE)
@@ -215,8 +214,6 @@ def test_figures_have_a_panel_a_model_and_say_what_is_simulated(rated):
     tables = {"shapes": shapes, "curves": curves, "ordinal": ordinal, "transfer": table}
     run = Run("demo", describe_models(Catalog().models), titles={"own": "My ratings"})
     figures = draw_beyond(tables, run)
-    for figure in figures.values():
-        assert "SIMULATED RATINGS" in figure.get_supxlabel()
     (matrix,) = figures["transfer"].axes
     assert [label.get_text() for label in matrix.get_xticklabels()] == ["My ratings"]
     morcela = table[table["linking_function"] == "morcela"].iloc[0]

@@ -6,14 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from textwrap import fill
 from typing import Any
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.text import Annotation
+from matplotlib.transforms import Bbox, BboxBase
 
 from lingprob.figures import palette
 from lingprob.figures.palette import Models
 from lingprob.rehearsal import STAMP
 
+# Where a name may stand beside its point: points right and up of it, and its alignment.
+NAME_PLACES = (
+    *((4, 4, "left"), (-4, 4, "right"), (4, -9, "left"), (-4, -9, "right")),
+    *((0, 6, "center"), (0, -11, "center")),
+)
 # Of a letter in the footer, when it is to be seen and when not.
 LOUD_INCHES, QUIET_INCHES = 0.085, 0.05
 
@@ -76,6 +85,48 @@ def legend_above(figure: Figure, handles: Sequence[Line2D], columns: int = 6) ->
         if count == 1 or legend.get_window_extent(canvas.get_renderer()).width < 0.99 * width:
             return
         legend.remove()
+
+
+def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
+    """Name a point beside it: right and above, unless `look` says where (in points)."""
+    placed: dict[str, Any] = {
+        "xytext": NAME_PLACES[0][:2],
+        "textcoords": "offset points",
+        "fontsize": 6,
+        **look,
+    }
+    ax.annotate(text, (x, y), **placed)
+
+
+def keep_names_apart(figure: Figure) -> None:
+    """Put each name of a point where it stands on no other, inside its panel, and on as few points
+    as may be; call it when all else is drawn. Names within their points stay there."""
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    for ax in figure.axes:
+        names = [text for text in ax.texts if isinstance(text, Annotation)]
+        fixed = [text for text in names if text.get_verticalalignment() == "center"]
+        taken, panel = [text.get_window_extent() for text in fixed], ax.get_window_extent()
+        points = [ax.transData.transform(line.get_xydata()) for line in ax.lines]
+        points = [each[np.isfinite(each).all(axis=1)] for each in points]
+        for name in (text for text in names if text not in fixed):
+            faults = [_faults(name, place, panel, taken, points) for place in NAME_PLACES]
+            _faults(name, NAME_PLACES[int(np.argmin(faults))], panel, taken, points)
+            taken.append(name.get_window_extent())
+
+
+def _faults(
+    name: Annotation,
+    place: tuple[int, int, str],
+    panel: BboxBase,
+    taken: list[Bbox],
+    points: list[np.ndarray],
+) -> int:
+    """Put a name in a place, and return how bad that is: off the panel or on a name, or on points."""
+    name.set(x=place[0], y=place[1], ha=place[2])
+    box = name.get_window_extent()
+    worst = box.x0 < panel.x0 or box.x1 > panel.x1 or any(box.overlaps(other) for other in taken)
+    return 1000 * worst + sum(box.count_contains(each) for each in points)
 
 
 def label_provenance(

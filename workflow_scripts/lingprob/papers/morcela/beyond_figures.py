@@ -10,8 +10,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette, style
-from lingprob.figures.labels import handle, label_provenance, legend_above, model_handles
-from lingprob.figures.panels import grid, whiskers, wrapped
+from lingprob.figures.labels import dataset_label, handle, legend_above, model_handles
+from lingprob.figures.panels import blank, grid, whiskers, wrapped
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS
 
@@ -26,14 +26,10 @@ def draw_beyond(tables: Tables, run: Run) -> dict[str, Figure]:
         tables: `transfer`, `shapes`, `curves` and `ordinal`.
         run: titles of data sets and looks of models.
     """
-    figures = {
+    return {
         "transfer": transfer_matrices(tables["transfer"], run),
         "beyond_linear": beyond_linear(tables["shapes"], tables["curves"], tables["ordinal"], run),
     }
-    for name, key in (("transfer", "transfer"), ("beyond_linear", "shapes")):
-        table = tables[key]
-        label_provenance(figures[name], table["scale"], table["rating_source"])
-    return figures
 
 
 def transfer_matrices(transfer: pd.DataFrame, run: Run) -> Figure:
@@ -41,8 +37,12 @@ def transfer_matrices(transfer: pd.DataFrame, run: Run) -> Figure:
 
     Rows name beta and gamma of the fit. The last row is SLOR, which learns nothing but its sign.
     """
+    transfer = transfer.dropna(subset=["r"])
+    transfer = transfer[transfer["linking_function"].isin(["morcela", "slor"])]
     models = list(dict.fromkeys(transfer["model"]))
     datasets = list(dict.fromkeys(transfer["applied_to"]))
+    if not models:
+        return blank("no model has unigrams, without which MORCELA and SLOR cannot be fitted")
     columns = 2 if len(models) > 1 else 1
     height = 0.9 + 0.42 * (len(datasets) + 1)
     figure, axes = wrapped(
@@ -72,6 +72,7 @@ def _draw_matrix(ax: Axes, of_model: pd.DataFrame, datasets: list[str], run: Run
                 text = f"{cell['r']:.2f}\n({cell['r_low']:.2f} to {cell['r_high']:.2f})"
                 colour = "white" if cell["r"] > 0.6 else palette.BLACK
                 ax.text(x, y, text, ha="center", va="center", fontsize=5.5, color=colour)
+    narrow = [fill(run.titles.get(name, name), max(44 // len(datasets), 11)) for name in datasets]
     names = [fill(run.titles.get(name, name), 18) for name in datasets]
     labels = [
         f"{name}\n" + rf"$\beta$ {row['beta'].iloc[0]:.2f}, $\gamma$ {row['gamma'].iloc[0]:.1f}"
@@ -79,7 +80,7 @@ def _draw_matrix(ax: Axes, of_model: pd.DataFrame, datasets: list[str], run: Run
         else name
         for name, dataset in zip(names, datasets, strict=True)
     ]
-    ax.set_xticks(range(len(datasets)), names, fontsize=6)
+    ax.set_xticks(range(len(datasets)), narrow, fontsize=5.5)
     ax.set_yticks(range(len(datasets) + 1), [*labels, NAMES["slor"]], fontsize=6)
     ax.set_xlabel("r with (of ratings, or labels)", fontsize=7)
     ax.set_ylabel("MORCELA fitted to", fontsize=7)
@@ -108,8 +109,8 @@ def beyond_linear(
             _draw_curves(ax, chosen[1][chosen[1]["term"] == term], run)
             ax.set_xlabel(label)
         _draw_methods(row[3], chosen[2], run)
-        title = fill(run.titles.get(dataset, dataset), 26)
-        row[1].set_ylabel(f"{title}\nEffect on rating" if len(datasets) > 1 else "Effect on rating")
+        row[0].set_ylabel(dataset_label("Models", dataset, datasets, run.titles))
+        row[1].set_ylabel("Effect on rating")
     handles = model_handles(dict.fromkeys(shapes["model"]), run.models)
     handles += [
         handle("MORCELA", palette.BLACK, linestyle=":"),
@@ -172,5 +173,6 @@ def _draw_methods(ax: Axes, ordinal: pd.DataFrame, run: Run) -> None:
     if morcela.empty:
         ax.text(0.5, 0.5, "no single judgments", transform=ax.transAxes, ha="center", fontsize=7)
         ax.set_axis_off()
+        return
     ax.set_xlabel(PARAMETER_LABELS["beta"])
     ax.set_ylabel(PARAMETER_LABELS["gamma"])

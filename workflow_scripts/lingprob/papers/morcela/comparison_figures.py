@@ -13,7 +13,7 @@ from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, whiskers
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.differences import parameter_differences
-from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS
+from lingprob.papers.morcela.looks import NAMES, SHORT_LABELS
 
 PARTS = {
     "between": "Part of r between {}s",
@@ -21,6 +21,7 @@ PARTS = {
     "r_between": "r of {}s' means",
     "r_within": "r within {}s",
 }
+MOST_WRITTEN = 6  # models whose differences are numbers beside colours
 
 
 def decomposition(table: pd.DataFrame, run: Run) -> Figure:
@@ -77,10 +78,10 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
     table = parameter_differences(fits, draws)
     if table.empty:
         return _nothing("no two models have MORCELA's fits to the same sentences")
-    datasets = list(dict.fromkeys(table["dataset"]))
+    datasets, shown = (list(dict.fromkeys(each["dataset"])) for each in (table, fits))
     count = len({*table["model"], *table["other"]})
     figure, axes = grid(
-        len(datasets), 2, width=style.PAGE_INCHES / 2, height=min(3.4, 1.1 + 0.24 * count),
+        len(datasets), 2, width=style.PAGE_INCHES / 2, height=min(3.4, 1.8 + 0.2 * count),
         margins=(0.0, 0.4), narrowest=style.PAGE_INCHES,
     )  # fmt: skip
     for of_row, dataset in zip(axes, datasets, strict=True):
@@ -92,11 +93,16 @@ def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figur
             reach = np.nanmax(np.abs(matrix)) if np.isfinite(matrix).any() else 1.0
             image = ax.imshow(matrix, cmap="RdBu_r", vmin=-reach, vmax=reach)
             figure.colorbar(image, ax=ax, shrink=0.7)
+            if len(names) <= MOST_WRITTEN:
+                for (y, x), value in np.ndenumerate(matrix):
+                    colour = "white" if abs(value) > 0.6 * reach else palette.BLACK
+                    text = f"{value:+.2f}" if np.isfinite(value) else ""
+                    ax.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
             ax.set_xticks(range(len(names)), titles, fontsize=5.5, rotation=90)
             ax.set_yticks(range(len(names)), titles, fontsize=5.5)
-            ax.set_title(f"{PARAMETER_LABELS[parameter]}: row less column")
+            ax.set_title(f"{SHORT_LABELS[parameter]}: row less column")
             ax.grid(visible=False)
-        of_row[0].set_ylabel(dataset_label("", dataset, datasets, run.titles))
+        of_row[0].set_ylabel(dataset_label("", dataset, shown, run.titles))
     return figure
 
 

@@ -119,9 +119,10 @@ def specification_curve(
     Lines are models with their 95% intervals, which differ by what is resampled; vertical: the
     default. Below, a mark stands where a specification has the option.
     """
-    models = run.models
-    table = multiverse[multiverse["dataset"] == main_dataset(multiverse)]
-    table = specifications(table, bos_policies)
+    models, dataset = run.models, main_dataset(multiverse)
+    of_dataset = f" of {wrapped_title(dataset, run.titles, 60)}"
+    of_dataset *= multiverse["dataset"].nunique() > 1
+    table = specifications(multiverse[multiverse["dataset"] == dataset], bos_policies)
     family = table["model"].map(lambda name: models[name]["family"])
     families = [part for _, part in table.groupby(family, sort=False)]
     options = [(name, one) for name in CONVENTIONS for one in sorted(set(table[name]))]
@@ -134,7 +135,8 @@ def specification_curve(
     for column, part in zip(axes.T, families, strict=True):
         _plot_family_curve(column, part, options, models)
         column[0].set_title(str(models[part["model"].iloc[0]]["family_title"]))
-        column[-1].set_xlabel(f"{len(part.value_counts(list(CONVENTIONS)))} specifications")
+        count = len(part.value_counts(list(CONVENTIONS)))
+        column[-1].set_xlabel(f"{count} specifications{of_dataset}")
     for ax, quantity in zip(axes[:-1, 0], QUANTITIES, strict=True):
         ax.set_ylabel(SHORT_LABELS[quantity])
     names = [f"{CONVENTIONS[name]}: {one}" for name, one in options]
@@ -175,8 +177,9 @@ def sample_sizes(table: pd.DataFrame, run: Run) -> Figure:
     Of the paper's data set (or the first). Points are fits with parts of the samples, lines their
     means, stars the values for infinitely many.
     """
-    models = run.models
-    table = table[table["dataset"] == main_dataset(table)]
+    models, dataset = run.models, main_dataset(table)
+    several = table["dataset"].nunique() > 1
+    table = table[table["dataset"] == dataset]
     kinds = list(dict.fromkeys(table["unigrams"].map(source_name)))
     styles = dict(zip(kinds, ("-", "--", ":"), strict=False))
     figure, axes = grid(1, 2, width=style.PAGE_INCHES / 2, height=2.3, margins=(0.0, 0.3))
@@ -190,6 +193,8 @@ def sample_sizes(table: pd.DataFrame, run: Run) -> Figure:
             ax.plot(1.6 * limit["samples"], limit[quantity], "*", markersize=7, **look)
             ax.set_ylabel(PARAMETER_LABELS[quantity])
     for ax in axes[0]:
+        if several:
+            ax.set_title(wrapped_title(dataset, run.titles, 60))
         ax.set_xscale("log", base=2)
         samples = sorted(set(table["samples"]))
         ax.set_xticks([*samples, 1.6 * samples[-1]], [f"{n:,}" for n in samples] + ["limit"])

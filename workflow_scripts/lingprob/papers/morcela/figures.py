@@ -65,14 +65,16 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     }
     if "slopes" in tables:
         first = fits[fits["dataset"] == main_dataset(fits)]
-        figures["figure_5"] = frequency_slopes(first, tables["slopes"], tables["bins"], run.models)
+        figures["figure_5"] = frequency_slopes(first, tables["slopes"], tables["bins"], run)
     if "sample_sizes" in tables:
         figures["samples"] = sample_sizes(tables["sample_sizes"], run)
     notes = dict.fromkeys(str(run.models[name]["note"]) for name in fits["model"])
     note = " ".join(filter(None, notes))
+    if "shapes" in tables:
+        figures |= draw_beyond(tables, run)
     for figure in figures.values():
         label_provenance(figure, every["scale"], every["rating_source"], note=note)
-    return figures | (draw_beyond(tables, run) if "shapes" in tables else {})
+    return figures
 
 
 def correlation_by_model(
@@ -84,14 +86,15 @@ def correlation_by_model(
 ) -> Figure:
     """Figures 2 and 3: cross-validated r of each linking function, by model size.
 
-    A row a data set, a panel a family. Filled markers are ours, with 95% bootstrap intervals of
-    the cross-validated r; hollow ones the published values, of the published SSE, beside the
-    paper's data set alone.
+    A row a data set, a panel a family that has scores there. Filled markers are ours, with 95%
+    bootstrap intervals of the cross-validated r; hollow ones the published values, of the published
+    SSE, beside the paper's data set alone.
     """
-    models = run.models
-    theirs = published[published["linking_function"].isin(linking_functions)]
+    models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
+    fits, theirs = (
+        table[table["linking_function"].isin(linking_functions)] for table in (fits, published)
+    )
     panels = family_panels(fits, theirs, models)
-    datasets = list(dict.fromkeys(fits["dataset"]))
     shifts = np.linspace(-0.15, 0.15, len(linking_functions))
     widths = [1.2 + len(names) for names in panels.values()]
     width = 0.32 * sum(widths) / len(widths)
@@ -101,7 +104,9 @@ def correlation_by_model(
     )  # fmt: skip
     for row, dataset in zip(axes, datasets, strict=True):
         rows = [table[table["dataset"] == dataset] for table in (fits, theirs, agreement)]
+        scored = pd.concat([rows[0]["model"], rows[1]["model"]])
         for ax, names in zip(row, panels.values(), strict=True):
+            ax.set_visible(scored.isin(names).any())
             for linking_function, shift in zip(linking_functions, shifts, strict=True):
                 place = {name: x + shift for x, name in enumerate(names)}
                 _plot_family(ax, rows[0], rows[1], place, linking_function)
@@ -110,7 +115,9 @@ def correlation_by_model(
             ax.set_xlim(-0.6, len(names) - 0.4)
             ax.set_title(str(models[names[0]]["family_title"]))
             _draw_ceiling(ax, rows[2], printed_agreement(run.published, dataset))
-        row[0].set_ylabel(dataset_label(R_LABEL, dataset, datasets, run.titles))
+        first = next((ax for ax in row if ax.get_visible()), row[0])
+        first.set_ylabel(dataset_label(R_LABEL, dataset, datasets, run.titles))
+        first.tick_params(labelleft=True)
     handles = linking_function_handles(linking_functions, not theirs.empty, not agreement.empty)
     legend_above(figure, handles)
     return figure

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
 from lingprob.figures import palette
@@ -45,14 +42,3 @@ def linking_function_handles(
     if published and ceiling:
         handles.append(handle("two groups of them, published", palette.GREY, linestyle=":"))
     return handles
-
-
-def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
-    """Name a point beside it: right and above, unless `look` says where (in points)."""
-    placed: dict[str, Any] = {
-        "xytext": (4, 4),
-        "textcoords": "offset points",
-        "fontsize": 6,
-        **look,
-    }
-    ax.annotate(text, (x, y), **placed)

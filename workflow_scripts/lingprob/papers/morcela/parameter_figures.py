@@ -16,14 +16,17 @@ from lingprob.figures.labels import (
     dataset_label,
     group_handles,
     handle,
+    keep_names_apart,
     legend_above,
+    name_point,
     published_handle,
     short_title,
+    wrapped_title,
 )
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, whiskers
 from lingprob.papers.contract import Run
-from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL, name_point
+from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL
 
 Fit = Mapping[Any, Any]  # a row of a table of fits
 
@@ -43,6 +46,7 @@ def parameters_by_correlation(
         for parameter in ("gamma", "beta")
     }
     models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
+    fits = fits[fits["linking_function"].isin(linking_functions)]
     columns = len(free["gamma"])
     figure, axes = grid(
         2 * len(datasets), columns, width=1.8, height=1.8, margins=(style.COLUMN_INCHES - 1.8, 0.8),
@@ -65,11 +69,12 @@ def parameters_by_correlation(
     for ax in axes[-1]:
         ax.set_xlabel(R_LABEL)
     legend_above(figure, _legend(fits, published, models), columns=4)
+    keep_names_apart(figure)
     return figure
 
 
 def frequency_slopes(
-    fits: pd.DataFrame, slopes: pd.DataFrame, bins: pd.DataFrame, models: Models
+    fits: pd.DataFrame, slopes: pd.DataFrame, bins: pd.DataFrame, run: Run
 ) -> Figure:
     """Figure 5: slope of token on unigram log-probability against r and beta, and the tokens.
 
@@ -77,6 +82,7 @@ def frequency_slopes(
     r with their bootstrap intervals. On the left the mean token log-probability by bin of unigram
     log-probability, under the first start token of `slopes`; hollow: slopes under another one.
     """
+    models = run.models
     figure, (axes,) = grid(1, 3, width=style.PAGE_INCHES / 3, height=2.6, margins=(0.0, 0.4))
     morcela = fits[fits["linking_function"] == "morcela"].merge(
         slopes[["model", "start_token", "slope", "slope_std_error", "intercept"]], on="model"
@@ -93,7 +99,8 @@ def frequency_slopes(
             _with_interval(ax, fit, "slope", quantity, models, hollow=True)
     axes[0].set_xlabel("Unigram log-probability (nats)")
     axes[0].set_ylabel("Token log-probability (nats)")
-    axes[0].set_title(" / ".join(dict.fromkeys(slopes["corpus"])))
+    corpora = [wrapped_title(corpus, run.titles) for corpus in dict.fromkeys(slopes["corpus"])]
+    axes[0].set_title(" / ".join(corpora))
     for ax, label in zip(axes[1:], (R_LABEL, PARAMETER_LABELS["beta"]), strict=True):
         ax.set_xlabel("Slope of token on unigram\nlog-probability")
         ax.set_ylabel(label)
@@ -102,6 +109,7 @@ def frequency_slopes(
         look = {"markerfacecolor": "white"}
         handles.append(handle("after a start token", palette.BLACK, "o", "none", **look))
     legend_above(figure, handles, columns=3)
+    keep_names_apart(figure)
     return figure
 
 
@@ -141,8 +149,7 @@ def _plot_parameter(
         _with_interval(ax, fit, x, parameter, models)
         point, look = (fit[x], fit[parameter]), models[fit["model"]]
         if fit["model"] not in numbers:
-            place: dict[str, Any] = {"xytext": (-4, -9), "ha": "right"}
-            name_point(ax, look["title"], *point, **place)
+            name_point(ax, look["title"], *point)
             continue
         ax.plot(*point, color=look["colour"], marker=look["marker"], markersize=7, zorder=3)
         inside: dict[str, Any] = {
@@ -187,6 +194,7 @@ def _plot_published(
 
     The first and last are named, unless our points have numbers for them.
     """
+    rows = rows.dropna(subset=[parameter])
     sizes = rows["model"].map(lambda name: models[name]["parameters"])
     rows = rows.loc[sizes.sort_values().index]
     join_models(ax, rows, "r_cv", parameter, models, hollow=True)
