@@ -122,7 +122,7 @@ def _faults(
     taken: list[Bbox],
     points: list[np.ndarray],
 ) -> int:
-    """Put a name in a place, and return how bad that is: off the panel or on a name, or on points."""
+    """Put a name in a place; return how bad that is: off the panel or on a name, or on points."""
     name.set(x=place[0], y=place[1], ha=place[2])
     box = name.get_window_extent()
     worst = box.x0 < panel.x0 or box.x1 > panel.x1 or any(box.overlaps(other) for other in taken)
