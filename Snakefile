@@ -25,7 +25,8 @@ from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
 from lingprob.papers.description import Room
-from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, ngram_inputs, pick
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, ngram_inputs, note_on
+from lingprob.plan import pick
 from lingprob.reading.parsers.names import parser_function
 from lingprob.referee.summary import summarise_cards
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder

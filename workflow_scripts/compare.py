@@ -12,7 +12,6 @@ with job(snakemake):
     tables = read_tables(paper, dict(snakemake.input.items()), params.parts)
     scorecard = module_of(paper, "scorecard").compare(tables, params.published, Run(**params.run))
     write_csv(scorecard, snakemake.output.csv)
-    write_text(
-        scorecard_page(scorecard, f"Scorecard: {title_of(paper)}", "../"), snakemake.output.html
-    )
+    page = scorecard_page(scorecard, f"Scorecard: {title_of(paper)}", "../", params.left_out)
+    write_text(page, snakemake.output.html)
     write_table(scorecard, "scorecard", snakemake.output.parquet)

@@ -9,4 +9,4 @@ with job(snakemake):
     params = snakemake.params
     tables = read_tables(params.paper, dict(snakemake.input.items()), params.parts)
     pages = module_of(params.paper, "pages").tabulate(tables, Run(**params.run))
-    write_pages(pages, params.titles, snakemake.output)
+    write_pages(pages, params.titles, snakemake.output, params.left_out)

@@ -10,7 +10,15 @@ from matplotlib.figure import Figure
 
 from layout import layout_faults
 from lingprob.catalog import Catalog, read_yaml
-from lingprob.figures.labels import handle, label_provenance, legend_above, model_handles
+from lingprob.figures.labels import (
+    add_to_footer,
+    handle,
+    keep_names_apart,
+    label_provenance,
+    legend_above,
+    model_handles,
+    name_point,
+)
 from lingprob.figures.palette import BLUE, describe_models
 from lingprob.figures.panels import grid
 from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES
@@ -101,3 +109,32 @@ def test_five_data_sets_by_the_size_of_many_models_fit():
     figure = figure_2(table, Run("paper", MODELS, titles))
     label_provenance(figure, ["paper, REHEARSAL"])
     assert layout_faults(figure) == []
+
+
+def test_what_was_left_out_stands_above_what_the_footer_says():
+    for said in ("SIMULATED RATINGS (scale demo)", ""):
+        figure, _ = grid(1, 1, width=COLUMN_INCHES, height=2.0)
+        if said:
+            label_provenance(figure, ["demo"], ["simulated"])
+        add_to_footer(figure, "")
+        assert figure.get_supxlabel() == said
+        add_to_footer(figure, "Left out, for it is not there: dundee_first_pass, dundee_go_past.")
+        lines = figure.get_supxlabel().split("\n")
+        assert " ".join(lines).startswith("Left out, for it is not there: dundee_first_pass")
+        assert " ".join(lines).endswith(said)
+        assert layout_faults(figure) == []
+
+
+def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel():
+    figure, ((ax,),) = grid(1, 1, width=COLUMN_INCHES, height=2.0)
+    points = [(0.0, 0.0), (0.03, 0.0), (1.0, 0.0)]
+    for number, (x, y) in enumerate(points):
+        ax.plot(x, y, "o")
+        name_point(ax, f"a long name {number}", x, y)
+    assert layout_faults(figure) != []
+    keep_names_apart(figure)
+    assert layout_faults(figure) == []
+    panel = ax.get_window_extent()
+    boxes = [name.get_window_extent() for name in ax.texts]
+    assert all(panel.x0 <= box.x0 and box.x1 <= panel.x1 for box in boxes)
+    assert not any(box.count_contains(ax.transData.transform(points)) for box in boxes)

@@ -413,8 +413,9 @@ def test_figures_name_the_model_in_full_once():
 
 
 def test_a_table_as_html_escapes_and_leaves_out_what_is_null():
-    page = table_as_html(pd.DataFrame({"a": ["<b>", None]}), "T")
+    page = table_as_html(pd.DataFrame({"a": ["<b>", None]}), "T", "Left out: <x>")
     assert "&lt;b&gt;" in page
+    assert "<p>Left out: &lt;x&gt;</p>" in page
     assert "<td></td>" in page
 
 

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from lingprob.config import ROOT, read_settings
-from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, pick
+from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, note_on, pick
 from lingprob.plan.speeds import speeds
 from lingprob.plan.work import KNOWN
 
@@ -526,6 +526,19 @@ def test_jobs_inherit_what_was_left_out_at_the_start(nothing_placed, monkeypatch
     assert without_what_is_missing()[1] == left_out
     announce(list(left_out.values()), said.append)
     assert len(said) == len(left_out)
+
+
+def test_each_paper_says_what_was_left_out_of_it_and_no_other(nothing_placed):
+    left_out = list(without_what_is_missing()[1].values())
+    said = {
+        paper: note_on(left_out, paper) for paper in ("string_probability", "overlap", "context")
+    }
+    assert said["string_probability"] == "Left out, for it is not there: hll, llama-3-70b."
+    assert note_on(left_out, "training") == said["overlap"]
+    assert "dundee" in said["overlap"]
+    assert "dundee_first_pass" in note_on(left_out, "reading")
+    assert "hll" not in said["overlap"]
+    assert said["context"] == note_on([], "overlap") == ""
 
 
 def test_pick_leaves_out_what_is_not_there():

@@ -71,7 +71,8 @@ def card() -> pd.DataFrame:
 
 
 def test_a_page_stands_alone_and_says_each_sentence_once(card):
-    page = scorecard_page(card, "Scorecard", "../")
+    page = scorecard_page(card, "Scorecard", "../", "Left out: <x>")
+    assert "<p>Left out: &lt;x&gt;</p>" in page
     assert not re.search(r"(?:src|href)=\"(?!#|\.\./mine/)|url\(|@import|<script|<link", page)
     assert page.count("It rises &amp; rises.") == 1
     assert "It &lt;falls&gt;." in page

@@ -39,9 +39,12 @@ REHEARSED = (
 
 
 def write_pages(
-    tables: Mapping[str, pd.DataFrame], titles: Mapping[str, str], paths: Iterable[str | Path]
+    tables: Mapping[str, pd.DataFrame],
+    titles: Mapping[str, str],
+    paths: Iterable[str | Path],
+    note: str = "",
 ) -> None:
-    """Write to each path, as CSV or as a page, the table that the file is named after.
+    """Write to each path, as CSV or as a page with a note, the table that the file is named after.
 
     Raises LingprobError if there is no table of that name.
     """
@@ -50,12 +53,12 @@ def write_pages(
         if path.suffix == ".csv":
             write_csv(table, path)
         else:
-            write_text(table_as_html(table, titles[path.stem]), path)
+            write_text(table_as_html(table, titles[path.stem], note), path)
 
 
-def table_as_html(table: pd.DataFrame, title: str) -> str:
-    """Return a table as a complete HTML page; numbers to four significant places."""
-    banner = warnings_of(table)
+def table_as_html(table: pd.DataFrame, title: str, note: str = "") -> str:
+    """Return a table as a complete HTML page, under a note; numbers to four significant places."""
+    banner = warnings_of(table) + (f"<p>{html.escape(note)}</p>" if note else "")
     head = "".join(f"<th>{html.escape(column)}</th>" for column in table.columns)
     rows = [f"<tr>{''.join(map(_cell, row.values()))}</tr>" for row in table.to_dict("records")]
     return (

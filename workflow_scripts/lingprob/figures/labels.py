@@ -129,6 +129,18 @@ def _faults(
     return 1000 * worst + sum(box.count_contains(each) for each in points)
 
 
+def add_to_footer(figure: Figure, text: str) -> None:
+    """Put a line above what the footer of a figure says; nothing if it is empty."""
+    if not text:
+        return
+    line, said = fill(text, int(figure.get_figwidth() / LOUD_INCHES)), figure.get_supxlabel()
+    if said:
+        footer = next(one for one in figure.texts if one.get_text() == said)
+        footer.set_text(f"{line}\n{said}")
+    else:
+        figure.supxlabel(line, fontsize=6, color=palette.GREY, x=0.995, ha="right")
+
+
 def label_provenance(
     figure: Figure,
     scales: Iterable[str],

@@ -8,7 +8,7 @@ nobody can fetch and is not there. `forecast` sums up a whole run, `usage` what 
 
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.data import Plan, pick
-from lingprob.plan.missing import LeftOut, announce, leave_out
+from lingprob.plan.missing import LeftOut, announce, leave_out, note_on
 from lingprob.plan.ngrams import ngram_inputs
 from lingprob.plan.work import Work
 
@@ -21,5 +21,6 @@ __all__ = [
     "announce",
     "leave_out",
     "ngram_inputs",
+    "note_on",
     "pick",
 ]

@@ -95,6 +95,20 @@ def announce(left_out: Sequence[LeftOut], say: Callable[[str], None]) -> None:
             say(str(item))
 
 
+def note_on(left_out: Sequence[LeftOut], paper: str) -> str:
+    """Return what a paper's figures, tables and scorecard say of what was left out of it.
+
+    Nothing where nothing was. A training is on what `overlap` searches and reads its texts.
+    """
+    section = "overlap" if paper == "training" else paper
+    names = [
+        item.name
+        for item in left_out
+        if any(setting.partition(".")[0] == section for setting in item.named_in)
+    ]
+    return f"Left out, for it is not there: {', '.join(names)}." if names else ""
+
+
 def _absent(settings: dict[str, Any], catalog: Catalog) -> set[str]:
     if VARIABLE in os.environ:
         return set(os.environ[VARIABLE].split())

@@ -87,7 +87,7 @@ TEMPLATE = """<!DOCTYPE html>
 {% if row.low or row.high %}{{ row.low }} to {{ row.high }}{% endif %}
 {%- endmacro %}
 <h1>{{ title }}</h1>
-{{ warnings|safe }}
+{{ warnings|safe }}{% if note %}<p>{{ note }}</p>{% endif %}
 <div class="banners">
 {%- for paper in papers %}
 <div class="banner"><b><a href="#{{ paper.name }}">{{ paper.title }}</a></b>
@@ -151,7 +151,7 @@ TEMPLATE = """<!DOCTYPE html>
 """
 
 
-def scorecard_page(card: pd.DataFrame, title: str, results: str = "") -> str:
+def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str = "") -> str:
     """Return a scorecard as a complete HTML page.
 
     A banner a paper counts verdicts; then, paper by paper, each claim's sentence with a verdict for
@@ -161,6 +161,7 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "") -> str:
         card: a `scorecard` table, of one paper or of several.
         title: the page's.
         results: from the page's folder to the folder of all results, for links to figures.
+        note: stands under the title.
     """
     papers = [_paper(name, rows, results) for name, rows in card.groupby("paper", sort=False)]
     page = Environment(autoescape=True).from_string(TEMPLATE)
@@ -170,6 +171,7 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "") -> str:
         tones=TONES,
         papers=papers,
         warnings=warnings_of(card),
+        note=note,
     )
 
 
