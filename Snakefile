@@ -26,7 +26,7 @@ from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
 from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, ngram_inputs, note_on
-from lingprob.plan import pick
+from lingprob.plan import pick, profile_facts, profile_files, profile_notes, profiles_beside
 from lingprob.reading.parsers.names import parser_function
 from lingprob.referee.summary import summarise_cards
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
@@ -88,6 +88,7 @@ include: "rules/training.smk"
 include: "rules/prefixes.smk"
 include: "rules/context.smk"
 include: "rules/papers.smk"
+include: "rules/profiles.smk"
 include: "rules/report.smk"
 
 
@@ -128,6 +129,7 @@ localrules:
     reading,
     context,
     audit,
+    profiles,
 
 
 onstart:

@@ -81,15 +81,16 @@ rule count_prefix_tokens:
     """Count the tokens of each prefix up to each sentence's end, under one tokenizer."""
     input:
         prefixes="results/context/{stage}/prefixes/{dataset}.parquet",
-        tokenizer=lambda wildcards: CONTEXT_TOKENIZERS[wildcards.tokenizer],
+        tokenizer=lambda wildcards: (
+            CONTEXT_TOKENIZERS.get(wildcards.tokenizer)
+            or plan.tokenizer_manifest(wildcards.tokenizer)
+        ),
     output:
         "results/context/{stage}/prefix_tokens/{tokenizer}/{dataset}.parquet",
     log:
         "logs/count_prefix_tokens/{stage}/{tokenizer}/{dataset}.log",
     benchmark:
         "logs/count_prefix_tokens/{stage}/{tokenizer}/{dataset}.benchmark.tsv"
-    wildcard_constraints:
-        tokenizer=alternatives(CONTEXT_TOKENIZERS),
     conda:
         "../envs/environment.yaml"
     resources:

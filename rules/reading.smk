@@ -53,20 +53,8 @@ FIT_INPUT = dict(
 FIT_PARAMS = dict(
     entry=entry_of("dataset", "texts method unit measure rt_source"),
     models=lambda wildcards: plan.dataset_models(wildcards.dataset),
-    contexts=lambda wildcards: {
-        name: (
-            catalog.model(name).get("context", "imported")
-            if name in IMPORTED_WORDS
-            else READING["context"]
-        )
-        for name in plan.dataset_models(wildcards.dataset)
-    },
-    corrections=lambda wildcards: {
-        name: (
-            catalog.model(name).get("corrected") if name in IMPORTED_WORDS else READING["corrected"]
-        )
-        for name in plan.dataset_models(wildcards.dataset)
-    },
+    contexts=lambda wildcards: plan.reading_contexts(plan.dataset_models(wildcards.dataset)),
+    corrections=lambda wildcards: plan.reading_corrections(plan.dataset_models(wildcards.dataset)),
     options={
         **pick(READING, "corrected", "partition", "random_effects", "held_out", "bootstrap"),
         "smoothing": settings["unigrams"]["smoothing"],

@@ -274,6 +274,7 @@ ROOMS = {
     "prepare_embedding": "models",
     "prepare_model": "models",
     "prepare_training_corpus": "corpora models overlap training",
+    "profile_model": "papers.morcela profiles referee report",
     "query_cdawg": "corpora models overlap papers.leakage reading",
     "regress_on_frequency": "regression",
     "reproduce_published_fits": "own_tables papers.leakage reading regression",

@@ -241,6 +241,29 @@ def test_results_say_where_they_come_from(demo):
         assert origin["datasets"] == "['demo_minimal_pairs']"
 
 
+def test_the_demo_s_model_has_a_profile_of_all_four_papers(demo):
+    page = "results/profiles/smollm2-135m.html"
+    plan = planned_jobs(snakemake(demo, "-n", "--", page).stdout)
+    assert plan == {
+        "fit_model_reading": 1, "summarise_model_context": 1, "profile_model": 1, "total": 3,
+    }  # fmt: skip
+    done = snakemake(demo, "--", page)
+    assert done.returncode == 0, done.stdout[-2000:]
+    table = pd.read_csv(demo / page.replace(".html", ".csv"))
+    assert set(table["paper"]) == {"morcela", "string_probability", "reading", "context"}
+    fits = pd.read_parquet(demo / "results/morcela/smollm2-135m.parquet")
+    best = fits[fits["default_convention"] & (fits["linking_function"] == "morcela")]
+    shown = table.set_index("quantity").loc["r of MORCELA with ratings"]
+    assert shown["value"] == pytest.approx(best["r_cv"].item())
+    # One model's regression is that which the run of all models has.
+    every = pd.read_parquet(demo / "results/reading/demo_reading_times.parquet")
+    delta = table.loc[table["quantity"] == "ΔLogLik", "value"].item()
+    assert delta == pytest.approx(every["delta"].item())
+    text = (demo / page).read_text()
+    assert "Simulated ratings" in text
+    assert "jobs of this model took" in text
+
+
 def test_a_second_run_has_nothing_to_do(demo):
     assert "Nothing to be done" in snakemake(demo, "-n", "demo").stdout
 

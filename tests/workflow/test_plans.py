@@ -274,6 +274,26 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
     assert "smollm2-135m" not in plan.stdout
 
 
+def test_a_profile_plans_its_model_alone_and_all_four_papers(checkout):
+    named = 'profiles={"models": ["gpt2"]}'
+    plan = snakemake(
+        checkout, "-n", "--config", "scale=laptop", named, "--", "results/profiles/gpt2.html"
+    )
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    # SmolLM2 only brings the tokenizer that prefixes are measured by.
+    assert jobs["prepare_model"] == 2
+    assert "models=smollm2" not in plan.stdout
+    assert not re.search(r"wildcards: .*model=(?!gpt2)(?!smollm2-135m\n)", plan.stdout)
+    for rule in ("score_stimuli", "score_prefixes", "compute_word_surprisal", "judge_unprefixed"):
+        scored = re.findall(rf"rule {rule}:.*?wildcards: ([^\n]*)", plan.stdout, re.S)
+        assert len(scored) == jobs[rule]
+        assert all("model=gpt2" in one for one in scored)
+    assert jobs["analyse_strings"] == jobs["fit_linking_functions"] == jobs["profile_model"] == 1
+    assert jobs["fit_model_reading"] >= 5  # those that need no file placed by hand
+    assert not {"perturb_prefixes", "fit_reading_times", "plot_morcela"} & set(jobs)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -10,6 +10,7 @@ from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.data import Plan, pick
 from lingprob.plan.missing import LeftOut, announce, leave_out, note_on
 from lingprob.plan.ngrams import ngram_inputs
+from lingprob.plan.profiles import profile_facts, profile_files, profile_notes, profiles_beside
 from lingprob.plan.work import Work
 
 __all__ = [
@@ -23,4 +24,8 @@ __all__ = [
     "ngram_inputs",
     "note_on",
     "pick",
+    "profile_facts",
+    "profile_files",
+    "profile_notes",
+    "profiles_beside",
 ]

@@ -121,7 +121,7 @@ class Plan:
         strings = self.settings["string_probability"]
         if self._compares_conventions(dataset):
             return policies
-        reads = model in (*strings["models"], self.settings["audit"]["model"])
+        reads = model in (*self.string_models(), self.settings["audit"]["model"])
         if not reads or not self._is_of_strings(dataset):
             return policies[:1]
         chosen, start_token = self.string_bos(model), self.catalog.start_token_of
@@ -152,7 +152,7 @@ class Plan:
     def _separates(self, model: str) -> bool:
         """Whether a model's sentences want unigrams: not if string_probability has it for
         Predictions 1 and 2 alone, on data sets that MORCELA leaves alone."""
-        if model not in self.settings["string_probability"]["models"]:
+        if model not in self.string_models():
             return True
         predictions = self.predictions()
         return any(
@@ -206,7 +206,7 @@ class Plan:
         """Return those sources that are tables: all where conventions are compared, and the one of
         string_probability for its models; for other data sets the default one alone."""
         compared = dataset is None or self._compares_conventions(dataset)
-        strings = model in self.settings["string_probability"]["models"]
+        strings = model in self.string_models()
         of_strings = strings and (not dataset or self._is_of_strings(dataset))
         sources = self.unigram_sources(model) if compared else []
         if not of_strings or dataset in self.predicted_datasets(model):
@@ -333,6 +333,16 @@ class Plan:
             if name in covered and self._language(name) == entry["language"]
         ]
 
+    def string_models(self) -> list[str]:
+        """Return the models whose scores string_probability's rules read: its own and, for their
+        profiles, those of `profiles.models`."""
+        named = [self.settings[section]["models"] for section in ("string_probability", "profiles")]
+        return list(dict.fromkeys([*named[0], *named[1]]))
+
+    def speaks(self, model: str, dataset: str) -> bool:
+        """Tell whether a data set is in a model's language."""
+        return bool(self._language(dataset) == self.catalog.model(model)["language"])
+
     def paired_datasets(self, model: str) -> list[str]:
         """Return those of them whose pairs' distances are wanted."""
         predictions = self.predictions()
@@ -385,6 +395,25 @@ class Plan:
         """Return the models whose surprisals a data set of reading times is regressed on."""
         texts = self.catalog.dataset(dataset)["texts"]
         return surprisal_models(self.catalog, self.settings["reading"]["models"], texts)
+
+    def reading_contexts(self, models: list[str]) -> dict[str, str]:
+        """Return what precedes a word in each model's surprisals."""
+        own = self.settings["reading"]["context"]
+        imported = self.models_with("scores", level="word")
+        return {
+            name: self.catalog.model(name).get("context", "imported") if name in imported else own
+            for name in models
+        }
+
+    def reading_corrections(self, models: list[str]) -> dict[str, bool | None]:
+        """Return whether each model's surprisals are corrected for trailing blanks; None where
+        nobody knows."""
+        own = self.settings["reading"]["corrected"]
+        imported = self.models_with("scores", level="word")
+        return {
+            name: self.catalog.model(name).get("corrected") if name in imported else own
+            for name in models
+        }
 
     def imported_surprisals(self, model: str, texts: str) -> tuple[str, str]:
         """Return what brings a model's imported word surprisals of a text, and their file."""
