@@ -1,0 +1,136 @@
+"""Where the time of a finished run went, by rule: work, start-up, idle cores, the longest chain.
+
+    python benchmarks/workflow.py [LOG] [--before LOG]
+
+LOG is Snakemake's log of a run (by default the newest in .snakemake/log). A job's time is from its
+start to its end there; where its benchmark file is there still, `worked` is what the job itself
+measured and the rest is start-up and waiting for the main process. A chain is walked back from the
+last job through the input that came last. `--before` puts another run's seconds beside each rule's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+
+import pandas as pd
+
+LOGS = Path(".snakemake/log")
+STAMP = re.compile(r"^\[(\w{3} \w{3} +\d+ [\d:]+ \d{4})\]$")
+START = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
+DETAIL = re.compile(r"^    (input|output|benchmark|jobid|threads): (.*)$")
+END = re.compile(r"^Finished jobid: (\d+) \(Rule: \w+\)$")
+CORES = re.compile(r"^Provided cores: (\d+)")
+
+
+@dataclass
+class Job:
+    """A job of a log: seconds since the log's first stamp; `worked` if its benchmark is there."""
+
+    rule: str
+    began: float
+    ended: float | None = None
+    input: list[str] = field(default_factory=list)
+    output: list[str] = field(default_factory=list)
+    threads: int = 1
+    worked: float | None = None
+
+    @property
+    def seconds(self) -> float:
+        """From start to end; 0 of one that has not ended."""
+        return 0.0 if self.ended is None else self.ended - self.began
+
+
+def read_log(path: Path, folder: Path = Path()) -> tuple[list[Job], int]:
+    """Return the jobs of a log that ended, and the cores that they had.
+
+    Args:
+        path: of the log.
+        folder: that the run's paths are relative to.
+    """
+    jobs: dict[str, Job] = {}
+    cores, now, first = 1, 0.0, None
+    job: Job | None = None
+    for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
+        if found := CORES.match(line):
+            cores = int(found[1])
+        elif found := STAMP.match(line):
+            then = datetime.strptime(found[1], "%a %b %d %H:%M:%S %Y").timestamp()
+            first = then if first is None else first
+            now, job = then - first, None
+        elif found := START.match(line):
+            job = Job(found[1], now)
+        elif (found := DETAIL.match(line)) and job:
+            key, value = found.groups()
+            if key == "jobid":
+                jobs[value] = job
+            elif key == "threads":
+                job.threads = int(value)
+            elif key == "benchmark":
+                job.worked = _measured(folder / value)
+            else:
+                setattr(job, key, value.split(", "))
+        elif (found := END.match(line)) and found[1] in jobs:
+            jobs[found[1]].ended = now
+    return [one for one in jobs.values() if one.ended is not None], cores
+
+
+def _measured(path: Path) -> float | None:
+    return float(pd.read_csv(path, sep="\t")["s"].iloc[-1]) if path.is_file() else None
+
+
+def by_rule(jobs: list[Job]) -> pd.DataFrame:
+    """Return jobs, seconds, the longest job's, and what was worked of it (NaN where not measured)
+    by rule, the most seconds first."""
+    table = pd.DataFrame([
+        {"rule": job.rule, "seconds": job.seconds, "worked": job.worked} for job in jobs
+    ])  # fmt: skip
+    found = table.groupby("rule").agg(
+        jobs=("seconds", "size"),
+        seconds=("seconds", "sum"),
+        longest=("seconds", "max"),
+        worked=("worked", lambda values: values.sum(min_count=len(values))),
+    )
+    return found.sort_values("seconds", ascending=False)
+
+
+def longest_chain(jobs: list[Job]) -> list[Job]:
+    """Return the jobs that the last one waited for, each for the input that came last."""
+    maker = {path: job for job in jobs for path in job.output}
+    chain = [max(jobs, key=lambda job: job.ended or 0.0)]
+    while before := {id(maker[path]): maker[path] for path in chain[0].input if path in maker}:
+        chain.insert(0, max(before.values(), key=lambda job: job.ended or 0.0))
+    return chain
+
+
+def main() -> None:
+    """Print the table, the idle share of the cores and the chain."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
+    parser.add_argument("log", nargs="?", type=Path, help="a log; by default the newest")
+    parser.add_argument("--before", type=Path, help="the log of another run, to compare with")
+    options = parser.parse_args()
+    log = options.log or max(LOGS.glob("*.log"), default=None)
+    if log is None or not log.is_file():
+        parser.error(f"no log at {log or LOGS}: run the workflow first, or name its log")
+    jobs, cores = read_log(log)
+    if not jobs:
+        parser.error(f"{log}: no job ended in that run")
+    table = by_rule(jobs)
+    if options.before:
+        table["before"] = by_rule(read_log(options.before)[0])["seconds"]
+    print(table.to_string(float_format=lambda value: f"{value:,.0f}", na_rep=""))
+    whole = max(job.ended or 0.0 for job in jobs) - min(job.began for job in jobs)
+    used = sum(job.seconds * min(job.threads, cores) for job in jobs)
+    idle = max(0.0, 1 - used / whole / cores)
+    print(f"\n{whole:,.0f} s in all on {cores} cores, {idle:.0%} idle")
+    chain = longest_chain(jobs)
+    print(f"longest chain, {sum(job.seconds for job in chain):,.0f} s of work:")
+    for job in chain:
+        print(f"  {job.began:8,.0f} s  {job.rule} ({job.seconds:,.0f} s)")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,67 @@
+"""What benchmarks/workflow.py reads of a log, by hand."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from lingprob.config import ROOT
+
+sys.path.insert(0, str(ROOT / "benchmarks"))
+import workflow
+
+LOG = """\
+Provided cores: 2
+Job stats:
+[Sun Nov 22 10:00:00 2026]
+rule fetch:
+    output: a.txt
+    jobid: 3
+    benchmark: logs/fetch.benchmark.tsv
+    threads: 2
+[Sun Nov 22 10:00:00 2026]
+localrule other:
+    output: b.txt, c.txt
+    jobid: 2
+[Sun Nov 22 10:00:10 2026]
+Finished jobid: 3 (Rule: fetch)
+1 of 4 steps (25%) done
+[Sun Nov 22 10:00:12 2026]
+rule score:
+    input: a.txt, c.txt
+    output: d.txt
+    jobid: 1
+[Sun Nov 22 10:00:40 2026]
+Finished jobid: 2 (Rule: other)
+[Sun Nov 22 10:01:12 2026]
+Finished jobid: 1 (Rule: score)
+[Sun Nov 22 10:01:12 2026]
+rule never_ended:
+    input: d.txt
+    jobid: 0
+"""
+
+
+@pytest.fixture
+def jobs(tmp_path):
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs/fetch.benchmark.tsv").write_text("s\tmax_rss\n8.5\t100\n")
+    (tmp_path / "run.log").write_text(LOG)
+    found, cores = workflow.read_log(tmp_path / "run.log", tmp_path)
+    assert cores == 2
+    return found
+
+
+def test_a_job_s_time_is_from_its_start_to_its_end(jobs):
+    assert [(job.rule, job.began, job.seconds, job.worked, job.threads) for job in jobs] == [
+        ("fetch", 0, 10, 8.5, 2), ("other", 0, 40, None, 1), ("score", 12, 60, None, 1),
+    ]  # fmt: skip
+    table = workflow.by_rule(jobs)
+    assert table["seconds"].to_dict() == {"score": 60, "other": 40, "fetch": 10}
+    assert list(table.index) == ["score", "other", "fetch"]
+    assert table["worked"].isna().to_dict() == {"score": True, "other": True, "fetch": False}
+
+
+def test_the_chain_goes_back_through_the_input_that_came_last(jobs):
+    assert [job.rule for job in workflow.longest_chain(jobs)] == ["other", "score"]
