@@ -590,7 +590,11 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     about_ratings = shown["correlations"]["prediction"] == 2
     shown["correlations"]["simulated"] = about_ratings & (source == "simulated")
     run = Run("demo", describe_models(catalog), options={"pooled": ["pairs"]})
-    paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [], run.models)
+    # The first model's accuracies were published, too, under the name that it has here.
+    published = pd.DataFrame({"dataset": "pairs", "paradigm": ["pa0", "pa1"], "system": "M",
+                              "measure": "pairs", "n": 1000, "accuracy": [0.123, 0.456],
+                              "source": "published"})  # fmt: skip
+    paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [published], run.models)
     toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
     edits = [dataset.distances.assign(dataset=dataset.name) for dataset in datasets[:2]]
     made = {"simulations": simulations(), "edits": pd.concat(edits, ignore_index=True)}
@@ -598,6 +602,8 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
     legend = figures["figure_2b"].legends[0]
     assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
+    in_print = [line for line in figures["paradigms"].axes[0].lines if 0.123 in line.get_ydata()]
+    assert [list(line.get_ydata()) for line in in_print] == [[0.123, 0.456]]
     drawn = {line.get_color() for line in figures["figure_2b"].axes[0].lines}
     assert set(looks) <= drawn
     said = {name: figure._supxlabel.get_text() for name, figure in figures.items()}

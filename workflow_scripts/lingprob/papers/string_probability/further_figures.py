@@ -170,13 +170,16 @@ def paradigm_accuracies(paradigms: pd.DataFrame, run: Run) -> Figure:
 def accuracy_by_paradigm(
     ax: Axes, group: pd.DataFrame, ours: dict[str, dict], colours: dict[str, str]
 ) -> None:
-    """Draw one data set's paradigms in the order of our first model's accuracy."""
-    first = group.loc[group["source"] == "ours", "system"].iloc[0]
-    order = group[group["system"] == first].sort_values("accuracy")["paradigm"]
+    """Draw one data set's paradigms in the order of our first model's accuracy.
+
+    A model may have scores of ours and published ones.
+    """
+    own = group[group["source"] == "ours"]
+    order = own[own["system"] == own["system"].iloc[0]].sort_values("accuracy")["paradigm"]
     places = pd.Series(range(len(order)), index=order)
-    for system, rows in group.groupby("system", sort=False):
+    for (system, source), rows in group.groupby(["system", "source"], sort=False):
         x = rows["paradigm"].map(places)
-        if system not in ours or rows["source"].iloc[0] == "published":
+        if source == "published" or system not in ours:
             ax.plot(x, rows["accuracy"], "o", color=colours[str(system)], markersize=2, alpha=0.8)
             continue
         look = ours[str(system)]
