@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from layout import layout_faults
 from lingprob.catalog import Catalog, read_yaml
+from lingprob.context.perturbations import TITLES
 from lingprob.figures.labels import (
     add_to_footer,
     handle,
@@ -22,6 +23,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import BLUE, describe_models
 from lingprob.figures.panels import grid
 from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES
+from lingprob.papers.context.matrix_figures import perturbation_scatter
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.figures import figure_2
 
@@ -138,3 +140,25 @@ def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel()
     boxes = [name.get_window_extent() for name in ax.texts]
     assert all(panel.x0 <= box.x0 and box.x1 <= panel.x1 for box in boxes)
     assert not any(box.count_contains(ax.transData.transform(points)) for box in boxes)
+
+
+def test_perturbations_that_change_accuracy_alike_keep_their_names_apart():
+    """Nine prefixes of six models, most on one line: few pairs give few accuracies."""
+    rng = np.random.default_rng(0)
+    similarity = {
+        "original": 1.0, "all": 0.47, "prefix_clause": 0.682, "suffix_clause": 0.685,
+        "long_prefix_adverb": 0.765, "quote": 0.767, "both_adverbs": 0.856,
+        "prefix_adverb": 0.921, "suffix_adverb": 0.922,
+    }  # fmt: skip
+    assert set(similarity) == {"original", *TITLES}
+    rows = [
+        {"model": model, "kind": f"matched_{side}", "point": point, "x": x,
+         "y": rng.integers(-1, 2) / 18, "analysis": "perturbations"}
+        for model in SIXTEEN[:6]
+        for side in ("acceptable", "unacceptable")
+        for point, x in similarity.items()
+    ]  # fmt: skip
+    columns = ["model", "dataset", "analysis", "x", "y", "statistic", "value", "p"]
+    run = Run("paper", MODELS)
+    figure = perturbation_scatter(pd.DataFrame(rows), pd.DataFrame(columns=columns), run)
+    assert layout_faults(figure) == []

@@ -21,7 +21,7 @@ from lingprob.rehearsal import STAMP
 # Where a name may stand beside its point: points right and up of it, and its alignment.
 NAME_PLACES = (
     *((4, 4, "left"), (-4, 4, "right"), (4, -9, "left"), (-4, -9, "right")),
-    *((0, 6, "center"), (0, -11, "center")),
+    *((0, 6, "center"), (0, -11, "center"), (0, 13, "center"), (0, -18, "center")),
 )
 # Of a letter in the footer, when it is to be seen and when not.
 LOUD_INCHES, QUIET_INCHES = 0.085, 0.05

@@ -10,6 +10,7 @@ from matplotlib.ticker import PercentFormatter
 
 from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette, style
+from lingprob.figures.labels import keep_names_apart, name_point
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid
 from lingprob.papers.contract import Run
@@ -29,22 +30,15 @@ def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: 
             here = shown[(shown["model"] == model) & (shown["kind"] == kind)]
             colour = palette.GREEN if side == "acceptable" else palette.PURPLE
             ax.plot(here["x"], here["y"], "o", color=colour)
-            # Neighbours' names stand above and below in turn.
-            for number, row in enumerate(here.sort_values("x").itertuples()):
-                ax.annotate(
-                    titles[row.point],
-                    (row.x, row.y),
-                    xytext=(0, (5, -9, 12, -16)[number % 4]),
-                    textcoords="offset points",
-                    ha="center",
-                    fontsize=5.5,
-                )
+            for row in here.sort_values("x").itertuples():
+                name_point(ax, titles[row.point], row.x, row.y, fontsize=5.5)
             rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
             ax.set_title(f"{run.models[model]['title']}: {side} prefixes\n{rho}")
             ax.set_xlabel("Token $F_1$ with the original prefix")
             ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
             ax.margins(0.2, 0.4)
         line[0].set_ylabel(r"Mean $\Delta$ accuracy (points)")
+    keep_names_apart(figure)
     return figure
 
 
