@@ -171,7 +171,7 @@ rule fine_tune_model:
         runtime=costs.at_most(240),
         micro_batch_size=TRAINING["micro_batch_size"],
     params:
-        **pick(FINE_TUNING, "steps", "learning_rate", "weight_decay"),
+        **pick(FINE_TUNING, "steps", "learning_rate", "weight_decay", "rows"),
         **pick(TRAINING, "device", "precision"),
         code=code_digest("fine_tune_model"),
         seed=settings["seed"],

@@ -23,6 +23,7 @@ with job(snakemake):
         device=params.device,
         precision=params.precision,
         micro_batch_size=snakemake.resources.micro_batch_size,
+        rows=params.rows,
     )
     for steps, manifest in manifests.items():
         described = f"{origin['origin']}, fine-tuned {steps} steps"

@@ -141,3 +141,16 @@ def obvious(directory: Path, text: str) -> float:
         logits = lm.model(ids[None, start:place]).logits[0, -1].double()
         total -= torch.log_softmax(logits, dim=0)[ids[place]].item()
     return total / (len(ids) - 1)
+
+
+def test_a_step_on_fewer_rows_takes_the_first_of_its_own_shuffle(trained, tmp_path):
+    passages = [np.arange(10 * n, 10 * n + 7) for n in range(6)]
+    for step in (1, 2):
+        whole = fine_tuning_rows(passages, 99, 5, 0, step)
+        assert (fine_tuning_rows(passages, 99, 5, 0, step, 2) == whole[:2]).all()
+        assert (fine_tuning_rows(passages, 99, 5, 0, step, 100) == whole).all()
+    few, every = (
+        fine_tune(trained, TEXTS, {2: tmp_path / str(rows)}, **options(), rows=rows)
+        for rows in (1, None)
+    )
+    assert few != every

@@ -23,7 +23,12 @@ logger = logging.getLogger(__name__)
 
 
 def fine_tuning_rows(
-    passages: Sequence[np.ndarray], separator: int, row_length: int, seed: int, step: int
+    passages: Sequence[np.ndarray],
+    separator: int,
+    row_length: int,
+    seed: int,
+    step: int,
+    most: int | None = None,
 ) -> np.ndarray:
     """Return the batch of a step: all passages, shuffled, joined by separators and cut in rows.
 
@@ -33,6 +38,7 @@ def fine_tuning_rows(
         row_length: tokens a row (2,048 in the paper, which makes 80 rows).
         seed: of the shuffles; each step has its own.
         step: from 1.
+        most: rows that are taken, the first ones; None takes all.
 
     Returns:
         int64 (n_rows, row_length); what is left at the end and fills no row is dropped.
@@ -50,7 +56,7 @@ def fine_tuning_rows(
             f"the {len(passages)} passages have {len(joined)} tokens together, fewer than one row "
             f"of {row_length}. Name more texts in overlap.texts, or lower training.context_window."
         )
-    return joined[: n_rows * row_length].reshape(n_rows, row_length)
+    return joined[: n_rows * row_length].reshape(n_rows, row_length)[:most]
 
 
 def fine_tune(
@@ -64,6 +70,7 @@ def fine_tune(
     device: str,
     precision: str,
     micro_batch_size: int,
+    rows: int | None = None,
 ) -> list[float]:
     """Fine-tune the model in `directory` on texts and save it after certain steps.
 
@@ -77,6 +84,7 @@ def fine_tune(
         seed: of the shuffles.
         device, precision: as in training.
         micro_batch_size: rows a forward pass.
+        rows: of a step's batch at most; None takes all.
 
     Returns:
         The mean -ln p (nats a token) of each step's batch, before the step.
@@ -95,10 +103,11 @@ def fine_tune(
     scale, losses = LossScale(dtype), []
     with Progress(max(targets), f"fine-tuning {directory.name}", "steps") as progress:
         for step in range(1, max(targets) + 1):
-            rows = fine_tuning_rows(passages, separator, language_model.context_window, seed, step)
+            window = language_model.context_window
+            batch = fine_tuning_rows(passages, separator, window, seed, step, rows)
             moved = False
             while not moved:  # float16 may need a lower loss scale
-                loss = accumulate(SummedLoss(model, dtype), rows, micro_batch_size, scale)
+                loss = accumulate(SummedLoss(model, dtype), batch, micro_batch_size, scale)
                 check_finite(loss, step, directory)
                 norm = move_weights(model.parameters(), optimizer, scale, learning_rate)
                 moved = math.isfinite(norm)
