@@ -77,9 +77,13 @@ def name_axes(axes: Sequence[Axes], x_label: str, y_label: str, columns: int = 4
             ax.set_ylabel(y_label, fontsize=7)
 
 
-def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None) -> None:
-    """Give a logarithmic axis ticks with plain numbers: these, or some that suit its range."""
+def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None, most: int = 99) -> None:
+    """Give a logarithmic axis ticks with plain numbers: these, or some that suit its range.
+
+    Of more than `most` only every second, third ... stays.
+    """
     places = plain_ticks(*axis.get_view_interval()) if ticks is None else list(ticks)
+    places = places[:: -(-len(places) // most) or 1]
     axis.set_major_locator(FixedLocator(places))
     axis.set_major_formatter(
         FuncFormatter(lambda value, _: f"{value:,.3g}" if value < 1000 else f"{value:,.0f}")

@@ -198,6 +198,7 @@ def sample_sizes(table: pd.DataFrame, run: Run) -> Figure:
         ax.set_xscale("log", base=2)
         samples = sorted(set(table["samples"]))
         ax.set_xticks([*samples, 1.6 * samples[-1]], [f"{n:,}" for n in samples] + ["limit"])
+        ax.tick_params(axis="x", rotation=45 if len(samples) > 4 else 0)
         ax.minorticks_off()
         ax.set_xlabel("Samples")
     lines = [handle(kind, palette.BLACK, linestyle=look) for kind, look in styles.items()]

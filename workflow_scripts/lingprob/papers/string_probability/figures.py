@@ -138,6 +138,7 @@ def label_edges(ax: Axes, edges: list[float]) -> None:
     """Mark every edge of the bins 1 to n on an axis of bins, and name each third."""
     places = [place + 0.5 for place in range(len(edges))]
     ax.set_xticks(places[::3], [f"{edge:.2g}" for edge in edges[::3]])
+    ax.tick_params(axis="x", labelsize=6)
     ax.set_xticks(places, minor=True)
 
 
@@ -205,6 +206,6 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
         label_edges(ax, bin_edges(bins, dataset))
-    name_axes(axes, "Edges of bins, cosine distance", "Pearson r")
+    name_axes(axes, "Cosine distance, bins", "Pearson r")
     legend_above(figure, model_handles(names, run.models), columns=3)
     return figure

@@ -87,7 +87,7 @@ def _scatter(
         ax.set_title(titles.get(corpus, corpus), fontsize=7)
     for ax in axes[-1]:
         ax.set_xlabel(labels[0], fontsize=7)
-        label_logarithmic(ax.xaxis)
+        label_logarithmic(ax.xaxis, most=4)
         label_logarithmic(ax.yaxis)
     present = set(chance_levels(passages))
     handles = [
