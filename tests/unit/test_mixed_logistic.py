@@ -204,6 +204,12 @@ def test_bad_input(frame: pd.DataFrame, said: str) -> None:
         fit_of(frame)
 
 
+def test_two_groups_are_enough() -> None:
+    fit = fit_of(changed(phenomenon=["a", "b"] * 144))
+    assert np.isfinite(fit.estimates).all()
+    assert list(fit.random_effects.index) == ["a", "b"]
+
+
 def test_separation_within_groups_has_no_maximum() -> None:
     # Given its group's level, each observation follows from the terms without chance.
     numbers = Numbers(3)

@@ -179,6 +179,14 @@ def test_judgments_that_cannot_be_fitted_are_refused(change, said):
         fitted(*change(*few()))
 
 
+def test_slopes_follow_the_unit_of_their_terms():
+    ratings, terms = few()
+    names, large = list(terms), fitted(ratings, terms)
+    small = fitted(ratings, terms * [1e-9, 1.0])
+    assert small.slopes[names[0]] == pytest.approx(1e9 * large.slopes[names[0]], rel=1e-3)
+    assert small.slopes[names[1]] == pytest.approx(large.slopes[names[1]], rel=1e-3, abs=1e-4)
+
+
 @pytest.mark.slow
 def test_estimates_are_unbiased_and_intervals_hold_the_truth_as_often_as_they_say():
     """200 simulations of 150 items and 40 participants (seeds 0 to 199), two minutes of CPU.

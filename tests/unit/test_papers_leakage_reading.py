@@ -349,7 +349,7 @@ def test_bad_regressions_are_one_clear_message(change, predictors, message):
 def test_exact_fits_are_refused_whatever_the_unit(size):
     frame = pd.DataFrame({"x": np.random.default_rng(1).normal(size=300)})
     exact = frame.assign(y=size * (2 * frame["x"] + 1))
-    for response in (exact, frame.assign(y=0.1 * size)):
+    for response in (exact, frame.assign(y=0.1 * size), frame.assign(y=-0.1 * size)):
         with pytest.raises(LingprobError, match="explain 'y' without any error"):
             fit_least_squares(response, "y", ["x"])
     noise = np.random.default_rng(2).normal(size=300)

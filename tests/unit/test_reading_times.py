@@ -461,6 +461,12 @@ def test_a_text_of_other_words_in_as_many_places_is_refused():
         align_words(found, expected, "mine")
     found = [word if number % 30 else f"x{number}" for number, word in enumerate(expected)]
     assert align_words(found, expected, "mine").tolist() == list(range(400))
+    # 95% of the words, and no more, are found again: just enough.
+    found = [word if number % 20 else f"x{number}" for number, word in enumerate(expected)]
+    assert align_words(found, expected, "mine").tolist() == list(range(400))
+    found[1] = "y"
+    with pytest.raises(LingprobError, match="only 95%"):
+        align_words(found, expected, "mine")
 
 
 def test_rows_of_words_that_are_left_out_are_told(caplog):

@@ -304,13 +304,14 @@ def test_a_first_word_may_lack_its_surprisal_and_the_log_counts_it(tmp_path, cap
 def test_one_file_of_two_texts_says_which_row_is_of_which(tmp_path):
     """Two texts whose passages are numbered alike."""
     rows = [("ours", 1, 0, 2.0), ("ours", 1, 1, 3.0), ("ours", 2, 0, 4.0), ("other", 1, 0, 9.0)]
+    rows.append((None, 1, 0, 8.0))  # of no text
     frame = pd.DataFrame(rows, columns=["text", "passage_id", "word_index", "surprisal"])
     path = tmp_path / "s.csv"
     frame.to_csv(path, index=False)
     texts = ["ours", "other"]
     found = import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
     assert found["surprisal"].tolist() == [2.0, 3.0, 4.0]
-    frame.drop(columns="text").to_csv(path, index=False)
+    frame.iloc[:4].drop(columns="text").to_csv(path, index=False)
     with pytest.raises(LingprobError, match=r"word 0 of passage '1' occurs twice.*`text`"):
         import_word_surprisals(path, small_words(), text="ours")
     frame.iloc[:3].drop(columns="text").to_csv(path, index=False)
