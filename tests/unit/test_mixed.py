@@ -397,6 +397,8 @@ def test_a_crossed_fit_names_what_it_estimates() -> None:
     raw = crossed()
     data = CrossedData.from_formulas(raw, [CROSSED])
     (scaled,) = fit_mixed_models(data.standardised(), [CROSSED])
+    slopes = fit.fixed_effects["length"], scaled.fixed_effects["length"]
+    assert slopes[1] == pytest.approx(slopes[0] * raw["length"].std(ddof=1), rel=1e-6)
     held_out = CrossedData.from_formulas(raw[:40], [CROSSED]).standardised(like=data)
     sd, mean = raw["length"].std(), raw["length"].mean()
     by_hand = raw.assign(length=(raw["length"] - mean) / sd)
