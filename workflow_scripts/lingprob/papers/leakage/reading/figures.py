@@ -114,7 +114,7 @@ def inverse_scaling(fits: pd.DataFrame, models: Models) -> Figure:
             _regression_line(axis, part[part["model"].isin(published)], place)
             axis.set_xlabel(label)
             axis.set_ylim(bottom=min(0, axis.get_ylim()[0]))
-        label_logarithmic(axes[1, column].xaxis)
+        label_logarithmic(axes[1, column].xaxis, most=3)
         axes[0, column].set_title(CONVENTIONS[convention])
     for axis in axes[:, 0]:
         axis.set_ylabel("ΔLogLik (nats)")
