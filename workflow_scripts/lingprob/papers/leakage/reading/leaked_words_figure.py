@@ -39,7 +39,7 @@ def leakage(adjusted: pd.DataFrame, run: Run) -> Figure:
             continue
         _by_threshold(axis, drawn[drawn["dataset"] == datasets[number]], limits, run.models)
         axis.set_title(wrapped_title(datasets[number], run.titles, 22))
-        axis.set_xlabel("words left out: overlap\nof so many tokens (share)", fontsize=7)
+        axis.set_xlabel("words left out:\noverlap of so many\ntokens (share)", fontsize=7)
         if number % columns == 0:
             axis.set_ylabel(f"ΔLogLik of {TIMES:,} times (nats)")
     legend_above(figure, group_handles(drawn["model"], run.models))
