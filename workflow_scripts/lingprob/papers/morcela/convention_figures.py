@@ -197,8 +197,10 @@ def sample_sizes(table: pd.DataFrame, run: Run) -> Figure:
             ax.set_title(wrapped_title(dataset, run.titles, 60))
         ax.set_xscale("log", base=2)
         samples = sorted(set(table["samples"]))
-        # The last part may be little larger than the one before.
-        samples = [n for n in samples[:-1] if 1.4 * n < samples[-1]] + samples[-1:]
+        # A part may be little larger than the one before, and their names as near.
+        samples = [
+            n for n, more in zip(samples, [*samples[1:], np.inf], strict=True) if more > 1.4 * n
+        ]
         ax.set_xticks([*samples, 1.6 * samples[-1]], [f"{n:,}" for n in samples] + ["limit"])
         ax.tick_params(axis="x", rotation=45 if len(samples) > 4 else 0)
         ax.minorticks_off()
