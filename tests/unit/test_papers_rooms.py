@@ -83,7 +83,8 @@ def run_script(
         output=Files(output) if isinstance(output, dict) else [str(path) for path in output],
         wildcards=SimpleNamespace(paper="reading"), log=[str(folder / "log.txt")], rule=name,
         params=SimpleNamespace(
-            paper="reading", parts={}, run=run, published=read_published("reading")
+            paper="reading", parts={}, run=run, published=read_published("reading"),
+            left_out="Left out, for it is not there: dundee_first_pass.",
         ),
     )  # fmt: skip
     runpy.run_path(str(SCRIPTS / f"{name}.py"), init_globals={"snakemake": snakemake})
@@ -117,7 +118,9 @@ def test_one_script_makes_a_scorecard_of_named_tables(reading, tmp_path):
     (claim,) = card.loc[card["row"] == "m/mine"].itertuples()
     assert (claim.ours, claim.verdict) == (1.5, "supported")
     assert len(pd.read_csv(output["csv"])) == len(card)
-    assert '<section id="leakage">' in output["html"].read_text()
+    page = output["html"].read_text()
+    assert '<section id="leakage">' in page
+    assert "Left out, for it is not there: dundee_first_pass." in page
 
 
 def test_files_of_one_table_are_put_together_and_say_what_they_are_of(tmp_path):
