@@ -44,6 +44,15 @@ def test_every_family_equals_the_float64_reference(family, start_id):
         np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, start_id), atol=1e-5)
 
 
+def test_a_model_without_a_head_is_run_a_few_rows_at_a_time(tmp_path, monkeypatch):
+    directory = save_tiny_model("gemma2", tmp_path)
+    language_model = load_language_model(directory)
+    sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
+    monkeypatch.setattr(forward, "LOGITS_PER_PASS", {"cpu": 1})
+    for ids, logprobs in zip(sequences, score_sequences(language_model, sequences, 0), strict=True):
+        np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, 0), atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_head_alone_is_used_exactly_where_it_makes_the_logits(family, dtype, caplog):
     name, directory = family
