@@ -17,6 +17,7 @@ from lingprob.plan.speeds import speeds
 from lingprob.plan.work import KNOWN
 
 OWN_SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token", "path": "s.csv"}
+MINE = {"title": "M", "family": "mine", "source": "local", "path": "mine"}
 OWN_DATA = {"title": "O", "kind": "stimuli", "parser": "table", "path": "own.csv"}
 
 
@@ -87,6 +88,10 @@ def test_number_formats_are_the_papers_but_for_jobs_of_billions_of_tokens():
     for model in ("pythia-1b", "opt-125m"):
         assert there.model_entry(model, "family", bulk=False)["dtype"] == single
         assert there.model_entry(model, "family", bulk=True)["dtype"] == half
+    formats = {"cuda": "bfloat16", "bulk": "float16"}
+    own = plan(models={"mine": {**MINE, "dtype": formats}})
+    assert own.model_entry("mine", "", bulk=False)["dtype"] == {"cuda": "bfloat16"}
+    assert own.model_entry("mine", "", bulk=True)["dtype"] == {"cuda": "float16"}
     assert there.model_entry("gpt2", "family", bulk=True) == {"family": "gpt2", "dtype": single}
     # A hundred million tokens, twice, in eight jobs, at sixteen times the speed.
     usual, bulk = (asked.work.scoring("opt-6.7b", 1e6, bulk=each) for each in (False, True))
