@@ -22,7 +22,7 @@ body { margin: 0 auto; padding: 1rem; max-width: 64rem; font: 15px/1.45 system-u
 h1 { font-size: 1.5rem; margin: .2em 0 } h2 { font-size: 1.25rem; margin: 1.8em 0 .4em }
 h3 { font-size: 1rem; margin: 1.2em 0 .3em } .soft { color: var(--soft) }
 a { color: var(--link) }
-.row { display: grid; grid-template-columns: minmax(0, 1fr) 10.5rem 18rem; gap: .2rem 1rem;
+.row { display: grid; grid-template-columns: minmax(0, 1fr) 15rem 18rem; gap: .2rem 1rem;
   align-items: center; padding: .3rem 0; border-bottom: 1px solid var(--line) }
 .value { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap }
 .strip { position: relative; height: 1.4rem; background: var(--panel); border-radius: .3rem;
