@@ -88,6 +88,11 @@ def test_number_formats_are_the_papers_but_for_jobs_of_billions_of_tokens():
     for model in ("pythia-1b", "opt-125m"):
         assert there.model_entry(model, "family", bulk=False)["dtype"] == single
         assert there.model_entry(model, "family", bulk=True)["dtype"] == half
+    # As params, whose order counts, were before there was `bulk`: what is scored stays.
+    assert list(there.model_entry("gpt2", "context_window", bulk=False)) == [
+        "dtype",
+        "context_window",
+    ]
     formats = {"cuda": "bfloat16", "bulk": "float16"}
     own = plan(models={"mine": {**MINE, "dtype": formats}})
     assert own.model_entry("mine", "", bulk=False)["dtype"] == {"cuda": "bfloat16"}

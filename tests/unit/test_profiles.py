@@ -113,7 +113,8 @@ def test_a_model_s_tables_become_a_row_a_quantity(files):
     assert found.loc[2, ["low", "high"]].tolist() == [0.6, 0.8]
     assert found.loc[10, ["low", "high", "unit"]].tolist() == [1, 5, "nats"]
     assert found["rating_source"].dropna().unique().tolist() == ["simulated"]
-    assert profile_rows("other", files)["quantity"].tolist() == ["ΔLogLik", "perplexity of a word"]
+    twice = {**files, "deltas": 2 * files["deltas"]}  # the run's and the model's own
+    assert profile_rows("other", twice)["quantity"].tolist() == ["ΔLogLik", "perplexity of a word"]
 
 
 def test_published_numbers_are_those_of_the_paper_s_tables():

@@ -49,7 +49,8 @@ class Plan:
     def model_entry(self, model: str, keys: str, bulk: bool) -> Entry:
         """Return these parts of a model's entry, and its number formats for usual or much work."""
         entry = self.catalog.model(model)
-        return {**pick(entry, *keys.split()), "dtype": formats(entry, bulk)}
+        # In one order for good: Snakemake takes params in another order for other params.
+        return {"dtype": formats(entry, bulk), **pick(entry, *keys.split())}
 
     def dataset_manifest(self, dataset: str) -> str:
         """Return what says which files of a data set were fetched and checked."""

@@ -9,10 +9,10 @@ import numpy as np
 import pandas as pd
 from jinja2 import Environment
 
+from lingprob.profiles.rows import KEY
 from lingprob.referee.page import title_of
 from lingprob.report import COLOURS, warnings_of
 
-KEY = ["paper", "dataset", "quantity", "group"]
 STYLE = (
     COLOURS
     + """

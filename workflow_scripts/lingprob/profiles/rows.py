@@ -14,6 +14,7 @@ from lingprob.tables import read_table
 
 # `value` with its 95% interval, of `n` sentences, pairs or reading times; NaN where none is known.
 COLUMNS = ["paper", "dataset", "quantity", "group", "value", "low", "high", "n", "unit", "scale"]
+KEY = ["paper", "dataset", "quantity", "group"]
 SOURCES = ["rating_source", "rt_source"]  # of what is measured, where a table says it
 FUNCTIONS = {"logprob": "log p", "slor": "SLOR", "morcela": "MORCELA"}
 METRICS = {"logprob": "log p", "slor": "SLOR"}
@@ -40,7 +41,8 @@ def profile_rows(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.Da
                 if key in table and len(table)
             }
             rows += [told | row for row in describe(table)]
-    return pd.DataFrame(rows, columns=COLUMNS + SOURCES)
+    # A regression may be there twice: of all models together, and of this one alone.
+    return pd.DataFrame(rows, columns=COLUMNS + SOURCES).drop_duplicates(KEY, ignore_index=True)
 
 
 def published_rows(published: Published) -> dict[str, pd.DataFrame]:
