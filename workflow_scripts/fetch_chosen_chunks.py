@@ -6,7 +6,7 @@ import pandas as pd
 
 from lingprob.progress import Progress
 from lingprob.tables import read_table, write_csv
-from lingprob.training.preshuffled import obtain_chunk
+from lingprob.training.preshuffled import leakage_free, obtain_chunk
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -14,9 +14,7 @@ with job(snakemake):
     selected = snakemake.input.get("selected")
     chunks = params.chunks
     if selected:
-        table = read_table(selected, "overlap_chunks")
-        free = set(table.loc[table["leakage_free"], "chunk"])
-        chunks = [chunk for chunk in chunks if f"{corpus}/{chunk['file']['name']}" in free]
+        chunks = leakage_free(corpus, chunks, read_table(selected, "overlap_chunks"))
     manifests = []
     with Progress(len(chunks), f"chunks of {corpus}", "chunks") as progress:
         for chunk in chunks:

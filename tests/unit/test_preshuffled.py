@@ -5,12 +5,19 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lingprob import download
 from lingprob.errors import LingprobError
 from lingprob.training import preshuffled
-from lingprob.training.preshuffled import byte_ranges, fetch_chunk, obtain_chunk, passing_chunk
+from lingprob.training.preshuffled import (
+    byte_ranges,
+    fetch_chunk,
+    leakage_free,
+    obtain_chunk,
+    passing_chunk,
+)
 from lingprob.training.rows import TokenRows
 from loopback import Fault, FileServer
 
@@ -139,3 +146,12 @@ def test_a_chunk_of_the_mirror_is_not_asked_of_the_hub(hub, tmp_path, monkeypatc
         assert (np.load(path) == 1).all()
     assert hub.requests == []
     assert (tmp_path / "mirror/pile/chunk-001.npy").is_file()
+
+
+def test_the_chunks_that_are_fetched_again_are_the_leakage_free_ones_of_their_corpus():
+    chunks = [{"file": {"name": f"chunk-00{number}.npy"}, "shards": {}} for number in range(3)]
+    names = ["pile/chunk-000.npy", "pile/chunk-001.npy", "pile/chunk-002.npy", "web/chunk-001.npy"]
+    free = [True, False, True, True]
+    table = pd.DataFrame({"chunk": names, "leakage_free": free})
+    assert leakage_free("pile", chunks, table) == [chunks[0], chunks[2]]
+    assert leakage_free("web", chunks, table) == [chunks[1]]

@@ -8,7 +8,7 @@ in the next.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from io import BytesIO
@@ -63,6 +63,20 @@ def obtain_chunk(corpus: str, chunk: Mapping[str, Any], folder: Path) -> pd.Data
         address = f"{hub_endpoint()}/{chunk['shards']['path']}"
         fetch_chunk(number, folder / file.name, address, chunk["shards"]["bytes"])
         return fetch_files([file], folder, dataset=corpus)
+
+
+def leakage_free(
+    corpus: str, chunks: Sequence[Mapping[str, Any]], table: pd.DataFrame
+) -> list[Mapping[str, Any]]:
+    """Return those chunks that models are trained or validated on (leakage, §3.1).
+
+    Args:
+        corpus: its name.
+        chunks: as `obtain_chunk` has each.
+        table: an `overlap_chunks` table.
+    """
+    free = set(table.loc[table["leakage_free"], "chunk"])
+    return [chunk for chunk in chunks if f"{corpus}/{chunk['file']['name']}" in free]
 
 
 @contextmanager
