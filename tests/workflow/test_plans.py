@@ -22,6 +22,9 @@ CHUNK_CORPORA = {
     "paper": ["pile_pythia"],
 }
 PAPER = ["scale=paper", "missing=stop"]
+# Peak memory (MB) of `benchmarks/tables.py` at BLiMP's numbers of rows in contexts.
+USED_ON_LARGE_TABLES = {"judge_pairs": 3400, "measure_context_overlap": 1600,
+                        "summarise_context": 3700}  # fmt: skip
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
@@ -220,6 +223,27 @@ def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk_to_downlo
     assert len(downloads) > 223
     assert downloads["disk_mb"].min() >= 100
     assert (downloads["disk_mb"] > 4196).sum() >= 143
+
+
+def asked_by_jobs_on_large_tables(folder: Path) -> pd.Series:
+    """The least memory (MB) that a job on BLiMP's contexts asks for, by rule."""
+    jobs = pd.read_csv(folder / "results/plan_jobs.csv")
+    return jobs[jobs["rule"].isin(USED_ON_LARGE_TABLES)].groupby("rule")["mem_mb"].min()
+
+
+def test_jobs_on_large_tables_ask_for_what_they_were_seen_to_use(paper_plan):
+    asked = asked_by_jobs_on_large_tables(paper_plan[0])
+    assert asked.index.tolist() == sorted(USED_ON_LARGE_TABLES)
+    assert (asked > pd.Series(USED_ON_LARGE_TABLES)).all()
+
+
+@pytest.mark.slow
+def test_jobs_on_large_tables_use_no_more_than_they_ask_for(paper_plan):
+    folder = paper_plan[0]
+    subprocess.run([sys.executable, ROOT / "benchmarks/tables.py"], cwd=folder, check=True)
+    used = pd.read_csv(ROOT / "results/benchmarks/tables.csv", index_col="job")
+    assert used.loc["judge_pairs", "rows"] > 15_000_000
+    assert (used["peak_mb"] < asked_by_jobs_on_large_tables(folder)).all()
 
 
 def test_a_rule_that_states_no_needs_has_the_same_ones_in_every_profile():

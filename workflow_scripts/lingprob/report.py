@@ -14,8 +14,8 @@ from lingprob.rehearsal import STAMP
 from lingprob.rehearsal.folder import in_rehearsal_folder
 from lingprob.tables import write_csv
 
-# Of pages that are read on screens of any size, light or dark; tones of verdicts.
-COLOURS = """
+# What pages that are read on screens of any size, light or dark, begin with; tones of verdicts.
+PAGE = """
 :root { color-scheme: light dark; --page: #fff; --text: #16191d; --soft: #59616b; --line: #d8dce1;
   --panel: #f4f6f8; --link: #0b57a4; --yes: #00613a; --yes-ground: #dff3e8; --no: #9c2a00;
   --no-ground: #fde5da; --open: #6b5200; --open-ground: #fbf0c9; --none: #59616b;
@@ -24,6 +24,14 @@ COLOURS = """
   :root { --page: #14171a; --text: #e6e9ec; --soft: #a2abb5; --line: #363c43; --panel: #1d2126;
     --link: #7db8f5; --yes: #7fdcae; --yes-ground: #12382a; --no: #ffa98a; --no-ground: #47200f;
     --open: #ecd27a; --open-ground: #3b3110; --none: #a2abb5; --none-ground: #2a2f35 } }
+* { box-sizing: border-box }
+body { margin: 0 auto; padding: 1rem; font: 15px/1.45 system-ui, sans-serif; color: var(--text);
+  background: var(--page) }
+h1 { font-size: 1.5rem; margin: .2em 0 .4em } h2 { font-size: 1.25rem; margin: 2em 0 .4em }
+h3 { font-size: 1rem; margin: 1.3em 0 .3em }
+a { color: var(--link) } .soft { color: var(--soft) } .number { text-align: right }
+.simulated { color: var(--no); font-weight: bold }
+@media (max-width: 600px) { body { padding: .7rem; font-size: 14px } }
 """
 STYLE = """
 body {font: 14px/1.4 system-ui, sans-serif; margin: 1.5em; color: #111; background: #fff}

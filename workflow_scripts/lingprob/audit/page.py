@@ -12,21 +12,16 @@ from markupsafe import Markup, escape
 
 from lingprob.audit.problems import PROBLEMS
 from lingprob.regression.proportions import accuracies
-from lingprob.report import COLOURS, warnings_of
+from lingprob.report import PAGE, warnings_of
 
 SHOWN = 100
 STYLE = (
-    COLOURS
+    PAGE
     + """
-* { box-sizing: border-box }
-body { margin: 0 auto; padding: 1rem; max-width: 62rem; font: 15px/1.45 system-ui, sans-serif;
-  color: var(--text); background: var(--page) }
-h1 { font-size: 1.5rem; margin: .2em 0 } h2 { font-size: 1.2rem; margin: 1.8em 0 .5em }
-.soft { color: var(--soft) } a { color: var(--link) }
+body { max-width: 62rem }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .5rem .3rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line) }
-.number { text-align: right }
 td:first-child { overflow-wrap: anywhere }
 .pair { margin: .7rem 0; padding: .6rem .8rem; background: var(--panel);
   border: 1px solid var(--line); border-radius: .4rem; overflow-wrap: anywhere }
@@ -36,9 +31,7 @@ td:first-child { overflow-wrap: anywhere }
 .severe { color: var(--no); background: var(--no-ground) }
 .mild { color: var(--open); background: var(--open-ground) }
 .yes { color: var(--yes); font-weight: 600 } .no { color: var(--no); font-weight: 600 }
-.simulated { color: var(--no); font-weight: bold }
 mark { color: inherit; background: var(--open-ground); border-radius: .2em; padding: 0 .15em }
-@media (max-width: 600px) { body { padding: .7rem; font-size: 14px } }
 """
 )
 # From this weight on a problem alone makes a pair unfit.

@@ -11,17 +11,12 @@ from jinja2 import Environment
 
 from lingprob.profiles.rows import KEY
 from lingprob.referee.page import title_of
-from lingprob.report import COLOURS, warnings_of
+from lingprob.report import PAGE, warnings_of
 
 STYLE = (
-    COLOURS
+    PAGE
     + """
-* { box-sizing: border-box }
-body { margin: 0 auto; padding: 1rem; max-width: 64rem; font: 15px/1.45 system-ui, sans-serif;
-  color: var(--text); background: var(--page) }
-h1 { font-size: 1.5rem; margin: .2em 0 } h2 { font-size: 1.25rem; margin: 1.8em 0 .4em }
-h3 { font-size: 1rem; margin: 1.2em 0 .3em } .soft { color: var(--soft) }
-a { color: var(--link) }
+body { max-width: 64rem }
 .row { display: grid; grid-template-columns: minmax(0, 1fr) 15rem 18rem; gap: .2rem 1rem;
   align-items: center; padding: .3rem 0; border-bottom: 1px solid var(--line) }
 .value { font-variant-numeric: tabular-nums; text-align: right; white-space: nowrap }
@@ -36,9 +31,8 @@ a { color: var(--link) }
 .ends { display: flex; justify-content: space-between; font-size: .75rem; color: var(--soft);
   margin: 0 .5rem }
 .key span { display: inline-block; vertical-align: middle; margin: 0 .3rem 0 .8rem }
-.simulated { color: var(--no); font-weight: bold }
-@media (max-width: 600px) { body { padding: .7rem; font-size: 14px }
-  .row { grid-template-columns: minmax(0, 1fr) auto } .row > :last-child { grid-column: 1 / -1 } }
+@media (max-width: 600px) { .row { grid-template-columns: minmax(0, 1fr) auto }
+  .row > :last-child { grid-column: 1 / -1 } }
 """
 )
 TEMPLATE = """<!DOCTYPE html>

@@ -18,7 +18,7 @@ from lingprob.referee.verdicts import (
     SUPPORTED,
     UNDECIDED,
 )
-from lingprob.report import COLOURS, warnings_of
+from lingprob.report import PAGE, warnings_of
 
 TONES = {
     SUPPORTED: "yes",
@@ -30,14 +30,10 @@ TONES = {
 }
 
 STYLE = (
-    COLOURS
+    PAGE
     + """
-* { box-sizing: border-box }
-body { margin: 0 auto; padding: 1rem; max-width: 84rem; font: 15px/1.45 system-ui, sans-serif;
-  color: var(--text); background: var(--page) }
-h1 { font-size: 1.5rem; margin: .2em 0 .6em } h2 { font-size: 1.25rem; margin: 2.2em 0 .4em }
-h3 { font-size: 1rem; margin: 1.4em 0 .4em }
-a { color: var(--link) } .soft, .note { color: var(--soft) }
+body { max-width: 84rem }
+.note { color: var(--soft) }
 .banners { display: grid; grid-template-columns: repeat(auto-fit, minmax(17rem, 1fr)); gap: .6rem }
 .banner { padding: .6rem .8rem; background: var(--panel); border: 1px solid var(--line);
   border-radius: .4rem }
@@ -55,7 +51,7 @@ table { border-collapse: separate; border-spacing: 0; width: 100%;
 th, td { padding: .3rem .6rem; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line) }
 thead th { color: var(--soft); font-weight: 600; white-space: nowrap }
-td.number, td.interval { white-space: nowrap } .number { text-align: right }
+td.number, td.interval { white-space: nowrap }
 tr > :first-child { position: sticky; left: 0; z-index: 1; background: var(--page);
   border-right: 1px solid var(--line); overflow-wrap: anywhere; min-width: 9.5rem;
   max-width: 20rem }
@@ -66,10 +62,9 @@ tr.sentence span.stays { display: block; position: sticky; left: .6rem;
 td:first-child .verdict { margin: .1rem 0 }
 td.note { min-width: 15rem; font-size: .9rem }
 details { margin-top: .6rem } summary { cursor: pointer; color: var(--soft); margin-bottom: .4rem }
-.simulated { color: var(--no); font-weight: bold }
 @media (min-width: 1000px) { tr > :first-child { min-width: 17rem } }
-@media (max-width: 600px) { body { padding: .7rem; font-size: 14px }
-  tr > :first-child { max-width: 9.5rem } th, td { padding: .3rem .45rem } }
+@media (max-width: 600px) { tr > :first-child { max-width: 9.5rem }
+  th, td { padding: .3rem .45rem } }
 """
 )
 
