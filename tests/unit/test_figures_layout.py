@@ -26,6 +26,7 @@ from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES
 from lingprob.papers.context.matrix_figures import perturbation_scatter
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.figures import figure_2
+from lingprob.papers.string_probability.separation_figures import METRICS, curves, distributions
 
 SIXTEEN = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
 MODELS = describe_models(Catalog().models)
@@ -111,6 +112,41 @@ def test_five_data_sets_by_the_size_of_many_models_fit():
     figure = figure_2(table, Run("paper", MODELS, titles))
     label_provenance(figure, ["paper, REHEARSAL"])
     assert layout_faults(figure) == []
+
+
+def published_on_one_data_set() -> tuple[pd.DataFrame, Run]:
+    """Models whose published scores are of one data set, whose name is as long as theirs."""
+    shown = ["smollm2-135m", "bert-base-uncased", "bert-large-uncased", "bert-large-cased"]
+    rng = np.random.default_rng(0)
+    scores = pd.DataFrame(
+        [(name, "li_adger", flag, 1.0) for name in shown for flag in (True, False) * 30],
+        columns=["model", "dataset", "grammatical", "weight"],
+    )
+    scores[list(METRICS)] = rng.normal(size=(len(scores), len(METRICS)))
+    title = Catalog().dataset("li_adger")["title"]
+    return scores, Run("laptop", MODELS, {"li_adger": title})
+
+
+def test_densities_of_models_and_data_sets_with_long_names_fit():
+    scores, run = published_on_one_data_set()
+    for by_dataset in (True, False):
+        figure = distributions(scores, run, by_dataset)
+        label_provenance(figure, [run.scale], note="Absent, without a model or file here: HLL.")
+        assert layout_faults(figure) == []
+        rows = figure.axes[:: len(METRICS)]
+        beside = [ax.yaxis.label.get_window_extent().height for ax in rows]
+        assert max(beside) < rows[0].bbox.height * 1.1  # or it reaches the next row's
+
+
+def test_curves_of_models_with_long_names_fit():
+    scores, run = published_on_one_data_set()
+    rates = [0.0, 0.3, 1.0]
+    roc = scores.drop_duplicates("model")[["model", "dataset"]].merge(
+        pd.DataFrame({"metric": "slor", "false_positive_rate": rates, "true_positive_rate": rates}),
+        how="cross",
+    )
+    areas = roc.drop_duplicates("model").assign(phenomenon="", auc=0.5)
+    assert layout_faults(curves(roc, areas, run)) == []
 
 
 def test_what_was_left_out_stands_above_what_the_footer_says():

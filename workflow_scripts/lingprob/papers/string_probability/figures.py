@@ -194,7 +194,8 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
     ]
     datasets = list(dict.fromkeys(bins["dataset"]))
     names = list(dict.fromkeys(bins["model"]))
-    figure, axes = wrapped(len(datasets), height=1.7, sharey=True)
+    # A legend of several models and the notes below want more than two panels' width.
+    figure, axes = wrapped(len(datasets), height=1.7, sharey=True, narrowest=5.0)
     for ax, dataset in zip(axes, datasets, strict=True):
         for name in names:
             line = bins[(bins["dataset"] == dataset) & (bins["model"] == name)]

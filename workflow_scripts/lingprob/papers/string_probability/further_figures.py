@@ -149,7 +149,8 @@ def separation_by_pool(pools: pd.DataFrame, run: Run) -> Figure:
 def paradigm_accuracies(paradigms: pd.DataFrame, run: Run) -> Figure:
     """Accuracy of log p by paradigm, in order of ours, with published models and people.
 
-    A panel a data set of several paradigms; bars are Wilson's 95% intervals.
+    A panel a data set of several paradigms; bars are Wilson's 95% intervals of the model by whose
+    accuracy the paradigms are ordered, or the bars of several would hide all points.
     """
     several = paradigms.groupby("dataset")["paradigm"].transform("nunique") > 1
     groups = list(paradigms[several].groupby("dataset", sort=False))
@@ -175,7 +176,8 @@ def accuracy_by_paradigm(
     A model may have scores of ours and published ones.
     """
     own = group[group["source"] == "ours"]
-    order = own[own["system"] == own["system"].iloc[0]].sort_values("accuracy")["paradigm"]
+    first = own["system"].iloc[0]
+    order = own[own["system"] == first].sort_values("accuracy")["paradigm"]
     places = pd.Series(range(len(order)), index=order)
     for (system, source), rows in group.groupby(["system", "source"], sort=False):
         x = rows["paradigm"].map(places)
@@ -185,8 +187,8 @@ def accuracy_by_paradigm(
         look = ours[str(system)]
         bars = whiskers(rows["accuracy"], rows["accuracy_low"], rows["accuracy_high"])
         ax.errorbar(
-            x, rows["accuracy"], yerr=bars, fmt=look["marker"], color=look["colour"],
-            markersize=2.5, linewidth=0.5,
+            x, rows["accuracy"], yerr=bars if system == first else None, fmt=look["marker"],
+            color=look["colour"], markersize=2.5, linewidth=0.5,
         )  # fmt: skip
     ax.axhline(0.5, color=palette.GREY, linewidth=0.8)
     ax.set_xticks([])

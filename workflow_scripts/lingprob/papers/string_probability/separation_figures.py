@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,7 @@ METRICS = {
     "learned_weights": ("learned weights", palette.BLUE),
 }
 HISTOGRAM_BINS = 30
+ROW_LETTERS = 22  # of a line beside a row of densities
 # No area exceeds this (§6.4).
 HIGHEST_AUC = 0.75
 # Beyond these quantiles a few long sentences would squeeze the rest.
@@ -45,10 +47,9 @@ def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
             density(ax, group, metric)
             if row == 0:
                 ax.set_title(METRICS[metric][0], fontsize=7)
-        lines = (
-            [run.models[key[0]]["title"]] if scores["model"].nunique() > 1 or not by_dataset else []
-        )
-        lines += [wrapped_title(key[1], run.titles)] if by_dataset else []
+        named = scores["model"].nunique() > 1 or not by_dataset
+        lines = [fill(run.models[key[0]]["title"], ROW_LETTERS)] if named else []
+        lines += [wrapped_title(key[1], run.titles, ROW_LETTERS)] if by_dataset else []
         axes[row][0].set_ylabel("\n".join(lines), fontsize=6)
     legend_above(figure, grammatical_handles())
     figure.supylabel("Density", fontsize=8)
@@ -179,7 +180,7 @@ def panel_title(row: Any, run: Run, rows: pd.DataFrame) -> str:
     """Return the title of a panel: the data set and, where there are several, the model."""
     title = wrapped_title(row.dataset, run.titles)
     several = rows["model"].nunique() > 1
-    return f"{title}\n{run.models[row.model]['title']}" if several else title
+    return f"{title}\n{fill(run.models[row.model]['title'], 26)}" if several else title
 
 
 def grammatical_handles() -> list[Line2D]:
