@@ -18,6 +18,7 @@ from lingprob.config import (
     surprisal_models,
 )
 from lingprob.console import report_file, take_over
+from lingprob.contents import write_contents
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.context.suites import pairs_per_suite
 from lingprob.demo import demo_files
@@ -93,6 +94,7 @@ include: "rules/prefixes.smk"
 include: "rules/context.smk"
 include: "rules/papers.smk"
 include: "rules/profiles.smk"
+include: "rules/exports.smk"
 include: "rules/report.smk"
 
 
@@ -123,6 +125,7 @@ rule demo:
 
 localrules:
     all,
+    export_table,
     plan,
     estimate_run,
     demo,
@@ -150,9 +153,14 @@ onstart:
                 if job.log
             }
         )
-        console.closing = lambda: [*summarise_cards("results", BEGAN), *report_file(BEGAN)]
+        console.closing = say_what_to_open
 
 
 onsuccess:
-    for line in summarise_cards("results", BEGAN) if console is None else []:
+    list_contents()
+    for line in [] if console else say_what_to_open():
         print(line)
+
+
+onerror:
+    list_contents()

@@ -30,6 +30,7 @@ CHATTER = (
     "Conda environments: ignored",
     "Creating report",
     "Downloading resources and rendering HTML",
+    "Elapsed time: ",
     "Execute ",
     "Job ",
     "Loading script code",
