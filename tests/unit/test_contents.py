@@ -53,7 +53,8 @@ def test_what_is_there_has_its_line_and_counts_where_most_of_its_name_is_said(tm
         ["`index/CORPUS/...`", "1", "an index"],
     ]
     assert below == ""
-    again, _ = rows(tmp_path, "fits/curves/gpt2.parquet")  # its own page is no file of a row
+    again, below = rows(tmp_path, "fits/curves/gpt2.parquet")
+    assert below == ""  # the page that was there already is no file of the run's
     assert again[0][:2] == ["`fits/MODEL.{parquet,csv}`, `fits/curves/MODEL.parquet`", "3"]
 
 

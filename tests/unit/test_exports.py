@@ -13,7 +13,7 @@ from lingprob.tables import write_table
 
 @pytest.fixture
 def results(tmp_path, monkeypatch):
-    """Scores of two sentences, and surprisals of a word that stands in two passages."""
+    """Scores of three sentences, the last of which is no stimulus."""
     monkeypatch.chdir(tmp_path)
     stimuli = pd.DataFrame(index=range(2), columns=SCHEMAS["stimuli"].names)
     stimuli = stimuli.assign(item_id=["a", "b"], text=["It rains.", "Rains, it\ndoes."])
@@ -22,7 +22,7 @@ def results(tmp_path, monkeypatch):
     write_table(stimuli, "stimuli", "results/stimuli/mine.parquet")
     scores = pd.DataFrame(
         [("b", "bos", "u", -3.25, -4.0, 3, 3), ("a", "bos", "u", -1.5, None, 2, 2),
-         ("a", "none", "u", -1.0, None, 1, 2)],
+         ("a", "none", "u", -1.0, None, 1, 2), ("c", "bos", "u", -9.0, None, 1, 1)],
         columns=SCHEMAS["sentence_scores"].names,
     )  # fmt: skip
     write_table(scores, "sentence_scores", "results/sentence_scores/gpt2/mine.parquet")
@@ -31,7 +31,8 @@ def results(tmp_path, monkeypatch):
 
 def test_each_sentence_stands_beside_its_log_probabilities_in_the_table_s_order(results):
     found = with_texts("results/sentence_scores/gpt2/mine.parquet", "results/stimuli/mine.parquet")
-    assert found["text"].tolist() == ["Rains, it\ndoes.", "It rains.", "It rains."]
+    texts = found["text"].fillna("none").tolist()
+    assert texts == ["Rains, it\ndoes.", "It rains.", "It rains.", "none"]
     assert found.columns[:2].tolist() == ["item_id", "text"]
     pd.testing.assert_frame_equal(found.drop(columns="text"), results, check_dtype=False)
 
