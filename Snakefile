@@ -17,6 +17,8 @@ from lingprob.config import (
     refuse_duplicate_keys,
     surprisal_models,
 )
+from lingprob.console import report_file, take_over
+from lingprob.contents import write_contents
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.context.suites import pairs_per_suite
 from lingprob.demo import demo_files
@@ -26,7 +28,8 @@ from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
 from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, ngram_inputs, note_on
-from lingprob.plan import pick, profile_facts, profile_files, profile_notes, profiles_beside
+from lingprob.plan import Work, pick, profile_facts, profile_files, profile_notes, profiles_beside
+from lingprob.plan.factors import read_factors
 from lingprob.reading.parsers.names import parser_function
 from lingprob.referee.summary import summarise_cards
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
@@ -35,6 +38,8 @@ from lingprob.stimuli.names import parser_module
 from snakemake.logging import logger
 
 BEGAN = time.time()
+# Of the run itself: jobs of other processes speak to their logs.
+console = take_over(logger, workflow.output_settings) if workflow.is_main_process else None
 
 
 configfile: Path(workflow.basedir) / "config.yaml"
@@ -89,6 +94,7 @@ include: "rules/prefixes.smk"
 include: "rules/context.smk"
 include: "rules/papers.smk"
 include: "rules/profiles.smk"
+include: "rules/exports.smk"
 include: "rules/report.smk"
 
 
@@ -119,6 +125,7 @@ rule demo:
 
 localrules:
     all,
+    export_table,
     plan,
     estimate_run,
     demo,
@@ -136,8 +143,24 @@ onstart:
     if settings["rehearse"] and workflow.local_exec:
         # Tiny models wait for no GPU, nor for several: as many jobs run here as there are cores.
         workflow.scheduler.global_resources["gpu"] = workflow.scheduler.resources["gpu"] = 1000
+    if console:
+        work, factors = Work(settings, catalog), read_factors()
+        console.expect(
+            {
+                job.jobid: factors.get(job.rule.name, 1.0)
+                * work.seconds(job.rule.name, job.wildcards)
+                for job in workflow.dag.needrun_jobs()
+                if job.log
+            }
+        )
+        console.closing = say_what_to_open
 
 
 onsuccess:
-    for line in summarise_cards("results", BEGAN):
+    list_contents()
+    for line in [] if console else say_what_to_open():
         print(line)
+
+
+onerror:
+    list_contents()

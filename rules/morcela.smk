@@ -224,4 +224,10 @@ rule morcela:
         rules.combine_linking_functions.output,
         rules.correlate_participant_groups.output,
         PREDICTIONS,
+        collect("results/morcela/{model}.csv", model=plan.fitted_models()),
+        [
+            f"results/sentence_scores/{model}/{dataset}.csv"
+            for model in plan.fitted_models()
+            for dataset in plan.rated_datasets(model)
+        ],
         MORCELA_ROOM.output(),

@@ -160,4 +160,11 @@ rule reading:
         rules.tabulate_reading.output,
         READING_ROOM.output(),
         collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
+        # Of imported ones their user has the file.
+        [
+            f"results/surprisal/{model}/{catalog.dataset(name)['texts']}.csv"
+            for name in READING["datasets"]
+            for model in plan.dataset_models(name)
+            if model in WITH_WEIGHTS
+        ],
         ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),

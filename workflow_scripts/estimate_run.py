@@ -7,22 +7,21 @@ import pandas as pd
 from lingprob.config import read_settings
 from lingprob.files import write_text
 from lingprob.plan import Work
+from lingprob.plan.factors import FACTORS, read_factors
 from lingprob.plan.forecast import forecast, jobs_table
 from lingprob.plan.jobs import read_jobs
 from lingprob.plan.speeds import speeds
-from lingprob.plan.usage import known_factors, read_factors, read_usage, usage_table
+from lingprob.plan.usage import known_factors, read_usage, usage_table
 from lingprob.plan.wording import describe
 from lingprob.tables import write_csv
 from lingprob.workflow import job
-
-FACTORS = Path("resources/measured_factors.csv")
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
     work = Work(*read_settings(params.config))
     jobs = read_jobs(Path(params.snakefile), params.config, params.targets)
     usage = read_usage(jobs, lambda item: work.seconds(item.rule, item.wildcards))
-    factors = known_factors(usage, read_factors(FACTORS))
+    factors = known_factors(usage, read_factors())
     expected = {
         item.number: factors.get(item.rule, 1.0) * work.seconds(item.rule, item.wildcards)
         for item in jobs

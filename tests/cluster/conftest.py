@@ -54,8 +54,8 @@ def run(on_slurm: Callable[..., list[str]]) -> Callable[..., subprocess.Complete
 
 @pytest.fixture(scope="session")
 def demo(run, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
-    """A copy of the checkout in which the demo ran through SLURM, and what Snakemake said."""
+    """A copy of the checkout in which the demo ran through SLURM, and all that Snakemake said."""
     folder = copy_of_the_checkout(tmp_path_factory.mktemp("slurm") / "lingprob")
-    done = run(folder, "demo")
+    done = run(folder, "-p", "demo")
     assert done.returncode == 0, done.stdout[-4000:]
     return folder, done.stdout

@@ -65,7 +65,7 @@ def disturbed(on_slurm, arguments, tmp_path_factory) -> tuple[Path, str, dict[st
     ]
     watching = Faults(folder / "rehearsal", faults)
     watching.start()
-    command = on_slurm("--slurm-init-seconds-before-status-checks", "3", *arguments)
+    command = on_slurm("-p", "--slurm-init-seconds-before-status-checks", "3", *arguments)
     try:
         done = subprocess.run(
             command, cwd=folder, env=environment(), text=True, capture_output=True

@@ -78,7 +78,7 @@ def test_jobs_with_a_gpu_ask_for_it_and_run_side_by_side(demo, run):
     table = "sentence,rating\nIt rains.,1\nRains it does it.,-1\nIt snowed.,0.9\nSnow it.,-0.8\n"
     gpu = "build_stimuli:gpu=0 if wildcards.dataset == 'none' else 1"
     arguments = own_data(folder, one=table, two=table, none=table)
-    text = run(folder, "--set-resources", gpu, *arguments).stdout
+    text = run(folder, "-p", "--set-resources", gpu, *arguments).stdout
     asks = {
         log.parent.name: bool(re.search(r"gres[:/]gpu[:=]1", shown(job)))
         for job, log in submitted(text).items()
@@ -105,7 +105,7 @@ def test_a_cancelled_job_is_submitted_again_and_goes_on(demo, on_slurm):
     output = folder / "cancelled.txt"
     with output.open("w") as file:
         running = subprocess.Popen(
-            on_slurm(*arguments), cwd=folder, env=environment(), stdout=file, stderr=file
+            on_slurm("-p", *arguments), cwd=folder, env=environment(), stdout=file, stderr=file
         )
     patience = time.monotonic() + 300
     while len(list((folder / SHARDS).glob("*.parquet"))) < 2:

@@ -30,6 +30,7 @@ from lingprob.references import KINDS, declared_names, names_by_kind
 from lingprob.stimuli import names as stimuli_names
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
+OWN_RATINGS = {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "mine.csv"}
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
 
 
@@ -155,6 +156,23 @@ def test_every_key_whose_presets_are_names_of_the_catalog_is_declared(scale):
             names = [value] if isinstance(value, str) else names
             if isinstance(names, list) and everything.intersection(map(str, names)):
                 assert f"{section}.{key}" in declared
+
+
+@pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
+def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scale):
+    own = {"datasets": {"mine": OWN_RATINGS}}
+    usual = read_settings({"scale": scale})[0]["morcela"]
+    alone = read_settings({"scale": scale, **own, "morcela": {"datasets": ["mine"]}})[0]["morcela"]
+    changed = {key for key in usual if usual[key] != alone[key]}
+    assert changed - {"predicted", "unigrams"} == {"datasets", "frequency_models"}
+    assert alone["predicted"] == alone["unigrams"] == alone["frequency_models"] == []
+    asked = {"datasets": ["mine"], "unigrams": ["corpus_*"], "predicted": ["cola"]}
+    named = read_settings({"scale": scale, **own, "morcela": asked})[0]["morcela"]
+    assert {key: named[key] for key in asked} == asked
+    beside = {"datasets": ["mine", "linguistic_inquiry"]}
+    for config in ({**own, "morcela": beside}, {**own, "morcela": {"repeats": 3}}, own):
+        found = read_settings({"scale": scale, **config})[0]["morcela"]
+        assert found["frequency_models"] == usual["frequency_models"] != []
 
 
 def test_every_kind_has_a_word_and_every_declared_kind_exists():

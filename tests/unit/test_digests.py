@@ -239,6 +239,7 @@ ROOMS = {
     "estimate_ngrams": "corpora kenlm ngrams overlap",
     "estimate_run": "catalog chance_level config context kenlm plan references training",
     "estimate_unigrams": "unigrams",
+    "export_table": "exports",
     "extend_linking_functions": "papers.morcela regression",
     "extract_published_scores": "stimuli",
     "fetch_chosen_chunks": "training",

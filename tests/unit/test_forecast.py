@@ -14,10 +14,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.config import ROOT
+from lingprob.plan.factors import read_factors
 from lingprob.plan.forecast import forecast, jobs_table
 from lingprob.plan.jobs import UNSTATED, PlannedJob, behind
 from lingprob.plan.schedule import Task, duration, time_left
-from lingprob.plan.usage import known_factors, read_benchmark, read_factors, read_usage
+from lingprob.plan.usage import known_factors, read_benchmark, read_usage
 from lingprob.plan.wording import describe
 
 HEAD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"

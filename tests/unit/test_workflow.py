@@ -3,31 +3,40 @@
 from __future__ import annotations
 
 import logging
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from lingprob.errors import LingprobError, nearest
 from lingprob.progress import Progress
-from lingprob.workflow import job
+from lingprob.workflow import job, refusal
 
 
-def test_a_mendable_problem_is_one_message_without_a_traceback(tmp_path, capsys):
+def ended(tmp_path: Path, error: Exception) -> Path:
+    """The log of a rule that an error ends."""
     snakemake = SimpleNamespace(log=[str(tmp_path / "log.txt")], rule="some_rule")
-    with pytest.raises(SystemExit) as ended, job(snakemake):
-        raise LingprobError("ratings.csv, row 3: no rating.")
-    assert ended.value.code == 1
-    said = capsys.readouterr().err
-    assert "rule some_rule: ratings.csv, row 3: no rating." in said
-    assert "Traceback" not in said
-    assert "Traceback" in (tmp_path / "log.txt").read_text()
+    with pytest.raises(SystemExit) as end, job(snakemake):
+        raise error
+    assert end.value.code == 1
+    return tmp_path / "log.txt"
 
 
-def test_any_other_error_keeps_its_traceback(tmp_path):
-    snakemake = SimpleNamespace(log=[str(tmp_path / "log.txt")], rule="some_rule")
-    with pytest.raises(ZeroDivisionError), job(snakemake):
-        _ = 1 / 0
-    assert "ZeroDivisionError" in (tmp_path / "log.txt").read_text()
+@pytest.mark.parametrize("said", ["ratings.csv, row 3: no rating.", "two lines:\n  a, b"])
+def test_a_mendable_problem_is_one_message_and_its_traceback_is_in_the_log(tmp_path, capfd, said):
+    log = ended(tmp_path, LingprobError(said))
+    logging.getLogger("lingprob").warning("told at the exit")
+    assert refusal(log) == said
+    assert "Traceback" in log.read_text()
+    assert capfd.readouterr() == ("", "")
+
+
+def test_any_other_error_has_its_traceback_in_the_log(tmp_path):
+    log = ended(tmp_path, ZeroDivisionError("never by nothing"))
+    assert "Traceback" in log.read_text()
+    assert "ZeroDivisionError: never by nothing" in log.read_text()
+    assert refusal(log) is None
+    assert refusal(tmp_path / "none.txt") is None
 
 
 def test_a_log_gets_plain_lines_with_a_rate(caplog):

@@ -21,4 +21,5 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = copy_of_the_checkout(tmp_path_factory.mktemp("demo") / "lingprob")
     done = snakemake(folder, "demo", "--report", "results/report.html", "--report-after-run")
     assert done.returncode == 0, done.stdout[-4000:]
+    (folder / "console.txt").write_text(done.stdout)
     return folder

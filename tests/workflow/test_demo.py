@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,20 @@ def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     report = (results / "report.html").read_text()
     assert "Cross-validated correlation of raw log-probability" in report
     assert "Scorecard" in report
+
+
+def test_the_console_fits_a_hundred_lines_and_ends_with_verdicts_and_what_to_open(demo):
+    lines = (demo / "console.txt").read_text().splitlines()
+    assert len(lines) <= 100
+    count = re.fullmatch(r"Jobs: (\d+)\..*", next(line for line in lines if "Jobs: " in line))[1]
+    finished = [line for line in lines if re.match(rf"[\d:]+  +\d+/{count} +\d+%", line)]
+    assert len(finished) == int(count) > 50
+    assert "100%" in finished[-1]
+    end = lines[lines.index(finished[-1]) + 1 :]
+    assert any(re.match(r"morcela +\d+ \w+", line) for line in end)
+    opened = re.findall(r"results/\S+?\.\w+", "\n".join(end))
+    assert {"results/scorecard.html", "results/report.html"} <= {*opened}
+    assert all((demo / path).is_file() for path in opened)
 
 
 def test_the_predictions_on_string_probability_have_their_figures(demo):

@@ -139,6 +139,23 @@ def test_own_pairs_are_audited_under_every_policy_and_the_scale_s_on_scores_that
     assert both["measure_minimalness"] == alone["measure_minimalness"]
 
 
+def test_own_ratings_cost_what_they_need(checkout):
+    """At scale laptop: the model and its samples, and nothing about the papers' own data."""
+    entry = '{"title": "M", "kind": "stimuli", "parser": "table", "path": "ratings.csv"}'
+    (checkout / "ratings.csv").write_text("sentence,rating\nA b.,1\nB a.,2\n")
+    fitted = 'morcela={"datasets": ["mine"], "models": ["smollm2-135m"]}'
+    own = [f'datasets={{"mine": {entry}}}', fitted]
+    plan = snakemake(checkout, "-n", "morcela", "--config", "scale=laptop", *own)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["total"] <= 28  # the target is one of them
+    assert {name for name in jobs if "download" in name or "frequency" in name} == set()
+    assert (jobs["build_stimuli"], jobs["prepare_model"], jobs["predict_ratings"]) == (1, 1, 1)
+    assert set(re.findall(r"results/unigrams/smollm2/(\S+)\.parquet", plan.stdout)) == {
+        "unigrahams_smollm2-135m"
+    }
+
+
 def test_the_size_of_a_sample_is_in_its_name(checkout):
     """So that another size is another data set, and neither is taken for the other."""
     arguments = ["-n", "--config", "scale=laptop", 'string_probability={"pairs_per_dataset": 670}']

@@ -34,7 +34,8 @@ def config_schema() -> Settings:
 def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     """Complete and check a configuration.
 
-    A key of `config` wins over the chosen scale's preset, which wins over the schema's default.
+    A key of `config` wins over the chosen scale's preset, which wins over the schema's default. Of
+    a run whose rated data sets are all one's own, `catalog/own_data.yaml` wins over the scale.
 
     Returns the settings and the catalog with the user's entries. Raises LingprobError that
     names the key at fault, what is allowed there and, for a mistyped key or an unknown model or
@@ -46,6 +47,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check(config, schema)
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
+    if rates_own_data(config):
+        settings = merged(settings, read_yaml("own_data.yaml"))
     settings = merged(settings, config)
     corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
     models = {**trained_models(settings["training"], corpora), **settings["models"]}
@@ -73,6 +76,12 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
             f"{settings['context']['datasets']}."
         )
     return settings, catalog
+
+
+def rates_own_data(config: Settings) -> bool:
+    """Tell whether a configuration names rated data sets, and none but the user's own."""
+    named = config.get("morcela", {}).get("datasets", [])
+    return bool(named) and set(named) <= config.get("datasets", {}).keys()
 
 
 def check_languages(strings: Settings, catalog: Catalog) -> None:

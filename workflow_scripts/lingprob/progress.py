@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import os
 import sys
 import time
 from types import TracebackType
@@ -31,7 +32,8 @@ class Progress:
             desc=description,
             unit=unit,
             unit_scale=True,
-            disable=not sys.stderr.isatty(),
+            # A run has one bar over all jobs: `lingprob.console`.
+            disable=not sys.stderr.isatty() or "TQDM_DISABLE" in os.environ,
             dynamic_ncols=True,
             delay=1.0,  # of what is done sooner nobody needs a bar
         )

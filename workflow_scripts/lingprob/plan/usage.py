@@ -107,14 +107,6 @@ def _share_of_time(used: tuple[PlannedJob, float, float]) -> float:
     return used[1] / used[0].asks["runtime"]
 
 
-def read_factors(path: Path) -> dict[str, float]:
-    """Return what jobs of a rule took on this machine to what was expected; nothing at first."""
-    if not path.is_file():
-        return {}
-    with path.open(newline="", encoding="utf-8") as lines:
-        return {row["rule"]: float(row["factor"]) for row in csv.DictReader(lines)}
-
-
 def known_factors(usage: Iterable[Usage], before: Mapping[str, float]) -> dict[str, float]:
     """Return the factors of earlier runs with those that this one tells in their place."""
     told = {item.rule: item.factor for item in usage if item.factor is not None}

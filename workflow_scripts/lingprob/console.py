@@ -1,0 +1,191 @@
+"""What a run prints: a line a finished job, a bar over the whole, warnings and errors in full.
+
+`Console` takes the place of Snakemake's own handler of the terminal, from the Snakefile, so that
+nothing need be installed for it. Snakemake's log file has every word as before, and so has the
+terminal with --printshellcmds, --verbose, --quiet or a --logger. Read by the Snakefile, so it
+imports nothing that only a job needs.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import re
+import textwrap
+import time
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from snakemake.logging import ColorizingTextHandler, get_event, show_logs
+from snakemake_interface_logger_plugins.common import LogEvent
+from tqdm import tqdm
+
+from lingprob.workflow import refusal
+
+# What Snakemake tells that is of use only to who looks for a fault, and finds it in its log file.
+CHATTER = (
+    "Adding ",
+    "Building DAG of jobs",
+    "Conda environments: ignored",
+    "Creating report",
+    "Downloading resources and rendering HTML",
+    "Elapsed time: ",
+    "Execute ",
+    "Job ",
+    "Loading script code",
+    "Removing output files of failed job",
+    "Report created",
+    "SLURM run ID",
+    "Select jobs to execute",
+    "Singularity containers: ignored",
+    "Submitted array job",
+    "Touching output file",
+    "Using shell",
+)
+SILENT = {
+    LogEvent.PROGRESS,
+    LogEvent.RESOURCES_INFO,
+    LogEvent.JOB_STARTED,
+    LogEvent.SHELLCMD,
+    LogEvent.WORKFLOW_STARTED,
+}
+FRAME = re.compile(r'  File ".*", line \d+, in ')
+WITHIN = re.compile(r"^  WorkflowError:\n(.*?)^Wildcards:", re.DOTALL | re.MULTILINE)
+
+
+class Console(ColorizingTextHandler):
+    """Words Snakemake's records for a terminal, a pipe or a batch job's file."""
+
+    def __init__(self, before: ColorizingTextHandler, dry: bool) -> None:
+        """Write where `before` wrote, through its filters; a dry run is left in its words but for
+        errors."""
+        super().__init__(before.nocolor, before.stream, before.formatter)
+        self.filters = before.filters
+        self.dry = dry
+        self.closing: Callable[[], Iterable[str]] = list
+        self.names: dict[int, str] = {}
+        self.seconds: Mapping[int, float] = {}
+        self.failed: dict[int, str] = {}
+        self.done: set[int] = set()
+        self.began = time.monotonic()
+        self.bar = tqdm(disable=True)
+
+    def expect(self, seconds: Mapping[int, float]) -> None:
+        """Begin the bar: the seconds that each job is expected to take, by its number."""
+        self.seconds, self.began = seconds, time.monotonic()
+        self.stream.write(f"Jobs: {len(seconds)}. What each one did is in logs/, by rule.\n")
+        self.bar = tqdm(
+            total=sum(seconds.values()),
+            file=self.stream,
+            disable=not self.is_tty,
+            bar_format="{percentage:3.0f}% {bar} {elapsed} so far, {remaining} left",
+            smoothing=0,  # the mean of the whole: jobs that just ended say little of the rest
+            dynamic_ncols=True,
+            leave=False,
+        )
+
+    def emit(self, record: Any) -> None:
+        """Write a record's words above the bar."""
+        if get_event(record) == LogEvent.JOB_INFO and not self.dry:
+            self.names[record.jobid] = " ".join([record.rule_name, *record.wildcards.values()])
+            return
+        with tqdm.external_write_mode(file=self.stream):
+            super().emit(record)
+
+    def format(self, record: Any) -> str:
+        """Return a record's words; none for what nobody reads."""
+        event = get_event(record)
+        if event == LogEvent.ERROR:
+            return self._error(record.getMessage())
+        if self.dry:
+            return str(super().format(record))
+        if event == LogEvent.JOB_FINISHED:
+            return self._finished(record.job_id)
+        if event == LogEvent.JOB_ERROR:
+            return self._failure(record.jobid, record.log)
+        if event in SILENT or event == LogEvent.RUN_INFO:
+            return ""
+        words = str(super().format(record))
+        if self.failed and words.startswith("Exiting because a job execution failed"):
+            return ""
+        return "" if record.levelno == logging.INFO and words.startswith(CHATTER) else words
+
+    def close(self) -> None:
+        """End with what to open, or with the jobs that failed."""
+        self.bar.close()
+        lines = [*self.closing()]
+        if self.failed:
+            lines += [f"Failed: {len(self.failed)} of the {len(self.seconds)} jobs."]
+            lines += [f"  {name}" for name in self.failed.values()]
+        self.closing, self.failed = list, {}  # Snakemake closes a handler more than once
+        for line in lines:
+            self.stream.write(f"{line}\n")
+        super().close()
+
+    def _finished(self, number: int) -> str:
+        """A line with the share of the expected work that is done, and the time that is left."""
+        self.failed.pop(number, None)  # when it was tried again
+        if number not in self.seconds:  # a target, which does nothing
+            return ""
+        self.done.add(number)
+        self.bar.update(self.seconds[number])
+        done, whole = sum(self.seconds[of] for of in self.done), sum(self.seconds.values())
+        left = tqdm.format_interval((time.monotonic() - self.began) * (whole - done) / done)
+        count = f"{len(self.done):{len(str(len(self.seconds)))}}/{len(self.seconds)}"
+        clock = time.strftime("%H:%M:%S")
+        return f"{clock}  {count} {done / whole:4.0%}  {left:>5} left  {self._called(number)}"
+
+    def _called(self, number: int) -> str:
+        return self.names.get(number, f"job {number}")
+
+    def _failure(self, number: int, logs: list[str]) -> str:
+        """What the user can mend, in one message; else the logs as they are."""
+        self.failed[number] = f"{self._called(number)} ({', '.join(logs)})"
+        said = next(filter(None, (refusal(Path(log)) for log in logs)), None)
+        told = [said] if said else [line for log in logs for line in show_logs([log])]
+        return "\n".join(["", f"FAILED: {self.failed[number]}", *told, ""])
+
+    def _error(self, text: str) -> str:
+        """An error of Snakemake's, without what another message has said."""
+        ended = text.startswith("RuleException") and text.endswith("non-zero exit status 1.")
+        at_the_end = self.failed and text.endswith("job did not complete successfully.")
+        return "" if ended or at_the_end else one_message(text)
+
+
+def one_message(text: str) -> str:
+    """Return an error of Snakemake's; of one that the Snakefile raises its message alone."""
+    if within := WITHIN.search(text):
+        return textwrap.dedent(within[1]).strip()
+    lines = text.splitlines()
+    if lines and lines[0].startswith("WorkflowError") and any(map(FRAME.match, lines)):
+        return "\n".join(line for line in lines[1:] if not FRAME.match(line))
+    return text
+
+
+def take_over(logger: logging.Logger, settings: Any) -> Console | None:
+    """Put a Console in the place of Snakemake's handler of the terminal, and return it.
+
+    Args:
+        logger: Snakemake's.
+        settings: Snakemake's OutputSettings. Where they ask for other words than usual, or where a
+            logger plug-in writes to the terminal, nothing is done, and None returned.
+    """
+    asked = settings.printshellcmds or settings.verbose or settings.quiet or settings.debug_dag
+    usual = [handler for handler in logger.handlers if handler.name == "DefaultStreamHandler"]
+    if asked or not usual:
+        return None
+    os.environ["TQDM_DISABLE"] = "1"  # jobs have no bars beside this one
+    console = Console(usual[0], settings.dryrun)
+    logger.removeHandler(usual[0])
+    logger.addHandler(console)
+    return console
+
+
+def report_file(since: float) -> list[str]:
+    """Return a line that names the report which Snakemake was asked for, if it was made `since`."""
+    from snakemake.cli import get_argument_parser
+
+    asked = get_argument_parser().parse_known_args()[0].report
+    made = asked is not None and Path(asked).exists() and Path(asked).stat().st_mtime >= since
+    return [f"All of it in one page: {asked}"] if made else []
