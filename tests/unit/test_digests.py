@@ -225,6 +225,7 @@ ROOMS = {
     "compare reading": "papers.leakage referee report",
     "compare string_probability": "papers.string_probability referee report",
     "compare training": "papers.leakage referee report training",
+    "compare_reading_models": "papers.leakage regression",
     "compute_word_surprisal": "models reading scoring",
     "correlate_participant_groups": "papers.morcela regression",
     "count_corpus_words": "corpora overlap",
