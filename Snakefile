@@ -11,6 +11,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published, surprisal_file, texts_in_file
+from lingprob.chance_level import NO_TEXT
 from lingprob.config import (
     export_mirror,
     read_settings,
@@ -84,6 +85,7 @@ include: "rules/word_surprisal.smk"
 include: "rules/reading.smk"
 include: "rules/chance_level.smk"
 include: "rules/overlap.smk"
+include: "rules/soft_overlap.smk"
 include: "rules/leaked_words.smk"
 include: "rules/cdawg.smk"
 include: "rules/minimalness.smk"

@@ -13,6 +13,12 @@ PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
     (corpus, file) for corpus in OVERLAP["chunk_corpora"] for file in plan.corpus_file_names(corpus)
 ]
+# Corpora that are searched for soft overlaps, too.
+SOFT_CORPORA = [
+    name
+    for name in OVERLAP["corpora"]
+    if OVERLAP["soft_min_words"] and catalog.dataset(name)["parser"] != NO_TEXT
+]
 OVERLAP_ROOM = Room(
     "overlap",
     category="Leakage",
@@ -214,4 +220,5 @@ rule overlap:
         collect("results/overlap/{corpus}.csv", corpus=OVERLAP["corpora"]),
         rules.summarise_overlap.output,
         rules.select_chunks.output,
+        ["results/overlap/soft_summary.csv"] * bool(SOFT_CORPORA),
         OVERLAP_ROOM.output(),

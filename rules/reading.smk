@@ -2,7 +2,7 @@
 # REQUIRES results/words, reading_times, word_counts and surprisal of each data set's texts.
 # PROVIDES results/reading/{dataset}.parquet: what each model's surprisal adds, with gains/{dataset}
 # and counts/{dataset} there; and over the data sets of the scale results/reading/:
-# delta_log_likelihood, counts, trends, figure_2, published fits, scorecard.
+# delta_log_likelihood, counts, trends, model_differences, figure_2, published fits, scorecard.
 
 READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
 # Data sets of reading times whose words are searched for in the corpora of `overlap`.
@@ -12,6 +12,8 @@ WITH_LEAKAGE = [
     if catalog.dataset(name)["texts"] in settings["overlap"]["texts"]
     and READING["leakage_thresholds"]
 ]
+# Data sets with several models' surprisals.
+COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -26,13 +28,15 @@ READING_ROOM = Room(
     category="Reading times",
     figures=["figure_2"]
     + ["inverse_scaling"] * READING["published"]
-    + ["leakage"] * bool(WITH_LEAKAGE),
+    + ["leakage"] * bool(WITH_LEAKAGE)
+    + ["model_differences"] * bool(COMPARED_IN),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "trends": "results/reading/trends.parquet",
         "counts": "results/reading/counts.parquet",
         "published": ["results/reading/published_fits.parquet"] * READING["published"],
         "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
+        "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
     },
     models=[*READING["models"], *PUBLISHED_MODELS],
     titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
@@ -154,6 +158,28 @@ rule tabulate_reading:
         "../workflow_scripts/tabulate_reading.py"
 
 
+rule compare_reading_models:
+    """How much better each model predicts the same reading times than each other."""
+    input:
+        gains=collect("results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]),
+        deltas="results/reading/delta_log_likelihood.parquet",
+    output:
+        parquet="results/reading/model_differences.parquet",
+        csv=in_report(
+            "results/reading/model_differences.csv", READING_ROOM, "Differences between models"
+        ),
+    log:
+        "logs/compare_reading_models.log",
+    conda:
+        "../envs/environment.yaml"
+    params:
+        code=code_digest("compare_reading_models"),
+        bootstrap=READING["bootstrap"],
+        seed=settings["seed"],
+    script:
+        "../workflow_scripts/compare_reading_models.py"
+
+
 rule reading:
     """ΔLogLik, figures and tables for the models and reading times of the scale."""
     input:
@@ -168,3 +194,4 @@ rule reading:
             if model in WITH_WEIGHTS
         ],
         ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),
+        ["results/reading/model_differences.csv"] * bool(COMPARED_IN),

@@ -64,3 +64,51 @@ def random_case(generator: random.Random) -> tuple[Sequences, Sequences]:
     if generator.random() < 0.2:
         documents = [[token if token else 9 for token in document] for document in documents]
     return passages, documents
+
+
+Aligned = tuple[int, int]  # words in common, and less the number of gaps
+
+
+def slow_soft_overlap(
+    passage: Sequence[str], documents: Sequence[Sequence[str]], min_words: int, gaps: int
+) -> Aligned:
+    """Return words and gaps of a passage's longest soft overlap; none of `min_words` is (0, 0).
+
+    A table of the most words in common of alignments that end before each pair of places with so
+    many gaps: every word of both is matched, replaced, left out or put in.
+    """
+    found = (0, 0)
+    for document in documents:
+        best = np.zeros((gaps + 1, len(passage) + 1, len(document) + 1), dtype=int)
+        for used in range(gaps + 1):
+            for i in range(len(passage) + 1):
+                for j in range(len(document) + 1):
+                    ways = [0]
+                    if i and j and passage[i - 1] == document[j - 1]:
+                        ways.append(best[used, i - 1, j - 1] + 1)
+                    if used and i and j:
+                        ways.append(best[used - 1, i - 1, j - 1])
+                    if used and i:
+                        ways.append(best[used - 1, i - 1, j])
+                    if used and j:
+                        ways.append(best[used - 1, i, j - 1])
+                    best[used, i, j] = max(ways)
+            found = max(found, (int(best[used].max()), -used))
+    return (found[0], -found[1]) if found[0] >= min_words else (0, 0)
+
+
+def words_in_common(one: Sequence[str], other: Sequence[str], gaps: int) -> int:
+    """Return the most words that two stretches have in common with `gaps` gaps; -1 if none is."""
+    if gaps < 0:
+        return -1
+    if not one or not other:
+        return 0 if len(one) + len(other) <= gaps else -1
+    ways = [
+        words_in_common(one[1:], other[1:], gaps - 1),
+        words_in_common(one[1:], other, gaps - 1),
+        words_in_common(one, other[1:], gaps - 1),
+    ]
+    if one[0] == other[0]:
+        rest = words_in_common(one[1:], other[1:], gaps)
+        ways.append(rest + 1 if rest >= 0 else -1)
+    return max(ways)

@@ -25,6 +25,7 @@ from lingprob.papers.leakage.reading.analysis import (
 from lingprob.papers.leakage.reading.figures import draw, inverse_scaling
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.papers.leakage.reading.leaked_words import adjusted_deltas, most_leaked
+from lingprob.papers.leakage.reading.model_differences import model_differences
 from lingprob.papers.leakage.reading.scorecard import compare
 from lingprob.papers.leakage.reading.size_trends import STATE, size_trends
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
@@ -414,6 +415,18 @@ def made_study(deltas: pd.DataFrame) -> tuple[pd.DataFrame, pd.DataFrame]:
         rows.append(deltas.iloc[[0]].assign(dataset="made", model=name, delta=delta))
     columns = ["dataset", "model", "of", "item_kind", "item", "nats", "n"]
     return pd.concat(rows, ignore_index=True), pd.DataFrame(gains, columns=columns)
+
+
+def test_differences_between_models_are_those_of_the_table_of_fits(compared):
+    """Of the same regressions, on the times that the table counts."""
+    deltas, gains = compared
+    table = model_differences(gains, deltas, draws=50, seed=1)
+    fits = deltas.set_index("model")
+    assert len(table) == 3
+    for row in table.itertuples():
+        apart = fits["log_likelihood"][row.model] - fits["log_likelihood"][row.other]
+        assert row.difference == pytest.approx(apart, abs=1e-6)
+        assert row.n_evaluated == fits["n_evaluated"][row.model] > row.items == 6
 
 
 def test_trends_are_within_a_state_and_their_intervals_draw_subjects_for_all_models(deltas):

@@ -16,6 +16,7 @@ import yaml
 
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
 from lingprob.context.names import KINDS
+from lingprob.demo import MINIMAL_PAIRS
 from lingprob.models.manifest import read_manifest
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
 from lingprob.tables import read_metadata, read_table
@@ -99,6 +100,17 @@ def test_the_overlaps_are_the_passages_sentences(demo):
     assert not pd.read_csv(folder / "chunks.csv")["leakage_free"].any()
     for name in ("figure_1a", "figure_1b"):
         assert (folder / f"{name}.pdf").read_bytes().startswith(b"%PDF")
+
+
+def test_soft_overlaps_are_whole_sentences_their_first_words_included(demo):
+    """Case and punctuation are folded: a passage's longest soft overlap is a whole document."""
+    folder = demo / "results/overlap"
+    overlaps = read_table(folder / "soft_overlaps.parquet", "soft_overlap")
+    assert set(overlaps["overlap_text"]) <= set(pd.read_csv(MINIMAL_PAIRS)["good"].str.strip(".?"))
+    assert (overlaps["overlap_words"] >= 12).all()
+    assert (overlaps["gaps"] == 0).all()
+    summary = pd.read_csv(folder / "soft_summary.csv").iloc[0]
+    assert summary["overlapping"] == summary["passages"] == len(overlaps)
 
 
 def test_contexts_end_with_figures_tables_and_claims(demo):

@@ -26,6 +26,8 @@ One word for one thing, in code, tables, settings and messages:
     text, passage   what people read: a text is passages, a passage is words
     corpus, file    documents that are searched, counted or trained on, in files
     document        what is tokenised by itself, and no match or window leaves
+    folded word     letters and digits without case; soft overlap: longest match of folded words,
+                    with a few gaps: words that one of both texts lacks or replaces
     chunk           what training data are chosen in: 1,000 batches of Pythia's, or else a file
     shard           a part of unfinished work, kept until the whole is there (of the hub's files
                     and in `training.parallel`, what they call so)

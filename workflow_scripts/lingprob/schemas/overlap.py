@@ -25,6 +25,15 @@ SCHEMAS = {
         + optional(TEXT, "overlap_text")
         + required(TEXT, "scale")
     ),
+    # A passage's longest soft overlap with a searched corpus (or a file of it) a row, in folded
+    # words: `gaps` of them are replaced, left out or put in; its first and last word in the passage
+    # by `word_index` (null without one); the corpus's wording. `corpus` is the text, as above.
+    "soft_overlap": pa.schema(
+        required(TEXT, "searched", "corpus", "passage_id")
+        + required(INT32, "passage_words", "overlap_words", "gaps")
+        + optional(INT32, "first_word", "last_word")
+        + required(TEXT, "overlap_text", "scale")
+    ),
     # One chunk of a searched corpus a row, with its longest overlap with any passage.
     "overlap_chunks": pa.schema(
         required(TEXT, "searched", "chunk")

@@ -76,6 +76,17 @@ SCHEMAS = {
         + required(FLOAT64, "nats")
         + required(INT64, "n")
     ),
+    # One model's log-likelihood (nats) of the evaluated times less another's, with its interval
+    # over draws of `items` that both share, the p-value of a permutation test within items, and
+    # the same corrected for all differences of the data set.
+    "model_differences": pa.schema(
+        required(TEXT, "dataset", "rt_source", "model", "other")
+        + required(FLOAT64, *estimated("difference"), "p", "p_holm")
+        + required(INT64, "n_evaluated")
+        + required(TEXT, "item_kind")
+        + required(INT64, "items")
+        + required(TEXT, "scale")
+    ),
     # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,
     # with intervals over draws of `items`; `change` is what fine-tuning adds to the slope.
     "reading_trends": pa.schema(

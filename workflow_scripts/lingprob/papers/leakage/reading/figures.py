@@ -22,6 +22,7 @@ from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, label_logarithmic, whiskers
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.reading.leaked_words_figure import leakage
+from lingprob.papers.leakage.reading.model_differences_figure import model_differences
 
 COLUMNS = 4
 ROW_INCHES = 1.55
@@ -35,7 +36,8 @@ CONVENTIONS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling` and `leakage`."""
+    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage` and
+    `model_differences`."""
     deltas = tables["deltas"]
     figures = {"figure_2": figure_2(deltas, run)}
     label_provenance(figures["figure_2"], deltas["scale"], deltas["rt_source"], "reading times")
@@ -47,6 +49,15 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["leakage"] = leakage(adjusted, run)
         sources = adjusted["rt_source"]
         label_provenance(figures["leakage"], adjusted["scale"], sources, "reading times")
+    if "differences" in tables:
+        differences = tables["differences"]
+        figures["model_differences"] = model_differences(differences, run)
+        label_provenance(
+            figures["model_differences"],
+            differences["scale"],
+            differences["rt_source"],
+            "reading times",
+        )
     return figures
 
 

@@ -7,5 +7,6 @@ TABLES = {
     "trends": Table("reading_trends", ("compare",)),
     "counts": Table("reading_counts", ("compare",)),
     "published": Table("published_delta"),
+    "differences": Table("model_differences", ("plot",)),
     "leakage": Table("leakage_adjusted", ("plot",)),
 }

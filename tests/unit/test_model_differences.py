@@ -1,0 +1,182 @@
+"""Models compared on the same reading times: by hand, by all swaps, and without any effect."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from layout import layout_faults
+from lingprob.catalog import Catalog
+from lingprob.errors import LingprobError
+from lingprob.figures.labels import label_provenance
+from lingprob.figures.palette import describe_models
+from lingprob.papers.contract import Run
+from lingprob.papers.leakage.reading.model_differences import model_differences
+from lingprob.papers.leakage.reading.model_differences_figure import model_differences as matrices
+from lingprob.regression.permutation import swap_p_values
+from lingprob.schemas import SCHEMAS
+from lingprob.tables import read_table, write_table
+
+TIMES = 120
+DRAWS = {"draws": 400, "seed": 3}
+FIRST, SECOND = np.array([0]), np.array([1])
+
+
+def slow_p_value(one: list[float], other: list[float]) -> float:
+    """Return the share of all swaps whose difference is as far from 0 as the one found."""
+    pairs = list(zip(one, other, strict=True))
+    found = abs(sum(a - b for a, b in pairs))
+    reached = [
+        abs(sum(sign * (a - b) for sign, (a, b) in zip(signs, pairs, strict=True))) >= found - 1e-9
+        for signs in product([1, -1], repeat=len(pairs))
+    ]
+    return sum(reached) / len(reached)
+
+
+def gains_of(values: dict[str, list[float]], dataset: str = "mine") -> pd.DataFrame:
+    rows = [
+        (dataset, model, of, "subject", f"s{item}", value, 1)
+        for model, of_model in values.items()
+        for item, value in enumerate(of_model)
+        for of in ("delta", "log_perplexity")
+    ]
+    return pd.DataFrame(rows, columns=SCHEMAS["reading_gains"].names)
+
+
+def deltas_of(gains: pd.DataFrame) -> pd.DataFrame:
+    """Return what is read of a `delta_log_likelihood` table."""
+    table = gains[["dataset", "model"]].drop_duplicates()
+    return table.assign(rt_source="human", scale="test", n_evaluated=TIMES)
+
+
+def compared(values: dict[str, list[float]], **options: Any) -> pd.DataFrame:
+    gains = gains_of(values)
+    return model_differences(gains, deltas_of(gains), **{**DRAWS, **options})
+
+
+@settings(deadline=None, max_examples=100)
+@given(st.lists(st.tuples(st.integers(-3, 3), st.integers(-3, 3)), min_size=1, max_size=8))
+def test_p_values_are_those_of_all_swaps(values):
+    p = swap_p_values(np.array(values, dtype=float), FIRST, SECOND, seed=0)
+    assert p[0] == pytest.approx(slow_p_value(*map(list, zip(*values, strict=True))), abs=1e-12)
+
+
+@pytest.mark.parametrize("items", [13, 15])
+def test_p_values_of_several_pairs_are_scipy_s(items):
+    values = np.random.default_rng(items).normal([0, 0.4, 1], 1, (items, 3))
+    first, second = np.array([0, 0, 2]), np.array([1, 2, 1])
+    found = swap_p_values(values, first, second, seed=0)
+    for p, one, other in zip(found, first, second, strict=True):
+        expected = stats.permutation_test(
+            (values[:, one] - values[:, other],), np.sum, permutation_type="samples",
+            n_resamples=np.inf,
+        )  # fmt: skip
+        assert p == pytest.approx(expected.pvalue, rel=1e-9)
+
+
+def test_p_values_of_many_items_are_near_those_of_the_normal_distribution():
+    random = np.random.default_rng(8)
+    values = np.column_stack([random.normal(0.15, 1, 200), np.zeros(200)])
+    z = values[:, 0].sum() / np.sqrt((values[:, 0] ** 2).sum())
+    p = swap_p_values(values, FIRST, SECOND, seed=1)
+    assert p[0] == pytest.approx(2 * stats.norm.sf(abs(z)), abs=0.004)
+    far = swap_p_values(values + [2.0, 0.0], FIRST, SECOND, seed=1)
+    assert far[0] == 2**-15  # the swap of nothing is one of them
+
+
+def test_without_an_effect_p_values_are_uniform():
+    """Readers of all abilities, whom both models predict equally well."""
+    random = np.random.default_rng(4)
+    found = []
+    for _ in range(400):
+        reader = random.normal(0, 20, (12, 1))
+        values = reader + random.normal(0, 1, (12, 2)) * random.exponential(1, (12, 1))
+        found.append(swap_p_values(values, FIRST, SECOND, seed=0)[0])
+    assert stats.kstest(found, "uniform").pvalue > 0.01
+
+
+def test_differences_intervals_and_corrected_p_values_by_hand(tmp_path):
+    """`b` is 1 worse for each of five readers, `c` like `b` on the whole."""
+    table = compared({"a": [3, 9, 5, 1, 7], "b": [2, 8, 4, 0, 6], "c": [6, 0, 2, 8, 4]})
+    write_table(table, "model_differences", tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", "model_differences")
+    assert list(table["model"] + table["other"]) == ["ab", "ac", "bc"]
+    assert table["difference"].tolist() == [5, 5, 0]
+    # Every draw has five readers, each with the same difference.
+    assert table.loc[0, ["difference_low", "difference_high"]].tolist() == [5, 5]
+    assert table.loc[1, "difference_low"] < 0 < table.loc[1, "difference_high"]
+    by_swaps = slow_p_value([3, 9, 5, 1, 7], [6, 0, 2, 8, 4])
+    assert table["p"].tolist() == [2 / 32, by_swaps, 1]
+    assert table["p_holm"].tolist() == [6 / 32, min(1, 2 * by_swaps), 1]
+    assert set(table["n_evaluated"]) == {TIMES}
+    assert set(table["items"]) == {5}
+
+
+def test_intervals_draw_the_same_readers_for_both_models():
+    """As wide as differences vary from reader to reader, far narrower than each model's own."""
+    random = np.random.default_rng(1)
+    reader, noise = random.normal(0, 30, 40), random.normal(0, 1, 40)
+    values = {"a": (reader + noise).tolist(), "b": reader.tolist()}
+    row = compared(values, draws=4000).iloc[0]
+    reach = 1.96 * noise.std() * np.sqrt(40)
+    assert row["difference_low"] == pytest.approx(noise.sum() - reach, abs=0.1 * reach)
+    assert row["difference_high"] == pytest.approx(noise.sum() + reach, abs=0.1 * reach)
+
+
+def test_models_of_one_data_set_alone_are_compared_on_the_same_times():
+    gains = pd.concat([gains_of({"a": [1, 2], "b": [2, 4]}), gains_of({"a": [1, 2]}, "other")])
+    found = model_differences(gains, deltas_of(gains), **DRAWS)
+    assert found["dataset"].tolist() == ["mine"]
+    alone = gains[gains["dataset"] == "other"]
+    assert model_differences(alone, deltas_of(alone), **DRAWS).empty
+    fits = deltas_of(gains)
+    fits.iloc[0, fits.columns.get_loc("n_evaluated")] += 1
+    with pytest.raises(LingprobError, match=r"'mine'.*different reading times"):
+        model_differences(gains, fits, **DRAWS)
+    fewer = pd.concat([gains_of({"a": [1, 2]}), gains_of({"b": [2]})])
+    with pytest.raises(LingprobError, match="different reading times"):
+        model_differences(fewer, deltas_of(fewer), **DRAWS)
+
+
+def test_the_figure_shows_what_is_significant_the_best_model_on_top():
+    models = describe_models(Catalog().models)
+    names = list(models)[:3]
+    values = np.random.default_rng(2).normal(0, 1, (12, 3)) + [0, 3, 0]
+    values[:, 2] -= values[:, 2].mean() - values[:, 0].mean()
+    gains = gains_of({name: values[:, n].tolist() for n, name in enumerate(names)})
+    differences = model_differences(gains, deltas_of(gains), **DRAWS)
+    assert (differences["p"] < 0.05).tolist() == [True, False, True]
+    figure = matrices(differences, Run("test", models))
+    axis = figure.axes[0]
+    order = values.sum(axis=0).argsort()[::-1]
+    titles = [models[names[at]]["title"] for at in order]
+    assert [label.get_text() for label in axis.get_yticklabels()] == titles
+    shown = np.ma.filled(axis.images[0].get_array(), np.nan)
+    per_item = values[:, order].sum(axis=0)
+    expected = 1000 * (per_item[:, None] - per_item) / 120
+    expected[[0, 1, 1, 2, 2], [0, 1, 2, 1, 2]] = np.nan
+    np.testing.assert_allclose(shown, expected)
+    plt.close("all")
+
+
+def test_forty_models_on_three_data_sets_fit_the_figure():
+    models = describe_models(Catalog().models)
+    names, datasets = list(models)[:40], ["brown", "stories", "dundee"]
+    random = np.random.default_rng(2)
+    gains = pd.concat(
+        [gains_of({name: random.normal(n, 9, 9).tolist() for n, name in enumerate(names)}, dataset)
+         for dataset in datasets]
+    )  # fmt: skip
+    differences = model_differences(gains, deltas_of(gains), **DRAWS)
+    figure = matrices(differences, Run("test", models))
+    label_provenance(figure, ["test"], ["simulated"], "reading times")
+    assert layout_faults(figure) == []
+    plt.close("all")

@@ -1,0 +1,71 @@
+"""From words and documents to tables of soft overlaps, by hand."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from lingprob.overlap.soft_tables import longest_of_files, soft_overlaps, summarise_soft_overlaps
+from lingprob.schemas import SCHEMAS
+from lingprob.tables import read_table, write_table
+
+OPTIONS = {"min_words": 4, "gaps": 1, "scale": "demo"}
+NO_OVERLAP = (0, 0, "")
+
+
+def words_of(passages: dict[str, str]) -> pd.DataFrame:
+    rows = [
+        (name, place, word, 0)
+        for name, text in passages.items()
+        for place, word in enumerate(text.split())
+    ]
+    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+
+
+# "to-day" is two words, the dash none: places in the passage are those of its own words.
+TEXTS = {
+    "one": words_of({"a": "He -- came to-day and went.", "b": "Nothing of the kind, Sir"}),
+    "two": words_of({"a": "...", "b": "dont worry be happy"}),
+}
+
+
+def results(table: pd.DataFrame) -> list[tuple[object, ...]]:
+    return list(table[["overlap_words", "gaps", "overlap_text"]].itertuples(index=False, name=None))
+
+
+def test_places_are_the_words_of_the_passage_and_the_text_is_the_corpus_s(tmp_path):
+    documents = [
+        "Yes. \u201cShe CAME,\n to day, and (then) left.",
+        "Don\u2019t  worry; be happy!\u201d",
+    ]
+    table = soft_overlaps(TEXTS, documents, "corpus", **OPTIONS)
+    write_table(table, "soft_overlap", tmp_path / "t.parquet")
+    table = read_table(tmp_path / "t.parquet", "soft_overlap")
+    assert list(table) == SCHEMAS["soft_overlap"].names
+    assert list(table["corpus"] + table["passage_id"]) == ["onea", "oneb", "twoa", "twob"]
+    assert set(table["searched"]) == {"corpus"}
+    assert table["passage_words"].tolist() == [6, 5, 0, 4]
+    assert results(table) == [
+        (4, 0, "CAME, to day, and"), NO_OVERLAP, NO_OVERLAP, (4, 0, "Don\u2019t worry; be happy")
+    ]  # fmt: skip
+    assert table["first_word"].astype("Int64").tolist() == [2, pd.NA, pd.NA, 0]
+    assert table["last_word"].astype("Int64").tolist() == [4, pd.NA, pd.NA, 3]
+
+
+def test_files_of_a_corpus_and_corpora_are_put_together():
+    """More words win, then fewer gaps, then the first file; passages keep their order."""
+    files = [
+        ["came to day once", "dont worry and be happy"],
+        ["dont worry be happy. He came to day then went"],
+        ["DONT WORRY BE HAPPY"],
+    ]
+    tables = [soft_overlaps(TEXTS, documents, "all", **OPTIONS) for documents in files]
+    assert results(tables[0])[3] == (4, 1, "dont worry and be happy")
+    longest = longest_of_files([*tables, tables[0].assign(searched="other")])
+    assert results(longest) == [
+        (5, 1, "He came to day then went"), NO_OVERLAP, NO_OVERLAP, (4, 0, "dont worry be happy"),
+        NO_OVERLAP, NO_OVERLAP, NO_OVERLAP, (4, 1, "dont worry and be happy"),
+    ]  # fmt: skip
+    summary = summarise_soft_overlaps(longest).set_index(["searched", "corpus"])
+    columns = ["passages", "words", "overlapping", "whole", "median_overlap", "longest_overlap"]
+    assert summary.loc[("all", "one"), columns].tolist() == [2, 11, 1, 0, 2.5, 5]
+    assert summary.loc[("other", "two"), columns].tolist() == [2, 4, 1, 1, 2, 4]
