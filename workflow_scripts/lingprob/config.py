@@ -72,7 +72,19 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
             "context.datasets: one of plain pairs is needed, such as blimp; it has "
             f"{settings['context']['datasets']}."
         )
+    check_composed(settings["context"])
     return settings, catalog
+
+
+def check_composed(context: Settings) -> None:
+    """Raise LingprobError for a length of composed prefixes that is none of theirs, or the least:
+    then nothing is varied that a block before unrelated sentences has not."""
+    lengths, varied = sorted(context["composed_lengths"]), context["composed_tokens"]
+    if varied not in lengths[1:]:
+        raise LingprobError(
+            f"context.composed_tokens: {varied} is none of context.composed_lengths {lengths} but "
+            "the shortest. Name one of these, or add it to them."
+        )
 
 
 def check_languages(strings: Settings, catalog: Catalog) -> None:
