@@ -1,6 +1,6 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
-# With what rules/compositions.smk makes, beyond the paper.
+# With what rules/compositions.smk and rules/chats.smk make, beyond the paper.
 # PROVIDES results/context/: summaries/{model}/{dataset}/, and over the models of the scale accuracy,
 # regression, matrix, overlap, correlations, unprefixed (parquet, csv), points, the figures, tables
 # and scorecard.
@@ -12,6 +12,7 @@ if CONTEXT["compare_sharing"]:
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
 # Beyond the paper, where suites are asked for.
 CONTEXT_COMPOSED = ["composition", "contrasts"] if CONTEXT["composed_suites"] else []
+CONTEXT_CHATS = ["chats"] if CONTEXT["chat_models"] else []
 # What a summary of the primary data set takes beside its judgments.
 CONTEXT_CHANGES = {
     "changed_judgments": collect(
@@ -27,14 +28,15 @@ CONTEXT_ROOM = Room(
     figures=figures_of(CONTEXT["datasets"])
     + ["sharing"] * CONTEXT["compare_sharing"]
     + ["unprefixed"]
-    + ["composition"] * bool(CONTEXT_COMPOSED),
+    + ["composition"] * bool(CONTEXT_COMPOSED)
+    + CONTEXT_CHATS,
     files={
         name: f"results/context/{name}.parquet"
-        for name in [*CONTEXT_TABLES, "overlap", *CONTEXT_COMPOSED]
+        for name in [*CONTEXT_TABLES, "overlap", *CONTEXT_COMPOSED, *CONTEXT_CHATS]
     },
     pages=["table_1", "table_2"],
     published_for=["tabulate"],
-    models=CONTEXT["models"],
+    models=[*CONTEXT["models"], *CONTEXT["chat_models"]],
     # Without what stands in brackets.
     titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
     options={

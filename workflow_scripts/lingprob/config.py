@@ -78,12 +78,18 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
 
 def check_composed(context: Settings) -> None:
     """Raise LingprobError for a length of composed prefixes that is none of theirs, or the least:
-    then nothing is varied that a block before unrelated sentences has not."""
+    then nothing is varied that a block before unrelated sentences has not; and for chat models
+    without such prefixes."""
     lengths, varied = sorted(context["composed_lengths"]), context["composed_tokens"]
     if varied not in lengths[1:]:
         raise LingprobError(
             f"context.composed_tokens: {varied} is none of context.composed_lengths {lengths} but "
             "the shortest. Name one of these, or add it to them."
+        )
+    if context["chat_models"] and not context["composed_suites"]:
+        raise LingprobError(
+            f"context.chat_models: {context['chat_models']} are asked after composed prefixes, and "
+            "context.composed_suites is 0. Raise it, or name no chat models."
         )
 
 

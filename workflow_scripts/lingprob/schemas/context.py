@@ -89,6 +89,25 @@ SCHEMAS = {
         + required(INT32, "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),
+    # One pair judged by one method after one context of a chat model a row; `margin` (nats) is what
+    # speaks for the acceptable sentence.
+    "context_chat_judgments": pa.schema(
+        required(TEXT, "model", "dataset", "suite")
+        + optional(TEXT, "phenomenon")
+        + required(TEXT, "pair_id", "method", "context")
+        + required(INT32, "n_sentences")
+        + required(TRUTH, "correct")
+        + required(FLOAT64, "margin")
+    ),
+    # Accuracy by one method after one context a row, with 95% intervals: its change from none, what
+    # it exceeds plain text's by, and the share of pairs on which the two disagree.
+    "context_chats": pa.schema(
+        required(TEXT, "model", "dataset", "method", "context")
+        + required(FLOAT64, *estimated("accuracy"), *estimated("delta"))
+        + required(FLOAT64, *estimated("above_text"), *estimated("disagreement"))
+        + required(INT32, "n_sentences", "n_pairs", "n_suites")
+        + required(TEXT, "scale")
+    ),
     # One term of a mixed logistic regression of accuracy a row; `pair_std_error` holds where pairs
     # recur. Null where no fit exists.
     "context_regression": pa.schema(

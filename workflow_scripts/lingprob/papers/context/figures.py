@@ -24,6 +24,7 @@ from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, wrapped
+from lingprob.papers.context.chat_figures import chats
 from lingprob.papers.context.composition_figures import composition
 from lingprob.papers.context.matrix_figures import (
     metric_scatter,
@@ -73,7 +74,7 @@ PERTURBATION_COLOURS = dict(
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw the paper's figures that the data sets allow, `unprefixed` and, where their tables are
-    there, `sharing` and `composition`, by name.
+    there, `sharing`, `composition` and `chats`, by name.
 
     Args:
         tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
@@ -109,6 +110,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         label_provenance(figure, accuracy["scale"])
     if "composition" in tables:
         figures["composition"] = composition(tables, run)
+    if "chats" in tables:
+        figures["chats"] = chats(tables, run)
     return figures
 
 

@@ -11,5 +11,6 @@ TABLES = {
     "unprefixed": Table("context_unprefixed", ("plot",)),
     "composition": Table("context_composition", ("plot",)),
     "contrasts": Table("context_contrasts", ("plot",)),
+    "chats": Table("context_chats"),
     "points": Table("context_points", ("plot",)),
 }
