@@ -1,5 +1,6 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
+# With what rules/compositions.smk and rules/chats.smk make, beyond the paper.
 # PROVIDES results/context/: summaries/{model}/{dataset}/, and over the models of the scale accuracy,
 # regression, matrix, overlap, correlations, unprefixed (parquet, csv), points, the figures, tables
 # and scorecard.
@@ -9,6 +10,9 @@ CONTEXT_STAGES = ["perturbed"]
 if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
+# Beyond the paper, where suites are asked for.
+CONTEXT_COMPOSED = ["composition", "contrasts"] if CONTEXT["composed_suites"] else []
+CONTEXT_CHATS = ["chats"] if CONTEXT["chat_models"] else []
 # What a summary of the primary data set takes beside its judgments.
 CONTEXT_CHANGES = {
     "changed_judgments": collect(
@@ -23,16 +27,22 @@ CONTEXT_ROOM = Room(
     category="Context",
     figures=figures_of(CONTEXT["datasets"])
     + ["sharing"] * CONTEXT["compare_sharing"]
-    + ["unprefixed"],
-    files={name: f"results/context/{name}.parquet" for name in [*CONTEXT_TABLES, "overlap"]},
+    + ["unprefixed"]
+    + ["composition"] * bool(CONTEXT_COMPOSED)
+    + CONTEXT_CHATS,
+    files={
+        name: f"results/context/{name}.parquet"
+        for name in [*CONTEXT_TABLES, "overlap", *CONTEXT_COMPOSED, *CONTEXT_CHATS]
+    },
     pages=["table_1", "table_2"],
     published_for=["tabulate"],
-    models=CONTEXT["models"],
+    models=[*CONTEXT["models"], *CONTEXT["chat_models"]],
     # Without what stands in brackets.
     titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
     options={
         "primary": CONTEXT_PRIMARY,
         "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
+        "composed_tokens": CONTEXT["composed_tokens"],
     },
 )
 

@@ -409,6 +409,23 @@ def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [32, 64, 125])
 
 
+def test_composed_prefixes_have_lengths_and_a_part_of_the_sampled_pairs_of_their_own():
+    there = plan("laptop")
+    assert there.context_lengths("composed") == [64, 125, 250, 500, 1000]
+    assert there.composed_sizes() == {"longest": 1000, "varied": 250, "block": 64}
+    drawn = {"suites_drawn": 12, "pairs_per_suite": 5, "pairs_per_prefix": 10}
+    assert there.composed_sample("blimp") == drawn
+    fewer = plan("laptop", context={"pairs_per_suite": 3})
+    assert fewer.composed_sample("blimp")["pairs_per_suite"] == 3
+
+
+def test_chats_are_of_the_composed_pairs():
+    """Ten pairs share a context: 16 turns of 30 tokens by 8 sentences; 28 questions of 100."""
+    assert costs("laptop").work.chat_tokens("blimp") == 12 * 5 * (384 + 2800)
+    few = {"composed_suites": 67, "pairs_per_suite": 1}
+    assert costs("laptop", context=few).work.chat_tokens("blimp") == 70 * (384 + 2800)
+
+
 def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
     there = plan("laptop")
     own, *trained = there.dataset_models("provo_motr")

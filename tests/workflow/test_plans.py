@@ -172,10 +172,15 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     jobs = planned_jobs(plan.stdout)
     context = read_yaml("scales.yaml")[scale]["context"]
     models, datasets = len(context["models"]), len(context["datasets"])
-    # Perturbed prefixes are of one data set, and so are shared ones.
+    # Perturbed and composed prefixes are of one data set, and so are shared ones.
     shared = int(context["compare_sharing"])
     assert jobs["sample_prefixes"] == datasets + shared
-    assert jobs["score_prefixes"] == jobs["judge_pairs"] == models * (datasets + 1 + shared)
+    composed = int(context["composed_suites"] > 0)
+    assert composed == (scale != "demo")
+    assert jobs.get("compose_prefixes", 0) == jobs.get("summarise_compositions", 0) == composed
+    assert jobs.get("judge_chats", 0) == len(context["chat_models"]) == (scale == "laptop")
+    scored = models * (datasets + 1 + shared + composed)
+    assert jobs["score_prefixes"] == jobs["judge_pairs"] == scored
     drawn = set(re.findall(r"results/context/figure_\d+\.png", plan.stdout))
     assert len(drawn) == figures
 
@@ -362,6 +367,8 @@ def test_a_profile_plans_its_model_alone_and_all_four_papers(checkout):
         (["--config", 'context={"datasets": ["blmp"]}'], "Did you mean 'blimp'"),
         (["--config", 'context={"datasets": ["syntaxgym"]}'], "one of plain pairs is needed"),
         (["--config", 'context={"control": "blimp"}'], "a data set of stimuli, not a corpus"),
+        (["--config", 'context={"composed_tokens": 30}'], "none of context.composed_lengths"),
+        (["--config", 'context={"chat_models": ["smollm2-135m"]}'], "composed_suites is 0"),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),

@@ -75,6 +75,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
             "context.datasets: one of plain pairs is needed, such as blimp; it has "
             f"{settings['context']['datasets']}."
         )
+    check_composed(settings["context"])
     return settings, catalog
 
 
@@ -82,6 +83,23 @@ def rates_own_data(config: Settings) -> bool:
     """Tell whether a configuration names rated data sets, and none but the user's own."""
     named = config.get("morcela", {}).get("datasets", [])
     return bool(named) and set(named) <= config.get("datasets", {}).keys()
+
+
+def check_composed(context: Settings) -> None:
+    """Raise LingprobError for a length of composed prefixes that is none of theirs, or the least:
+    then nothing is varied that a block before unrelated sentences has not; and for chat models
+    without such prefixes."""
+    lengths, varied = sorted(context["composed_lengths"]), context["composed_tokens"]
+    if varied not in lengths[1:]:
+        raise LingprobError(
+            f"context.composed_tokens: {varied} is none of context.composed_lengths {lengths} but "
+            "the shortest. Name one of these, or add it to them."
+        )
+    if context["chat_models"] and not context["composed_suites"]:
+        raise LingprobError(
+            f"context.chat_models: {context['chat_models']} are asked after composed prefixes, and "
+            "context.composed_suites is 0. Raise it, or name no chat models."
+        )
 
 
 def check_languages(strings: Settings, catalog: Catalog) -> None:

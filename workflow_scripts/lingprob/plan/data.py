@@ -10,6 +10,7 @@ from typing import Any
 
 from lingprob.catalog import Catalog, Entry, read_yaml, surprisal_file
 from lingprob.config import surprisal_models
+from lingprob.context.suites import pairs_per_suite
 from lingprob.files import dataset_paths
 from lingprob.plan.work import formats
 
@@ -431,8 +432,11 @@ class Plan:
         return self.dataset_manifest(dataset) if has_suites else []
 
     def context_lengths(self, stage: str) -> list[int]:
-        """Return the lengths of prefixes, tokens: of later stages as far as perturbed ones go."""
+        """Return the lengths of prefixes, tokens: of later stages as far as perturbed ones go,
+        of composed ones their own."""
         context = self.settings["context"]
+        if stage == "composed":
+            return sorted(context["composed_lengths"])
         longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
         return [length for length in context["lengths"] if length <= longest]
 
@@ -442,6 +446,23 @@ class Plan:
         drawn = pick(self.settings["context"], *drawn_by) | {"lengths": self.context_lengths(stage)}
         shared = {"pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}
         return drawn if stage == "sampled" else drawn | shared
+
+    def composed_sample(self, dataset: str) -> dict[str, int]:
+        """Return how many suites and pairs have composed prefixes; all are sampled ones, whose
+        judgments without a prefix there are."""
+        context, entry = self.settings["context"], self.catalog.dataset(dataset)
+        sampled = pairs_per_suite(context, dataset, entry) or context["composed_pairs"]
+        return {
+            "suites_drawn": context["composed_suites"],
+            "pairs_per_suite": min(context["composed_pairs"], sampled),
+            "pairs_per_prefix": context["pairs_per_prefix"],
+        }
+
+    def composed_sizes(self) -> dict[str, int]:
+        """Return the lengths of composed prefixes, tokens, as `context.compositions.Sizes`."""
+        lengths = self.context_lengths("composed")
+        varied = self.settings["context"]["composed_tokens"]
+        return {"longest": lengths[-1], "varied": varied, "block": lengths[0]}
 
     def _compares_conventions(self, dataset: str) -> bool:
         """Whether a data set is scored under every convention of a model: MORCELA's are."""

@@ -152,6 +152,16 @@ class Work:
         tokens a pair or item, once a BOS policy."""
         return 60 * self.judged_pairs(dataset) * len(self.catalog.model(model)["bos_policies"])
 
+    def chat_tokens(self, dataset: str) -> int:
+        """Return about how many tokens chats have: four contexts of a turn of 30 tokens a sentence,
+        two of them with a label beside, and seven questions of 100 tokens a pair (of two orders or
+        sentences, with two answers each)."""
+        context = self.settings["context"]
+        composed = context["composed_suites"] * context["composed_pairs"]
+        pairs = min(composed, self.judged_pairs(dataset))
+        shared = 4 * 4 * 30 * context["chat_sentences"] / context["pairs_per_prefix"]
+        return int(pairs * (shared + 4 * 7 * 100))
+
     def training(self, size: str) -> float:
         """Return the seconds of a training, shared by its processes."""
         training = self.settings["training"]
@@ -225,6 +235,7 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "judge_unprefixed": lambda w, job: w.scoring(
         job.model, w.unprefixed_tokens(job.model, job.dataset), bulk=True
     ),
+    "judge_chats": lambda w, job: w.scoring(job.model, w.chat_tokens(job.dataset), bulk=True),
     "train_model": lambda w, job: w.training(job.size),
     "measure_perplexity": lambda w, _: w.perplexities(),
     "measure_minimalness": lambda w, job: w.embedding(job.embedding, job.dataset),

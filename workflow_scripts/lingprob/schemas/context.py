@@ -9,7 +9,8 @@ from lingprob.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, opt
 SCHEMAS = {
     # One prefix a row, and the pairs that it precedes; `source_ids` are the stimuli that it is made
     # of, `char_ends` where each ends. `suite` is the targets' (null: several), `source_suite` the
-    # sentences' where it is one by design, `similarity` a perturbed prefix's to the original.
+    # sentences' where it is one by design, `similarity` a perturbed prefix's to the original, and a
+    # composed one's to its targets.
     "context_prefixes": pa.schema(
         required(TEXT, "dataset", "prefix_id", "kind")
         + optional(TEXT, "suite", "source_suite", "perturbation")
@@ -67,6 +68,44 @@ SCHEMAS = {
         + required(FLOAT64, *estimated("delta"))
         + optional(FLOAT64, *estimated("margin"), "baseline_margin")
         + required(INT32, "n_pairs", "n_suites")
+        + required(TEXT, "scale")
+    ),
+    # Accuracy after composed prefixes of one kind and level, cut at one length, a row, with 95%
+    # intervals; `similarity` is the mean F1 of words between prefixes and targets.
+    "context_composition": pa.schema(
+        required(TEXT, "model", "dataset", "kind", "level")
+        + required(INT32, "length")
+        + required(FLOAT64, "prefix_tokens", "similarity", *estimated("accuracy"), "baseline")
+        + required(FLOAT64, *estimated("delta"))
+        + required(INT32, "n_pairs", "n_suites")
+        + required(TEXT, "scale")
+    ),
+    # One contrast between such accuracies a row, pair by pair; the interval of a share that is kept
+    # is infinite where there may be nothing to keep.
+    "context_contrasts": pa.schema(
+        required(TEXT, "model", "dataset", "contrast", "kind")
+        + required(INT32, "length")
+        + optional(FLOAT64, *estimated("estimate"))
+        + required(INT32, "n_pairs", "n_suites")
+        + required(TEXT, "scale")
+    ),
+    # One pair judged by one method after one context of a chat model a row; `margin` (nats) is what
+    # speaks for the acceptable sentence.
+    "context_chat_judgments": pa.schema(
+        required(TEXT, "model", "dataset", "suite")
+        + optional(TEXT, "phenomenon")
+        + required(TEXT, "pair_id", "method", "context")
+        + required(INT32, "n_sentences")
+        + required(TRUTH, "correct")
+        + required(FLOAT64, "margin")
+    ),
+    # Accuracy by one method after one context a row, with 95% intervals: its change from none, what
+    # it exceeds plain text's by, and the share of pairs on which the two disagree.
+    "context_chats": pa.schema(
+        required(TEXT, "model", "dataset", "method", "context")
+        + required(FLOAT64, *estimated("accuracy"), *estimated("delta"))
+        + required(FLOAT64, *estimated("above_text"), *estimated("disagreement"))
+        + required(INT32, "n_sentences", "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),
     # One term of a mixed logistic regression of accuracy a row; `pair_std_error` holds where pairs

@@ -19,6 +19,7 @@ from lingprob.context.names import (
     UNRELATED,
 )
 from lingprob.papers.context.analysis import PAPER_DATASET
+from lingprob.papers.context.chat_claims import CHAT_STATISTICS, FEWEST
 from lingprob.papers.contract import Run, Tables
 from lingprob.referee.claims import Statistic
 from lingprob.referee.estimates import combined, known_correlation, mean_difference, slope_within
@@ -31,8 +32,6 @@ PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
 Z = float(stats.norm.ppf(0.975))
-# With fewer units to resample, all fall on one side of 0 by chance in over a twentieth of cases.
-FEWEST = 6
 
 
 def any_dataset(dataset: str) -> bool:
@@ -340,4 +339,5 @@ STATISTICS: dict[str, Statistic] = {
     "margin_falls_with_length": over_lengths(DOWN, 0, "margin"),
     "margin_unacceptable_below_acceptable": weighted({DOWN: 1, UP: -1}, plain_pairs, "margin"),
     "margin_related_below_unrelated": weighted({UP: 1, UNRELATED: -1}, plain_pairs, "margin"),
+    **CHAT_STATISTICS,
 }

@@ -24,6 +24,8 @@ from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, wrapped
+from lingprob.papers.context.chat_figures import chats
+from lingprob.papers.context.composition_figures import composition
 from lingprob.papers.context.matrix_figures import (
     metric_scatter,
     overlaps,
@@ -71,13 +73,14 @@ PERTURBATION_COLOURS = dict(
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw the paper's figures that the data sets allow, `unprefixed` and `sharing`, by name.
+    """Draw the paper's figures that the data sets allow, `unprefixed` and, where their tables are
+    there, `sharing`, `composition` and `chats`, by name.
 
     Args:
         tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
         run: its options: `primary`, the data set of what the paper does on BLiMP alone, and
-            `control`, the title of the corpus of unrelated sentences. Columns stand in the order
-            of its titles.
+            `control`, the title of the corpus of unrelated sentences; `composed_tokens` as in
+            config.yaml. Columns stand in the order of its titles.
     """
     accuracy, points, related = tables["accuracy"], tables["points"], tables["correlations"]
     primary = run.options["primary"]
@@ -105,6 +108,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["sharing"] = sharing(accuracy, run)
     for figure in figures.values():
         label_provenance(figure, accuracy["scale"])
+    if "composition" in tables:
+        figures["composition"] = composition(tables, run)
+    if "chats" in tables:
+        figures["chats"] = chats(tables, run)
     return figures
 
 

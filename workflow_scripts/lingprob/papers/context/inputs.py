@@ -9,5 +9,8 @@ TABLES = {
     "overlap": Table("context_overlap", ("plot", "compare")),
     "correlations": Table("context_correlations"),
     "unprefixed": Table("context_unprefixed", ("plot",)),
+    "composition": Table("context_composition", ("plot",)),
+    "contrasts": Table("context_contrasts", ("plot",)),
+    "chats": Table("context_chats"),
     "points": Table("context_points", ("plot",)),
 }
