@@ -35,6 +35,7 @@ from lingprob.reading.parsers.names import parser_function
 from lingprob.referee.summary import summarise_cards
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse
+from lingprob.scheduling import reevaluate_one_at_a_time
 from lingprob.stimuli.names import parser_module
 from snakemake.logging import logger
 
@@ -144,6 +145,7 @@ localrules:
 
 
 onstart:
+    reevaluate_one_at_a_time(workflow.scheduler)
     if settings["rehearse"] and workflow.local_exec:
         # Tiny models wait for no GPU, nor for several: as many jobs run here as there are cores.
         workflow.scheduler.global_resources["gpu"] = workflow.scheduler.resources["gpu"] = 1000
