@@ -9,7 +9,7 @@ import time
 from types import SimpleNamespace
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
@@ -54,9 +54,9 @@ def finish(handler: Console, number: int) -> None:
     say(handler, None, event=LogEvent.PROGRESS, done=1, total=2)
 
 
-def fail(handler: Console, number: int, *logs: str) -> None:
+def fail(handler: Console, number: int, *logs: str, message: str | None = None) -> None:
     say(handler, "Error in rule", logging.ERROR, event=LogEvent.JOB_ERROR, jobid=number,
-        rule_name="fit", rule_msg=None, log=[*logs], input=[], output=[], conda_env=None,
+        rule_name="fit", rule_msg=message, log=[*logs], input=[], output=[], conda_env=None,
         shellcmd=None, aux={}, indent=False)  # fmt: skip
 
 
@@ -83,6 +83,7 @@ def test_a_finished_job_is_a_line_with_the_share_of_the_expected_work_and_the_ti
     ]
 
 
+@settings(deadline=None)
 @given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=30), st.randoms())
 def test_in_any_order_shares_rise_to_one_and_every_job_has_its_line(seconds, random):
     stream = io.StringIO()
@@ -157,9 +158,11 @@ def test_any_other_failure_shows_its_logs_and_how_the_job_was_killed(tmp_path):
     start(handler, 1, "fit")
     killed = "RuleException:\nCalledProcessError: Command 'x' died with <Signals.SIGKILL: 9>."
     say(handler, killed, logging.ERROR, event=LogEvent.ERROR)
-    fail(handler, 1, str(tmp_path / "none.log"), str(log))
+    lost = "SLURM-job '7' failed, SLURM status is: 'OUT_OF_MEMORY'."
+    fail(handler, 1, str(tmp_path / "none.log"), str(log), message=lost)
     said = stream.getvalue()
     assert "SIGKILL" in said
+    assert lost in said
     assert "it began\nKeyError: 'x'" in said
     assert "none.log not found" in said
 

@@ -103,7 +103,7 @@ class Console(ColorizingTextHandler):
         if event == LogEvent.JOB_FINISHED:
             return self._finished(record.job_id)
         if event == LogEvent.JOB_ERROR:
-            return self._failure(record.jobid, record.log)
+            return self._failure(record.jobid, record.rule_msg, record.log)
         if event in SILENT or event == LogEvent.RUN_INFO:
             return ""
         words = str(super().format(record))
@@ -139,12 +139,12 @@ class Console(ColorizingTextHandler):
     def _called(self, number: int) -> str:
         return self.names.get(number, f"job {number}")
 
-    def _failure(self, number: int, logs: list[str]) -> str:
-        """What the user can mend, in one message; else the logs as they are."""
+    def _failure(self, number: int, message: str | None, logs: list[str]) -> str:
+        """What the user can mend, in one message; else what a cluster tells, and the logs."""
         self.failed[number] = f"{self._called(number)} ({', '.join(logs)})"
         said = next(filter(None, (refusal(Path(log)) for log in logs)), None)
-        told = [said] if said else [line for log in logs for line in show_logs([log])]
-        return "\n".join(["", f"FAILED: {self.failed[number]}", *told, ""])
+        whole = [*filter(None, [message]), *(line for log in logs for line in show_logs([log]))]
+        return "\n".join(["", f"FAILED: {self.failed[number]}", *([said] if said else whole), ""])
 
     def _error(self, text: str) -> str:
         """An error of Snakemake's, without what another message has said."""
