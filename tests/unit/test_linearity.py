@@ -196,6 +196,24 @@ def test_a_square_root_is_found_and_a_line_is_not_bent(of_curve):
     assert (inside & (curves["line_ms"] - 0.2 <= curves["ms_high"])).mean() > 0.9
 
 
+@pytest.mark.slow
+def test_bands_cover_the_truth_and_lines_are_bent_no_more_often_than_by_chance():
+    """Fifty texts read in straight lines: pointwise bands, and the test of the gain on them."""
+    covered, found = [], []
+    for seed in range(50):
+        study = study_of(straight, seed=seed)
+        _, gains, curves = fitted(study)
+        frame = frame_of(study)
+        mean = frame.loc[frame["partition"] == "fit", "surprisal"].mean()
+        points = curves[curves["predictor"] == "surprisal"]
+        truth = straight(points["bits"] - mean)
+        covered.append((points["ms_low"] <= truth) & (truth <= points["ms_high"]))
+        # Curves that only fit noise lose on other times, so losses are no evidence of a curve.
+        found.append(gains["p"].iloc[0] < 0.05 and gains["gain"].iloc[0] > 0)
+    assert 0.85 < np.mean(covered) < 0.99
+    assert np.mean(found) < 0.1
+
+
 def test_curves_of_means_are_statsmodels_s():
     study = means_of(study_of(curved))
     deltas, gains, curves = fitted(study)
