@@ -14,6 +14,8 @@ WITH_LEAKAGE = [
 ]
 # Data sets with several models' surprisals.
 COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
+# Data sets whose regressions are fitted with curves of surprisal, too.
+WITH_CURVES = READING["datasets"] if READING["curve_knots"] else []
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -29,13 +31,16 @@ READING_ROOM = Room(
     figures=["figure_2"]
     + ["inverse_scaling"] * READING["published"]
     + ["leakage"] * bool(WITH_LEAKAGE)
-    + ["model_differences"] * bool(COMPARED_IN),
+    + ["model_differences"] * bool(COMPARED_IN)
+    + ["curves"] * bool(WITH_CURVES),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "trends": "results/reading/trends.parquet",
         "counts": "results/reading/counts.parquet",
         "published": ["results/reading/published_fits.parquet"] * READING["published"],
         "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
+        "linearity": [f"results/reading/linearity/{name}.parquet" for name in WITH_CURVES],
+        "curves": [f"results/reading/curves/{name}.parquet" for name in WITH_CURVES],
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
     },
     models=[*READING["models"], *PUBLISHED_MODELS],
@@ -195,3 +200,4 @@ rule reading:
         ],
         ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),
+        ["results/reading/linearity.csv"] * bool(WITH_CURVES),

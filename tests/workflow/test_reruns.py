@@ -86,7 +86,9 @@ MORCELA = (
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
 CONTEXTS = "summarise_context combine_contexts plot_context tabulate_context compare"
-READING = "fit_reading_times tabulate_reading compare_reading_models plot_reading compare"
+READING = (
+    "fit_reading_times tabulate_reading fit_reading_curves tabulate_linearity plot_reading compare"
+)
 TRAINED = "measure_perplexity plot_training compare"
 
 

@@ -22,6 +22,7 @@ from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, label_logarithmic, whiskers
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.reading.leaked_words_figure import leakage
+from lingprob.papers.leakage.reading.linearity_figure import curves
 from lingprob.papers.leakage.reading.model_differences_figure import model_differences
 
 COLUMNS = 4
@@ -36,8 +37,8 @@ CONVENTIONS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage` and
-    `model_differences`."""
+    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage`,
+    `model_differences` and `curves`."""
     deltas = tables["deltas"]
     figures = {"figure_2": figure_2(deltas, run)}
     label_provenance(figures["figure_2"], deltas["scale"], deltas["rt_source"], "reading times")
@@ -58,6 +59,11 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
             differences["rt_source"],
             "reading times",
         )
+    if "curves" in tables:
+        points = tables["curves"]
+        figures["curves"] = curves(points, tables["linearity"], run)
+        sources = points["rt_source"]
+        label_provenance(figures["curves"], points["scale"], sources, "reading times")
     return figures
 
 

@@ -8,5 +8,7 @@ TABLES = {
     "counts": Table("reading_counts", ("compare",)),
     "published": Table("published_delta"),
     "differences": Table("model_differences", ("plot",)),
+    "linearity": Table("linearity", ("plot",)),
+    "curves": Table("surprisal_curves", ("plot",)),
     "leakage": Table("leakage_adjusted", ("plot",)),
 }

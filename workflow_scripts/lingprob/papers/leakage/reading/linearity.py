@@ -1,0 +1,226 @@
+"""Is reading time linear in surprisal? The regressions of the paper with curves in place of lines.
+
+Surprisal and the previous word's get restricted cubic splines (cf. Wilcox et al. 2023; Shain et al.
+2024); all else, the random effects included, stays as it was, so that the regression with lines is
+part of the one with curves. What curves add is judged as ΔLogLik is: on times that were not fitted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple, cast
+
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from lingprob.errors import LingprobError
+from lingprob.papers.leakage.reading.analysis import Study
+from lingprob.reading.predictors import Predictors, regression_frame, standardised
+from lingprob.reading.unigrams import unigram_surprisal
+from lingprob.regression.least_squares import fit_least_squares
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
+from lingprob.regression.linear_mixed.formula import parse_formula, write_formula
+from lingprob.regression.linear_mixed.moments import MixedModelData
+from lingprob.regression.permutation import swap_p_values
+from lingprob.regression.resampling import resampled_sums
+from lingprob.regression.restricted_splines import bends, spline_knots
+from lingprob.schemas import SCHEMAS
+
+CURVED = ("surprisal", "previous_surprisal")
+SHOWN = (0.005, 0.995)  # quantiles of the fitted surprisals between which curves are given
+POINTS = 41
+REACH = norm.ppf(0.975)
+
+
+class Fitted(NamedTuple):
+    """A regression: log-likelihoods (nats) of the evaluated times by item (subject; sentence, for
+    means), its fixed effects in ms per standard deviation, and their covariance."""
+
+    values: pd.Series
+    effects: pd.Series
+    covariance: pd.DataFrame
+    converged: bool
+
+
+def surprisal_curves(
+    study: Study,
+    deltas: pd.DataFrame,
+    *,
+    knots: int,
+    corrected: bool = True,
+    partition: str = "exploratory",
+    held_out: str = "marginal",
+    smoothing: float = 1.0,
+    bootstrap: int = 1000,
+    seed: int = 0,
+    scale: str,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return what curves of surprisal add to the regressions of a data set, and the curves.
+
+    A `linearity` table, a row a model, and a `surprisal_curves` table, a row a point of a curve.
+
+    Args:
+        study: the data.
+        deltas: its `delta_log_likelihood` table, whose formulas are fitted again, and with curves.
+        knots: of each curve, from 3 to 7, at quantiles of the fitted times' surprisals.
+        corrected, partition, held_out, smoothing, bootstrap, seed, scale: as `compare_regressions`
+            has them.
+
+    A curve is in ms about the mean of the fitted times; its interval (95%, pointwise) is that of
+    the fixed effects.
+    """
+    where = f"data set {study.dataset!r}"
+    frame, models = regression_frame(
+        study.times,
+        study.words,
+        unigram_surprisal(study.words["word"], study.counts, smoothing),
+        study.surprisals,
+        corrected=corrected,
+        where=where,
+    )
+    formulas = deltas.set_index("model")["formula"]
+    common = {
+        "dataset": study.dataset,
+        "rt_source": study.entry.get("rt_source", "human"),
+        "knots": knots,
+        "n_evaluated": int((frame["partition"] == partition).sum()),
+        "scale": scale,
+    }
+    rows, curves = [], []
+    for model in models:
+        line, curve, points = _compared(
+            _own(frame, model),
+            str(formulas[model.model]),
+            knots,
+            partition,
+            held_out,
+            f"{where}, model {model.model!r}",
+        )
+        rows.append({**common, "model": model.model, **_gain(line, curve, bootstrap, seed)})
+        curves.append(points.assign(**common, model=model.model))
+    table = pd.concat(curves, ignore_index=True)[SCHEMAS["surprisal_curves"].names]
+    return pd.DataFrame(rows)[SCHEMAS["linearity"].names], table
+
+
+def _gain(line: Fitted, curve: Fitted, bootstrap: int, seed: int) -> dict[str, Any]:
+    """Return the part of a `linearity` row that says what curves add to lines."""
+    both = np.column_stack([curve.values, line.values])
+    gains = both[:, 0] - both[:, 1]
+    low, high = resampled_sums(gains, line.values.index.to_numpy(), bootstrap, seed)
+    return {
+        "items": len(gains),
+        "log_likelihood_line": both[:, 1].sum(),
+        "log_likelihood_curve": both[:, 0].sum(),
+        "gain": gains.sum(),
+        "gain_low": low,
+        "gain_high": high,
+        "p": swap_p_values(both, np.array([0]), np.array([1]), seed)[0],
+        "converged": line.converged and curve.converged,
+    }
+
+
+def _own(frame: pd.DataFrame, model: Predictors) -> pd.DataFrame:
+    """Return a model's part of a regression frame, its columns in the paper's words."""
+    names = dict(zip((model.surprisal, model.previous), CURVED, strict=True))
+    columns = ["subject_id", "sentence", "partition", "rt_ms", *model.all]
+    return frame[columns].rename(columns=names)
+
+
+def _compared(
+    frame: pd.DataFrame, formula: str, knots: int, partition: str, held_out: str, where: str
+) -> tuple[Fitted, Fitted, pd.DataFrame]:
+    """Return one model's regressions with lines and with curves, and points of the curves."""
+    fit_rows = frame[frame["partition"] == "fit"]
+    at = {name: spline_knots(fit_rows[name], knots, f"{where}, {name}") for name in CURVED}
+    added = {
+        f"{name}_bend_{number}": column
+        for name in CURVED
+        for number, column in enumerate(bends(frame[name], at[name]).T, start=1)
+    }
+    raw = frame.assign(**added)
+    lines = [name for name in frame if name not in ("subject_id", "sentence", "partition", "rt_ms")]
+    columns = [*lines, *added]
+    data = standardised(raw, columns, where)
+    fitted, evaluated = (data[data["partition"] == name] for name in ("fit", partition))
+    if held_out == "restandardised":
+        evaluated = standardised(evaluated, columns, where, like=partition)
+    if "|" in formula:
+        line, curve = _mixed(fitted, evaluated, formula, list(added), held_out)
+    else:
+        line, curve = (_least_squares(fitted, evaluated, names) for names in (lines, columns))
+    of_fit = raw[raw["partition"] == "fit"]
+    return line, curve, pd.concat([_curve(of_fit, name, at[name], line, curve) for name in CURVED])
+
+
+def _mixed(
+    fitted: pd.DataFrame,
+    evaluated: pd.DataFrame,
+    formula: str,
+    added: Sequence[str],
+    held_out: str,
+) -> list[Fitted]:
+    """Fit a mixed model's formula, and the same with more fixed effects."""
+    line = parse_formula(formula)
+    if len(line.terms) != 1:
+        raise LingprobError(f"{formula!r}: several random terms; curves are fitted with one.")
+    (random, group) = line.terms[0]
+    curve = write_formula(line.response, (*line.fixed, *added), random, group)
+    fit_data, other = (
+        MixedModelData.from_frame(
+            part, response=line.response, predictors=curve.predictors, group=group
+        )
+        for part in (fitted, evaluated)
+    )
+    kind: Literal["marginal", "conditional"]
+    kind = "conditional" if held_out == "conditional" else "marginal"
+    return [
+        Fitted(
+            cast(pd.Series, fit.held_out_log_likelihood(other, kind=kind, per="group")),
+            fit.fixed_effects,
+            fit.fixed_covariance,
+            fit.converged,
+        )
+        for fit in fit_mixed_models(fit_data, [line, curve], method="ML")
+    ]
+
+
+def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, names: list[str]) -> Fitted:
+    fit = fit_least_squares(fitted, "rt_ms", names)
+    design = np.column_stack([np.ones(len(fitted)), fitted[names].to_numpy(float)])
+    variance = fit.sigma**2 * fit.n / (fit.n - design.shape[1])
+    covariance = variance * np.linalg.inv(design.T @ design)
+    return Fitted(
+        pd.Series(fit.log_likelihoods(evaluated)).groupby(evaluated["sentence"].to_numpy()).sum(),
+        fit.coefficients,
+        pd.DataFrame(covariance, fit.coefficients.index, fit.coefficients.index),
+        True,
+    )
+
+
+def _curve(
+    rows: pd.DataFrame, name: str, knots: np.ndarray, line: Fitted, curve: Fitted
+) -> pd.DataFrame:
+    """Return points of a curve, and of the line in its place, about the mean of the fitted rows.
+
+    `rows` are the fitted ones before their columns were standardised.
+    """
+    low, high = np.quantile(rows[name], SHOWN)
+    bits = np.linspace(low, high, POINTS)
+    columns = [name, *(f"{name}_bend_{n}" for n in range(1, len(knots) - 1))]
+    at = np.column_stack([bits, bends(bits, knots)])
+    of_rows = rows[columns].to_numpy()
+    design = (at - of_rows.mean(axis=0)) / of_rows.std(axis=0, ddof=1)
+    ms = design @ curve.effects[columns].to_numpy()
+    covariance = curve.covariance.loc[columns, columns].to_numpy()
+    half = REACH * np.sqrt(np.einsum("ij,jk,ik->i", design, covariance, design))
+    return pd.DataFrame(
+        {
+            "predictor": name,
+            "bits": bits,
+            "ms": ms,
+            "ms_low": ms - half,
+            "ms_high": ms + half,
+            "line_ms": design[:, 0] * line.effects[name],
+        }
+    )
