@@ -31,7 +31,14 @@ TEMPLATES = {
     ),
 }
 TURNS = [("user", "Say a thing."), ("assistant", "The cat sat."), ("user", "And more?")]
-TARGETS = ["The cats sat on the mats.", "Who did John see?", "Naïve façades, 1995", "1"]
+# The last one's first token begins with the blank before it.
+TARGETS = [
+    "The cats sat on the mats.",
+    "Who did John see?",
+    "Naïve façades, 1995",
+    "1",
+    "that sat.",
+]
 
 
 @pytest.fixture(scope="module")
@@ -120,7 +127,7 @@ def test_the_real_template_s_logprob_is_that_of_a_plain_pass(smollm2):
 def test_plain_text_is_scored_as_in_context(wide):
     from lingprob.scoring.growing_prefixes import ContextItem, score_in_context, sum_tokens
 
-    before, targets = "The cat sat. Who saw it?", ["The cats sat.", "Mary sat."]
+    before, targets = "The cat sat. Who saw it?", ["The cats sat.", "that sat."]
     for start in ("bos", "none"):
         item = ContextItem(before, [0, len(before)], targets)
         expected = sum_tokens(score_in_context(wide, [item], start_token=start))["logprob"]
