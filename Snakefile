@@ -157,7 +157,7 @@ onstart:
                 job.jobid: factors.get(job.rule.name, 1.0)
                 * work.seconds(job.rule.name, job.wildcards)
                 for job in workflow.dag.needrun_jobs()
-                if job.log
+                if job.log and job.rule.name not in workflow._localrules
             }
         )
         console.closing = say_what_to_open

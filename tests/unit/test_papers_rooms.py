@@ -21,6 +21,7 @@ from lingprob.papers.rooms import PACKAGES, USES, module_of
 from lingprob.report import write_pages
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table
+from lingprob.workflow import refusal
 
 MODEL = {"title": "M", "family": "opt", "family_title": "OPT", "parameters": 10**8}
 
@@ -103,11 +104,11 @@ def test_swapping_outputs_of_a_plot_rule_changes_no_file(reading, tmp_path):
     assert len(set(contents)) == len(names)
 
 
-def test_a_figure_that_the_tables_cannot_make_is_one_clear_message(reading, tmp_path, capsys):
+def test_a_figure_that_the_tables_cannot_make_is_one_clear_message(reading, tmp_path):
     with pytest.raises(SystemExit):
         run_script("plot", {"deltas": reading["deltas"]}, [tmp_path / "inverse_scaling.png"],
                    tmp_path)  # fmt: skip
-    assert "no figure is called 'inverse_scaling'" in capsys.readouterr().err
+    assert "no figure is called 'inverse_scaling'" in refusal(tmp_path / "log.txt")
 
 
 def test_one_script_makes_a_scorecard_of_named_tables(reading, tmp_path):

@@ -126,7 +126,7 @@ class Console(ColorizingTextHandler):
     def _finished(self, number: int) -> str:
         """A line with the share of the expected work that is done, and the time that is left."""
         self.failed.pop(number, None)  # when it was tried again
-        if number not in self.seconds:  # a target, which does nothing
+        if number not in self.seconds:  # a target or another rule of no work
             return ""
         self.done.add(number)
         self.bar.update(self.seconds[number])
