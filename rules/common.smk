@@ -67,17 +67,6 @@ def in_report(path, room, what=None, subcategory="Tables"):
     )
 
 
-def list_contents():
-    """Say in results/README.md what is where."""
-    write_contents(Path("results"), Path(workflow.basedir) / "report" / "results.md")
-
-
-def say_what_to_open():
-    """The last lines in the terminal: verdicts by paper, and what to open."""
-    lines = [*summarise_cards("results", BEGAN), *report_file(BEGAN)]
-    return [*lines, "What is where: results/README.md"] if Path("results").is_dir() else lines
-
-
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(plan.datasets_of("corpus"))
 WITH_WEIGHTS = plan.models_with("hub", "package", "local", "stand_in", "trained", "ngram")

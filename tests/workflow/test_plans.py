@@ -224,7 +224,8 @@ def test_the_plan_counts_the_jobs_that_a_dry_run_has(paper_plan):
     assert "ASSUMED" in text
     # Nothing but the plan was made.
     assert {path.name for path in (folder / "results").iterdir()} == {
-        f"plan{suffix}" for suffix in (".csv", ".txt", "_jobs.csv", "_usage.csv")
+        "README.md",
+        *(f"plan{suffix}" for suffix in (".csv", ".txt", "_jobs.csv", "_usage.csv")),
     }
 
 

@@ -81,7 +81,7 @@ SCORECARDS = "combine_scorecards"
 # surprisals, and from trained models.
 MORCELA = (
     "fit_linking_functions combine_linking_functions plot_morcela tabulate_morcela compare "
-    "predict_ratings transfer_linking_functions extend_linking_functions"
+    "predict_ratings transfer_linking_functions extend_linking_functions export_table"
 )
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
@@ -118,7 +118,8 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "schemas/scoring.py",
             'INT32, "n_tokens", "n_words"', 'FLOAT64, "n_tokens", "n_words"',
-            jobs("summarise_sentences " * 2, "audit_pairs", MORCELA, STRINGS, SCORECARDS),
+            jobs("summarise_sentences " * 2, "audit_pairs export_table", MORCELA, STRINGS,
+                 SCORECARDS),
             id="a column's type",
         ),
         pytest.param(
@@ -143,7 +144,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
                  "sum_frequency_moments regress_on_frequency vary_samples",
                  "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
                  "measure_neighbours tabulate_string_probability",
-                 "compute_word_surprisal", READING, TRAINED, SCORECARDS),
+                 "compute_word_surprisal", READING, TRAINED, "export_table " * 2, SCORECARDS),
             id="scoring",
         ),
         pytest.param(

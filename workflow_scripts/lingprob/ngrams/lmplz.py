@@ -12,6 +12,7 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from lingprob.archives import unpack_tar
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, sha256_of
 from lingprob.kenlm import PROGRAMS
@@ -121,7 +122,7 @@ def _build(scratch: Path, directory: Path) -> None:
             "out where pip takes packages from (`pip config list`)."
         )
     with tarfile.open(archive) as members:
-        members.extractall(scratch, filter="data")
+        unpack_tar(members, scratch)
     (source,) = (path for path in scratch.iterdir() if path.is_dir())
     if shutil.which("cmake") is None:
         raise LingprobError(f"cmake was not found, and KenLM is built with it. {NEEDED}")

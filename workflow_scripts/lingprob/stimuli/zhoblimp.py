@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.archives import unpack_tar
 from lingprob.errors import LingprobError
 from lingprob.stimuli.checks import NO_RATINGS
 from lingprob.stimuli.pair_files import pairs_as_stimuli, read_json_pairs
@@ -22,7 +23,7 @@ def parse(
     with tempfile.TemporaryDirectory() as folder:
         try:
             with tarfile.open(path) as archive:
-                archive.extractall(folder, filter="data")
+                unpack_tar(archive, folder)
         except (tarfile.TarError, EOFError, OSError) as error:
             raise LingprobError(
                 f"{path}: not a whole tar archive ({error}). Delete it and fetch it again."
