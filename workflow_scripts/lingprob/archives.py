@@ -22,8 +22,8 @@ def unpack_tar(archive: tarfile.TarFile, folder: str | Path) -> None:
         path = (root / member.name).resolve()
         if not path.is_relative_to(root):
             raise LingprobError(
-                f"{archive.name!s}: its file {member.name!r} would lie outside of {folder}. Find out "
-                "where the archive comes from: it is not the published one."
+                f"{archive.name!s}: its file {member.name!r} would lie outside of {folder}. Find "
+                "out where the archive comes from: it is not the published one."
             )
         path.parent.mkdir(parents=True, exist_ok=True)
         source = archive.extractfile(member)
