@@ -18,12 +18,12 @@ from lingprob.config import (
     refuse_duplicate_keys,
     surprisal_models,
 )
-from lingprob.console import report_file, take_over
-from lingprob.contents import write_contents
+from lingprob.console import take_over
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.context.suites import pairs_per_suite
 from lingprob.demo import demo_files
 from lingprob.digests import code_digest
+from lingprob.ending import list_contents, what_to_open
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
@@ -32,7 +32,6 @@ from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, ngra
 from lingprob.plan import Work, pick, profile_facts, profile_files, profile_notes, profiles_beside
 from lingprob.plan.factors import read_factors
 from lingprob.reading.parsers.names import parser_function
-from lingprob.referee.summary import summarise_cards
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.scheduling import reevaluate_one_at_a_time
@@ -160,14 +159,14 @@ onstart:
                 if job.log and job.rule.name not in workflow._localrules
             }
         )
-        console.closing = say_what_to_open
+        console.closing = lambda: what_to_open(BEGAN)
 
 
 onsuccess:
-    list_contents()
-    for line in [] if console else say_what_to_open():
+    list_contents(workflow.basedir)
+    for line in [] if console else what_to_open(BEGAN):
         print(line)
 
 
 onerror:
-    list_contents()
+    list_contents(workflow.basedir)

@@ -20,17 +20,6 @@ PLANNED_TARGETS = [
 MORCELA_TABLES = "linking_functions|intergroup_correlation|scorecard"
 
 
-def list_contents():
-    """Say in results/README.md what is where."""
-    write_contents(Path("results"), Path(workflow.basedir) / "report" / "results.md")
-
-
-def say_what_to_open():
-    """The last lines in the terminal: verdicts by paper, and what to open."""
-    lines = [*summarise_cards("results", BEGAN), *report_file(BEGAN)]
-    return [*lines, "What is where: results/README.md"] if Path("results").is_dir() else lines
-
-
 rule combine_scorecards:
     """Join the scorecards of all papers."""
     input:

@@ -1,0 +1,29 @@
+"""What a run ends with: the page on what is where, and the last lines in the terminal.
+
+Read by the Snakefile, so it imports nothing that only a job needs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from lingprob.console import report_file
+from lingprob.contents import PAGE, write_contents
+from lingprob.referee.summary import summarise_cards
+
+RESULTS = Path("results")
+
+
+def list_contents(checkout: str | Path) -> None:
+    """Say in results/README.md what is where, by the table in the checkout's `report/`."""
+    write_contents(RESULTS, Path(checkout) / "report" / "results.md")
+
+
+def what_to_open(since: float) -> list[str]:
+    """Return the last lines in the terminal: verdicts by paper, and what to open.
+
+    Args:
+        since: when the run began (seconds since the epoch); what is older is another run's.
+    """
+    lines = [*summarise_cards(RESULTS, since), *report_file(since)]
+    return [*lines, f"What is where: {RESULTS / PAGE}"] if RESULTS.is_dir() else lines
