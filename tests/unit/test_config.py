@@ -30,7 +30,7 @@ from lingprob.references import KINDS, declared_names, names_by_kind
 from lingprob.stimuli import names as stimuli_names
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
-OWN_RATINGS = {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "mine.csv"}
+OWN_STIMULI = {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "mine.csv"}
 OWN_MODEL = {"title": "Mine", "family": "mine", "source": "local", "path": "models/mine"}
 
 
@@ -160,7 +160,7 @@ def test_every_key_whose_presets_are_names_of_the_catalog_is_declared(scale):
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
 def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scale):
-    own = {"datasets": {"mine": OWN_RATINGS}}
+    own = {"datasets": {"mine": OWN_STIMULI}}
     usual = read_settings({"scale": scale})[0]["morcela"]
     alone = read_settings({"scale": scale, **own, "morcela": {"datasets": ["mine"]}})[0]["morcela"]
     changed = {key for key in usual if usual[key] != alone[key]}
@@ -173,6 +173,24 @@ def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scal
     for config in ({**own, "morcela": beside}, {**own, "morcela": {"repeats": 3}}, own):
         found = read_settings({"scale": scale, **config})[0]["morcela"]
         assert found["frequency_models"] == usual["frequency_models"] != []
+
+
+@pytest.mark.parametrize("scale", ["laptop", "paper"])
+def test_prefixes_of_ones_own_pairs_are_composed_on_request(scale):
+    own = {"scale": scale, "datasets": {"mine": OWN_STIMULI}}
+    usual = read_settings({"scale": scale})[0]["context"]
+    assert usual["composed_suites"] > 0
+    for datasets, composed in (
+        (["mine"], 0),
+        (["syntaxgym", "mine", "blimp"], 0),
+        (["blimp", "mine"], usual["composed_suites"]),
+    ):
+        found = read_settings({**own, "context": {"datasets": datasets}})[0]["context"]
+        changed = {key for key in usual if usual[key] != found[key]} - {"datasets"}
+        assert found["composed_suites"] == composed
+        assert changed <= {"composed_suites", "chat_models"}
+    asked = {"datasets": ["mine"], "composed_suites": 3}
+    assert read_settings({**own, "context": asked})[0]["context"]["composed_suites"] == 3
 
 
 def test_every_kind_has_a_word_and_every_declared_kind_exists():

@@ -216,6 +216,18 @@ def test_a_length_that_no_two_pairs_fit_is_refused(stimuli):
         composed(stimuli, sizes=Sizes(60, 9, 5))
 
 
+def test_suites_without_two_pairs_beside_the_targets_are_left_out_and_named(stimuli, caplog):
+    kept = {"p1": 20, "p2": 4, "q1": 3, "q2": 20}
+    few = stimuli[stimuli["pair_id"].str[2:].astype(int) < stimuli["paradigm"].map(kept)]
+    table = composed(few, suites_drawn=9)
+    assert set(table["suite"]) == {"p1", "p2", "q2"}
+    assert [r.getMessage() for r in caplog.records if "no composed prefixes for q1:" in r.message]
+    first = composed(few, suites_drawn=3)  # a suite that is left out takes no other's place
+    pd.testing.assert_frame_equal(first, table)
+    with pytest.raises(LingprobError, match=r"'mine'.*every suite.*composed_suites to 0"):
+        composed(few[few["paradigm"] == "q1"])
+
+
 @given(st.integers(0, 40), st.integers(0, 9))
 def test_each_dose_is_its_share_of_every_block_and_in_every_higher_one(count, seed):
     ranks = spread(count, generator(seed))

@@ -34,8 +34,8 @@ def config_schema() -> Settings:
 def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     """Complete and check a configuration.
 
-    A key of `config` wins over the chosen scale's preset, which wins over the schema's default. Of
-    a run whose rated data sets are all one's own, `catalog/own_data.yaml` wins over the scale.
+    A key of `config` wins over the chosen scale's preset, which wins over the schema's default. In
+    sections `of_own_data`, `catalog/own_data.yaml` wins over the scale.
 
     Returns the settings and the catalog with the user's entries. Raises LingprobError that
     names the key at fault, what is allowed there and, for a mistyped key or an unknown model or
@@ -47,8 +47,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check(config, schema)
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
-    if rates_own_data(config):
-        settings = merged(settings, read_yaml("own_data.yaml"))
+    own = read_yaml("own_data.yaml")
+    settings = merged(settings, {section: own[section] for section in of_own_data(config)})
     settings = merged(settings, config)
     corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
     models = {**trained_models(settings["training"], corpora), **settings["models"]}
@@ -79,10 +79,14 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     return settings, catalog
 
 
-def rates_own_data(config: Settings) -> bool:
-    """Tell whether a configuration names rated data sets, and none but the user's own."""
-    named = config.get("morcela", {}).get("datasets", [])
-    return bool(named) and set(named) <= config.get("datasets", {}).keys()
+def of_own_data(config: Settings) -> list[str]:
+    """Return the sections of a configuration that are about the user's own data: `morcela` where
+    all rated data sets are, `context` where the first of plain pairs is."""
+    own = config.get("datasets", {}).keys()
+    rated = config.get("morcela", {}).get("datasets", [])
+    pairs = primary_dataset(config.get("context", {}).get("datasets", []))
+    found = {"morcela": bool(rated) and set(rated) <= own, "context": pairs in own}
+    return [section for section, is_own in found.items() if is_own]
 
 
 def check_composed(context: Settings) -> None:

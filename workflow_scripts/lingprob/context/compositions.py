@@ -315,7 +315,8 @@ def composed_prefixes(
         control: unrelated sentences.
         tokenize: the tokenizer that lengths are reckoned by.
         suites: those that may be drawn; none means all.
-        suites_drawn: how many are; a larger number contains a smaller one's.
+        suites_drawn: how many are; a larger number contains a smaller one's. One of fewer than
+            two pairs beside the targets that share their prefixes is left out, with a warning.
         pairs_per_suite: targets of each, the first of those that `sample_contexts` draws.
         pairs_per_prefix: targets that share their prefixes.
         sizes: lengths of prefixes.
@@ -327,18 +328,22 @@ def composed_prefixes(
         level, `similarity` is the mean F1 of words between a prefix's sentences, as far as the
         varied length goes, and its targets.
 
-    Raises LingprobError as `sample_targets` does, or for a suite of too few pairs.
+    Raises LingprobError as `sample_targets` does, where no suite has enough pairs, or where two
+    of a suite do not fit the varied length.
     """
     stimuli = with_suites(stimuli, dataset)
     targets = sample_targets(dataset, stimuli, suites, pairs_per_suite, seed)
     known = list(dict.fromkeys(targets["suite"]))
-    order = generator(seed, dataset, COMPOSED).permutation(len(known))[:suites_drawn]
+    order = generator(seed, dataset, COMPOSED).permutation(len(known))
+    pairs = stimuli.groupby("paradigm")["pair_id"].nunique()
+    enough = pairs[known].to_numpy() >= min(pairs_per_suite, pairs_per_prefix) + 2
+    _tell_of_small(dataset, pairs[known].index[~enough].tolist(), of=len(known))
     composer = Composer(
         dataset, stimuli, control, tokenize, sizes=sizes, language=language, seed=seed
     )
     if composer.nonce is None:
         logger.warning("%s is in %r: no nonce words, which are English", dataset, language)
-    for place in sorted(order):
+    for place in sorted(order[enough[order]][:suites_drawn]):
         pair_ids = targets.loc[targets["suite"] == known[place], "pair_id"].tolist()
         groups = [
             pair_ids[first : first + pairs_per_prefix]
@@ -346,3 +351,15 @@ def composed_prefixes(
         ]
         tables = [composer.compose(known[place], group) for group in groups]
         yield pd.concat(tables, ignore_index=True)
+
+
+def _tell_of_small(dataset: str, small: Sequence[str], of: int) -> None:
+    """Log the suites of too few pairs; raise LingprobError where all are."""
+    why = "fewer than two pairs beside the targets of a prefix"
+    if len(small) == of:
+        raise LingprobError(
+            f"data set {dataset!r}: {why} in every suite, so nothing can be composed. Lower "
+            "context.composed_pairs, set context.composed_suites to 0, or add pairs."
+        )
+    if small:
+        logger.warning("%s: no composed prefixes for %s: %s", dataset, ", ".join(small), why)

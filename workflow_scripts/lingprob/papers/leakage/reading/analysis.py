@@ -51,6 +51,25 @@ class Study(NamedTuple):
     counts: Sequence[pd.DataFrame]
     surprisals: Mapping[str, pd.DataFrame]
 
+    @property
+    def where(self) -> str:
+        """What a message names."""
+        return f"data set {self.dataset!r}"
+
+    def frame(
+        self, smoothing: float, *, corrected: bool, covariates: pd.DataFrame | None = None
+    ) -> tuple[pd.DataFrame, list[Predictors]]:
+        """Return what is regressed, and each model's predictors, as `regression_frame` does."""
+        return regression_frame(
+            self.times,
+            self.words,
+            unigram_surprisal(self.words["word"], self.counts, smoothing),
+            self.surprisals,
+            corrected=corrected,
+            covariates=covariates,
+            where=self.where,
+        )
+
 
 def read_study(
     dataset: str, entry: Mapping[str, Any], models: Sequence[str], files: Mapping[str, Any]
@@ -128,16 +147,8 @@ def compare_regressions(
         seed: of the draws.
         scale: of the run.
     """
-    entry, where = study.entry, f"data set {study.dataset!r}"
-    frame, models = regression_frame(
-        study.times,
-        study.words,
-        unigram_surprisal(study.words["word"], study.counts, smoothing),
-        study.surprisals,
-        corrected=corrected,
-        covariates=covariates,
-        where=where,
-    )
+    entry, where = study.entry, study.where
+    frame, models = study.frame(smoothing, corrected=corrected, covariates=covariates)
     options = {"partition": partition, "random_effects": random_effects, "held_out": held_out}
     fitted, evaluated, found = _compared(frame, models, entry, where, **options)
     common = {

@@ -16,8 +16,7 @@ from scipy.stats import norm
 
 from lingprob.errors import LingprobError
 from lingprob.papers.leakage.reading.analysis import Study
-from lingprob.reading.predictors import Predictors, regression_frame, standardised
-from lingprob.reading.unigrams import unigram_surprisal
+from lingprob.reading.predictors import Predictors, standardised
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.linear_mixed.fit import fit_mixed_models
 from lingprob.regression.linear_mixed.formula import parse_formula, write_formula
@@ -70,15 +69,7 @@ def surprisal_curves(
     A curve is in ms about the mean of the fitted times; its interval (95%, pointwise) is that of
     the fixed effects.
     """
-    where = f"data set {study.dataset!r}"
-    frame, models = regression_frame(
-        study.times,
-        study.words,
-        unigram_surprisal(study.words["word"], study.counts, smoothing),
-        study.surprisals,
-        corrected=corrected,
-        where=where,
-    )
+    frame, models = study.frame(smoothing, corrected=corrected)
     formulas = deltas.set_index("model")["formula"]
     common = {
         "dataset": study.dataset,
@@ -95,7 +86,7 @@ def surprisal_curves(
             knots,
             partition,
             held_out,
-            f"{where}, model {model.model!r}",
+            f"{study.where}, model {model.model!r}",
         )
         rows.append({**common, "model": model.model, **_gain(line, curve, bootstrap, seed)})
         curves.append(points.assign(**common, model=model.model))
