@@ -165,6 +165,18 @@ def test_a_page_of_one_model_alone_and_of_a_value_that_is_not_defined():
     assert "Simulated ratings" in text
 
 
+@pytest.mark.parametrize(("groups", "folded"), [(12, False), (13, True)])
+def test_a_quantity_of_many_groups_is_folded_behind_its_range(groups, folded):
+    row = {"paper": "string_probability", "dataset": "d", "quantity": "accuracy", "scale": "demo"}
+    alone = [row | {"group": "", "value": 0.5}, row | {"group": "", "quantity": "r", "value": 0.1}]
+    many = [row | {"group": f"g{n}", "value": 0.9 - n / 100} for n in range(groups)]
+    text = page(pd.DataFrame([*alone, *many], columns=COLUMNS), {})
+    before, _, behind = text.partition("<details>")
+    assert ("<summary>accuracy, 13 groups: 0.78 to 0.9</summary>" in behind) == folded
+    assert before.count('class="row"') == (2 if folded else 2 + groups)
+    assert text.count('class="row"') == 2 + groups
+
+
 def test_conventions_are_compared_whatever_they_are_called():
     row = {"paper": "morcela", "dataset": "d", "scale": "demo", "value": 0.5,
            "quantity": "highest r of MORCELA over conventions"}  # fmt: skip

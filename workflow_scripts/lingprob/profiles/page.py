@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -31,11 +31,24 @@ body { max-width: 64rem }
 .ends { display: flex; justify-content: space-between; font-size: .75rem; color: var(--soft);
   margin: 0 .5rem }
 .key span { display: inline-block; vertical-align: middle; margin: 0 .3rem 0 .8rem }
+details { margin-top: .4rem } summary { cursor: pointer; color: var(--soft) }
 @media (max-width: 600px) { .row { grid-template-columns: minmax(0, 1fr) auto }
   .row > :last-child { grid-column: 1 / -1 } }
 """
 )
-TEMPLATE = """<!DOCTYPE html>
+OPEN = 12  # groups of one quantity that a reader sees at once: BLiMP's phenomena
+TEMPLATE = """{%- macro line(row) %}
+<div class="row"><div>{{ row.quantity }}{% if row.group %}
+<br><span class="soft">{{ row.group }}</span>{% endif %}</div>
+<div class="value"><b>{{ row.shown }}</b><br><span class="soft">{{ row.interval }}</span></div>
+<div><div class="strip" role="img" aria-label="{{ row.said }}">
+{%- if row.bar %}<span class="interval" style="left: {{ row.bar[0] }}%; width: {{ row.bar[1] }}%">
+</span>{% endif %}
+{%- for dot in row.dots %}<span class="{{ dot.kind }}" style="left: {{ dot.at }}%"
+ title="{{ dot.name }}: {{ dot.shown }}"></span>{% endfor %}</div>
+<div class="ends"><span>{{ row.ends[0] }}</span><span>{{ row.rank }}</span>
+<span>{{ row.ends[1] }}</span></div></div></div>
+{%- endmacro %}<!DOCTYPE html>
 <html lang="en"><head><meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>{{ title }}</title><style>{{ style|safe }}</style></head><body>
@@ -50,17 +63,11 @@ point at one for its name</p>
 <section id="{{ paper.name }}"><h2>{{ paper.title }}</h2>
 {%- for dataset in paper.datasets %}
 <h3>{{ dataset.title }} <span class="soft">scale {{ dataset.scale }}</span></h3>
-{%- for row in dataset.rows %}
-<div class="row"><div>{{ row.quantity }}{% if row.group %}
-<br><span class="soft">{{ row.group }}</span>{% endif %}</div>
-<div class="value"><b>{{ row.shown }}</b><br><span class="soft">{{ row.interval }}</span></div>
-<div><div class="strip" role="img" aria-label="{{ row.said }}">
-{%- if row.bar %}<span class="interval" style="left: {{ row.bar[0] }}%; width: {{ row.bar[1] }}%">
-</span>{% endif %}
-{%- for dot in row.dots %}<span class="{{ dot.kind }}" style="left: {{ dot.at }}%"
- title="{{ dot.name }}: {{ dot.shown }}"></span>{% endfor %}</div>
-<div class="ends"><span>{{ row.ends[0] }}</span><span>{{ row.rank }}</span>
-<span>{{ row.ends[1] }}</span></div></div></div>
+{%- for part in dataset.parts %}
+{%- if part.folded %}
+<details><summary>{{ part.folded }}</summary>{% for row in part.rows %}{{ line(row) }}{% endfor %}
+</details>
+{%- else %}{% for row in part.rows %}{{ line(row) }}{% endfor %}{% endif %}
 {%- endfor %}{% endfor %}
 </section>
 {%- endfor %}
@@ -105,7 +112,7 @@ def profile_page(
                 {
                     "title": titles.get(str(dataset), str(dataset)),
                     "scale": of_dataset["scale"].iloc[0],
-                    "rows": [_row(row, beside) for row in of_dataset.to_dict("records")],
+                    "parts": list(_parts(of_dataset, beside)),
                 }
                 for dataset, of_dataset in of_paper.groupby("dataset", sort=False)
             ],
@@ -122,6 +129,19 @@ def profile_page(
         cost=cost,
         warnings=warnings_of(rows),
     )
+
+
+def _parts(rows: pd.DataFrame, beside: Mapping[str, pd.DataFrame]) -> Iterator[dict[str, Any]]:
+    """Yield the rows of one data set; one quantity of many groups is folded behind its range."""
+    of_groups = rows["quantity"].where(rows["group"].ne("")).fillna("")
+    run = of_groups.ne(of_groups.shift()).cumsum()
+    for (_, quantity), some in rows.groupby([run, of_groups], sort=False):
+        ends = f"{_shown(some['value'].min())} to {_shown(some['value'].max())}"
+        is_folded = quantity and len(some) > OPEN
+        yield {
+            "folded": f"{quantity}, {len(some)} groups: {ends}" if is_folded else "",
+            "rows": [_row(row, beside) for row in some.to_dict("records")],
+        }
 
 
 def _row(row: dict[Any, Any], beside: Mapping[str, pd.DataFrame]) -> dict[str, Any]:
