@@ -154,7 +154,7 @@ onstart:
         console.expect(
             {
                 job.jobid: factors.get(job.rule.name, 1.0)
-                * work.seconds(job.rule.name, job.wildcards)
+                * work.seconds(job.rule.name, job.wildcards, job.threads)
                 for job in workflow.dag.needrun_jobs()
                 if job.log and job.rule.name not in workflow._localrules
             }

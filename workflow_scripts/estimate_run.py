@@ -20,12 +20,10 @@ with job(snakemake):
     params, output = snakemake.params, snakemake.output
     work = Work(*read_settings(params.config))
     jobs = read_jobs(Path(params.snakefile), params.config, params.targets)
-    usage = read_usage(jobs, lambda item: work.seconds(item.rule, item.wildcards))
+    seconds = {item.number: work.seconds(item.rule, item.wildcards, item.threads) for item in jobs}
+    usage = read_usage(jobs, lambda item: seconds[item.number])
     factors = known_factors(usage, read_factors())
-    expected = {
-        item.number: factors.get(item.rule, 1.0) * work.seconds(item.rule, item.wildcards)
-        for item in jobs
-    }
+    expected = {item.number: factors.get(item.rule, 1.0) * seconds[item.number] for item in jobs}
     forecasts = forecast(jobs, params.targets, expected)
     text = describe(
         forecasts, usage, factors, speeds().sources(), params.left_out, scale=params.scale

@@ -127,9 +127,11 @@ def test_at_most_four_files_that_are_let_go_lie_on_disk():
 
 
 def test_without_a_gpu_time_is_told_for_cores_and_threads_are_cut_to_them():
+    """Two jobs of an hour on eight cores: 16 hours on one, four on four, at once on 16."""
     jobs = [job(0, "a", threads=8), job(1, "b", threads=8), job(2, "all", 0, 1)]
     (found,) = forecast(jobs, ["all"], {0: 3600, 1: 3600, 2: 0})
-    assert (found.unit, found.hours_on) == ("cores", {1: 2, 4: 2, 16: 1, 64: 1})
+    assert (found.unit, found.hours_on) == ("cores", {1: 16, 4: 4, 16: 1, 64: 1})
+    assert (found.core_hours, found.critical_hours) == (16, 1)
 
 
 def test_a_finished_run_has_nothing_left():
@@ -148,8 +150,8 @@ def test_a_target_is_behind_what_it_waits_for_alone():
     ]
 
 
-def benchmark(path: Path, seconds: float, peak: object) -> Path:
-    path.write_text(f"{HEAD}{seconds}\t0:00:01\t{peak}\t1\t1\t1\t0\t0\t99\t{seconds}\n")
+def benchmark(path: Path, seconds: float, peak: object, cpu: object = 0) -> Path:
+    path.write_text(f"{HEAD}{seconds}\t0:00:01\t{peak}\t1\t1\t1\t0\t0\t99\t{cpu}\n")
     return path
 
 
@@ -173,7 +175,16 @@ def test_a_benchmark_that_is_not_there_or_empty_tells_nothing(tmp_path):
     (tmp_path / "empty").write_text(HEAD)
     assert read_benchmark(tmp_path / "empty") is None
     assert read_benchmark(tmp_path / "gone") is None
-    assert read_benchmark(benchmark(tmp_path / "there", 2.5, 10.25)) == (2.5, 10.25)
+    assert read_benchmark(benchmark(tmp_path / "there", 2.5, 10.25, 4)) == (2.5, 4, 10.25)
+    assert read_benchmark(benchmark(tmp_path / "short", 0.1, "-", "NA")) == (0.1, 0, 0)
+
+
+def test_a_job_that_had_fewer_threads_is_compared_by_the_work_it_did(tmp_path):
+    """8 threads were hoped to take 100 s; two took 500 s and 960 s of CPU time: 120 s on eight."""
+    took = benchmark(tmp_path / "a", 500, 100, cpu=960)
+    cpu, gpu = (job(0, "score", threads=8, gpu=n, to_do=False, benchmark=took) for n in (0, 1))
+    assert read_usage([cpu], lambda item: 100)[0].factor == pytest.approx(1.2)
+    assert read_usage([gpu], lambda item: 100)[0].factor == pytest.approx(5)
 
 
 def test_what_a_run_took_corrects_the_next_estimate_and_stays_known(tmp_path):

@@ -53,7 +53,7 @@ def forecast(
     Args:
         jobs: of a whole run, with a target rule's own among them.
         targets: rules.
-        expected: seconds, by the number of a job.
+        expected: seconds on the threads that it asks for, by the number of a job.
     """
     # One unit for all targets, so that their numbers stand in one column.
     unit = "gpus" if any(job.asks["gpu"] for job in jobs if job.to_do) else "cores"
@@ -92,14 +92,17 @@ def _forecast(
 def _tasks(
     jobs: Sequence[PlannedJob], expected: Mapping[int, float], cores: int | None = None
 ) -> list[Task]:
-    """Jobs as tasks; where cores are few, a job gets by with fewer threads than it asks for."""
+    """Jobs as tasks; where cores are few, a job has fewer threads than it asks for, and takes as
+    much longer."""
     places = {job.number: place for place, job in enumerate(jobs)}
+    threads = {job.number: min(job.threads, cores or job.threads) for job in jobs}
     return [
         Task(
-            expected[job.number],
+            # A GPU's work is not the threads'.
+            expected[job.number] * (1 if job.asks["gpu"] else job.threads / threads[job.number]),
             {
                 "gpus": job.asks["gpu"],
-                "cores": min(job.threads, cores or job.threads),
+                "cores": threads[job.number],
                 "jobs": 1,
                 "downloads": job.asks["download"],
             },

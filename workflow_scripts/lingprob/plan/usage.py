@@ -6,6 +6,7 @@ import csv
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
@@ -13,6 +14,14 @@ from lingprob.plan.jobs import PlannedJob
 
 TOO_LITTLE, TOO_MUCH = 0.8, 0.2  # shares of what was asked for that are marked
 LEAST_SECONDS = 60  # jobs that took less say nothing about speeds, for they mostly started
+
+
+class Benchmark(NamedTuple):
+    """What a job took: by the clock, of all cores together, and its peak of memory."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_mb: float
 
 
 @dataclass(frozen=True)
@@ -50,13 +59,12 @@ def read_usage(jobs: Iterable[PlannedJob], expected: Callable[[PlannedJob], floa
 
     Args:
         jobs: those with a benchmark file that is there count.
-        expected: the seconds that a job was expected to take.
+        expected: the seconds that a job was expected to take on the threads that it asks for.
     """
-    found: dict[str, list[tuple[PlannedJob, float, float]]] = {}
+    found: dict[str, list[tuple[PlannedJob, Benchmark]]] = {}
     for job in jobs:
         if not job.to_do and job.benchmark and (read := read_benchmark(job.benchmark)):
-            seconds, peak = read
-            found.setdefault(job.rule, []).append((job, seconds, peak))
+            found.setdefault(job.rule, []).append((job, read))
     return [_usage(rule, found[rule], expected) for rule in sorted(found)]
 
 
@@ -66,10 +74,10 @@ def usage_table(usage: Iterable[Usage]) -> pd.DataFrame:
     return pd.DataFrame([vars(item) for item in usage], columns=names)
 
 
-def read_benchmark(path: Path) -> tuple[float, float] | None:
-    """Return seconds and the peak of memory (MB; 0 where a job was too short for it to be seen).
+def read_benchmark(path: Path) -> Benchmark | None:
+    """Return what Snakemake's benchmark file says; None where there is none, or nothing in it.
 
-    None where there is no such file, or nothing in it.
+    A job that was too short for its memory or its CPU time to be seen has 0 for them.
     """
     if not path.is_file():
         return None
@@ -77,34 +85,46 @@ def read_benchmark(path: Path) -> tuple[float, float] | None:
         rows = [*csv.DictReader(lines, delimiter="\t")]
     if not rows:
         return None
-    peak = rows[-1]["max_rss"]
-    return float(rows[-1]["s"]), float(peak) if peak not in ("-", "NA", "") else 0.0
+    seen = {"-": "0", "NA": "0", "": "0"}
+    columns = (rows[-1][name] for name in ("s", "cpu_time", "max_rss"))
+    return Benchmark(*(float(seen.get(value, value)) for value in columns))
 
 
 def _usage(
     rule: str,
-    used: list[tuple[PlannedJob, float, float]],
+    used: list[tuple[PlannedJob, Benchmark]],
     expected: Callable[[PlannedJob], float],
 ) -> Usage:
     memory, time = max(used, key=_share_of_memory), max(used, key=_share_of_time)
-    long = [(seconds, expected(job)) for job, seconds, _ in used if seconds >= LEAST_SECONDS]
+    long = [
+        (_at_its_threads(job, read), expected(job))
+        for job, read in used
+        if read.seconds >= LEAST_SECONDS
+    ]
     return Usage(
         rule,
         len(used),
         memory[0].asks["mem_mb"],
-        memory[2],
+        memory[1].peak_mb,
         time[0].asks["runtime"],
-        time[1] / 60,
+        time[1].seconds / 60,
         sum(took for took, _ in long) / sum(hoped for _, hoped in long) if long else None,
     )
 
 
-def _share_of_memory(used: tuple[PlannedJob, float, float]) -> float:
-    return used[2] / used[0].asks["mem_mb"]
+def _at_its_threads(job: PlannedJob, read: Benchmark) -> float:
+    """Return the seconds that a job takes on the threads that it asks for: it may have had fewer,
+    and a GPU's work is not theirs."""
+    several = job.threads > 1 and not job.asks["gpu"]
+    return read.cpu_seconds / job.threads if several else read.seconds
 
 
-def _share_of_time(used: tuple[PlannedJob, float, float]) -> float:
-    return used[1] / used[0].asks["runtime"]
+def _share_of_memory(used: tuple[PlannedJob, Benchmark]) -> float:
+    return used[1].peak_mb / used[0].asks["mem_mb"]
+
+
+def _share_of_time(used: tuple[PlannedJob, Benchmark]) -> float:
+    return used[1].seconds / 60 / used[0].asks["runtime"]
 
 
 def known_factors(usage: Iterable[Usage], before: Mapping[str, float]) -> dict[str, float]:

@@ -26,6 +26,9 @@ CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
 USUAL_SECONDS = 15.0  # of any job, to start, and to read and write small tables
 WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
 
+# Rules whose jobs share their work among the threads that they are given: of a CPU; on a GPU one.
+ON_ALL_THREADS = {"score_prefixes", "judge_unprefixed", "judge_chats"}
+
 
 def formats(model: Mapping[str, Any], bulk: bool) -> dict[str, str]:
     """Return the number formats of a model's weights by device (`cpu`, `cuda`), from its entry."""
@@ -46,9 +49,10 @@ class Work:
         """The rates of devices, scans and downloads."""
         return speeds()
 
-    def seconds(self, rule: str, wildcards: Any) -> float:
-        """Return how long a job of a rule is expected to take."""
-        return USUAL_SECONDS + (KNOWN[rule](self, wildcards) if rule in KNOWN else 0)
+    def seconds(self, rule: str, wildcards: Any, threads: int = 1) -> float:
+        """Return how long a job of a rule is expected to take on so many threads."""
+        work = KNOWN[rule](self, wildcards) if rule in KNOWN else 0.0
+        return USUAL_SECONDS + work / (threads if rule in ON_ALL_THREADS else 1)
 
     def parameters(self, model: str) -> int:
         """Return a model's number of parameters; a billion where its entry does not say. Of an
