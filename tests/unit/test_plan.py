@@ -14,7 +14,7 @@ import yaml
 from lingprob.config import ROOT, read_settings
 from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, note_on, pick
 from lingprob.plan.speeds import speeds
-from lingprob.plan.work import KNOWN
+from lingprob.plan.work import KNOWN, USUAL_SECONDS
 
 OWN_SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token", "path": "s.csv"}
 MINE = {"title": "M", "family": "mine", "source": "local", "path": "mine"}
@@ -127,7 +127,9 @@ def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
     asked, limit = costs(), 24 * 60
     context, training = asked.settings["context"], asked.settings["training"]
     needed = [
-        asked.minutes("score_prefixes", SimpleNamespace(model=model, dataset=dataset))
+        asked.minutes(
+            "score_prefixes", SimpleNamespace(stage="sampled", model=model, dataset=dataset)
+        )
         for model in context["models"]
         for dataset in context["datasets"]
     ] + [asked.minutes("train_model", SimpleNamespace(size=size)) for size in training["sizes"]]
@@ -137,14 +139,46 @@ def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
 
 
 def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
-    """Ten prefixes of 1,000 tokens and targets of 60 at ten lengths for each pair: 16,000 tokens;
-    67,000 pairs of BLiMP, 842 of SyntaxGym, 1,508 of CrowS-Pairs."""
-    asked = costs()
-    tokens = [asked.work.context_tokens(name) for name in ("blimp", "syntaxgym", "crows_pairs")]
-    assert tokens == [67_000 * 16_000, 842 * 16_000, 1508 * 16_000]
+    """Five prefixes of 1,000 tokens and targets of 16 (SyntaxGym: 32) at ten lengths for each pair;
+    67,000 pairs of BLiMP, 842 of SyntaxGym, 1,508 of CrowS-Pairs; matrices of 70 and 23 suites."""
+    asked, names = costs().work, ("blimp", "syntaxgym", "crows_pairs")
+    matrices = [asked.matrix_tokens(name) for name in names]
+    assert matrices == [67_000 * 69 * 16 + 70_000, 842 * 22 * 32 + 23_000, 0]
+    grown = [asked.context_tokens("sampled", name) for name in names]
+    assert [one - matrix for one, matrix in zip(grown, matrices, strict=True)] == [
+        67_000 * 5 * 1160,
+        842 * 5 * 1320,
+        1508 * 5 * 1160,
+    ]
     few = costs(context={"pairs_per_suite": 2})
-    assert few.work.context_tokens("syntaxgym") == 2 * 23 * 16_000
-    assert few.work.context_tokens("blimp") == 2 * 70 * 16_000
+    assert few.work.judged_pairs("syntaxgym") == 2 * 23
+    assert few.work.judged_pairs("blimp") == 2 * 70
+
+
+def test_contexts_take_the_time_that_their_stage_has():
+    """Of the laptop's 20 pairs in 70 suites: 1,000 tokens before ten pairs, targets at six lengths;
+    20 suites under 16 perturbations to 125 tokens; one prefix a suite; 60 composed pairs. Counted
+    on the real tables were 2.54 million in the first stage, and .31 before CrowS-Pairs."""
+    work = costs("laptop").work
+    matrix = 1400 * 69 * 16 + 70_000
+    assert work.matrix_tokens("blimp") == matrix
+    assert work.context_tokens("sampled", "blimp") == 5 * (140_000 + 1400 * 16 * 6) + matrix
+    assert work.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16 * 3)
+    assert work.context_tokens("perturbed", "blimp") == 16 * (40 * 125 + 400 * 16 * 3)
+    assert work.context_tokens("composed", "blimp") == 15 * (6 * 1000 + 60 * 16 * 5)
+    assert work.context_tokens("sampled", "crows_pairs") == 5 * (27_000 + 270 * 16 * 6)
+
+
+def test_jobs_that_use_all_their_threads_take_less_time_on_more():
+    work, job = costs("laptop").work, ("sampled", "smollm2-135m", "crows_pairs")
+    wildcards = SimpleNamespace(**dict(zip(("stage", "model", "dataset"), job, strict=True)))
+    one, two = (work.seconds("score_prefixes", wildcards, threads) for threads in (1, 2))
+    assert one - USUAL_SECONDS == pytest.approx(2 * (two - USUAL_SECONDS))
+    assert work.seconds("score_stimuli", wildcards, 2) == work.seconds("score_stimuli", wildcards)
+
+
+def test_tokens_without_a_prefix_are_of_every_policy():
+    few = costs(context={"pairs_per_suite": 2})
     policies = len(few.catalog.model("smollm2-135m")["bos_policies"])
     assert few.work.unprefixed_tokens("smollm2-135m", "syntaxgym") == 23 * 2 * 60 * policies
 

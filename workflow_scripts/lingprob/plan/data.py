@@ -12,7 +12,7 @@ from lingprob.catalog import Catalog, Entry, read_yaml, surprisal_file
 from lingprob.config import surprisal_models
 from lingprob.context.suites import pairs_per_suite
 from lingprob.files import dataset_paths
-from lingprob.plan.work import formats
+from lingprob.plan.work import formats, prefix_lengths
 
 # Figure 1b's data set, which stands under no prediction.
 TOY_STRINGS = "toy_strings"
@@ -432,13 +432,8 @@ class Plan:
         return self.dataset_manifest(dataset) if has_suites else []
 
     def context_lengths(self, stage: str) -> list[int]:
-        """Return the lengths of prefixes, tokens: of later stages as far as perturbed ones go,
-        of composed ones their own."""
-        context = self.settings["context"]
-        if stage == "composed":
-            return sorted(context["composed_lengths"])
-        longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
-        return [length for length in context["lengths"] if length <= longest]
+        """Return the lengths of a stage's prefixes, tokens."""
+        return prefix_lengths(self.settings["context"], stage)
 
     def sampling_settings(self, stage: str) -> dict[str, Any]:
         """Return what prefixes are drawn by: where pairs share one, all targets of a suite do."""

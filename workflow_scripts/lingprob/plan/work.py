@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lingprob.catalog import Catalog
+from lingprob.context.names import CROWS_PAIRS
 from lingprob.context.suites import pairs_per_suite
 from lingprob.files import dataset_paths
 from lingprob.plan.speeds import Speeds, speeds
@@ -26,6 +27,8 @@ CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
 USUAL_SECONDS = 15.0  # of any job, to start, and to read and write small tables
 WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
 
+# Prefixes before the same pairs, by stage: five kinds; eight perturbations of two; composed ones.
+CONDITIONS = {"sampled": 5, "shared": 5, "perturbed": 16, "composed": 15}
 # Rules whose jobs share their work among the threads that they are given: of a CPU; on a GPU one.
 ON_ALL_THREADS = {"score_prefixes", "judge_unprefixed", "judge_chats"}
 
@@ -35,6 +38,20 @@ def formats(model: Mapping[str, Any], bulk: bool) -> dict[str, str]:
     by_device = dict(model.get("dtype", {}))
     much = by_device.pop("bulk", by_device.get("cuda"))
     return {**by_device, "cuda": much} if bulk and much else by_device
+
+
+def prefix_lengths(context: Mapping[str, Any], stage: str) -> list[int]:
+    """Return the lengths of a stage's prefixes, tokens: of later stages than `sampled` as far as
+    perturbed ones go, of composed ones their own.
+
+    Args:
+        context: section `context` of the configuration.
+        stage: sampled, shared, perturbed or composed.
+    """
+    if stage == "composed":
+        return sorted(context["composed_lengths"])
+    longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
+    return [length for length in context["lengths"] if length <= longest]
 
 
 @dataclass(frozen=True)
@@ -135,21 +152,46 @@ class Work:
             chunks = min(chunks, 2 * self.settings["overlap"]["chunks_selected"])
         return float(chunks * CHUNK_BYTES)
 
-    def judged_pairs(self, dataset: str) -> int:
-        """Return the pairs of a data set that are judged in contexts (of 70 suites where their
-        number is not known)."""
-        context, entry = self.settings["context"], self.catalog.dataset(dataset)
-        a_suite = pairs_per_suite(context, dataset, entry) or 1000
-        drawn = len(entry.get("suites", [])) or 70
-        return int(min(drawn * a_suite, entry.get("pairs", drawn * a_suite)))
+    def suites(self, dataset: str) -> int:
+        """Return the suites of a data set, CrowS-Pairs' nine types of bias; 70 where their number
+        is not known."""
+        unstated = 9 if dataset == CROWS_PAIRS else 70
+        return len(self.catalog.dataset(dataset).get("suites", [])) or unstated
 
-    def context_tokens(self, dataset: str) -> int:
-        """Return about how many tokens a data set's prefixes and targets have: five kinds before
-        all pairs that share one, two or four targets of 15 tokens at each length, as much again
-        for matrices."""
-        context = self.settings["context"]
-        prefix = max(context["lengths"]) / context["pairs_per_prefix"]
-        return int(2 * 5 * self.judged_pairs(dataset) * (prefix + 60 * len(context["lengths"])))
+    def judged_pairs(self, dataset: str) -> int:
+        """Return the pairs of a data set that are judged in contexts."""
+        context, entry = self.settings["context"], self.catalog.dataset(dataset)
+        drawn = self.suites(dataset) * (pairs_per_suite(context, dataset, entry) or 1000)
+        return int(min(drawn, entry.get("pairs", drawn)))
+
+    def context_tokens(self, stage: str, dataset: str) -> int:
+        """Return about how many tokens a stage's prefixes and targets have: before all pairs that
+        share them so many prefixes as the stage has conditions, with targets at each length."""
+        context, suites = self.settings["context"], self.suites(dataset)
+        pairs = self.judged_pairs(dataset)
+        if stage == "perturbed":
+            pairs = min(pairs, pairs * context["perturbed_suites"] // suites)
+        if stage == "composed":
+            pairs = min(pairs, context["composed_suites"] * context["composed_pairs"])
+        groups = suites if stage == "shared" else pairs / context["pairs_per_prefix"]
+        lengths, target = prefix_lengths(context, stage), self.target_tokens(dataset)
+        tokens = CONDITIONS[stage] * (groups * lengths[-1] + pairs * target * len(lengths))
+        return int(tokens + (self.matrix_tokens(dataset) if stage == "sampled" else 0))
+
+    def matrix_tokens(self, dataset: str) -> int:
+        """Return about how many tokens a data set's matrix has: ten sentences of ten tokens of
+        each suite, and targets of all others after one of its draws."""
+        context, others = self.settings["context"], self.suites(dataset) - 1
+        if dataset == CROWS_PAIRS:
+            return 0
+        targets = self.judged_pairs(dataset) * others * context["matrix_draws"]
+        prefixes = (others + 1) * context["matrix_prefixes"] * 10 * context["matrix_sentences"]
+        return int(targets * self.target_tokens(dataset) + prefixes)
+
+    def target_tokens(self, dataset: str) -> int:
+        """Return the tokens of a target's sentences, whose common beginning is run once: of a pair,
+        or of a SyntaxGym item's four conditions."""
+        return 32 if self.catalog.dataset(dataset)["parser"] == "syntaxgym" else 16
 
     def unprefixed_tokens(self, model: str, dataset: str) -> int:
         """Return about how many tokens the same targets have without a prefix: two or four of 15
@@ -235,7 +277,9 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     ),
     # Windows overlap by half.
     "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * TEXT_TOKENS),
-    "score_prefixes": lambda w, job: w.scoring(job.model, w.context_tokens(job.dataset), bulk=True),
+    "score_prefixes": lambda w, job: w.scoring(
+        job.model, w.context_tokens(job.stage, job.dataset), bulk=True
+    ),
     "judge_unprefixed": lambda w, job: w.scoring(
         job.model, w.unprefixed_tokens(job.model, job.dataset), bulk=True
     ),
