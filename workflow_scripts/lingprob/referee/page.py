@@ -63,7 +63,8 @@ td:first-child .verdict { margin: .1rem 0 }
 td.note { min-width: 15rem; font-size: .9rem }
 details { margin-top: .6rem } summary { cursor: pointer; color: var(--soft); margin-bottom: .4rem }
 @media (min-width: 1000px) { tr > :first-child { min-width: 17rem } }
-@media (max-width: 600px) { tr > :first-child { max-width: 9.5rem }
+@media (max-width: 600px) { table { font-size: .85rem }
+  tr > :first-child { min-width: 8.5rem; max-width: 9.5rem }
   th, td { padding: .3rem .45rem } }
 """
 )
@@ -76,7 +77,9 @@ TEMPLATE = """<!DOCTYPE html>
 <span class="verdict {{ tones[word] }}">{% if count %}{{ count }} {% endif %}{{ word }}</span>
 {%- endmacro %}
 {%- macro name(row) -%}
-{% for part in row.row.split("/") %}{% if not loop.first %}/<wbr>{% endif %}{{ part }}{% endfor %}
+{% for part in row.row.split("/") %}{% if not loop.first %}/<wbr>{% endif %}
+{%- for word in part.split("_") %}{% if not loop.first %}_<wbr>{% endif %}{{ word }}{% endfor %}
+{%- endfor %}
 {%- endmacro %}
 {%- macro interval(row) -%}
 {% if row.low or row.high %}{{ row.low }} to {{ row.high }}{% endif %}

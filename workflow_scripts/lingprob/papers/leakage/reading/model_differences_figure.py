@@ -53,7 +53,7 @@ def _matrix_of(axis: Axes, part: pd.DataFrame, run: Run) -> None:
     titles = [str(run.models[name]["title"]) for name in names]
     axis.set_yticks(range(len(names)), titles, fontsize=4.5)
     axis.set_xticks([])
-    axis.set_xlabel("the same models, the best on the left", fontsize=6)
+    axis.set_xlabel("the same models, the best on the left; blank: p of .05 or more", fontsize=6)
     axis.grid(visible=False)
 
 
