@@ -173,6 +173,7 @@ def _regression_line(axis: Axes, part: pd.DataFrame, place: str) -> None:
     axis.text(
         0.97 if slope < 0 else 0.03, 0.95, f"{slope:+.0f} nats per tenfold", fontsize=6,
         transform=axis.transAxes, va="top", ha="right" if slope < 0 else "left", color=palette.GREY,
+        bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},  # over error bars
     )  # fmt: skip
 
 
