@@ -16,6 +16,12 @@ WITH_LEAKAGE = [
 COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
 # Data sets whose regressions are fitted with curves of surprisal, too.
 WITH_CURVES = READING["datasets"] if READING["curve_knots"] else []
+DOSES = settings["doses"]
+# Data sets of texts that models are trained on for the sake of it, and these models.
+DOSED_IN = [
+    name for name in READING["datasets"] if catalog.dataset(name)["texts"] in DOSES["texts"]
+]
+DOSED_MODELS = plan.dosed_models() if DOSED_IN else []
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -32,7 +38,8 @@ READING_ROOM = Room(
     + ["inverse_scaling"] * READING["published"]
     + ["leakage"] * bool(WITH_LEAKAGE)
     + ["model_differences"] * bool(COMPARED_IN)
-    + ["curves"] * bool(WITH_CURVES),
+    + ["curves"] * bool(WITH_CURVES)
+    + ["doses"] * bool(DOSED_IN),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "trends": "results/reading/trends.parquet",
@@ -42,8 +49,10 @@ READING_ROOM = Room(
         "linearity": [f"results/reading/linearity/{name}.parquet" for name in WITH_CURVES],
         "curves": [f"results/reading/curves/{name}.parquet" for name in WITH_CURVES],
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
+        "doses": [f"results/reading/doses/{name}.parquet" for name in DOSED_IN],
+        "dose_slopes": [f"results/reading/dose_slopes/{name}.parquet" for name in DOSED_IN],
     },
-    models=[*READING["models"], *PUBLISHED_MODELS],
+    models=[*READING["models"], *PUBLISHED_MODELS, *DOSED_MODELS],
     titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
 )
 
@@ -201,3 +210,4 @@ rule reading:
         ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),
         ["results/reading/linearity.csv"] * bool(WITH_CURVES),
+        ["results/reading/doses.csv"] * bool(DOSED_IN),

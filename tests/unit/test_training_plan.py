@@ -117,7 +117,7 @@ def test_a_model_s_entry_follows_from_its_size():
     assert (entry["source"], entry["size"], entry["fine_tuning_steps"]) == ("trained", "large", 10)
     assert entry["parameters"] == PAPER["large"]
     assert (entry["context_window"], entry["tokenizer"]) == (2048, "gpt-neox-20b")
-    trained = [name for name, e in catalog.models.items() if e["source"] == "trained"]
+    trained = [name for name, e in catalog.models.items() if e["family"] == "trained"]
     assert len(trained) == 9
 
 

@@ -18,6 +18,7 @@ from lingprob.chance_level import chance_level
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
 from lingprob.references import check_names
+from lingprob.training.dosed import dosed_models
 from lingprob.training.sizes import trained_models
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -51,7 +52,10 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     settings = merged(settings, {section: own[section] for section in of_own_data(config)})
     settings = merged(settings, config)
     corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
-    models = {**trained_models(settings["training"], corpora), **settings["models"]}
+    settings["doses"] = searched_doses(settings, config.get("doses", {}))
+    # Dosed ones last, so that others look as they do without them.
+    made = made_models(settings, corpora)
+    models = {**made["trained"], **settings["models"], **made["dosed"]}
     catalog = Catalog(
         models,
         settings["datasets"],
@@ -68,7 +72,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     catalog.check_references()
     check_languages(settings["string_probability"], catalog)
     check_conventions(settings["string_probability"], catalog)
-    check_trained_models(settings["training"], catalog)
+    check_doses(settings)
+    check_trained_models(settings, catalog)
     check_surprisals(settings["reading"], catalog)
     if primary_dataset(settings["context"]["datasets"]) is None:
         raise LingprobError(
@@ -139,18 +144,52 @@ def check_conventions(strings: Settings, catalog: Catalog) -> None:
         catalog.bos_policy(name, strings["bos"])
 
 
-def check_trained_models(training: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a model of source `trained` that nothing in `training` makes."""
+def made_models(settings: Settings, corpora: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the entries of all models that a run trains, those with passages (`dosed`) apart."""
+    trained = trained_models(settings["training"], corpora)
+    dosed = dosed_models(settings["doses"], settings["training"], trained)
+    return {"trained": trained, "dosed": dosed}
+
+
+def check_trained_models(settings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a model of source `trained` that no settings make."""
+    training = settings["training"]
     for step in training["keep_checkpoints"]:
         if step > training["steps"]:
             raise LingprobError(
                 f"training.keep_checkpoints: there is no step {step} in a training of "
                 f"{training['steps']} steps. Leave it out, or raise training.steps."
             )
-    made = trained_models(training, [""])
+    made = [name for models in made_models(settings, [""]).values() for name in models]
     for name, entry in catalog.models.items():
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
+
+
+def searched_doses(settings: Settings, asked: Settings) -> Settings:
+    """Return the section `doses`, of texts that the scale names with those that are searched for;
+    what the user names (`asked`) stays, for `check_doses`."""
+    doses, searched = settings["doses"], settings["overlap"]["texts"]
+    kept = [name for name in doses["texts"] if name in searched]
+    return doses if "texts" in asked else {**doses, "texts": kept}
+
+
+def check_doses(settings: Settings) -> None:
+    """Raise LingprobError for doses of texts that nobody searched for, in sizes that nothing
+    trains, or in a part of the training that ends before it begins."""
+    doses, searched = settings["doses"], settings["overlap"]["texts"]
+    for name in doses["texts"]:
+        if name not in searched:
+            raise LingprobError(
+                f"doses.texts: {name!r} is none of overlap.texts {searched}, so nobody knows "
+                "whether training has it anyway. Name it there, too, or leave it out."
+            )
+    first, last = doses["period"]
+    if first >= last:
+        raise LingprobError(
+            f"doses.period: {doses['period']} ends before it begins. Give two shares of the "
+            "training, the smaller one first."
+        )
 
 
 def check_surprisals(reading: Settings, catalog: Catalog) -> None:

@@ -13,6 +13,7 @@ from lingprob.config import surprisal_models
 from lingprob.context.suites import pairs_per_suite
 from lingprob.files import dataset_paths
 from lingprob.plan.work import formats, prefix_lengths
+from lingprob.training.dosed import dosed_name, dosed_sizes
 
 # Figure 1b's data set, which stands under no prediction.
 TOY_STRINGS = "toy_strings"
@@ -397,6 +398,19 @@ class Plan:
         """Return the models whose surprisals a data set of reading times is regressed on."""
         texts = self.catalog.dataset(dataset)["texts"]
         return surprisal_models(self.catalog, self.settings["reading"]["models"], texts)
+
+    def dosed_sizes(self) -> dict[str, int]:
+        """Return the sizes of models that are trained with passages, and their parameters."""
+        sizes = dosed_sizes(self.settings["doses"], self.settings["training"])
+        return {size: self.catalog.model(dosed_name(size, 0))["parameters"] for size in sizes}
+
+    def dosed_models(self) -> list[str]:
+        """Return these models, each size's without passages first."""
+        return [
+            dosed_name(size, copies)
+            for size in self.dosed_sizes()
+            for copies in [0, *self.settings["doses"]["copies"]]
+        ]
 
     def reading_contexts(self, models: list[str]) -> dict[str, str]:
         """Return what precedes a word in each model's surprisals."""

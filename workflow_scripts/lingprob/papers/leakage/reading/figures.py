@@ -21,6 +21,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, label_logarithmic, whiskers
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.leakage.reading.doses_figure import doses
 from lingprob.papers.leakage.reading.leaked_words_figure import leakage
 from lingprob.papers.leakage.reading.linearity_figure import curves
 from lingprob.papers.leakage.reading.model_differences_figure import model_differences
@@ -38,7 +39,7 @@ CONVENTIONS = {
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage`,
-    `model_differences` and `curves`."""
+    `model_differences`, `curves` and `doses`."""
     deltas = tables["deltas"]
     figures = {"figure_2": figure_2(deltas, run)}
     label_provenance(figures["figure_2"], deltas["scale"], deltas["rt_source"], "reading times")
@@ -64,6 +65,11 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["curves"] = curves(points, tables["linearity"], run)
         sources = points["rt_source"]
         label_provenance(figures["curves"], points["scale"], sources, "reading times")
+    if "doses" in tables:
+        effects = tables["doses"]
+        figures["doses"] = doses(effects, tables["dose_slopes"], run)
+        sources = effects["rt_source"]
+        label_provenance(figures["doses"], effects["scale"], sources, "reading times")
     return figures
 
 

@@ -11,4 +11,6 @@ TABLES = {
     "linearity": Table("linearity", ("plot",)),
     "curves": Table("surprisal_curves", ("plot",)),
     "leakage": Table("leakage_adjusted", ("plot",)),
+    "doses": Table("dose_effects", ("plot",)),
+    "dose_slopes": Table("dose_slopes"),
 }

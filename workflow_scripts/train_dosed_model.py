@@ -1,0 +1,35 @@
+"""Train a language model of one size on a corpus with passages that people read."""
+
+import json
+import shutil
+from pathlib import Path
+
+from lingprob.models.manifest import write_manifest
+from lingprob.training.launch import train
+from lingprob.workflow import job
+
+MEANS = (
+    "micro_batch_size", "parallel", "compile", "repeat_examples", "validation_steps",
+    "checkpoint_steps",
+)  # fmt: skip
+
+with job(snakemake):
+    params, resources, output = snakemake.params, snakemake.resources, snakemake.output
+    directory = Path(output.manifest).parent
+    train(
+        {
+            "corpus": json.loads(Path(snakemake.input[0]).read_text()),
+            "validation_examples": params.validation_examples,
+            "plan": params.plan,
+            "code": params.code,
+            "means": {"device": params.device, **{key: resources.get(key) for key in MEANS}},
+            "folder": params.folder,
+            "directory": str(directory),
+        },
+        # A profile may grant fewer GPUs than a process each.
+        resources.gpu or resources.processes,
+    )
+    shutil.copy(Path(params.folder) / "log.jsonl", output.log)
+    origin = f"trained by lingprob on passages, code {params.code}"
+    write_manifest(directory.name, "trained", origin, directory, Path(output.manifest))
+    shutil.rmtree(params.folder)
