@@ -232,6 +232,9 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     # Windows overlap by half.
     "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * TEXT_TOKENS),
     "score_prefixes": lambda w, job: w.scoring(job.model, w.context_tokens(job.dataset), bulk=True),
+    "score_chinese_prefixes": lambda w, job: w.scoring(
+        job.model, w.context_tokens(job.dataset), bulk=True
+    ),
     "judge_unprefixed": lambda w, job: w.scoring(
         job.model, w.unprefixed_tokens(job.model, job.dataset), bulk=True
     ),
