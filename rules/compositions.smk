@@ -17,6 +17,8 @@ rule compose_prefixes:
         "logs/compose_prefixes/{dataset}.log",
     benchmark:
         "logs/compose_prefixes/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        dataset=WITH_BLANKS,
     conda:
         "../envs/environment.yaml"
     resources:
@@ -40,12 +42,12 @@ rule summarise_compositions:
     input:
         composed=collect(
             "results/context/composed/judgments/{model}/{dataset}.parquet",
-            model=CONTEXT["models"],
+            model=CONTEXT_MODELS,
             dataset=CONTEXT_PRIMARY,
         ),
         sampled=collect(
             "results/context/sampled/judgments/{model}/{dataset}.parquet",
-            model=CONTEXT["models"],
+            model=CONTEXT_MODELS,
             dataset=CONTEXT_PRIMARY,
         ),
         prefixes=f"results/context/composed/prefixes/{CONTEXT_PRIMARY}.parquet",

@@ -1,6 +1,7 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
-# With what rules/compositions.smk and rules/chats.smk make, beyond the paper.
+# With what rules/chinese_contexts.smk, rules/compositions.smk and rules/chats.smk make, beyond the
+# paper.
 # PROVIDES results/context/: summaries/{model}/{dataset}/, and over the models of the scale accuracy,
 # regression, matrix, overlap, correlations, unprefixed (parquet, csv), points, the figures, tables
 # and scorecard.
@@ -22,6 +23,8 @@ CONTEXT_CHANGES = {
     "overlap": "results/context/overlap.parquet",
     "prefix_overlap": "results/context/prefix_overlap.parquet",
 }
+# Beyond the paper, where models that know Chinese judge such pairs: in figures of their own.
+CONTEXT_CHINESE = plan.chinese_in_contexts()
 CONTEXT_ROOM = Room(
     "context",
     category="Context",
@@ -29,7 +32,8 @@ CONTEXT_ROOM = Room(
     + ["sharing"] * CONTEXT["compare_sharing"]
     + ["unprefixed"]
     + ["composition"] * bool(CONTEXT_COMPOSED)
-    + CONTEXT_CHATS,
+    + CONTEXT_CHATS
+    + ["chinese", "chinese_unprefixed"] * bool(CONTEXT_CHINESE),
     files={
         name: f"results/context/{name}.parquet"
         for name in [*CONTEXT_TABLES, "overlap", *CONTEXT_COMPOSED, *CONTEXT_CHATS]
@@ -43,6 +47,8 @@ CONTEXT_ROOM = Room(
         "primary": CONTEXT_PRIMARY,
         "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
         "composed_tokens": CONTEXT["composed_tokens"],
+        **({"chinese": CONTEXT_CHINESE} if CONTEXT_CHINESE else {}),
+        **({"chinese_control": plan.control_titles(CONTEXT_CHINESE)} if CONTEXT_CHINESE else {}),
     },
 )
 
@@ -105,12 +111,12 @@ rule summarise_context:
 rule combine_contexts:
     """Put the tables of all models and data sets together."""
     input:
-        collect(
-            "results/context/summaries/{model}/{dataset}/{table}.parquet",
-            model=CONTEXT["models"],
-            dataset=CONTEXT["datasets"],
-            table=CONTEXT_TABLES,
-        ),
+        [
+            f"results/context/summaries/{model}/{dataset}/{table}.parquet"
+            for model in CONTEXT["models"]
+            for dataset in plan.context_datasets(model)
+            for table in CONTEXT_TABLES
+        ],
     output:
         parquet=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
         csv=[

@@ -7,6 +7,12 @@
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.
 CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
+# The models that judge it, and the data sets whose sentences are joined as English ones are; of
+# Chinese, see rules/chinese_contexts.smk.
+CONTEXT_MODELS = plan.context_models(CONTEXT_PRIMARY)
+WITH_BLANKS = alternatives(
+    [name for name in plan.datasets_of("stimuli") if name not in plan.chinese_pairs()]
+)
 # What prefixes are drawn by, whichever models are to score them: one more repeats nothing.
 CONTEXT_REFERENCE = plan.model_manifest(CONTEXT["tokenizer"])
 # Manifests that bring the tokenizers of the models, by tokenizer.
@@ -28,6 +34,7 @@ rule sample_prefixes:
         "logs/sample_prefixes/{stage}/{dataset}.log",
     wildcard_constraints:
         stage="sampled|shared",
+        dataset=WITH_BLANKS,
     conda:
         "../envs/environment.yaml"
     resources:
@@ -54,16 +61,20 @@ rule perturb_prefixes:
         prefixes="results/context/sampled/prefixes/{dataset}.parquet",
         n_tokens=collect(
             "results/context/sampled/prefix_tokens/{tokenizer}/{{dataset}}.parquet",
-            tokenizer=CONTEXT_TOKENIZERS,
+            tokenizer={
+                catalog.model(model)["tokenizer"]: None for model in reversed(CONTEXT_MODELS)
+            },
         ),
         judgments=collect(
             "results/context/sampled/judgments/{model}/{{dataset}}.parquet",
-            model=CONTEXT["models"],
+            model=CONTEXT_MODELS,
         ),
     output:
         "results/context/perturbed/prefixes/{dataset}.parquet",
     log:
         "logs/perturb_prefixes/{dataset}.log",
+    wildcard_constraints:
+        dataset=WITH_BLANKS,
     conda:
         "../envs/environment.yaml"
     resources:
@@ -122,6 +133,7 @@ rule score_prefixes:
         "logs/score_prefixes/{stage}/{model}/{dataset}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(WITH_WEIGHTS),
+        dataset=WITH_BLANKS,
     conda:
         "../envs/environment.yaml"
     # On a CPU each thread has a prefix of its own.

@@ -135,7 +135,7 @@ def test_an_unknown_name_and_one_of_a_wrong_kind_are_refused_at_every_key(where)
     part = config_schema()["properties"][section]["properties"][key]
     kinds = names_by_kind(Catalog())
     allowed = {name for kind in part["x-names"] for name in kinds[kind]}
-    wrong = next(name for name in ("blimp", "gutenberg") if name not in allowed)
+    wrong = next(name for name in ("blimp", "gutenberg", "provo") if name not in allowed)
     for name, said in (("no-such-thing", "unknown"), (wrong, f"{where}: '{wrong}' is a .*, not a")):
         shape = part.get("type")
         shape = shape[0] if isinstance(shape, list) else shape  # or null
@@ -191,6 +191,47 @@ def test_prefixes_of_ones_own_pairs_are_composed_on_request(scale):
         assert changed <= {"composed_suites", "chat_models"}
     asked = {"datasets": ["mine"], "composed_suites": 3}
     assert read_settings({**own, "context": asked})[0]["context"]["composed_suites"] == 3
+
+
+CHINESE = {"models": ["gpt2", "gpt2-chinese"], "datasets": ["blimp", "mine"]}
+
+
+@pytest.mark.parametrize(
+    ("language", "context", "said"),
+    [
+        ("ja", CHINESE, r"context\.datasets: 'mine' is in 'ja', .* joined as in English"),
+        ("zh", {"datasets": ["mine", "blimp"]}, r"'mine' is in 'zh'.*Name one in English before"),
+        ("zh", {**CHINESE, "models": ["gpt2"]}, r"context\.models: none of .* is in 'zh'"),
+        ("en", CHINESE, r"context\.datasets: none of .* is in 'zh', the language of the model"),
+        ("zh", CHINESE, r"context\.control_of: 'wikitext103_test', .* 'mine', is in 'en'"),
+        ("zh", {**CHINESE, "control_of": {"mine": "mine"}}, r"context\.control_of: .* is itself"),
+        ("en", {"datasets": ["mine"], "control_of": {"mine": "sling"}}, r"'mine', is in 'zh'"),
+    ],
+)
+def test_contexts_in_a_language_that_something_does_not_know_are_refused(language, context, said):
+    own = {"mine": {**OWN_STIMULI, "language": language}}
+    with pytest.raises(LingprobError, match=said):
+        read_settings({"scale": "laptop", "datasets": own, "context": context})
+
+
+@pytest.mark.parametrize(
+    ("context", "kept"),
+    [({"models": ["gpt2"]}, ["blimp"]), ({"datasets": ["blimp"]}, ["gpt2", "gpt2-chinese"])],
+)
+def test_what_the_scale_has_of_a_language_that_nothing_else_is_in_disturbs_nobody(context, kept):
+    settings, _ = read_settings({"scale": "paper", "context": context})
+    assert set(kept) <= {*settings["context"]["models"], *settings["context"]["datasets"]}
+
+
+def test_ones_own_chinese_pairs_stand_after_sentences_of_another_data_set():
+    own = {"scale": "laptop", "datasets": {"mine": {**OWN_STIMULI, "language": "zh"}}}
+    asked = {**CHINESE, "control_of": {"mine": "sling"}}
+    settings, _ = read_settings({**own, "context": asked})
+    # Others keep theirs.
+    assert settings["context"]["control_of"] == {
+        "mine": "sling", "sling": "zhoblimp", "zhoblimp": "sling"
+    }  # fmt: skip
+    assert settings["context"]["tokenizer_of"] == {"zh": "gpt2-chinese"}
 
 
 def test_every_kind_has_a_word_and_every_declared_kind_exists():

@@ -133,3 +133,35 @@ def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
     (point,) = [line for line in figures["figure_10"].axes[1].lines if len(line.get_xdata()) == 1]
     assert point.get_color() == MODELS["large"]["colour"]
     assert {figure._supxlabel.get_text() for figure in figures.values()} == {"scale: demo"}
+
+
+def test_chinese_data_sets_have_figures_of_their_own_and_a_part_in_no_other():
+    """The others are those of a run without them, line by line."""
+    chinese = tables(["zhoblimp", "sling"])
+    renamed = {"small": "small-zh", "large": "large-zh"}
+    english, models = tables(["blimp"]), {**MODELS}
+    for name, new in renamed.items():
+        models[new] = {**MODELS[name], "title": new}
+    both = {
+        name: pd.concat([table, chinese[name].replace({"model": renamed})], ignore_index=True)
+        for name, table in english.items()
+    }
+    options = {"primary": "blimp", "control": "Wikipedia", "chinese": ["zhoblimp", "sling"],
+               "chinese_control": "SLING / ZhoBLiMP"}  # fmt: skip
+    titles = {name: name.capitalize() for name in ("blimp", "zhoblimp", "sling")}
+    found = draw(both, Run("demo", models, titles, options=options))
+    alone = draw(english, run(["blimp"]))
+    assert found.keys() - alone.keys() == {"chinese", "chinese_unprefixed"}
+    for name, figure in alone.items():
+        lines, others = (
+            [line.get_xydata().tolist() for ax in one.axes for line in ax.lines]
+            for one in (figure, found[name])
+        )
+        assert lines == others, name
+    panels = found["chinese"].axes
+    assert [ax.get_title().partition("\n")[0] for ax in panels] == [
+        "small-zh: Zhoblimp", "small-zh: Sling", "large-zh: Zhoblimp", "large-zh: Sling"
+    ]  # fmt: skip
+    (legend,) = found["chinese"].legends
+    assert "SLING / ZhoBLiMP" in [text.get_text() for text in legend.get_texts()]
+    assert found["chinese"]._supxlabel.get_text() == "scale: demo"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -124,14 +125,15 @@ def test_no_job_asks_for_more_time_than_the_limit():
 
 def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
     """Prefixes and trainings go on where their time was up, as often as the profile tries again."""
-    asked, limit = costs(), 24 * 60
-    context, training = asked.settings["context"], asked.settings["training"]
+    asked, there, limit = costs(), plan("paper"), 24 * 60
+    training, chinese = asked.settings["training"], there.chinese_in_contexts()
     needed = [
         asked.minutes(
-            "score_prefixes", SimpleNamespace(stage="sampled", model=model, dataset=dataset)
+            "score_chinese_prefixes" if dataset in chinese else "score_prefixes",
+            SimpleNamespace(stage="sampled", model=model, dataset=dataset),
         )
-        for model in context["models"]
-        for dataset in context["datasets"]
+        for model in asked.settings["context"]["models"]
+        for dataset in there.context_datasets(model)
     ] + [asked.minutes("train_model", SimpleNamespace(size=size)) for size in training["sizes"]]
     profile = yaml.safe_load((ROOT / "profiles" / "slurm" / "profile.yaml").read_text())
     assert limit < max(needed) <= limit * (1 + profile["retries"])
@@ -441,6 +443,33 @@ def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     assert plan("paper").sampling_settings("sampled")["pairs_per_prefix"] == 1
     assert shared["pairs_per_prefix"] > 67_000
     assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [32, 64, 125])
+
+
+def test_contexts_are_judged_in_a_model_s_language_and_drawn_by_its_tokens():
+    there = plan("paper")
+    english = ["blimp", "syntaxgym", "crows_pairs"]
+    assert there.context_models("blimp")[0] == "gpt2"
+    assert there.context_models("sling") == ["gpt2-chinese", "llama-3-8b-chinese"]
+    assert set(there.context_models("blimp")).isdisjoint(there.context_models("sling"))
+    assert there.context_datasets("opt-6.7b") == english
+    assert there.context_datasets("gpt2-chinese") == ["zhoblimp", "sling"]
+    assert set(there.chinese_pairs()) == {"hll", *there.chinese_in_contexts()}
+    assert [there.context_tokenizer(name) for name in ("crows_pairs", "sling")] == [
+        "gpt2", "llama-3-8b-chinese"
+    ]  # fmt: skip
+    assert [there.context_control(name) for name in ("blimp", "sling")] == [
+        "wikitext103_test", "zhoblimp"
+    ]  # fmt: skip
+    assert there.control_files("zhoblimp") == "results/stimuli/zhoblimp.parquet"
+    assert there.control_files("wikitext103_test") == there.corpus_files("wikitext103_test")
+    assert there.control_titles(["sling", "zhoblimp", "sling"]) == "ZhoBLiMP / SLING"
+    assert plan("laptop").chinese_in_contexts() == plan("demo").chinese_in_contexts() == []
+
+
+def test_where_the_models_of_chinese_are_left_out_no_figure_waits_for_them():
+    there = plan("paper")
+    context = {**there.settings["context"], "models": ["gpt2"]}
+    assert replace(there, settings={"context": context}).chinese_in_contexts() == []
 
 
 def test_composed_prefixes_have_lengths_and_a_part_of_the_sampled_pairs_of_their_own():

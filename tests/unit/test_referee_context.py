@@ -254,6 +254,18 @@ def chat_rows(method: str, context: str, column: str, error: float) -> Simulate:
     return simulate
 
 
+def in_chinese(simulate: Simulate) -> Simulate:
+    """Simulate the same of Chinese data sets; of others the opposite, which no claim may see."""
+
+    def theirs(rng: np.random.Generator, effect: float, n: int) -> Simulated:
+        other = simulate(rng, -effect, n)
+        return other | {
+            f"chinese_{name}": table for name, table in simulate(rng, effect, n).items()
+        }
+
+    return theirs
+
+
 UP, DOWN = "matched_acceptable", "matched_unacceptable"
 OTHER_UP, OTHER_DOWN = "mismatched_acceptable", "mismatched_unacceptable"
 CROWS = {"dataset": "crows_pairs"}
@@ -339,6 +351,18 @@ CASES = {
     "choice_below_probability": Case(-0.2, chat_rows("choice", "none", "above_text", 0.058)),
     "unacceptable_turns_lower": Case(-0.2, chat_rows("turns", "unacceptable", "delta", 0.058)),
     "labelled_examples_help": Case(0.2, chat_rows("labels", "mixed", "delta", 0.058)),
+    # Half the paper's changes, over SLING's 40 suites.
+    "chinese_matched_acceptable_raises": Case(0.1, in_chinese(one_kind(UP, 0.03))),
+    "chinese_matched_unacceptable_lowers": Case(-0.3, in_chinese(one_kind(DOWN, 0.03))),
+    "chinese_matched_exceeds_mismatched_acceptable": Case(
+        0.12, in_chinese(two_kinds(UP, OTHER_UP, (0.03, 0.02), 0.03))
+    ),
+    "chinese_matched_exceeds_mismatched_unacceptable": Case(
+        -0.3, in_chinese(two_kinds(DOWN, OTHER_DOWN, (0.03, 0.02), -0.15))
+    ),
+    "chinese_length_by_match_by_acceptability": Case(
+        3.09, in_chinese(regression("related", "log_length:matched:acceptable", 1))
+    ),
 }  # fmt: skip
 
 

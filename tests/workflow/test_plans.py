@@ -171,7 +171,11 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     context = read_yaml("scales.yaml")[scale]["context"]
-    models, datasets = len(context["models"]), len(context["datasets"])
+    # Chinese pairs are for models of Chinese, and no stage but the first.
+    chinese = {"models": ["gpt2-chinese", "llama-3-8b-chinese"], "datasets": ["zhoblimp", "sling"]}
+    other = {key: len({*context[key]} & {*names}) for key, names in chinese.items()}
+    assert (other["models"], other["datasets"]) == ((2, 2) if scale == "paper" else (0, 0))
+    models, datasets = (len(context[key]) - other[key] for key in ("models", "datasets"))
     # Perturbed and composed prefixes are of one data set, and so are shared ones.
     shared = int(context["compare_sharing"])
     assert jobs["sample_prefixes"] == datasets + shared
@@ -180,7 +184,13 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     assert jobs.get("compose_prefixes", 0) == jobs.get("summarise_compositions", 0) == composed
     assert jobs.get("judge_chats", 0) == len(context["chat_models"]) == (scale == "laptop")
     scored = models * (datasets + 1 + shared + composed)
-    assert jobs["score_prefixes"] == jobs["judge_pairs"] == scored
+    scored_in_chinese = other["models"] * other["datasets"]
+    assert jobs["score_prefixes"] == scored
+    assert jobs.get("score_chinese_prefixes", 0) == scored_in_chinese
+    assert jobs.get("sample_chinese_prefixes", 0) == other["datasets"]
+    assert jobs["judge_pairs"] == scored + scored_in_chinese
+    assert jobs["judge_unprefixed"] == models * datasets + scored_in_chinese
+    assert ("results/context/chinese.png" in plan.stdout) == (scale == "paper")
     drawn = set(re.findall(r"results/context/figure_\d+\.png", plan.stdout))
     assert len(drawn) == figures
 

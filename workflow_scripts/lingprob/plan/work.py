@@ -30,7 +30,7 @@ WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
 # Prefixes before the same pairs, by stage: five kinds; eight perturbations of two; composed ones.
 CONDITIONS = {"sampled": 5, "shared": 5, "perturbed": 16, "composed": 15}
 # Rules whose jobs share their work among the threads that they are given: of a CPU; on a GPU one.
-ON_ALL_THREADS = {"score_prefixes", "judge_unprefixed", "judge_chats"}
+ON_ALL_THREADS = {"score_prefixes", "score_chinese_prefixes", "judge_unprefixed", "judge_chats"}
 
 
 def formats(model: Mapping[str, Any], bulk: bool) -> dict[str, str]:
@@ -284,6 +284,9 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     # Windows overlap by half.
     "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * TEXT_TOKENS),
     "score_prefixes": lambda w, job: w.scoring(
+        job.model, w.context_tokens(job.stage, job.dataset), bulk=True
+    ),
+    "score_chinese_prefixes": lambda w, job: w.scoring(
         job.model, w.context_tokens(job.stage, job.dataset), bulk=True
     ),
     "judge_unprefixed": lambda w, job: w.scoring(

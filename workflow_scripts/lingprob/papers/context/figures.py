@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pandas as pd
@@ -25,6 +26,7 @@ from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, wrapped
 from lingprob.papers.context.chat_figures import chats
+from lingprob.papers.context.chinese import chinese_part, set_apart
 from lingprob.papers.context.composition_figures import composition
 from lingprob.papers.context.matrix_figures import (
     metric_scatter,
@@ -74,14 +76,18 @@ PERTURBATION_COLOURS = dict(
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw the paper's figures that the data sets allow, `unprefixed` and, where their tables are
-    there, `sharing`, `composition` and `chats`, by name.
+    there, `sharing`, `composition` and `chats`, by name; beside them `chinese` and
+    `chinese_unprefixed` of Chinese data sets, which no other figure has.
 
     Args:
         tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
         run: its options: `primary`, the data set of what the paper does on BLiMP alone, and
             `control`, the title of the corpus of unrelated sentences; `composed_tokens` as in
-            config.yaml. Columns stand in the order of its titles.
+            config.yaml; where there are any, `chinese`, the names of the Chinese data sets, and
+            `chinese_control`, what their unrelated sentences are of. Columns stand in the order of
+            its titles.
     """
+    tables = set_apart(tables, run)
     accuracy, points, related = tables["accuracy"], tables["points"], tables["correlations"]
     primary = run.options["primary"]
     makers: dict[str, Callable[[], Figure]] = {
@@ -106,6 +112,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     figures["unprefixed"] = unprefixed(tables["unprefixed"], run)
     if (accuracy["perturbation"] == SHARED).any():
         figures["sharing"] = sharing(accuracy, run)
+    figures |= of_chinese(tables, run)
     for figure in figures.values():
         label_provenance(figure, accuracy["scale"])
     if "composition" in tables:
@@ -113,6 +120,18 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     if "chats" in tables:
         figures["chats"] = chats(tables, run)
     return figures
+
+
+def of_chinese(tables: Tables, run: Run) -> dict[str, Figure]:
+    """Figure 2 and `unprefixed` of Chinese data sets, if the run has any, and their own control."""
+    theirs = chinese_part(tables)
+    if not theirs:
+        return {}
+    run = replace(run, options={**run.options, "control": run.options["chinese_control"]})
+    return {
+        "chinese": by_dataset(theirs["accuracy"], run),
+        "chinese_unprefixed": unprefixed(theirs["unprefixed"], run),
+    }
 
 
 def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:

@@ -9,6 +9,7 @@ import pandas as pd
 
 from lingprob.context.names import MATCHED, SYNTAXGYM
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
+from lingprob.papers.context.chinese import set_apart
 from lingprob.papers.context.claims import STATISTICS, correlations, mean_predictability
 from lingprob.papers.contract import Published, Run, Tables
 from lingprob.referee.claims import judge_claims
@@ -19,8 +20,10 @@ from lingprob.referee.verdicts import Estimate
 def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours: a `scorecard` table.
 
-    `tables` are accuracy, regression, matrix, overlap and correlations, by name.
+    `tables` are accuracy, regression, matrix, overlap and correlations, by name. Chinese data sets
+    have claims of their own.
     """
+    tables = set_apart(tables, run)
     claims = judge_claims(published, STATISTICS, tables, run)
     numbers = compare_numbers(published, context_quantities(tables, published), run.scale)
     return make_scorecard([*claims, *numbers])
