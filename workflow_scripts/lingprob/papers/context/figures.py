@@ -13,14 +13,12 @@ from matplotlib.ticker import PercentFormatter
 from lingprob.context.names import (
     CROWS_PAIRS,
     KINDS,
-    ORIGINAL,
     OWN,
     SHARED,
     SYNTAXGYM,
     UNRELATED,
     figures_of,
 )
-from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, wrapped
@@ -32,6 +30,12 @@ from lingprob.papers.context.matrix_figures import (
     perturbation_scatter,
     relative_matrix,
     suite_matrix,
+)
+from lingprob.papers.context.perturbation_figures import (
+    PERTURBATION_COLOURS,
+    PERTURBATION_TITLES,
+    WITH_BAND,
+    perturbations,
 )
 from lingprob.papers.contract import Run, Tables
 
@@ -53,28 +57,11 @@ COLOURS = {
     "unacceptable": palette.PURPLE,
     UNRELATED: palette.SKY,
 }
-PERTURBATION_COLOURS = dict(
-    zip(
-        [ORIGINAL, *TITLES],
-        [
-            palette.BLACK,
-            palette.ORANGE,
-            palette.SKY,
-            palette.WINE,
-            palette.GREEN,
-            palette.BLUE,
-            palette.OLIVE,
-            palette.RED,
-            palette.PURPLE,
-        ],
-        strict=True,
-    )
-)
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw the paper's figures that the data sets allow, `unprefixed` and, where their tables are
-    there, `sharing`, `composition` and `chats`, by name.
+    there, `sharing`, `perturbations`, `composition` and `chats`, by name.
 
     Args:
         tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
@@ -108,6 +95,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["sharing"] = sharing(accuracy, run)
     for figure in figures.values():
         label_provenance(figure, accuracy["scale"])
+    if "perturbations" in tables:
+        figures["perturbations"] = perturbations(tables, run)
     if "composition" in tables:
         figures["composition"] = composition(tables, run)
     if "chats" in tables:
@@ -171,11 +160,11 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
             here = changed[(changed["model"] == model) & (changed["kind"] == kind)]
             for name, colour in PERTURBATION_COLOURS.items():
                 one = here[here["perturbation"] == name]
-                curve(ax, one, "delta", colour, "-", interval=name in (ORIGINAL, "all"))
+                curve(ax, one, "delta", colour, "-", interval=name in WITH_BAND)
             ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(here)}")
             finish(ax, DELTA if ax is line[0] else "")
-    names = {ORIGINAL: "Original", **TITLES}
-    legend(figure, {names[key]: (value, "-") for key, value in PERTURBATION_COLOURS.items()})
+    colours = PERTURBATION_COLOURS.items()
+    legend(figure, {PERTURBATION_TITLES[name]: (colour, "-") for name, colour in colours})
     return figure
 
 
