@@ -1,7 +1,7 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
-# With what rules/chinese_contexts.smk, rules/compositions.smk and rules/chats.smk make, beyond the
-# paper.
+# With what rules/perturbations.smk, rules/chinese_contexts.smk, rules/compositions.smk and
+# rules/chats.smk make, beyond the paper.
 # PROVIDES results/context/: summaries/{model}/{dataset}/, and over the models of the scale accuracy,
 # regression, matrix, overlap, correlations, unprefixed (parquet, csv), points, the figures, tables
 # and scorecard.
@@ -30,13 +30,13 @@ CONTEXT_ROOM = Room(
     category="Context",
     figures=figures_of(CONTEXT["datasets"])
     + ["sharing"] * CONTEXT["compare_sharing"]
-    + ["unprefixed"]
+    + ["unprefixed", "perturbations"]
     + ["composition"] * bool(CONTEXT_COMPOSED)
     + CONTEXT_CHATS
     + ["chinese", "chinese_unprefixed"] * bool(CONTEXT_CHINESE),
     files={
         name: f"results/context/{name}.parquet"
-        for name in [*CONTEXT_TABLES, "overlap", *CONTEXT_COMPOSED, *CONTEXT_CHATS]
+        for name in [*CONTEXT_TABLES, "overlap", "perturbations", *CONTEXT_COMPOSED, *CONTEXT_CHATS]
     },
     pages=["table_1", "table_2"],
     published_for=["tabulate"],

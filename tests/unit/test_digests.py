@@ -225,6 +225,7 @@ ROOMS = {
     "compare reading": "papers.leakage referee report",
     "compare string_probability": "papers.string_probability referee report",
     "compare training": "papers.leakage referee report training",
+    "compare_perturbations": "context papers.context regression",
     "compare_reading_models": "papers.leakage regression",
     "compose_prefixes": "context corpora models",
     "compute_word_surprisal": "models reading scoring",

@@ -85,7 +85,9 @@ MORCELA = (
 )
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
-CONTEXTS = "summarise_context combine_contexts plot_context tabulate_context compare"
+CONTEXTS = (
+    "summarise_context combine_contexts compare_perturbations plot_context tabulate_context compare"
+)
 READING = (
     "fit_reading_times tabulate_reading fit_reading_curves tabulate_linearity plot_reading compare"
 )

@@ -70,6 +70,17 @@ SCHEMAS = {
         + required(INT32, "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),
+    # Accuracy after prefixes of one perturbation, kind and length a row, with 95% intervals: its
+    # change from no prefix, and what that exceeds the original prefixes' by after as many tokens
+    # and after as many sentences (null of these); `similarity` is the mean F1 to the original.
+    "prefix_perturbations": pa.schema(
+        required(TEXT, "model", "dataset", "kind", "perturbation")
+        + required(INT32, "length")
+        + required(FLOAT64, "prefix_tokens", "n_sentences", "similarity", *estimated("delta"))
+        + optional(FLOAT64, *estimated("above_tokens"), *estimated("above_sentences"))
+        + required(INT32, "n_pairs", "n_suites")
+        + required(TEXT, "scale")
+    ),
     # Accuracy after composed prefixes of one kind and level, cut at one length, a row, with 95%
     # intervals; `similarity` is the mean F1 of words between prefixes and targets.
     "context_composition": pa.schema(

@@ -14,14 +14,12 @@ from matplotlib.ticker import PercentFormatter
 from lingprob.context.names import (
     CROWS_PAIRS,
     KINDS,
-    ORIGINAL,
     OWN,
     SHARED,
     SYNTAXGYM,
     UNRELATED,
     figures_of,
 )
-from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, wrapped
@@ -34,6 +32,12 @@ from lingprob.papers.context.matrix_figures import (
     perturbation_scatter,
     relative_matrix,
     suite_matrix,
+)
+from lingprob.papers.context.perturbation_figures import (
+    PERTURBATION_COLOURS,
+    PERTURBATION_TITLES,
+    WITH_BAND,
+    perturbations,
 )
 from lingprob.papers.contract import Run, Tables
 
@@ -55,28 +59,11 @@ COLOURS = {
     "unacceptable": palette.PURPLE,
     UNRELATED: palette.SKY,
 }
-PERTURBATION_COLOURS = dict(
-    zip(
-        [ORIGINAL, *TITLES],
-        [
-            palette.BLACK,
-            palette.ORANGE,
-            palette.SKY,
-            palette.WINE,
-            palette.GREEN,
-            palette.BLUE,
-            palette.OLIVE,
-            palette.RED,
-            palette.PURPLE,
-        ],
-        strict=True,
-    )
-)
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw the paper's figures that the data sets allow, `unprefixed` and, where their tables are
-    there, `sharing`, `composition` and `chats`, by name; beside them `chinese` and
+    there, `sharing`, `perturbations`, `composition` and `chats`, by name; beside them `chinese` and
     `chinese_unprefixed` of Chinese data sets, which no other figure has.
 
     Args:
@@ -115,6 +102,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     figures |= of_chinese(tables, run)
     for figure in figures.values():
         label_provenance(figure, accuracy["scale"])
+    if "perturbations" in tables:
+        figures["perturbations"] = perturbations(tables, run)
     if "composition" in tables:
         figures["composition"] = composition(tables, run)
     if "chats" in tables:
@@ -190,11 +179,11 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
             here = changed[(changed["model"] == model) & (changed["kind"] == kind)]
             for name, colour in PERTURBATION_COLOURS.items():
                 one = here[here["perturbation"] == name]
-                curve(ax, one, "delta", colour, "-", interval=name in (ORIGINAL, "all"))
+                curve(ax, one, "delta", colour, "-", interval=name in WITH_BAND)
             ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(here)}")
             finish(ax, DELTA if ax is line[0] else "")
-    names = {ORIGINAL: "Original", **TITLES}
-    legend(figure, {names[key]: (value, "-") for key, value in PERTURBATION_COLOURS.items()})
+    colours = PERTURBATION_COLOURS.items()
+    legend(figure, {PERTURBATION_TITLES[name]: (colour, "-") for name, colour in colours})
     return figure
 
 

@@ -9,6 +9,7 @@ TABLES = {
     "overlap": Table("context_overlap", ("plot", "compare")),
     "correlations": Table("context_correlations"),
     "unprefixed": Table("context_unprefixed", ("plot",)),
+    "perturbations": Table("prefix_perturbations", ("plot",)),
     "composition": Table("context_composition", ("plot",)),
     "contrasts": Table("context_contrasts", ("plot",)),
     "chats": Table("context_chats"),
