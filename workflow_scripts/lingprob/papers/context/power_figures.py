@@ -24,11 +24,12 @@ from lingprob.papers.context.prefix_power import (
 from lingprob.papers.contract import Run, Tables
 from lingprob.regression.crossed_power import POWER, Variances, power
 
+# In none of the kinds' colours.
 COMPONENTS = {
     "suite": ("between suites", palette.GREY),
-    "target": ("between targets", palette.GREEN),
-    "source": ("between suites that prefixes are of", palette.SKY),
-    "prefix": ("between prefixes", palette.ORANGE),
+    "target": ("between targets", palette.SAND),
+    "source": ("between suites that prefixes are of", palette.TEAL),
+    "prefix": ("between prefixes", palette.WINE),
     "residual": ("target by prefix", palette.YELLOW),
 }
 DASHES = {"dealt": "-", "crossed": ":"}
@@ -91,8 +92,7 @@ def _shares(ax: Axes, rows: pd.DataFrame, run: Run) -> None:
         widths = shares.reindex(kinds).fillna(0.0).to_numpy()
         ax.barh(range(len(kinds)), widths, left=left, color=colour, height=0.6)
         left += widths
-    names = [label(kind, run).replace(", ", ",\n").replace("one ", "one\n") for kind in kinds]
-    ax.set_yticks(range(len(kinds)), names, fontsize=6)
+    ax.set_yticks(range(len(kinds)), [label(kind, run) for kind in kinds], fontsize=6)
     ax.set_ylim(-0.7, len(kinds) - 0.3)
     ax.set_xlim(0, 1)
     ax.set_xlabel("Share (%)")
