@@ -227,6 +227,7 @@ def test_nothing_crossed_gives_tables_without_rows():
     empty = as_table(needed.assign(**about), "prefixes_needed", "here")
     figure = prefixes_needed({"prefix_variances": variances, "prefixes_needed": empty}, Run("demo"))
     assert figure.axes[0].texts[0].get_text() == NOT_CROSSED
+    assert figure.get_supxlabel() == "scale: demo"
 
 
 def test_intervals_of_variances_are_those_of_the_draws():
@@ -299,6 +300,7 @@ def test_the_figure_has_the_table_s_components_and_powers_and_nothing_is_cut(tab
     ]
     dealt = shown[(shown["design"] == "dealt") & shown["needed"].notna()]
     assert sorted(marks) == sorted(dealt["needed"])
+    assert "scale: demo" in figure.get_supxlabel()
     assert not layout_faults(figure)
     assert re.search(r"^Model, (Matched|Of one).* which needs most: ", recommendation(needed, run))
     plt.close("all")

@@ -46,8 +46,12 @@ def prefixes_needed(tables: Tables, run: Run) -> Figure:
         run: for the models' titles, and its option `control`.
     """
     variances, needed = tables["prefix_variances"], tables["prefixes_needed"]
-    if needed.empty:
-        return blank(NOT_CROSSED)
+    figure = blank(NOT_CROSSED) if needed.empty else _drawn(variances, needed, run)
+    label_provenance(figure, [run.scale], note=recommendation(needed, run))
+    return figure
+
+
+def _drawn(variances: pd.DataFrame, needed: pd.DataFrame, run: Run) -> Figure:
     panels = list(needed.groupby(["model", "measure"], sort=False))
     figure, axes = grid(len(panels), 3, width=2.2, height=1.9, margins=(0.6, 1.1))
     for line, ((model, measure), rows) in zip(axes, panels, strict=True):
@@ -65,7 +69,6 @@ def prefixes_needed(tables: Tables, run: Run) -> Figure:
         line[1].set_ylabel("Power")
     kinds = dict.fromkeys(needed["kind"])
     legend_above(figure, _handles(list(kinds), run), columns=4)
-    label_provenance(figure, needed["scale"], note=recommendation(needed, run))
     return figure
 
 
