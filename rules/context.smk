@@ -1,6 +1,6 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
-# With what rules/perturbations.smk, rules/chinese_contexts.smk, rules/compositions.smk and
+# With what rules/{perturbations,prefixes_needed,chinese_contexts,compositions}.smk and
 # rules/chats.smk make, beyond the paper.
 # PROVIDES results/context/: summaries/{model}/{dataset}/, and over the models of the scale accuracy,
 # regression, matrix, overlap, correlations, unprefixed (parquet, csv), points, the figures, tables
@@ -14,6 +14,7 @@ CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixe
 # Beyond the paper, where suites are asked for.
 CONTEXT_COMPOSED = ["composition", "contrasts"] if CONTEXT["composed_suites"] else []
 CONTEXT_CHATS = ["chats"] if CONTEXT["chat_models"] else []
+CONTEXT_POWER = ["prefix_variances", "prefixes_needed"]
 # What a summary of the primary data set takes beside its judgments.
 CONTEXT_CHANGES = {
     "changed_judgments": collect(
@@ -30,13 +31,20 @@ CONTEXT_ROOM = Room(
     category="Context",
     figures=figures_of(CONTEXT["datasets"])
     + ["sharing"] * CONTEXT["compare_sharing"]
-    + ["unprefixed", "perturbations"]
+    + ["unprefixed", "perturbations", "prefixes_needed"]
     + ["composition"] * bool(CONTEXT_COMPOSED)
     + CONTEXT_CHATS
     + ["chinese", "chinese_unprefixed"] * bool(CONTEXT_CHINESE),
     files={
         name: f"results/context/{name}.parquet"
-        for name in [*CONTEXT_TABLES, "overlap", "perturbations", *CONTEXT_COMPOSED, *CONTEXT_CHATS]
+        for name in [
+            *CONTEXT_TABLES,
+            "overlap",
+            "perturbations",
+            *CONTEXT_POWER,
+            *CONTEXT_COMPOSED,
+            *CONTEXT_CHATS,
+        ]
     },
     pages=["table_1", "table_2"],
     published_for=["tabulate"],

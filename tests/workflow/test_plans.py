@@ -179,7 +179,8 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     # Perturbed and composed prefixes are of one data set, and so are shared ones.
     shared = int(context["compare_sharing"])
     assert jobs["sample_prefixes"] == datasets + shared
-    assert jobs["compare_perturbations"] == 1
+    assert jobs["compare_perturbations"] == jobs["combine_prefixes_needed"] == 1
+    assert jobs["count_prefixes_needed"] == models
     composed = int(context["composed_suites"] > 0)
     assert composed == (scale != "demo")
     assert jobs.get("compose_prefixes", 0) == jobs.get("summarise_compositions", 0) == composed

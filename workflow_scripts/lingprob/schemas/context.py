@@ -81,6 +81,26 @@ SCHEMAS = {
         + required(INT32, "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),
+    # One component of the variance of changes after one kind of prefixes a row, with the 95%
+    # interval of suites resampled; squared shares of pairs (accuracy) or nats (logprob_margin).
+    "prefix_variances": pa.schema(
+        required(TEXT, "model", "dataset", "kind", "measure", "component")
+        + required(FLOAT64, "variance")
+        + optional(FLOAT64, "variance_low", "variance_high", "share")
+        + required(INT32, "n_rows")
+        + required(TEXT, "scale")
+    ),
+    # What finds one effect on the mean of a suite, or over suites, a row: the error and power that
+    # the run's own prefixes give, the effect that they find with a power of .8, and how many
+    # prefixes find this one, with the 95% interval of suites resampled (null: no number does).
+    "prefixes_needed": pa.schema(
+        required(TEXT, "model", "dataset", "kind", "measure", "level", "design")
+        + required(FLOAT64, "effect")
+        + required(INT32, "n_suites", "n_targets", "n_prefixes")
+        + required(FLOAT64, "std_error", "power")
+        + optional(FLOAT64, "detectable", *estimated("needed"))
+        + required(TEXT, "advice", "scale")
+    ),
     # Accuracy after composed prefixes of one kind and level, cut at one length, a row, with 95%
     # intervals; `similarity` is the mean F1 of words between prefixes and targets.
     "context_composition": pa.schema(

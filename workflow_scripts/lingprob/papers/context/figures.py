@@ -26,6 +26,7 @@ from lingprob.figures.panels import grid, wrapped
 from lingprob.papers.context.chat_figures import chats
 from lingprob.papers.context.chinese import chinese_part, set_apart
 from lingprob.papers.context.composition_figures import composition
+from lingprob.papers.context.looks import COLOURS, label
 from lingprob.papers.context.matrix_figures import (
     metric_scatter,
     overlaps,
@@ -39,6 +40,7 @@ from lingprob.papers.context.perturbation_figures import (
     WITH_BAND,
     perturbations,
 )
+from lingprob.papers.context.power_figures import prefixes_needed
 from lingprob.papers.contract import Run, Tables
 
 LENGTH = "Length of the prefix (tokens)"
@@ -50,21 +52,12 @@ CURVES: dict[str, Any] = {
 }  # fmt: skip
 # The least range of an axis of accuracies.
 FLAT = 0.1
-COLOURS = {
-    "matched_acceptable": palette.GREEN,
-    "mismatched_acceptable": palette.ORANGE,
-    "matched_unacceptable": palette.PURPLE,
-    "mismatched_unacceptable": palette.RED,
-    "acceptable": palette.GREEN,
-    "unacceptable": palette.PURPLE,
-    UNRELATED: palette.SKY,
-}
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw the paper's figures that the data sets allow, `unprefixed` and, where their tables are
-    there, `sharing`, `perturbations`, `composition` and `chats`, by name; beside them `chinese` and
-    `chinese_unprefixed` of Chinese data sets, which no other figure has.
+    there, `sharing`, `perturbations`, `prefixes_needed`, `composition` and `chats`, by name; beside
+    them `chinese` and `chinese_unprefixed` of Chinese data sets, which no other figure has.
 
     Args:
         tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
@@ -104,6 +97,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         label_provenance(figure, accuracy["scale"])
     if "perturbations" in tables:
         figures["perturbations"] = perturbations(tables, run)
+    if "prefixes_needed" in tables:
+        figures["prefixes_needed"] = prefixes_needed(tables, run)
     if "composition" in tables:
         figures["composition"] = composition(tables, run)
     if "chats" in tables:
@@ -352,17 +347,6 @@ def curve(
 def dash(kind: str) -> str:
     """Return the line style of a kind: dashed where prefixes are unacceptable."""
     return {"unrelated": ":"}.get(kind, "--" if kind.endswith("unacceptable") else "-")
-
-
-def label(kind: str, run: Run, dataset: str = "") -> str:
-    """Return what a legend calls a kind of prefixes."""
-    if kind == UNRELATED:
-        return run.options["control"]
-    named = kind.replace("_", ", ")
-    if dataset == CROWS_PAIRS:
-        named = named.replace("unacceptable", "stereotypical")
-        named = named.replace("acceptable", "antistereotypical")
-    return named.capitalize()
 
 
 def finish(ax: Axes, axis_label: str, percent: bool = True) -> None:

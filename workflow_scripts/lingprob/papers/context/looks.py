@@ -1,0 +1,31 @@
+"""Colours and names of kinds of prefixes, alike in all figures."""
+
+from __future__ import annotations
+
+from lingprob.context.names import CROWS_PAIRS, FROM_SUITE, UNRELATED
+from lingprob.figures import palette
+from lingprob.papers.contract import Run
+
+COLOURS = {
+    "matched_acceptable": palette.GREEN,
+    "mismatched_acceptable": palette.ORANGE,
+    "matched_unacceptable": palette.PURPLE,
+    "mismatched_unacceptable": palette.RED,
+    "acceptable": palette.GREEN,
+    "unacceptable": palette.PURPLE,
+    UNRELATED: palette.SKY,
+    FROM_SUITE: palette.BLUE,
+}
+
+
+def label(kind: str, run: Run, dataset: str = "") -> str:
+    """Return what a legend calls a kind of prefixes."""
+    if kind == UNRELATED:
+        return run.options["control"]
+    if kind == FROM_SUITE:
+        return "Of one other suite"
+    named = kind.replace("_", ", ")
+    if dataset == CROWS_PAIRS:
+        named = named.replace("unacceptable", "stereotypical")
+        named = named.replace("acceptable", "antistereotypical")
+    return named.capitalize()
