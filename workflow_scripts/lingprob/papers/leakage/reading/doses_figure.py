@@ -90,6 +90,6 @@ def _slopes(slopes: pd.DataFrame) -> list[str]:
     lines = ["nats a doubling of copies"]
     for row in wanted.itertuples():
         known = math.isfinite(row.slope_low)
-        interval = f" [{row.slope_low:.1f}, {row.slope_high:.1f}]" if known else ""
-        lines.append(f"{row.size}: {row.slope:.1f}{interval}")
+        interval = f" [{row.slope_low:.2g}, {row.slope_high:.2g}]" if known else ""
+        lines.append(f"{row.size}: {row.slope:.2g}{interval}")
     return lines
