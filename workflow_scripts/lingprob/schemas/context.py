@@ -111,8 +111,8 @@ SCHEMAS = {
         + required(INT32, "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),
-    # One contrast between such accuracies a row, pair by pair; the interval of a share that is kept
-    # is infinite where there may be nothing to keep.
+    # One contrast between such accuracies a row, pair by pair; a share that is kept has no interval
+    # where there may be nothing to keep.
     "context_contrasts": pa.schema(
         required(TEXT, "model", "dataset", "contrast", "kind")
         + required(INT32, "length")

@@ -72,9 +72,10 @@ def composition_tables(
         found = contrast_rows(group, varied_tokens, bootstrap, seed)
         contrasts += [{"model": model, "dataset": dataset, **row} for row in found]
     composition = pd.DataFrame(rows).rename(columns={"perturbation": "level"}).assign(scale=scale)
+    bounded = pd.DataFrame(contrasts).replace([np.inf, -np.inf], np.nan)
     return (
         composition[SCHEMAS["context_composition"].names],
-        pd.DataFrame(contrasts).assign(scale=scale)[SCHEMAS["context_contrasts"].names],
+        bounded.assign(scale=scale)[SCHEMAS["context_contrasts"].names],
     )
 
 
