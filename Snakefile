@@ -36,6 +36,8 @@ from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_fo
 from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.scheduling import reevaluate_one_at_a_time
 from lingprob.stimuli.names import parser_module
+from lingprob.targets import answering
+from snakemake import dag
 from snakemake.logging import logger
 
 BEGAN = time.time()
@@ -105,6 +107,13 @@ include: "rules/papers.smk"
 include: "rules/profiles.smk"
 include: "rules/exports.smk"
 include: "rules/report.smk"
+
+
+# In plain words, and with the nearest files that are made.
+dag.MissingRuleException = answering(
+    workflow,
+    [*catalog.models, *catalog.datasets, *catalog.start_tokens, *catalog.embeddings],
+)
 
 
 rule all:

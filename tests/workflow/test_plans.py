@@ -403,6 +403,17 @@ def test_a_profile_plans_its_model_alone_and_all_four_papers(checkout):
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),
+        (
+            ["--", "results/scores/gpt2/bos/blmp.parquet"],
+            "no rule makes this file with this configuration. Did you mean "
+            "results/scores/gpt2/bos/blimp.parquet",
+        ),
+        (
+            ["--", "results/scores/gpt2/blimp.parquet"],
+            "There are results/scores/{model}/{start_token}/{dataset}.parquet",
+        ),
+        (["--", "results/context/figure_6.png"], "Did you mean results/context/figure_"),
+        (["--", "results/nothing/of/this.kind"], "follows from the lists of its paper's section"),
     ],
 )
 def test_a_mistake_is_one_clear_message_and_nothing_is_done(checkout, arguments, said):

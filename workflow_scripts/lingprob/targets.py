@@ -1,0 +1,95 @@
+"""What a target is answered with that names a file which no rule makes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import PurePosixPath
+from typing import Any
+
+from snakemake.exceptions import MissingRuleException
+from snakemake.io import strip_wildcard_constraints
+
+from lingprob.errors import nearest
+
+RESULTS = "results/"
+# Rules that only answer a mistyped name make nothing.
+ANSWERING = "name_unknown_"
+SHOWN = 3
+
+
+def unmade(
+    target: str, outputs: Iterable[str], is_made: Callable[[str], bool], names: Iterable[str]
+) -> str:
+    """Return what is said of a file that no rule makes.
+
+    Args:
+        target: its path.
+        outputs: what rules make, with their wildcards in braces.
+        is_made: whether some rule makes a path.
+        names: of models, data sets and all else that paths are made of.
+
+    Returns:
+        The paths with one other name that are made, or else those in its folder; or else how paths
+        look that begin as it does.
+    """
+    said = f"{target}: no rule makes this file with this configuration."
+    others, known = list(outputs), list(names)
+    made = dict.fromkeys(path for path in _renamed(target, known) if is_made(path))
+    folder = f"{PurePosixPath(target).parent}/"
+    beside = [path for path in others if "{" not in path and path.startswith(folder)]
+    if found := [*made][:SHOWN] or nearest(target, beside):
+        return f"{said} Did you mean {' or '.join(found)}? {REMEDY}"
+    alike = sorted(others, key=lambda path: -_shared(path, target))
+    alike = [path for path in alike if _shared(path, target) > 1][:SHOWN]
+    return f"{said} There are {', '.join(alike)}. {REMEDY}" if alike else f"{said} {REMEDY}"
+
+
+REMEDY = (
+    "What a run makes follows from the lists of its paper's section in config.yaml; results.md in "
+    "the folder report says what is where."
+)
+
+
+def _renamed(target: str, names: list[str]) -> Iterator[str]:
+    """Yield the path with one of its folders, or its stem, under each of the nearest names."""
+    path = PurePosixPath(target)
+    for place, part in enumerate(path.parts):
+        suffix = path.suffix if place == len(path.parts) - 1 else ""
+        for name in nearest(part.removesuffix(suffix), names):
+            parts = [*path.parts[:place], f"{name}{suffix}", *path.parts[place + 1 :]]
+            yield str(PurePosixPath(*parts))
+
+
+def _shared(one: str, other: str) -> int:
+    """Return how many folders two paths begin with alike, if they end with the same suffix."""
+    both = PurePosixPath(one), PurePosixPath(other)
+    if both[0].suffix != both[1].suffix:
+        return 0
+    same = [a == b for a, b in zip(both[0].parts, both[1].parts, strict=False)]
+    return (same + [False]).index(False)
+
+
+def answering(workflow: Any, names: Iterable[str]) -> type[MissingRuleException]:
+    """Return Snakemake's error for a file that no rule makes, in the words of `unmade`.
+
+    Of results alone: a source file, too, has no rule. Arguments: the workflow, whose rules are
+    asked when a file is not made, and `names` as of `unmade`.
+    """
+    known = list(names)
+
+    class MissingRule(MissingRuleException):
+        def __init__(self, file: Any, lineno: Any = None, snakefile: Any = None) -> None:
+            super().__init__(file, lineno, snakefile)
+            if str(file).startswith(RESULTS):
+                rules = [one for one in workflow.rules if not one.name.startswith(ANSWERING)]
+                made = [str(path) for rule in rules for path in rule.products()]
+                self.args = (
+                    unmade(
+                        str(file),
+                        dict.fromkeys(map(strip_wildcard_constraints, made)),
+                        lambda path: any(rule.is_producer(path) for rule in rules),
+                        known,
+                    ),
+                )
+
+    return MissingRule
