@@ -8,12 +8,12 @@ rule compare_perturbations:
     input:
         sampled=collect(
             "results/context/sampled/judgments/{model}/{dataset}.parquet",
-            model=CONTEXT["models"],
+            model=CONTEXT_MODELS,
             dataset=CONTEXT_PRIMARY,
         ),
         perturbed=collect(
             "results/context/perturbed/judgments/{model}/{dataset}.parquet",
-            model=CONTEXT["models"],
+            model=CONTEXT_MODELS,
             dataset=CONTEXT_PRIMARY,
         ),
         prefixes=f"results/context/perturbed/prefixes/{CONTEXT_PRIMARY}.parquet",

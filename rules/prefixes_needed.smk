@@ -49,7 +49,7 @@ rule combine_prefixes_needed:
         **{
             name: collect(
                 "results/context/prefix_power/{model}/{dataset}/{table}.parquet",
-                model=CONTEXT["models"],
+                model=CONTEXT_MODELS,
                 dataset=CONTEXT_PRIMARY,
                 table=table,
             )
@@ -69,6 +69,6 @@ rule combine_prefixes_needed:
         "../envs/environment.yaml"
     params:
         code=code_digest("combine_prefixes_needed"),
-        models=CONTEXT["models"],
+        models=CONTEXT_MODELS,
     script:
         "../workflow_scripts/combine_prefixes_needed.py"

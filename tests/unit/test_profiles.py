@@ -208,7 +208,9 @@ def test_a_model_of_imported_scores_or_another_language_is_asked_for_less():
     there = plan()
     assert set(profile_files(there, "bert-large-cased")) == {"fits", "separation", "correlations"}
     chinese = profile_files(plan("paper"), "gpt2-chinese")
-    assert set(chinese) <= {"separation", "correlations", "deltas"}
+    assert "fits" not in chinese
+    in_context = {Path(path).parent.name for path in chinese["unprefixed"] + chinese["accuracy"]}
+    assert in_context == {"zhoblimp", "sling"}
 
 
 def test_others_are_shown_where_their_tables_are_there(tmp_path, monkeypatch):
