@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestPower
@@ -51,11 +51,13 @@ def test_variances_of_means_are_those_of_all_judgments_covariances(of, n, p, des
 
 
 @given(st.floats(0, 1), st.floats(0.5, 2), st.integers(2, 60))
+@example(1.0, 0.5, 29)
 @settings(deadline=None, max_examples=40)
 def test_the_power_of_a_t_test_is_statsmodels(effect, deviation, n):
     expected = TTestPower().power(effect / deviation, n, ALPHA, alternative="two-sided")
     (found,) = power(effect, np.array([deviation**2 / n]), np.array([n - 1]))
-    assert found == pytest.approx(expected, abs=1e-6)
+    # SciPy's noncentral t, and statsmodels with it, has no far tails: NaN, where all is power.
+    assert found == pytest.approx(1.0 if np.isnan(expected) else expected, abs=1e-6)
 
 
 def simulated(of: Variances, n: int, p: int, effect: float, seed: int) -> np.ndarray:
