@@ -10,12 +10,13 @@ of the others' columns R, of X and of y is a dense problem of the size of R:
 
 With K = Z'V^-1 Z and R_g as there, the gradient by the Psi of a term is the sum of K_gg - R_gg
 over its levels g: only blocks on the diagonal of K are needed. Levels that no chain of rows
-connects (the sentences and the readers of two stories) are in different parts of V, which are
-taken one by one.
+connects (the sentences and the readers of two stories) are in different parts of V: those that
+have as many levels are taken side by side.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -49,12 +50,12 @@ class Factor(NamedTuple):
         return self.levels * self.q
 
 
-class Part(NamedTuple):
-    """Levels that rows connect: of each factor, the first (f) before the others.
+class Parts(NamedTuple):
+    """Parts of V with as many levels each, P of them; a part's levels are those that rows connect.
 
-    The effects of the other factors' `levels`, level by level, are the r columns R. `with_z`,
-    (G, q, q + r + p + 1): Z_f'[Z_f, R, X, y] of each level of f; `others`, (r, r + p + 1):
-    R'[R, X, y].
+    `levels`, (P, levels of a part): of each factor, the first (f) before the others. The effects
+    of the others' levels, level by level, are the r columns R. `with_z`, (P, G, q, q + r + p + 1):
+    Z_f'[Z_f, R, X, y] of each level of f; `others`, (P, r, r + p + 1): R'[R, X, y].
     """
 
     levels: list[Ints]
@@ -69,7 +70,7 @@ class BlockMoments(NamedTuple):
     """
 
     factors: tuple[Factor, ...]
-    parts: list[Part]
+    parts: list[Parts]
     total: Array
     n: int
 
@@ -103,8 +104,8 @@ def factors_of(formula: MixedFormula, levels: dict[str, int]) -> tuple[Factor, .
 
 def grouped_moments(factor: Factor, with_z: Array, total: Array, n: int) -> BlockMoments:
     """Return the moments of a model with one grouping factor; arguments as ModelMoments."""
-    part = Part([np.arange(factor.levels)], with_z, np.empty((0, len(total))))
-    return BlockMoments((factor,), [part], total, n)
+    whole = Parts([np.arange(factor.levels)[None]], with_z[None], np.empty((1, 0, len(total))))
+    return BlockMoments((factor,), [whole], total, n)
 
 
 def crossed_moments(
@@ -123,7 +124,7 @@ def crossed_moments(
     ]
     own = _products(codes[0], factors[0].levels, z[0], z[0])
     between = [[_crossed(codes, factors, z, i, j) for j in range(1, len(z))] for i in range(len(z))]
-    parts = []
+    by_shape = defaultdict(list)
     for levels in _connected(codes, factors):
         flat = [_effects(factor, own) for factor, own in zip(factors, levels, strict=True)]
         rows = [
@@ -135,7 +136,12 @@ def crossed_moments(
         ]
         beside = rows[0].reshape(len(levels[0]), factors[0].q, -1)
         with_z = np.concatenate([own[levels[0]], beside], axis=2)
-        parts.append(Part(levels, with_z, np.vstack(rows[1:])))
+        by_shape[tuple(map(len, levels))].append((levels, with_z, np.vstack(rows[1:])))
+    parts = []
+    for alike in by_shape.values():
+        each_levels, with_zs, others = zip(*alike, strict=True)
+        stacked = [np.stack(own) for own in zip(*each_levels, strict=True)]
+        parts.append(Parts(stacked, np.stack(with_zs), np.stack(others)))
     return BlockMoments(factors, parts, fixed.T @ fixed, data.n)
 
 
@@ -153,9 +159,9 @@ def residual_moments(
 def integrated(moments: BlockMoments, psi: list[Array]) -> tuple[float, float]:
     """Return e'V^-1 e and ln|V| of residuals e, for Psi (q, q) of each term."""
     by_factor = [_psi(factor, psi) for factor in moments.factors]
-    solved = [_solved(part, moments.factors, by_factor) for part in moments.parts]
-    square = moments.total[0, 0] - sum(part.explained[0, 0] for part in solved)
-    return float(square), sum(part.log_determinant for part in solved)
+    solved = [_solved(parts, moments.factors, by_factor) for parts in moments.parts]
+    square = moments.total[0, 0] - sum(parts.explained[0, 0] for parts in solved)
+    return float(square), sum(parts.log_determinant for parts in solved)
 
 
 def profile(moments: BlockMoments, psi: list[Array], reml: bool) -> BlockProfile:
@@ -165,15 +171,15 @@ def profile(moments: BlockMoments, psi: list[Array], reml: bool) -> BlockProfile
     """
     p, factors = len(moments.total) - 1, moments.factors
     by_factor = [_psi(factor, psi) for factor in factors]
-    solved = [_solved(part, factors, by_factor) for part in moments.parts]
-    weighted = moments.total - sum(part.explained for part in solved)
+    solved = [_solved(parts, factors, by_factor) for parts in moments.parts]
+    weighted = moments.total - sum(parts.explained for parts in solved)
     triangle = np.linalg.cholesky(weighted[:p, :p])
     half = np.linalg.solve(triangle, weighted[:p, p])
     residual = float(weighted[p, p] - half @ half)
     if not residual > 0:
         raise np.linalg.LinAlgError("no residual left")
     freedom = moments.n - p if reml else moments.n
-    deviance = sum(part.log_determinant for part in solved)
+    deviance = sum(parts.log_determinant for parts in solved)
     deviance += freedom * (1 + np.log(2 * np.pi * residual / freedom))
     if reml:
         deviance += 2 * np.log(np.diag(triangle)).sum()
@@ -181,8 +187,8 @@ def profile(moments: BlockMoments, psi: list[Array], reml: bool) -> BlockProfile
     slopes, by_level = [np.empty(0)] * len(psi), [np.empty(0)] * len(psi)
     for at, factor in enumerate(factors):
         with_fixed = np.empty((factor.levels, factor.q, p + 1))
-        for part, own in zip(moments.parts, solved, strict=True):
-            with_fixed[part.levels[at]] = own.with_fixed[at]
+        for parts, own in zip(moments.parts, solved, strict=True):
+            with_fixed[parts.levels[at]] = own.with_fixed[at]
         d = with_fixed[:, :, p] - with_fixed[:, :, :p] @ beta
         slope = sum(own.sums[at] for own in solved) - freedom / residual * d.T @ d
         if reml:
@@ -194,10 +200,10 @@ def profile(moments: BlockMoments, psi: list[Array], reml: bool) -> BlockProfile
 
 
 class _Solved(NamedTuple):
-    """What a part adds: to ln|V|, and to [X, y]'[X, y] - [X, y]'V^-1 [X, y].
+    """What parts add up to: in ln|V|, and in [X, y]'[X, y] - [X, y]'V^-1 [X, y].
 
     By factor: `sums`, (q, q), of the blocks on the diagonal of Z'V^-1 Z; `with_fixed`,
-    (levels, q, p + 1), Z'V^-1 [X, y].
+    (P, levels of a part, q, p + 1), Z'V^-1 [X, y].
     """
 
     log_determinant: float
@@ -206,52 +212,76 @@ class _Solved(NamedTuple):
     with_fixed: list[NDArray[np.floating]]
 
 
-def _solved(part: Part, factors: tuple[Factor, ...], psi: list[Array]) -> _Solved:
-    q, r, shape = factors[0].q, len(part.others), part.with_z.shape
-    inner = np.eye(q) + part.with_z[:, :, :q] @ psi[0]
-    solved = part.with_z / inner if q == 1 else np.linalg.solve(inner, part.with_z)
-    shrunk = (psi[0] @ solved[:, :, q:]).reshape(shape[0] * q, -1)
-    products = part.with_z[:, :, q:].reshape(shrunk.shape)
-    explained = products[:, r:].T @ shrunk[:, r:]
+def _solved(parts: Parts, factors: tuple[Factor, ...], psi: list[Array]) -> _Solved:
+    q, r = factors[0].q, parts.others.shape[1]
+    count, levels = parts.with_z.shape[:2]
+    inner = np.eye(q) + parts.with_z[..., :q] @ psi[0]
+    solved = parts.with_z / inner if q == 1 else np.linalg.solve(inner, parts.with_z)
+    shrunk = (psi[0] @ solved[..., q:]).reshape(count, levels * q, -1)
+    products = parts.with_z[..., q:].reshape(shrunk.shape)
+    explained = _inner(products[..., r:], shrunk[..., r:]).sum(axis=0)
     log_determinant = float(np.linalg.slogdet(inner)[1].sum())
     if not r:
-        return _Solved(log_determinant, explained, [solved[:, :, :q].sum(axis=0)],
-                       [solved[:, :, q:]])  # fmt: skip
+        return _Solved(log_determinant, explained, [solved[..., :q].sum(axis=(0, 1))],
+                       [solved[..., q:]])  # fmt: skip
     # What is left of R'[R, X, y] once f is integrated out, and Z_f'V^-1 R and Z_f'V^-1 [X, y].
-    left = part.others - products[:, :r].T @ shrunk
-    inner = np.eye(r) + _times_psi(part, factors, psi, left[:, :r]).T
-    factored = linalg.lu_factor(inner, check_finite=False)
-    of_others = linalg.lu_solve(factored, left, check_finite=False)
-    shrunk = _times_psi(part, factors, psi, of_others)
-    explained += left[:, r:].T @ shrunk[:, r:]
-    log_determinant += float(np.log(np.abs(np.diag(factored[0]))).sum())
-    beside = solved[:, :, q:].reshape(products.shape)
-    with_r, own = beside[:, :r], beside[:, r:] - beside[:, :r] @ shrunk[:, r:]
+    left = parts.others - _inner(products[..., :r], shrunk)
+    inner = np.eye(r) + _times_psi(parts, factors, psi, left[..., :r]).swapaxes(1, 2)
+    of_others, further = _divided(left, inner)
+    shrunk = _times_psi(parts, factors, psi, of_others)
+    explained += _inner(left[..., r:], shrunk[..., r:]).sum(axis=0)
+    beside = solved[..., q:].reshape(products.shape)
+    with_r, own = beside[..., :r], beside[..., r:] - beside[..., :r] @ shrunk[..., r:]
     # Of Z_f'V^-1 Z_f = Z_f'V_f^-1 Z_f - Z_f'V_f^-1 R N R'V_f^-1 Z_f, summed over levels.
-    remaining = _times_psi(part, factors, psi, np.eye(r) - shrunk[:, :r].T)
-    by_effect = [np.ascontiguousarray(with_r[effect::q]) for effect in range(q)]
-    taken = [[np.vdot(remaining, one.T @ other) for other in by_effect] for one in by_effect]
-    sums = [solved[:, :, :q].sum(axis=0) - np.array(taken)]
-    with_fixed: list[NDArray[np.floating]] = [own.reshape(shape[0], q, -1)]
-    start = 0
-    for factor, levels in zip(factors[1:], part.levels[1:], strict=True):
-        rows = slice(start, start + len(levels) * factor.q)
-        blocks = of_others[rows, rows].reshape(2 * (len(levels), factor.q))
-        sums.append(np.einsum("gagb->ab", blocks))
-        with_fixed.append(of_others[rows, r:].reshape(len(levels), factor.q, -1))
-        start = rows.stop
-    return _Solved(log_determinant, explained, sums, with_fixed)
+    remaining = _times_psi(parts, factors, psi, np.eye(r) - shrunk[..., :r].swapaxes(1, 2))
+    by_effect = [np.ascontiguousarray(with_r[:, effect::q]) for effect in range(q)]
+    taken = [[np.vdot(remaining, _inner(one, other)) for other in by_effect] for one in by_effect]
+    sums = [solved[..., :q].sum(axis=(0, 1)) - np.array(taken)]
+    with_fixed: list[NDArray[np.floating]] = [own.reshape(count, levels, q, -1)]
+    for factor, (n, rows) in zip(factors[1:], _rows_of_others(parts, factors), strict=True):
+        blocks = of_others[:, rows, rows].reshape(count, n, factor.q, n, factor.q)
+        sums.append(np.einsum("pgagb->ab", blocks))
+        with_fixed.append(of_others[:, rows, r:].reshape(count, n, factor.q, -1))
+    return _Solved(log_determinant + further, explained, sums, with_fixed)
 
 
-def _times_psi(part: Part, factors: tuple[Factor, ...], psi: list[Array], right: Array) -> Array:
-    """Return Psi_R right for `right` (r, c)."""
-    product, start = np.empty_like(right), 0
-    for factor, levels, own in zip(factors[1:], part.levels[1:], psi[1:], strict=True):
-        rows = slice(start, start + len(levels) * factor.q)
-        shaped = right[rows].reshape(len(levels), factor.q, -1)
-        product[rows] = (own @ shaped).reshape(len(levels) * factor.q, -1)
-        start = rows.stop
+def _inner(left: Array, right: Array) -> Array:
+    """Return left'right, (P, a, b), of (P, n, a) and (P, n, b)."""
+    return left.swapaxes(1, 2) @ right
+
+
+def _divided(left: Array, inner: Array) -> tuple[NDArray[np.floating], float]:
+    """Return inner^-1 left, (P, r, c), and the sum of ln|inner|.
+
+    Of one part alone, which may be large, the factors are made once for both; of several, which
+    are small, calls cost more than factors.
+    """
+    if len(inner) > 1:
+        return np.linalg.solve(inner, left), float(np.linalg.slogdet(inner)[1].sum())
+    factored = linalg.lu_factor(inner[0], check_finite=False)
+    solved = linalg.lu_solve(factored, left[0], check_finite=False)
+    return solved[None], float(np.log(np.abs(np.diag(factored[0]))).sum())
+
+
+def _times_psi(
+    parts: Parts, factors: tuple[Factor, ...], psi: list[Array], right: NDArray[np.floating]
+) -> Array:
+    """Return Psi_R right for `right` (P, r, c)."""
+    product = np.empty_like(right)
+    for factor, own, (n, rows) in zip(
+        factors[1:], psi[1:], _rows_of_others(parts, factors), strict=True
+    ):
+        shaped = right[:, rows].reshape(len(right), n, factor.q, -1)
+        product[:, rows] = (own @ shaped).reshape(len(right), n * factor.q, -1)
     return product
+
+
+def _rows_of_others(parts: Parts, factors: tuple[Factor, ...]) -> list[tuple[int, slice]]:
+    """Return how many levels a part has of each factor but f, and where its effects are in R."""
+    numbers = [own.shape[1] for own in parts.levels[1:]]
+    widths = [n * factor.q for n, factor in zip(numbers, factors[1:], strict=True)]
+    ends = np.cumsum([0, *widths]).tolist()
+    return [(n, slice(*pair)) for n, pair in zip(numbers, pairwise(ends), strict=True)]
 
 
 def _psi(factor: Factor, psi: list[Array]) -> Array:
