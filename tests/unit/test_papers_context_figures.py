@@ -9,6 +9,7 @@ import pytest
 from lingprob.context.names import CROWS_PAIRS, KINDS, ORIGINAL, OWN, SHARED, SYNTAXGYM
 from lingprob.figures.palette import describe_models
 from lingprob.papers.context.figures import COLOURS, draw
+from lingprob.papers.context.looks import number_of_pairs
 from lingprob.papers.context.matrix_figures import TOO_FEW
 from lingprob.papers.contract import Run
 
@@ -165,3 +166,9 @@ def test_chinese_data_sets_have_figures_of_their_own_and_a_part_in_no_other():
     (legend,) = found["chinese"].legends
     assert "SLING / ZhoBLiMP" in [text.get_text() for text in legend.get_texts()]
     assert found["chinese"]._supxlabel.get_text() == "scale: demo"
+
+
+def test_a_title_counts_one_suite_and_several():
+    rows = pd.DataFrame({"n_pairs": [5, 1200], "n_suites": [1, 1]})
+    assert number_of_pairs(rows) == "n = 1,200 in 1 suite"
+    assert number_of_pairs(rows.assign(n_suites=[1, 12])) == "n = 1,200 in 12 suites"

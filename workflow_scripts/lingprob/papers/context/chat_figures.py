@@ -10,6 +10,7 @@ from matplotlib.ticker import PercentFormatter
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, whiskers
+from lingprob.papers.context.looks import number_of_pairs
 from lingprob.papers.contract import Run, Tables
 
 CONTEXTS = ("none", "acceptable", "mixed", "unacceptable")
@@ -45,7 +46,7 @@ def chats(tables: Tables, run: Run) -> Figure:
             ax.set_xlabel(f"Context ({here['n_sentences'].max()} sentences)")
             ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
         line[0].axhline(0.5, color=palette.GREY, linewidth=0.7, linestyle=":")
-        n = f"n = {here['n_pairs'].max():,} in {here['n_suites'].max()} suites"
+        n = number_of_pairs(here)
         line[0].set_title(f"{run.models[model]['title']}, {n}")
     handles = [handle(name, colour, marker) for name, colour, marker in METHODS.values()]
     legend_above(figure, handles, columns=2)

@@ -27,6 +27,7 @@ from lingprob.context.conditions import (
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, whiskers
+from lingprob.papers.context.looks import number_of_pairs
 from lingprob.papers.contract import Run, Tables
 
 COLOURS = {ACCEPTABLE: palette.GREEN, UNACCEPTABLE: palette.PURPLE}
@@ -59,7 +60,7 @@ def composition(tables: Tables, run: Run) -> Figure:
         _lengths(line[1], here)
         _distances(line[2], here)
         _controls(line[3], at_varied)
-        n = f"n = {here['n_pairs'].max():,} in {here['n_suites'].max()} suites"
+        n = number_of_pairs(here)
         line[0].set_title(f"{run.models[model]['title']}\n{n}")
         line[0].set_ylabel(DELTA)
         for ax in line:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
 from lingprob.context.names import CROWS_PAIRS, FROM_SUITE, UNRELATED
 from lingprob.figures import palette
 from lingprob.papers.contract import Run
@@ -29,3 +31,9 @@ def label(kind: str, run: Run, dataset: str = "") -> str:
         named = named.replace("unacceptable", "stereotypical")
         named = named.replace("acceptable", "antistereotypical")
     return named.capitalize()
+
+
+def number_of_pairs(rows: pd.DataFrame) -> str:
+    """Return what a panel's title says of its pairs, from columns n_pairs and n_suites."""
+    suites = int(rows["n_suites"].max())
+    return f"n = {int(rows['n_pairs'].max()):,} in {suites} suite{'s' * (suites > 1)}"

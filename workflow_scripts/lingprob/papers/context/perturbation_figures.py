@@ -12,6 +12,7 @@ from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, whiskers
+from lingprob.papers.context.looks import number_of_pairs
 from lingprob.papers.contract import Run, Tables
 
 PERTURBATION_TITLES = {ORIGINAL: "Original", **TITLES}
@@ -62,7 +63,7 @@ def perturbations(tables: Tables, run: Run) -> Figure:
             _curves(above, here)
             _differences(below, here[here["length"] == here["length"].max()])
             side = kind.removeprefix("matched_")
-            n = f"n = {here['n_pairs'].max():,} in {here['n_suites'].max()} suites"
+            n = number_of_pairs(here)
             above.set_title(f"{run.models[model]['title']}: {side} prefixes\n{n}")
         axes[2 * number, 0].set_ylabel(r"$\Delta$ accuracy (points)")
     legend_above(
