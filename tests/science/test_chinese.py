@@ -109,7 +109,7 @@ def test_contexts_are_whole_sentences_of_either_data_set(models, mirror, dataset
     )
     control = controls.loc[controls["grammatical"], "text"].tolist()
     settings = {"lengths": [20, 60], "pairs_per_prefix": 1, "matrix_sentences": 2,
-                "matrix_prefixes": 1, "matrix_draws": 1}  # fmt: skip
+                "matrix_prefixes": 1, "matrix_draws": 1, "matrix_targets": None}  # fmt: skip
     pieces = sample_chinese_contexts(
         dataset, stimuli, control, tokenizer_of(manifest), suites=[], pairs_per_suite=1,
         settings=settings, seed=1,

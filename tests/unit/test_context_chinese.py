@@ -56,7 +56,7 @@ DRAWN = {
     "suites": [],
     "pairs_per_suite": 2,
     "settings": {"lengths": [10, 40], "pairs_per_prefix": 1, "matrix_sentences": 3,
-                 "matrix_prefixes": 1, "matrix_draws": 1},
+                 "matrix_prefixes": 1, "matrix_draws": 1, "matrix_targets": None},
     "seed": 1,
 }  # fmt: skip
 

@@ -78,6 +78,7 @@ def settings(**changes):
         "matrix_sentences": 3,
         "matrix_prefixes": 1,
         "matrix_draws": 1,
+        "matrix_targets": None,
     }
     return {**defaults, **changes}
 
@@ -202,6 +203,11 @@ def test_targets_are_dealt_to_the_prefixes_of_a_matrix_in_turn(stimuli):
     twice = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3, matrix_draws=2)
     drawn = twice.loc[twice["source_suite"] == "a", "pair_ids"].explode().value_counts()
     assert drawn.tolist() == [2] * 10
+    some = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3, matrix_targets=4)
+    taken = some.loc[some["source_suite"] == "a", "pair_ids"].tolist()
+    judged = table.loc[table["kind"] == "matched_acceptable", "pair_ids"].explode()
+    first = {*judged.groupby(judged.str[0]).head(4)}
+    assert [[*pairs] for pairs in taken] == [[p for p in pairs if p in first] for pairs in dealt]
     few = contexts(stimuli, pairs_per_suite=2, matrix_prefixes=3)
     first = few.loc[few["source_suite"] == "a", "pair_ids"].tolist()
     assert len(first) == 2  # no prefix that stands before nothing

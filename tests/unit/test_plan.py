@@ -158,17 +158,17 @@ def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
 
 
 def test_contexts_take_the_time_that_their_stage_has():
-    """Of the laptop's 20 pairs in 70 suites: 1,000 tokens before ten pairs, targets at six lengths;
-    20 suites under 16 perturbations to 125 tokens; one prefix a suite; 60 composed pairs. Counted
-    on the real tables were 2.54 million in the first stage, and .31 before CrowS-Pairs."""
+    """Of the laptop's 20 pairs in 70 suites: 1,000 tokens before ten, targets at five lengths;
+    ten pairs a suite in the matrix; 20 suites under 16 perturbations to 125 tokens; one prefix a
+    suite; 60 composed pairs."""
     work = costs("laptop").work
-    matrix = 1400 * 69 * 16 + 70_000
+    matrix = 700 * 69 * 16 + 70_000
     assert work.matrix_tokens("blimp") == matrix
-    assert work.context_tokens("sampled", "blimp") == 5 * (140_000 + 1400 * 16 * 6) + matrix
-    assert work.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16 * 3)
-    assert work.context_tokens("perturbed", "blimp") == 16 * (40 * 125 + 400 * 16 * 3)
+    assert work.context_tokens("sampled", "blimp") == 5 * (140_000 + 1400 * 16 * 5) + matrix
+    assert work.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16 * 2)
+    assert work.context_tokens("perturbed", "blimp") == 16 * (40 * 125 + 400 * 16 * 2)
     assert work.context_tokens("composed", "blimp") == 15 * (6 * 1000 + 60 * 16 * 5)
-    assert work.context_tokens("sampled", "crows_pairs") == 5 * (27_000 + 270 * 16 * 6)
+    assert work.context_tokens("sampled", "crows_pairs") == 5 * (27_000 + 270 * 16 * 5)
 
 
 def test_jobs_that_use_all_their_threads_take_less_time_on_more():
@@ -436,13 +436,13 @@ def test_frequency_is_regressed_on_for_the_patterns_models_that_have_weights():
 
 def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     there = plan("laptop")
-    assert there.context_lengths("sampled") == [32, 64, 125, 250, 500, 1000]
-    assert there.context_lengths("shared") == there.context_lengths("perturbed") == [32, 64, 125]
+    assert there.context_lengths("sampled") == [64, 125, 250, 500, 1000]
+    assert there.context_lengths("shared") == there.context_lengths("perturbed") == [64, 125]
     sampled, shared = map(there.sampling_settings, ("sampled", "shared"))
     assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (10, 10)
     assert plan("paper").sampling_settings("sampled")["pairs_per_prefix"] == 1
     assert shared["pairs_per_prefix"] > 67_000
-    assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [32, 64, 125])
+    assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [64, 125])
 
 
 def test_contexts_are_judged_in_a_model_s_language_and_drawn_by_its_tokens():

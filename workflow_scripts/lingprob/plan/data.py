@@ -492,7 +492,8 @@ class Plan:
 
     def sampling_settings(self, stage: str) -> dict[str, Any]:
         """Return what prefixes are drawn by: where pairs share one, all targets of a suite do."""
-        drawn_by = ["pairs_per_prefix", "matrix_sentences", "matrix_prefixes", "matrix_draws"]
+        matrix = ("sentences", "prefixes", "draws", "targets")
+        drawn_by = ["pairs_per_prefix", *(f"matrix_{name}" for name in matrix)]
         drawn = pick(self.settings["context"], *drawn_by) | {"lengths": self.context_lengths(stage)}
         shared = {"pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}
         return drawn if stage == "sampled" else drawn | shared

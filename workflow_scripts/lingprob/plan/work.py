@@ -184,7 +184,8 @@ class Work:
         context, others = self.settings["context"], self.suites(dataset) - 1
         if dataset == CROWS_PAIRS:
             return 0
-        targets = self.judged_pairs(dataset) * others * context["matrix_draws"]
+        pairs = min(self.judged_pairs(dataset), (others + 1) * (context["matrix_targets"] or 10**6))
+        targets = pairs * others * context["matrix_draws"]
         prefixes = (others + 1) * context["matrix_prefixes"] * 10 * context["matrix_sentences"]
         return int(targets * self.target_tokens(dataset) + prefixes)
 
