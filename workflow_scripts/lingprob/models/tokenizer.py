@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,14 +64,43 @@ def open_tokenizer(manifest: str | Path) -> Tokenizer:
 
 
 def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
-    """Load a prepared model's tokenizer without its weights; return it and the number of logits."""
-    from transformers import AutoConfig, AutoTokenizer
+    """Load a prepared model's tokenizer without its weights; return it and the number of logits.
 
-    directory = read_manifest(manifest)["directory"]
-    register(Path(directory))
+    Where both stand in the folder's files, transformers' models and torch are not imported for
+    them: that takes three times as long as all the rest.
+    """
+    directory = Path(read_manifest(manifest)["directory"])
+    register(directory)
     try:
-        config = AutoConfig.from_pretrained(directory, **ONLY_DATA)
-        tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+        return _tokenizer(directory), _number_of_logits(directory)
     except Exception as error:  # whatever transformers makes of a stranger's files
-        raise unloadable(Path(directory), error) from error
-    return tokenizer, int(config.get_text_config().vocab_size)
+        raise unloadable(directory, error) from error
+
+
+def _tokenizer(directory: Path) -> Any:
+    settings = _content(directory / "tokenizer_config.json")
+    # The class whose tokenizers are their file and nothing else.
+    if settings.get("tokenizer_class") == "TokenizersBackend":
+        from transformers import TokenizersBackend
+
+        return TokenizersBackend.from_pretrained(directory, **ONLY_DATA)
+    from transformers import AutoTokenizer
+
+    return AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+
+
+def _number_of_logits(directory: Path) -> int:
+    content = _content(directory / "config.json")
+    size = content.get("vocab_size")
+    parts = [part for part in content.values() if isinstance(part, dict)]
+    # It may be a part's number that counts, or its architecture's usual one.
+    if size is None or any("vocab_size" in part for part in parts):
+        from transformers import AutoConfig
+
+        config = AutoConfig.from_pretrained(directory, **ONLY_DATA)
+        size = config.get_text_config().vocab_size
+    return int(size)
+
+
+def _content(path: Path) -> dict[str, Any]:
+    return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}

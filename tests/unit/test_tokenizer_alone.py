@@ -1,0 +1,68 @@
+"""A prepared model's tokenizer without its weights is the one that transformers loads."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from transformers import AutoConfig, AutoTokenizer
+
+from lingprob.errors import LingprobError
+from lingprob.models.manifest import write_manifest
+from lingprob.models.tokenizer import encode, load_tokenizer
+from models_for_tests import SENTENCES, save_tiny_model
+
+
+@pytest.fixture
+def manifest(tmp_path):
+    directory = save_tiny_model("llama", tmp_path / "model")
+    write_manifest("tiny", "local", "here", directory, tmp_path / "manifest.json")
+    return tmp_path / "manifest.json"
+
+
+def edit(path, **changes):
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+@pytest.mark.parametrize("kind", ["TokenizersBackend", "PreTrainedTokenizerFast"])
+def test_it_is_what_transformers_makes_of_the_folder(manifest, kind):
+    folder = manifest.parent / "model"
+    edit(folder / "tokenizer_config.json", tokenizer_class=kind)
+    tokenizer, n_logits = load_tokenizer(manifest)
+    usual = AutoTokenizer.from_pretrained(folder)
+    assert type(tokenizer) is type(usual)
+    assert tokenizer.backend_tokenizer.to_str() == usual.backend_tokenizer.to_str()
+    assert tokenizer.special_tokens_map == usual.special_tokens_map
+    texts = [*SENTENCES, "<|endoftext|> twice  blank\n", ""]
+    assert encode(tokenizer, texts, offsets=True) == encode(usual, texts, offsets=True)
+    assert n_logits == AutoConfig.from_pretrained(folder).vocab_size
+
+
+def test_the_logits_of_a_model_in_a_larger_one_are_the_part_s(manifest):
+    """A config.json may have a number for the whole, and another for its text model."""
+    config = manifest.parent / "model" / "config.json"
+    inner = json.loads(config.read_text()) | {"model_type": "gemma3_text"}
+    whole = {"model_type": "gemma3", "vocab_size": 7, "text_config": inner}
+    config.write_text(json.dumps(whole))
+    assert load_tokenizer(manifest)[1] == inner["vocab_size"] != 7
+
+
+def test_torch_is_not_imported_for_it(manifest):
+    code = (
+        "import sys; from lingprob.models.tokenizer import load_tokenizer;"
+        f"load_tokenizer({str(manifest)!r}); print('torch' in sys.modules)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True,
+        env={"PYTHONPATH": ":".join(sys.path)},
+    )  # fmt: skip
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("name", ["tokenizer.json", "config.json", "tokenizer_config.json"])
+def test_a_damaged_file_is_refused_by_the_folder_s_name(manifest, name):
+    (manifest.parent / "model" / name).write_text("[]")
+    with pytest.raises(LingprobError, match="model: not a causal language model"):
+        load_tokenizer(manifest)
