@@ -132,6 +132,28 @@ SCHEMAS = {
         + required(FLOAT64, "bits", *estimated("ms"), "line_ms")
         + required(TEXT, "scale")
     ),
+    # What surprisals of a word and of `words` before it add to one model's regression: ΔLogLik of
+    # the evaluated times (nats), and its growth from one word fewer, with their intervals over
+    # draws of `items` (subjects; sentences, for means). `n_left_out` times are in no regression, as
+    # words before theirs, or predictors, are missing.
+    "spillover": pa.schema(
+        required(TEXT, "dataset", "rt_source", "model", "random_effects")
+        + required(INT64, "words", "n_fit", "n_evaluated", "n_left_out", "items")
+        + required(FLOAT64, "log_likelihood_baseline", "log_likelihood", *estimated("delta"))
+        + optional(FLOAT64, *estimated("growth"))
+        + required(TRUTH, "converged", "singular")
+        + required(TEXT, "scale")
+    ),
+    # A predictor's slope (ms per standard deviation) in such a regression; `lag` is 0 for the word
+    # itself, 1 for the one before.
+    "spillover_slopes": pa.schema(
+        required(TEXT, "dataset", "rt_source", "model", "random_effects")
+        + required(INT64, "words")
+        + required(TEXT, "predictor")
+        + required(INT64, "lag")
+        + required(FLOAT64, "ms", "std_error")
+        + required(TEXT, "scale")
+    ),
     # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,
     # with intervals over draws of `items`; `change` is what fine-tuning adds to the slope.
     "reading_trends": pa.schema(
