@@ -24,12 +24,13 @@ rule fit_spillover:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
-        runtime=240,
+        # With 180 readers, intercepts of 10,000 words take minutes a model.
+        runtime=720,
     params:
         **pick(FIT_PARAMS, "entry", "models"),
         code=code_digest("fit_spillover"),
         options={
-            **pick(READING, "corrected", "partition", "held_out", "bootstrap"),
+            **pick(READING, "corrected", "partition", "held_out", "bootstrap", "word_intercepts"),
             "words": READING["spillover_words"],
             "smoothing": settings["unigrams"]["smoothing"],
             **pick(settings, "seed", "scale"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -12,7 +11,7 @@ import pytest
 import statsmodels.formula.api as smf
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import norm
+from scipy.stats import multivariate_normal, norm
 
 from layout import layout_faults
 from lingprob.catalog import Catalog
@@ -24,6 +23,9 @@ from lingprob.papers.leakage.reading.spillover import spillover
 from lingprob.papers.leakage.reading.spillover_figure import spillover as drawn
 from lingprob.papers.leakage.reading.spillover_fits import Times
 from lingprob.reading.previous_words import lag_name, lagged
+from lingprob.regression.linear_mixed.added_intercepts import add_intercepts
+from lingprob.regression.linear_mixed.crossed_data import CrossedData
+from lingprob.regression.linear_mixed.fit import fit_mixed_models
 from lingprob.tables import read_table, write_table
 
 # Random slopes of surprisal and index (leakage, Table 3).
@@ -35,9 +37,10 @@ WORDS = SENTENCES * LENGTH
 MS_PER_BIT = (4.0, 2.0, 1.0)  # of a word and of those before it
 READ = "unigram_surprisal length"
 UNIT = 20.0  # ms, of the residuals
+WORD_SD = 15.0  # ms
 
 
-def study_of(ms_per_bit: Sequence[float] = MS_PER_BIT, seed: int = 3) -> Study:
+def study_of(word_sd: float = 0.0, seed: int = 3) -> Study:
     """Readers of passages whose times depend on the surprisals of a word and of those before it."""
     random = np.random.default_rng(seed)
     n = PASSAGES * WORDS
@@ -54,8 +57,9 @@ def study_of(ms_per_bit: Sequence[float] = MS_PER_BIT, seed: int = 3) -> Study:
         surprisal=bits, surprisal_uncorrected=bits, n_tokens=1
     )
     expected = 300 + 2 * words["word"].str.len()
-    for lag, slope in enumerate(ms_per_bit):
+    for lag, slope in enumerate(MS_PER_BIT):
         expected += slope * pd.Series(bits).groupby(words["passage_id"]).shift(lag).fillna(0)
+    expected += word_sd * np.random.default_rng(seed + 1).normal(size=n)
     sentence = words.groupby(["passage_id", "sentence_index"], sort=False).ngroup()
     names = np.array(["fit", "fit", "exploratory", "held_out"])
     keys = words[["passage_id", "word_index"]]
@@ -88,13 +92,15 @@ def means_of(study: Study) -> Study:
     return study._replace(entry=OF_MEANS, times=times)
 
 
-def fitted(study: Study, words: int = 3, **options: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+def fitted(
+    study: Study, words: int = 3, word_intercepts: bool = True, **options: Any
+) -> tuple[pd.DataFrame, pd.DataFrame]:
     models = list(study.surprisals)
     deltas, _ = compare_regressions(
         study, contexts=dict.fromkeys(models, "passage"), corrections=dict.fromkeys(models, True),
         **FIT, **options,
     )  # fmt: skip
-    return spillover(study, deltas, words=words, **FIT, **options)
+    return spillover(study, deltas, words=words, word_intercepts=word_intercepts, **FIT, **options)
 
 
 def frame_of(study: Study, words: int) -> pd.DataFrame:
@@ -131,7 +137,12 @@ def scaled(frame: pd.DataFrame, columns: list[str], like: pd.DataFrame) -> pd.Da
 
 @pytest.fixture(scope="module")
 def of_readers() -> tuple[pd.DataFrame, pd.DataFrame]:
-    return fitted(study_of())
+    return fitted(study_of(), word_intercepts=False)
+
+
+@pytest.fixture(scope="module")
+def of_words() -> tuple[pd.DataFrame, pd.DataFrame]:
+    return fitted(study_of(word_sd=WORD_SD), words=1)
 
 
 @settings(deadline=None, max_examples=30)
@@ -176,7 +187,7 @@ def test_regressions_of_means_are_statsmodels_s():
     frame = frame_of(study, 2)
     for held_out in ("marginal", "restandardised"):
         gains, slopes = fitted(study, words=2, held_out=held_out)
-        assert (gains["random_effects"] == "none").all()
+        assert (gains["random_by"] == "none").all()
         assert list(gains["words"]) == [0, 1, 2]
         columns = names(2, "surprisal", *READ.split())
         fit_rows, others = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
@@ -229,7 +240,7 @@ def test_regressions_of_readers_are_statsmodels_s(of_readers):
             logs = np.linalg.slogdet(2 * np.pi * v)[1]
             held_out -= (logs + residual @ np.linalg.solve(v, residual)) / 2
         assert gains["log_likelihood"].iloc[lags] == pytest.approx(held_out, abs=0.02)
-    assert (gains["random_effects"] == "subject").all()
+    assert (gains["random_by"] == "subject").all()
     assert (gains["items"] == SUBJECTS).all()
 
 
@@ -240,13 +251,13 @@ def test_all_numbers_of_words_and_models_have_the_same_times(tmp_path):
     other.loc[20, "surprisal"] = np.nan  # the words 20, 21 and 22 of the first passage
     study = study._replace(surprisals={"one": one, "other": other})
     study.times.loc[study.times["word_index"] == 40, "excluded"] = "blink"
-    gains, slopes = fitted(study, words=2)
+    gains, slopes = fitted(study, words=2, word_intercepts=False)
     assert gains["n_left_out"].unique().tolist() == [SUBJECTS * (2 * PASSAGES + 3)]
     assert gains["n_fit"].nunique() == gains["n_evaluated"].nunique() == 1
     assert list(gains["model"]) == ["one"] * 3 + ["other"] * 3
     # Baselines are of no model.
     np.testing.assert_array_equal(*gains["log_likelihood_baseline"].to_numpy().reshape(2, 3))
-    alone, _ = fitted(study._replace(surprisals={"other": other}), words=2)
+    alone, _ = fitted(study._replace(surprisals={"other": other}), words=2, word_intercepts=False)
     pd.testing.assert_frame_equal(gains.iloc[3:].reset_index(drop=True), alone)
     np.testing.assert_allclose(
         gains["growth"].iloc[[1, 2]], np.diff(gains["delta"].iloc[:3]), atol=1e-8
@@ -260,7 +271,7 @@ def test_all_numbers_of_words_and_models_have_the_same_times(tmp_path):
 
 def test_random_slopes_are_the_paper_s_of_predictors_that_a_regression_has():
     empty = pd.DataFrame()
-    times = Times(empty, empty, ("(Intercept)", "surprisal", "surprisal_1", "length"))
+    times = Times(empty, empty, ("surprisal", "surprisal_1", "length"))
     for fixed, random in (
         (["surprisal", "length"], ["surprisal", "length"]),
         (
@@ -275,10 +286,77 @@ def test_random_slopes_are_the_paper_s_of_predictors_that_a_regression_has():
 
 def test_likelihoods_given_readers_effects_are_those_of_residuals():
     study = study_of()
-    gains, _ = fitted(study, words=1, held_out="conditional")
-    marginal, _ = fitted(study, words=1)
+    gains, _ = fitted(study, words=1, word_intercepts=False, held_out="conditional")
+    marginal, _ = fitted(study, words=1, word_intercepts=False)
     # Knowing a reader's own intercept is worth nats for every one of them.
     assert (gains["log_likelihood"] > marginal["log_likelihood"] + SUBJECTS).all()
+
+
+def test_intercepts_by_word_are_those_of_the_density_of_all_times(of_words):
+    """Each reader's times by themselves, and all together, to which readers of a word contribute
+    less than as many words would."""
+    gains, slopes = of_words
+    frame = frame_of(study_of(word_sd=WORD_SD), 1)
+    frame["word"] = frame["passage_id"] + frame["word_index"].astype(str)
+    fit_rows, others = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
+    columns = names(1, "surprisal", *READ.split())
+    others, fit_rows = scaled(others, columns, fit_rows), scaled(fit_rows, columns, fit_rows)
+    together, alone = [], []
+    for fixed, random in ((columns, "1 + surprisal + index"), (columns[2:], "1 + index")):
+        formula = f"rt_ms ~ {' + '.join(fixed)} + ({random} | subject_id)"
+        data = CrossedData.from_formulas(fit_rows, [f"{formula} + (1 | word)"])
+        fit = add_intercepts(data, *fit_mixed_models(data.by("subject_id"), [formula]), "word")
+        residual = (others["rt_ms"] - fit.predict(others, random=False)).to_numpy()
+        names_of = fit.covariances[0].columns[1:]
+        z = np.column_stack([np.ones(len(others)), others[names_of]])
+        subject, word = (others[name].to_numpy() for name in ("subject_id", "word"))
+        v = fit.sigma**2 * np.eye(len(others))
+        v += np.equal.outer(subject, subject) * (z @ fit.covariances[0].to_numpy() @ z.T)
+        v += np.equal.outer(word, word) * fit.covariances[1].iloc[0, 0]
+        together.append(multivariate_normal(cov=v).logpdf(residual))
+        blocks = [np.flatnonzero(subject == name) for name in np.unique(subject)]
+        alone.append([
+            multivariate_normal(cov=v[np.ix_(own, own)]).logpdf(residual[own]) for own in blocks
+        ])  # fmt: skip
+        if len(fixed) == len(columns):
+            own = slopes[slopes["random_by"] == "subject and word"]
+            np.testing.assert_allclose(own["ms"], fit.fixed_effects[columns], atol=1e-4)
+            np.testing.assert_allclose(own["std_error"], fit.standard_errors[columns], rtol=1e-5)
+    row = gains.iloc[-1]
+    assert (row["random_by"], row["words"], row["converged"]) == ("subject and word", 1, True)
+    assert row["joint_delta"] == pytest.approx(together[0] - together[1], abs=1e-3)
+    assert row["delta"] == pytest.approx(np.sum(alone[0]) - np.sum(alone[1]), abs=1e-3)
+    assert row["log_likelihood"] == pytest.approx(np.sum(alone[0]), abs=1e-3)
+    np.testing.assert_allclose(gains["joint_delta"][:2], gains["delta"][:2])
+
+
+def test_intercepts_of_words_are_found_and_widen_the_errors_of_what_words_are_like(of_words):
+    gains, slopes = of_words
+    assert list(gains["random_by"]) == ["subject", "subject", "subject and word"]
+    assert gains["word_sd"].isna().tolist() == [True, True, False]
+    row = gains.iloc[-1]
+    assert row["word_sd"] == pytest.approx(WORD_SD, rel=0.15)
+    # Without surprisals, words' intercepts hold what these would tell.
+    assert row["word_sd_baseline"] > row["word_sd"] + 5
+    assert row["growth"] != row["growth"]
+    keys = ["random_by", "predictor", "lag"]
+    last = slopes[slopes["words"] == 1].set_index(keys).sort_index()
+    wider = last.loc["subject and word", "std_error"] / last.loc["subject", "std_error"]
+    # Four fitted times of a word, whose residuals have a standard deviation of 20 ms.
+    expected = np.sqrt((20**2 / 4 + WORD_SD**2) / ((20**2 + WORD_SD**2) / 4))
+    assert wider["surprisal", 1] == pytest.approx(expected, rel=0.1)
+    assert wider["length", 0] == pytest.approx(expected, rel=0.1)
+
+
+@pytest.mark.parametrize(("readers", "slopes"), [(1, 1), (8, 200)])
+def test_words_read_too_rarely_or_by_too_many_get_no_intercepts(readers, slopes):
+    frame = study_of().times
+    frame = frame[frame["subject_id"] < f"s{readers}"].assign(word=frame["word_index"])
+    frame["word"] += WORDS * frame["passage_id"].str[1:].astype(int)
+    names_of = tuple(f"a_{number}" for number in range(slopes))
+    assert not Times(frame, frame, names_of).tells_words()
+    if slopes > 1:
+        assert Times(frame, frame, names_of[:4]).tells_words()
 
 
 def test_more_words_than_passages_have_are_refused():
@@ -286,8 +364,9 @@ def test_more_words_than_passages_have_are_refused():
         fitted(means_of(study_of()), words=60)
 
 
-def test_the_figure_draws_a_line_a_model_in_a_panel_a_data_set(of_readers):
-    gains, _ = of_readers
+def test_the_figure_draws_a_line_a_model_in_a_panel_a_data_set(of_readers, of_words):
+    lines_of, by_word = of_readers[0], of_words[0].iloc[[-1]].assign(words=3)
+    gains = pd.concat([lines_of, by_word])
     models = describe_models(Catalog().models)
     shown = list(models)[:16]
     datasets = ("brown", "dundee", "geco", "provo", "stories")
@@ -300,10 +379,14 @@ def test_the_figure_draws_a_line_a_model_in_a_panel_a_data_set(of_readers):
     lines = [line.get_xydata() for line in panels[0].lines if len(line.get_xydata()) == 4]
     assert len(lines) == len(shown)
     places = np.array([xy[:, 0] for xy in lines])
-    assert (np.abs(places - gains["words"].to_numpy()) < 0.5).all()
+    assert (np.abs(places - lines_of["words"].to_numpy()) < 0.5).all()
     assert len(np.unique(places.round(6))) == 4 * len(shown)
     for xy in lines:
-        np.testing.assert_allclose(xy[:, 1], gains["delta"])
+        np.testing.assert_allclose(xy[:, 1], lines_of["delta"])
+    hollow = np.vstack([dots.get_offsets() for dots in panels[0].collections[::2]])
+    hollow = hollow[np.isclose(hollow[:, 1], by_word["joint_delta"].iloc[0])]
+    np.testing.assert_allclose(hollow[:, 0], places[:, -1] + 1)
+    assert [text.get_text() for text in panels[0].get_xticklabels()][-2:] == ["3", "by\nword"]
     assert "grows at 1: 16, 2: 16, 3: 0 of 16" in panels[0].get_title().replace("\n", " ")
     assert layout_faults(figure) == []
     plt.close("all")

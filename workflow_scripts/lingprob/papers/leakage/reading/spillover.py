@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -19,9 +19,11 @@ from lingprob.errors import LingprobError
 from lingprob.papers.leakage.reading.analysis import Study
 from lingprob.papers.leakage.reading.spillover_fits import (
     BY_SUBJECT,
+    BY_WORD,
     LEAST_SQUARES,
     RESPONSE,
     SUBJECT,
+    WORD,
     Fitted,
     Times,
     fit_regressions,
@@ -29,14 +31,14 @@ from lingprob.papers.leakage.reading.spillover_fits import (
 from lingprob.reading.predictors import PREVIOUS_FIXATED, standardised
 from lingprob.reading.previous_words import lag_name, lagged
 from lingprob.reading.unigrams import unigram_surprisal
-from lingprob.regression.linear_mixed.formula import parse_formula
+from lingprob.regression.linear_mixed.formula import INTERCEPT, parse_formula
 from lingprob.regression.resampling import resampled_sums
 from lingprob.schemas import SCHEMAS
 
 logger = logging.getLogger(__name__)
 
 SURPRISAL, LAGGED = "surprisal", ("unigram_surprisal", "length")
-INDEX, WORD = "index", "word"
+INDEX = "index"
 KEYS = (SUBJECT, "sentence", "partition", RESPONSE, WORD)
 # A random slope of the paper in the words of these regressions.
 IN_OUR_WORDS = {"previous_surprisal": lag_name(SURPRISAL, 1)}
@@ -66,11 +68,20 @@ class Rows(NamedTuple):
         return self.frame.join(self.surprisals[model], on=WORD)
 
 
+class _Options(NamedTuple):
+    """What `spillover` is asked for that decides what is fitted to what."""
+
+    words: int
+    word_intercepts: bool
+    partition: str
+    held_out: str
+
+
 class Pair(NamedTuple):
     """A regression with surprisals of a word and of `words` before it, and the one without."""
 
     model: str
-    random_effects: str
+    random_by: str
     words: int
     full: Fitted
     baseline: Fitted
@@ -86,6 +97,7 @@ def spillover(
     deltas: pd.DataFrame,
     *,
     words: int,
+    word_intercepts: bool = True,
     corrected: bool = True,
     partition: str = "exploratory",
     held_out: str = "marginal",
@@ -103,6 +115,8 @@ def spillover(
         study: the data.
         deltas: its `delta_log_likelihood` table, whose random slopes are taken.
         words: the most previous words.
+        word_intercepts: fit the regressions by subject with the most words with random intercepts
+            by word, too.
         corrected, partition, held_out, smoothing, bootstrap, seed, scale: as `compare_regressions`
             has them.
 
@@ -127,8 +141,9 @@ def spillover(
         "scale": scale,
     }
     gains, slopes, before = [], [], None
-    for pair in _pairs(study, rows, words, _slopes(deltas), partition, held_out):
-        before = before if pair.words else None
+    kept = _Options(words, word_intercepts, partition, held_out)
+    for pair in _pairs(study, rows, _slopes(deltas), kept):
+        before = before if before is not None and before.words + 1 == pair.words else None
         gains.append({**common, **_gain(pair, before, bootstrap, seed)})
         slopes.append(_slope_rows(pair).assign(**common))
         before = pair
@@ -167,42 +182,49 @@ def _slopes(deltas: pd.DataFrame) -> tuple[str, ...] | None:
     formula = str(deltas["formula"].iloc[0])
     if "|" not in formula:
         return None
-    return tuple(IN_OUR_WORDS.get(name, name) for name in parse_formula(formula).random)
+    random = parse_formula(formula).random
+    return tuple(IN_OUR_WORDS.get(name, name) for name in random if name != INTERCEPT)
 
 
 def _pairs(
-    study: Study,
-    rows: Rows,
-    words: int,
-    slopes: tuple[str, ...] | None,
-    partition: str,
-    held_out: str,
+    study: Study, rows: Rows, slopes: tuple[str, ...] | None, options: _Options
 ) -> Iterator[Pair]:
     """Fit each model's regressions, fewer words before more; the baselines are fitted once."""
-    random_effects = LEAST_SQUARES if slopes is None else BY_SUBJECT
-    numbers = range(words + 1)
-    with_surprisal, without = (
-        [rows.fixed(number, with_surprisal=given) for number in numbers] for given in (True, False)
-    )
-    baselines: list[Fitted] = []
+    numbers = list(range(options.words + 1))
+    wanted = {LEAST_SQUARES if slopes is None else BY_SUBJECT: numbers}
+    baselines: dict[str, list[Fitted]] = {}
     for model in rows.surprisals:
-        times = _times(study, rows, model, words, partition, held_out)._replace(slopes=slopes or ())
-        baselines = baselines or fit_regressions(times, random_effects, without)
-        fits = fit_regressions(times, random_effects, with_surprisal)
-        for number, full, baseline in zip(numbers, fits, baselines, strict=True):
-            yield Pair(model, random_effects, number, full, baseline)
+        times = _times(study, rows, model, slopes or (), options)
+        if slopes is not None and options.word_intercepts and not baselines:
+            if times.tells_words():
+                wanted[BY_WORD] = numbers[-1:]
+            else:
+                logger.info("%s: too few times of a word, or too many readers, for intercepts by "
+                            "word", study.where)  # fmt: skip
+        for random_by, of_these in wanted.items():
+            full, without = (
+                [rows.fixed(number, with_surprisal=given) for number in of_these]
+                for given in (True, False)
+            )
+            if random_by not in baselines:
+                baselines[random_by] = fit_regressions(times, random_by, without)
+            fits = fit_regressions(times, random_by, full)
+            for number, *both in zip(of_these, fits, baselines[random_by], strict=True):
+                yield Pair(model, random_by, number, *both)
 
 
 def _times(
-    study: Study, rows: Rows, model: str, words: int, partition: str, held_out: str
+    study: Study, rows: Rows, model: str, slopes: tuple[str, ...], options: _Options
 ) -> Times:
     """Return one model's times to fit and to evaluate, standardised."""
-    where, columns = f"{study.where}, model {model!r}", rows.fixed(words, with_surprisal=True)
+    where = f"{study.where}, model {model!r}"
+    columns = rows.fixed(options.words, with_surprisal=True)
     data = standardised(rows.of_model(model), columns, where)
-    fitted, evaluated = (data[data["partition"] == name] for name in ("fit", partition))
-    if held_out == "restandardised":
-        evaluated = standardised(evaluated, columns, where, like=partition)
-    return Times(fitted, evaluated, kind="conditional" if held_out == "conditional" else "marginal")
+    fitted, evaluated = (data[data["partition"] == name] for name in ("fit", options.partition))
+    if options.held_out == "restandardised":
+        evaluated = standardised(evaluated, columns, where, like=options.partition)
+    kind = "conditional" if options.held_out == "conditional" else "marginal"
+    return Times(fitted, evaluated, slopes, cast(Literal["marginal", "conditional"], kind))
 
 
 def _gain(pair: Pair, before: Pair | None, bootstrap: int, seed: int) -> dict[str, Any]:
@@ -210,11 +232,14 @@ def _gain(pair: Pair, before: Pair | None, bootstrap: int, seed: int) -> dict[st
     items = pair.gains.index.to_numpy()
     found = {
         "model": pair.model,
-        "random_effects": pair.random_effects,
+        "random_by": pair.random_by,
         "words": pair.words,
         "items": len(items),
         "log_likelihood_baseline": pair.baseline.values.sum(),
         "log_likelihood": pair.full.values.sum(),
+        "joint_delta": pair.full.joint - pair.baseline.joint,
+        "word_sd_baseline": pair.baseline.word_sd,
+        "word_sd": pair.full.word_sd,
         "converged": pair.full.converged and pair.baseline.converged,
         "singular": pair.full.singular or pair.baseline.singular,
     }
@@ -234,7 +259,7 @@ def _slope_rows(pair: Pair) -> pd.DataFrame:
     apart = [names.get(name, (name, 0)) for name in effects.index]
     return pd.DataFrame(apart, columns=["predictor", "lag"]).assign(
         model=pair.model,
-        random_effects=pair.random_effects,
+        random_by=pair.random_by,
         words=pair.words,
         ms=effects.to_numpy(),
         std_error=pair.full.errors[effects.index].to_numpy(),

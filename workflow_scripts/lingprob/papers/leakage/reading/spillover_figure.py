@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette, style
-from lingprob.figures.labels import group_handles, legend_above, wrapped_title
+from lingprob.figures.labels import group_handles, handle, legend_above, wrapped_title
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import name_axes, whiskers, wrapped
 from lingprob.papers.contract import Run
@@ -25,8 +25,8 @@ def spillover(gains: pd.DataFrame, run: Run) -> Figure:
     """Draw ΔLogLik with 95% intervals by the number of previous words, a line a model.
 
     A panel is a data set; models stand side by side. Titles say for how many of them ΔLogLik grows
-    with the last of so many words: the interval of its growth lies above 0. `gains` is a
-    `spillover` table.
+    with the last of so many words: the interval of its growth lies above 0. Hollow is ΔLogLik of
+    all times together where words have intercepts. `gains` is a `spillover` table.
     """
     datasets = list(dict.fromkeys(gains["dataset"]))
     figure, panels = wrapped(
@@ -39,7 +39,11 @@ def spillover(gains: pd.DataFrame, run: Run) -> Figure:
         title = wrapped_title(dataset, run.titles, TITLE_LETTERS)
         axis.set_title(f"{title}\n{_growth(part)}", fontsize=7)
     name_axes(panels, "previous words", "ΔLogLik (nats)", COLUMNS)
-    legend_above(figure, group_handles(gains["model"], run.models))
+    handles = group_handles(gains["model"], run.models)
+    if gains["word_sd"].notna().any():
+        words = handle("intercepts by word", palette.BLACK, "o", "none", markerfacecolor="white")
+        handles.append(words)
+    legend_above(figure, handles)
     return figure
 
 
@@ -48,6 +52,13 @@ def _draw(axis: Axes, part: pd.DataFrame, models: Models) -> None:
     places = SPREAD * ((np.arange(len(by_model)) + 0.5) / len(by_model) - 0.5)
     for (name, line), place in zip(by_model, places, strict=True):
         look = models[str(name)]
+        by_word = line["word_sd"].notna()
+        axis.scatter(
+            line.loc[by_word, "words"] + place + 1, line.loc[by_word, "joint_delta"],
+            facecolors="none", edgecolors=look["colour"], marker=look["marker"], s=8,
+            linewidths=0.6,
+        )  # fmt: skip
+        line = line[~by_word]
         axis.errorbar(
             line["words"] + place, line["delta"],
             whiskers(line["delta"], line["delta_low"], line["delta_high"]),
@@ -55,7 +66,11 @@ def _draw(axis: Axes, part: pd.DataFrame, models: Models) -> None:
             elinewidth=0.5,
         )  # fmt: skip
     axis.axhline(0, color=palette.BLACK, linewidth=0.6)
-    axis.set_xticks(sorted(part["words"].unique()))
+    numbers = sorted(part["words"].unique())
+    labels = [str(number) for number in numbers]
+    if part["word_sd"].notna().any():
+        numbers, labels = [*numbers, numbers[-1] + 1], [*labels, "by\nword"]
+    axis.set_xticks(numbers, labels)
 
 
 def _growth(part: pd.DataFrame) -> str:
