@@ -16,6 +16,8 @@ WITH_LEAKAGE = [
 COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
 # Data sets whose regressions are fitted with curves of surprisal, too.
 WITH_CURVES = READING["datasets"] if READING["curve_knots"] else []
+# Data sets whose regressions are fitted with previous words, too.
+WITH_SPILLOVER = READING["datasets"] if READING["spillover_words"] else []
 DOSES = settings["doses"]
 # Data sets of texts that models are trained on for the sake of it, and these models.
 DOSED_IN = [
@@ -39,6 +41,7 @@ READING_ROOM = Room(
     + ["leakage"] * bool(WITH_LEAKAGE)
     + ["model_differences"] * bool(COMPARED_IN)
     + ["curves"] * bool(WITH_CURVES)
+    + ["spillover"] * bool(WITH_SPILLOVER)
     + ["doses"] * bool(DOSED_IN),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
@@ -48,6 +51,7 @@ READING_ROOM = Room(
         "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
         "linearity": [f"results/reading/linearity/{name}.parquet" for name in WITH_CURVES],
         "curves": [f"results/reading/curves/{name}.parquet" for name in WITH_CURVES],
+        "spillover": [f"results/reading/spillover/{name}.parquet" for name in WITH_SPILLOVER],
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
         "doses": [f"results/reading/doses/{name}.parquet" for name in DOSED_IN],
         "dose_slopes": [f"results/reading/dose_slopes/{name}.parquet" for name in DOSED_IN],
@@ -210,4 +214,5 @@ rule reading:
         ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),
         ["results/reading/linearity.csv"] * bool(WITH_CURVES),
+        ["results/reading/spillover.csv"] * bool(WITH_SPILLOVER),
         ["results/reading/doses.csv"] * bool(DOSED_IN),

@@ -132,6 +132,33 @@ SCHEMAS = {
         + required(FLOAT64, "bits", *estimated("ms"), "line_ms")
         + required(TEXT, "scale")
     ),
+    # What surprisals of a word and of `words` before it add to one model's regression: ΔLogLik of
+    # the evaluated times (nats), and its growth from one word fewer, with their intervals over
+    # draws of `items` (subjects, each one's times by themselves; sentences, for means);
+    # `joint_delta` is that of all times together, which readers' shared words make another one
+    # where words have random intercepts, of standard deviation `word_sd` (ms; `word_sd_baseline`
+    # without surprisals). `random_by`: none, subject, or subject and word. `n_left_out` times are
+    # in no regression, as words before theirs, or predictors, are missing.
+    "spillover": pa.schema(
+        required(TEXT, "dataset", "rt_source", "model", "random_by")
+        + required(INT64, "words", "n_fit", "n_evaluated", "n_left_out", "items")
+        + required(FLOAT64, "log_likelihood_baseline", "log_likelihood", *estimated("delta"))
+        + optional(FLOAT64, *estimated("growth"))
+        + required(FLOAT64, "joint_delta")
+        + optional(FLOAT64, "word_sd_baseline", "word_sd")
+        + required(TRUTH, "converged", "singular")
+        + required(TEXT, "scale")
+    ),
+    # A predictor's slope (ms per standard deviation) in such a regression; `lag` is 0 for the word
+    # itself, 1 for the one before.
+    "spillover_slopes": pa.schema(
+        required(TEXT, "dataset", "rt_source", "model", "random_by")
+        + required(INT64, "words")
+        + required(TEXT, "predictor")
+        + required(INT64, "lag")
+        + required(FLOAT64, "ms", "std_error")
+        + required(TEXT, "scale")
+    ),
     # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,
     # with intervals over draws of `items`; `change` is what fine-tuning adds to the slope.
     "reading_trends": pa.schema(

@@ -25,6 +25,7 @@ from lingprob.papers.leakage.reading.doses_figure import doses
 from lingprob.papers.leakage.reading.leaked_words_figure import leakage
 from lingprob.papers.leakage.reading.linearity_figure import curves
 from lingprob.papers.leakage.reading.model_differences_figure import model_differences
+from lingprob.papers.leakage.reading.spillover_figure import spillover
 
 COLUMNS = 4
 ROW_INCHES = 1.55
@@ -39,7 +40,7 @@ CONVENTIONS = {
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage`,
-    `model_differences`, `curves` and `doses`."""
+    `model_differences`, `curves`, `spillover` and `doses`."""
     deltas = tables["deltas"]
     figures = {"figure_2": figure_2(deltas, run)}
     label_provenance(figures["figure_2"], deltas["scale"], deltas["rt_source"], "reading times")
@@ -65,6 +66,11 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["curves"] = curves(points, tables["linearity"], run)
         sources = points["rt_source"]
         label_provenance(figures["curves"], points["scale"], sources, "reading times")
+    if "spillover" in tables:
+        by_words = tables["spillover"]
+        figures["spillover"] = spillover(by_words, run)
+        sources = by_words["rt_source"]
+        label_provenance(figures["spillover"], by_words["scale"], sources, "reading times")
     if "doses" in tables:
         effects = tables["doses"]
         figures["doses"] = doses(effects, tables["dose_slopes"], run)
