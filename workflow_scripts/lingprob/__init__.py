@@ -54,17 +54,19 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lingprob.errors import LingprobError
+    from lingprob.facade.certificates import certify
     from lingprob.facade.model import Model, load
     from lingprob.facade.overlap import find_overlap
     from lingprob.regression.linking import fit_linking_functions
 
 __version__ = "0.1.0"
-__all__ = ["LingprobError", "Model", "find_overlap", "fit_linking_functions", "load"]
+__all__ = ["LingprobError", "Model", "certify", "find_overlap", "fit_linking_functions", "load"]
 
 # Where each name is; it is imported when it is first used, for a rule's job pays for no other.
 _PLACES = {
     "LingprobError": "lingprob.errors",
     "Model": "lingprob.facade.model",
+    "certify": "lingprob.facade.certificates",
     "find_overlap": "lingprob.facade.overlap",
     "fit_linking_functions": "lingprob.regression.linking",
     "load": "lingprob.facade.model",

@@ -10,10 +10,16 @@ from pathlib import Path
 import pandas as pd
 
 import lingprob
+from lingprob.certificate.page import certificate_page
+from lingprob.config import read_settings
 from lingprob.errors import LingprobError, nearest
+from lingprob.facade.cache import cache_folder
+from lingprob.facade.datasets import dataset_texts
 from lingprob.facade.inputs import read_passages
-from lingprob.files import atomic_path
+from lingprob.facade.sources import read_config
+from lingprob.files import atomic_path, write_text
 from lingprob.own_tables import read_frame, text_of
+from lingprob.plan.data import Plan
 from lingprob.tables import write_csv
 
 
@@ -22,7 +28,11 @@ def run(options: argparse.Namespace) -> None:
 
     Raises LingprobError before any model is loaded where the input cannot be read.
     """
-    write(COMMANDS[options.command](options), options.output)
+    table = COMMANDS[options.command](options)
+    write(table, options.output)
+    if options.command == "certify" and options.output:
+        page = certificate_page(table, options.input.name, options.output.name)
+        write_text(page, options.output.with_suffix(".html"))
 
 
 def score(options: argparse.Namespace) -> pd.DataFrame:
@@ -72,12 +82,30 @@ def overlap(options: argparse.Namespace) -> pd.DataFrame:
     )
 
 
+def certify(options: argparse.Namespace) -> pd.DataFrame:
+    """Return what corpora have of texts, of a file or of a data set of the catalog."""
+    cache = cache_folder(options.cache)
+    plan = Plan(*read_settings(read_config(options.config)))
+    name = str(options.input)
+    of_catalog = not options.input.exists() and name in plan.catalog.datasets
+    return lingprob.certify(
+        dataset_texts(name, plan, cache) if of_catalog else read_passages(options.input),
+        options.corpus,
+        tokenizer=options.model,
+        ngrams=options.ngrams,
+        min_length=options.min_length,
+        config=options.config,
+        cache=cache,
+    )
+
+
 COMMANDS = {
     "score": score,
     "surprisal": surprisal,
     "compare": compare,
     "audit": audit,
     "overlap": overlap,
+    "certify": certify,
 }
 
 

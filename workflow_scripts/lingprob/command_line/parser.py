@@ -13,6 +13,7 @@ from typing import NoReturn
 import lingprob
 
 FORMATS = (".csv", ".tsv", ".parquet")
+SEARCHES = ("overlap", "certify")
 MODEL_HELP = "a name of the catalog, a folder, or a repository of the hub (owner/name@revision)"
 TABLE = "CSV, TSV or Parquet file"
 COMMANDS = {
@@ -46,6 +47,15 @@ COMMANDS = {
         "text file with a passage a line, or a table with a column `text`",
         "Writes a row a longest overlap: its length in tokens, place, text and occurrences.",
         "texts.txt --corpus corpus.jsonl.gz --model smollm2-135m --output overlaps.csv",
+    ),
+    "certify": (
+        "whether corpora have texts, where, and whether by more than chance",
+        "text file with a passage a line, a table with a column `text`, or a data set of the "
+        "catalog, such as linguistic_inquiry",
+        "Writes a row a text and corpus: the longest overlap in tokens, its occurrences, chance "
+        "level, verdict, place and context; and, beside the file, a page (.html).",
+        "texts.txt --corpus gutenberg --corpus corpus.jsonl.gz --model gpt-neox-20b "
+        "--output certificate.csv",
     ),
 }
 
@@ -98,18 +108,30 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
         help="CSV, TSV or Parquet file to write; as CSV to the screen without it",
     )
     command.add_argument("--cache", metavar="DIR", help="where models are kept, or LINGPROB_CACHE")
-    if name in ("audit", "overlap"):
+    if name in ("audit", *SEARCHES):
         command.add_argument(
             "--corpus",
             metavar="FILE",
             action="append",
-            required=name == "overlap",
-            help="one or more: .txt (one document), .jsonl (field text) or .parquet (column text)",
+            required=name in SEARCHES,
+            help="one or more: .txt (one document), .jsonl (field text) or .parquet (column text)"
+            + (", or the name of a corpus of the catalog" if name == "certify" else ""),
+        )
+    if name in SEARCHES:
+        command.add_argument("--min-length", type=int, metavar="N", help="shortest overlap, tokens")
+    if name == "certify":
+        command.add_argument(
+            "--ngrams",
+            default="auto",
+            metavar="SOURCE",
+            help="whose 5-grams the chance level is computed with: a corpus, an ARPA or KenLM "
+            "file, none, or auto, the first of the other corpora",
         )
     if name == "overlap":
-        command.add_argument("--min-length", type=int, metavar="N", help="shortest overlap, tokens")
         return
     command.add_argument("--config", metavar="FILE", help="entries of your own, as config.yaml")
+    if name == "certify":
+        return
     command.add_argument("--device", help="auto, cpu, cuda or cuda:N")
     command.add_argument("--family", help="known family of a folder or repository, such as gpt2")
     if name in ("score", "audit"):

@@ -1,0 +1,332 @@
+"""Certificates by hand: planted texts, verdicts by chance level, names, files and the page."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import browser
+import lingprob
+from lingprob.certificate import chance
+from lingprob.certificate.corpora import Corpus, CorpusFile
+from lingprob.certificate.page import by_gravity, certificate_page, marked
+from lingprob.certificate.table import whole_words
+from lingprob.command_line.parser import main
+from lingprob.config import read_settings
+from lingprob.errors import LingprobError
+from lingprob.facade import ngram_models
+from lingprob.facade.corpora import named_tokenizer
+from lingprob.overlap.chance import below_threshold, logprob_threshold
+from lingprob.plan.data import Plan
+from models_for_tests import save_tiny_model
+
+PLANTED = "Who did Mary say that John saw?"
+BIGRAMS = """\\data\\
+ngram 1=5
+ngram 2=1
+
+\\1-grams:
+-2.0\t<unk>
+-99\t<s>\t-0.5
+-1.2\t</s>
+-1.0\tMary\t-0.25
+-1.5\tsay\t0
+
+\\2-grams:
+-0.3\tMary say
+
+\\end\\
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("certificates")
+    save_tiny_model("gpt_neox", folder / "tiny")
+    return folder
+
+
+@pytest.fixture
+def place(folder, tmp_path, monkeypatch) -> Path:
+    """A folder with two corpora, in which the cache is, too."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path / "cache"))
+    lines = ["A cat.", f"Nobody knows. {PLANTED} She would not tell. {PLANTED}", PLANTED[:12]]
+    write_lines(tmp_path / "one.jsonl", lines)
+    write_lines(tmp_path / "two.jsonl", ["Who did Mary", ", say that John saw? Zürich!"])
+    return tmp_path
+
+
+def write_lines(path: Path, texts: list[str]) -> None:
+    path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
+
+
+def certified(folder: Path, texts: Any, corpora: Any, **options: Any) -> pd.DataFrame:
+    return lingprob.certify(
+        texts, corpora, tokenizer=folder / "tiny", **{"ngrams": "none", **options}
+    )
+
+
+def test_a_planted_text_is_found_whole_where_it_was_planted(folder, place):
+    (row,) = certified(folder, PLANTED, "one.jsonl").to_dict("records")
+    assert row["overlap_tokens"] == row["n_tokens"]
+    assert row["overlap_text"].strip() == PLANTED
+    assert (row["occurrences"], row["file"], row["document"]) == (2, "one.jsonl", 2)
+    assert (row["before"], row["after"].split()[0]) == ("Nobody knows. ", "She")
+    assert row["verdict"] == chance.OPEN
+    assert row["ngrams"] == "none: no n-gram model was wanted"
+
+
+def test_no_overlap_goes_on_in_the_next_document(folder, place):
+    (row,) = certified(folder, PLANTED, "two.jsonl").to_dict("records")
+    assert row["overlap_text"] == " say that John saw?"
+    assert (row["document"], row["first_token"], row["before"]) == (2, 1, ",")
+    assert row["after"].startswith(" Zürich!")
+
+
+def test_texts_keep_their_ids_and_blank_ones_are_left_out(folder, place):
+    table = certified(folder, ["Zürich", " \n", "Who   did\nMary"], ["two.jsonl", "one.jsonl"])
+    assert table["text_id"].tolist() == [1, 3, 1, 3]
+    assert table["corpus"].tolist() == ["two.jsonl"] * 2 + ["one.jsonl"] * 2
+    assert table["text"].tolist()[:2] == ["Zürich", "Who did Mary"]
+    assert table["overlap_text"].tolist()[:2] == ["Zürich", "Who did Mary"]
+    series = pd.Series(["", "Mary"], ["b.0", "b.1"])
+    assert certified(folder, series, "one.jsonl")["text_id"].tolist() == ["b.1"]
+    with pytest.raises(LingprobError, match="no word in the texts"):
+        certified(folder, [" "], "one.jsonl")
+
+
+def test_what_is_shorter_than_the_minimum_is_absent(folder, place):
+    (row,) = certified(folder, "Zürich cat", "two.jsonl", min_length=60).to_dict("records")
+    assert row["verdict"] == chance.ABSENT
+    assert (row["overlap_tokens"], row["occurrences"], row["last_token"]) == (0, 0, -1)
+    assert (row["document"], row["first_token"], row["file"]) == (0, -1, "")
+    two = certified(folder, "A q A", "two.jsonl", min_length=3)
+    assert two["overlap_tokens"].tolist() == [0]
+
+
+def test_a_pattern_is_a_corpus_of_files_and_copies_are_refused(folder, place):
+    (row,) = certified(folder, PLANTED, "*.jsonl").to_dict("records")
+    assert (row["corpus"], row["file"], row["occurrences"]) == ("*.jsonl", "one.jsonl", 2)
+    write_lines(place / "three.jsonl", ["Who did Mary", ", say that John saw? Zürich!"])
+    with pytest.raises(LingprobError, match=r"'three.jsonl' and 'two.jsonl' hold the same"):
+        certified(folder, PLANTED, "*.jsonl")
+
+
+@pytest.mark.parametrize(
+    ("corpora", "options", "said"),
+    [
+        ("gutenburg", {}, "unknown corpus 'gutenburg'. Did you mean 'gutenberg'.*path of the file"),
+        ("no.txt", {}, "unknown corpus 'no.txt'"),
+        (["one.jsonl", "one.jsonl"], {}, "each one once"),
+        ([], {}, "Name at least one"),
+        ("one.jsonl", {"ngrams": "gutenburg"}, "unknown n-gram model 'gutenburg'"),
+        ("one.jsonl", {"min_length": -1}, "min_length is -1"),
+        ("rows", {}, "token ids of another tokenizer"),
+    ],
+)
+def test_what_is_no_corpus_or_model_is_named(folder, place, corpora, options, said):
+    rows = {"title": "R", "kind": "corpus", "parser": "token_rows", "path": "r.npy",
+            "tokenizer_sha256": "0" * 64}  # fmt: skip
+    with pytest.raises(LingprobError, match=f"(?s){said}"):
+        certified(folder, PLANTED, corpora, config={"datasets": {"rows": rows}}, **options)
+
+
+def test_rows_of_token_ids_are_searched_up_to_their_separators(folder, place):
+    tokenizer = named_tokenizer(folder / "tiny", None, Plan(*read_settings({})), place / "cache")
+    ids = tokenizer.tokenizer.encode(PLANTED)
+    separator = tokenizer.id_of("</s>")
+    content = [*ids[:3], separator, *ids, separator, *ids[3:]]
+    np.save("rows.npy", np.array([[*content, *[separator] * (2049 - len(content))]], "uint16"))
+    entry = {"title": "R", "kind": "corpus", "parser": "token_rows", "path": "rows.npy",
+             "separator": "</s>"}  # fmt: skip
+    config = {"datasets": {"rows": entry}}
+    (row,) = certified(folder, PLANTED, "rows", config=config).to_dict("records")
+    assert (row["overlap_tokens"], row["occurrences"]) == (len(ids), 1)
+    assert (row["document"], row["first_token"]) == (2, 0)
+    assert (row["before"], row["after"]) == ("", "")
+    Path("two.arpa").write_text(BIGRAMS)
+    pytest.importorskip("kenlm")
+    (row,) = certified(folder, PLANTED, "rows", config=config, ngrams="two.arpa").to_dict("records")
+    assert row["verdict"] == chance.OPEN
+    assert "no count of the words" in row["ngrams"]
+
+
+def test_the_chance_level_is_that_of_the_paper():
+    """1 - (1 - p)^n, by hand for p = .01 and n = 10; and the limits are the thresholds'."""
+    assert chance.chance_level(np.array([-2.0]), 10)[0] == pytest.approx(1 - 0.99**10)
+    assert chance.chance_level(np.array([0.0, -400.0]), 1e9).tolist() == [1.0, 0.0]
+    log10_prob = np.linspace(-14, 0, 400)
+    for n_words in (1e3, 3.7e6, 1.77e11):
+        below = below_threshold(log10_prob, logprob_threshold(n_words), "corrected")
+        assert ((chance.chance_level(log10_prob, n_words) < 0.05) == below).all()
+
+
+@pytest.mark.parametrize(
+    ("parts", "expected"),
+    [
+        (("I saw", " the cat", " sleep"), "the cat"),
+        (("I saw th", "e cat s", "leep"), "cat"),
+        (("", "the cat", ""), "the cat"),
+        (("I saw ", "the", "m"), ""),
+        (("o", "n", "e"), ""),
+        (("", "", ""), ""),
+    ],
+)
+def test_words_that_go_on_beside_an_overlap_are_left_out(parts, expected):
+    assert whole_words(*parts) == expected
+
+
+class Improbable:
+    """An n-gram model of which every word has one in a thousand, all but z known."""
+
+    def full_scores(self, text: str, bos: bool, eos: bool) -> list[tuple[float, int, bool]]:
+        return [(-3.0, 1, word == "z") for word in text.split()]
+
+
+def overlaps(n_texts: int) -> pd.DataFrame:
+    """Of four tokens each: all, a part, one word, nothing; in a corpus of a million words."""
+    words = ["a b z c d", "a b c", "a z z z z", ""]
+    tokens = [4, 3, 1, 0]
+    table = pd.DataFrame({"whole_words": words, "overlap_tokens": tokens, "n_tokens": 4})
+    more = pd.DataFrame({"whole_words": [""] * (n_texts - 4), "overlap_tokens": 0, "n_tokens": 4})
+    return pd.concat([table, more], ignore_index=True)
+
+
+def test_verdicts_go_by_the_chance_level_corrected_for_the_number_of_texts():
+    """p n is 1e-6, 1e-3 and 1000; Holm multiplies the first by n, the second by n - 1."""
+    table = chance.with_chance_level(overlaps(4), Improbable(), 1e6)
+    np.testing.assert_allclose(table["chance_level"], [1e-6, 1e-3, 1, 1], rtol=1e-3)
+    np.testing.assert_allclose(table["chance_level_holm"], [4e-6, 3e-3, 1, 1], rtol=1e-3)
+    np.testing.assert_allclose(table["ngram_logprob"][:3], [-27.63, -20.72, -6.91], atol=0.01)
+    assert np.isnan(table["ngram_logprob"][3])
+    expected = [chance.WHOLE, chance.PART, chance.CHANCE, chance.ABSENT]
+    assert chance.verdicts(table).tolist() == expected
+    many = chance.with_chance_level(overlaps(100), Improbable(), 1e6)
+    assert many["chance_level"][1] < 0.05 < many["chance_level_holm"][1]
+    assert chance.verdicts(many).tolist()[:3] == [chance.WHOLE, chance.CHANCE, chance.CHANCE]
+    assert set(chance.verdicts(overlaps(5).assign(chance_level_holm=None))) == {
+        chance.OPEN, chance.ABSENT,
+    }  # fmt: skip
+    assert set(chance.VERDICTS) == {*expected, chance.OPEN}
+
+
+def test_a_model_of_ones_own_gives_the_chance_level(folder, place):
+    """log10 p of Mary is -1, of "say" -1.5, and others are unknown; the corpus has 9 words."""
+    pytest.importorskip("kenlm")
+    Path("two.arpa").write_text(BIGRAMS)
+    table = certified(folder, ["Mary", PLANTED], "two.jsonl", ngrams="two.arpa")
+    assert table["ngrams"].tolist() == ["two.arpa"] * 2
+    assert table["overlap_text"].tolist() == ["Mary", " say that John saw?"]
+    np.testing.assert_allclose(
+        table["ngram_logprob"], np.log(10) * np.array([-1.0, -1.5]), atol=1e-5
+    )
+    expected = [1 - 0.9**9, 1 - (1 - 10**-1.5) ** 9]
+    np.testing.assert_allclose(table["chance_level"], expected, rtol=1e-5)
+    assert table["verdict"].tolist() == [chance.CHANCE] * 2
+
+
+def test_a_corpus_is_judged_by_the_n_grams_of_another_one(place, monkeypatch):
+    searched = [
+        Corpus(name, [CorpusFile(name, {"parser": parser}, [])])
+        for name, parser in (("ids", "token_rows"), ("a", "text"), ("b", "text"))
+    ]
+    plan = Plan(*read_settings({}))
+    models = ngram_models.NgramModels("auto", searched, plan, place)
+    monkeypatch.setattr(ngram_models, "missing_for_kenlm", lambda: None)
+    assert [models.source_for(corpus)[0] for corpus in searched] == ["a", "b", "a"]
+    alone = ngram_models.NgramModels("auto", searched[1:2], plan, place)
+    assert alone.source_for(searched[1]) == (None, "there is no other corpus; name one (ngrams)")
+    named = ngram_models.NgramModels("b", searched, plan, place)
+    assert [named.source_for(corpus)[0] for corpus in searched] == ["b"] * 3
+    monkeypatch.setattr(ngram_models, "missing_for_kenlm", lambda: "no cmake")
+    assert models.source_for(searched[0]) == (None, "no cmake")
+
+
+def test_what_is_kept_of_a_model_is_of_corpora_that_cannot_change():
+    entry = {"title": "M", "kind": "corpus", "parser": "lines", "path": "m.txt"}
+    plan = Plan(*read_settings({"datasets": {"mine": entry}}))
+    names = ("gutenberg", "mine", "elsewhere.txt")
+    assert [ngram_models.is_pinned(name, plan) for name in names] == [True, False, False]
+
+
+def test_the_command_writes_a_table_and_a_page(folder, place):
+    """Of texts in a file, and of a data set of the catalog that the package has."""
+    Path("texts.csv").write_text(f'text\n"{PLANTED}"\n<b>Zürich</b>\n')
+    options = ["--corpus", "one.jsonl", "--corpus", "demo_control", "--model",
+               str(folder / "tiny"), "--ngrams", "none"]  # fmt: skip
+    for texts, output in (("texts.csv", "c.parquet"), ("demo_minimal_pairs", "d.csv")):
+        with pytest.raises(SystemExit) as ended:
+            main(["certify", texts, *options, "--output", output])
+        assert ended.value.code == 0
+        table = pd.read_csv(output) if output == "d.csv" else pd.read_parquet(output)
+        assert table["corpus"].unique().tolist() == ["one.jsonl", "demo_control"]
+        assert len(table) == 4 or texts == "demo_minimal_pairs"
+        page = Path(output).with_suffix(".html").read_text()
+        assert f"Certificate: {texts}" in page
+        assert f'href="{output}"' in page
+    assert table["text_id"][0] != 1
+    with pytest.raises(SystemExit, match=r"'gutenberg' is of kind corpus.*a file of texts"):
+        main(["certify", "gutenberg", *options])
+
+
+@pytest.fixture
+def table() -> pd.DataFrame:
+    found = chance.with_chance_level(overlaps(4), Improbable(), 1e6)
+    return found.assign(
+        text_id=[1, 2, 3, 4], text=["a b c d", "x a b c", "<i>a</i> & so", "nothing"],
+        corpus="books & co", overlap_text=["a b c d", " a b c", "a", ""], last_token=3,
+        occurrences=[2, 1, 9999, 0], verdict=chance.verdicts(found), ngrams="news",
+        file="f.txt", document=[1, 2, 3, 0], first_token=[0, 1234, 5, -1], before="<script>",
+        after=" then",
+    ).iloc[::-1]  # fmt: skip
+
+
+def test_the_page_stands_alone_and_has_the_gravest_on_top(table):
+    page = certificate_page(table, "My <texts>", "mine.csv")
+    assert not re.search(r"(?:src|href)=\"(?!mine\.csv)|url\(|@import|<script|<link", page)
+    assert "Certificate: My &lt;texts&gt;" in page
+    texts = re.findall(r'<article class="text">(.*?)</article>', page, re.S)
+    assert [re.search(r"text (\d)", text)[1] for text in texts] == ["1", "2", "3", "4"]
+    assert "<mark>a b c d</mark>" in texts[0]
+    assert "4 of 4 tokens; 2 times; chance level 1e-06, 4e-06 among all texts." in texts[0]
+    assert "f.txt, document 2, from token 1,234 on:" in texts[1]
+    assert "&lt;i&gt;<mark>a</mark>&lt;/i&gt; &amp; so" in texts[2]
+    assert "&lt;script&gt;<mark>" in texts[2]
+    assert "document" not in texts[3]
+    row = re.search(r"<tr><td>books &amp; co</td>(.*?)</tr>", page, re.S)[1]
+    assert re.findall(r'number">([^<]*)<', row) == ["1", "1", "1", "1", "0", "2", "4"]
+    unjudged = table.assign(chance_level=np.nan, verdict=chance.OPEN)
+    assert by_gravity(unjudged)["text_id"].tolist() == [1, 2, 3, 4]
+
+
+def test_an_overlap_is_marked_where_the_text_has_it():
+    assert marked("one two", " two") == "one <mark>two</mark>"
+    assert marked("a <b>", "\ufffd") == "a &lt;b&gt;"
+    assert marked("a <b>", "") == "a &lt;b&gt;"
+
+
+MEASURE = """({
+  width: innerWidth, needed: document.documentElement.scrollWidth,
+  texts: [...document.querySelectorAll(".text")].map(p => p.getBoundingClientRect().right),
+})"""
+
+
+@pytest.mark.skipif(browser.BROWSER is None, reason=browser.MISSING)
+@pytest.mark.parametrize("width", [390, 1366])
+def test_the_page_fits_a_phone_and_a_desk(table, tmp_path, width):
+    long = table.assign(
+        text=table["text"] + " Donaudampfschifffahrt" * 9 + "x" * 90, corpus="a/path/" * 12,
+        file="f" * 80,
+    )  # fmt: skip
+    found = browser.laid_out(certificate_page(long, "T"), MEASURE, width, tmp_path)
+    assert found["width"] == width
+    assert found["needed"] <= width
+    assert len(found["texts"]) == 4
+    assert all(right <= width for right in found["texts"])
