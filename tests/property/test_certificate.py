@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from lingprob.certificate.corpora import Corpus, CorpusFile
+from lingprob.certificate.saved import load_corpus, save_corpus
 from lingprob.certificate.table import longest_overlaps
 from lingprob.errors import LingprobError
 from lingprob.models.tokenizer import Tokenizer
@@ -120,7 +121,13 @@ def test_a_certificate_says_what_every_stretch_of_every_document_says(
             path.write_text("\n".join(lines))
         corpus = Corpus("c", [CorpusFile(path.name, {"parser": "lines"}, [path]) for path in paths])
         series = pd.Series(texts, [f"t{number}" for number in range(len(texts))])
-        table = longest_overlaps(series.str.replace(" ", "\t "), [corpus], tokenizer, min_length)
+        spaced = series.str.replace(" ", "\t ")
+        table = longest_overlaps(spaced, [corpus], tokenizer, min_length)
+        save_corpus(corpus, tokenizer, Path(folder, "saved"))
+        saved = load_corpus(Path(folder, "saved"))
+        again = longest_overlaps(spaced, [saved], tokenizer, min_length)
+    pd.testing.assert_frame_equal(again, table)
+    assert saved.n_words == sum(len(text.split()) for documents in files for text in documents)
     assert table["text_id"].tolist() == series.index.tolist()
     for row, text in zip(table.itertuples(), texts, strict=True):
         variants = [tokenizer.tokenizer.encode(blank + text) for blank in ("", " ")]

@@ -151,6 +151,8 @@ def test_rows_of_token_ids_are_searched_up_to_their_separators(folder, place):
     assert (row["overlap_tokens"], row["occurrences"]) == (len(ids), 1)
     assert (row["document"], row["first_token"]) == (2, 0)
     assert (row["before"], row["after"]) == ("", "")
+    fresh = certified(folder, PLANTED, "rows", config=config, save="kept")
+    pd.testing.assert_frame_equal(certified(folder, PLANTED, "kept/rows"), fresh)
     Path("two.arpa").write_text(BIGRAMS)
     pytest.importorskip("kenlm")
     (row,) = certified(folder, PLANTED, "rows", config=config, ngrams="two.arpa").to_dict("records")
@@ -249,6 +251,32 @@ def test_a_corpus_is_judged_by_the_n_grams_of_another_one(place, monkeypatch):
     assert models.source_for(searched[0]) == (None, "no cmake")
 
 
+def test_a_saved_corpus_answers_other_texts_without_the_corpus(folder, place):
+    pytest.importorskip("kenlm")
+    Path("two.arpa").write_text(BIGRAMS)
+    texts, other = [PLANTED, "Zürich"], ["A cat said: Nobody knows.", "Mary say that"]
+    options = {"ngrams": "two.arpa", "min_length": 2}
+    fresh = certified(folder, texts, ["one.jsonl", "two.jsonl"], save="kept", **options)
+    expected = certified(folder, other, ["one.jsonl", "two.jsonl"], **options)
+    for name in ("one.jsonl", "two.jsonl"):
+        Path(name).unlink()
+    kept = ["kept/one.jsonl", "kept/two.jsonl"]
+    pd.testing.assert_frame_equal(certified(folder, texts, kept, **options), fresh)
+    pd.testing.assert_frame_equal(certified(folder, other, kept, **options), expected)
+    assert certified(folder, texts, kept, ngrams="auto")["verdict"].unique() == [chance.OPEN]
+    save_tiny_model("gpt2", place / "other")
+    path = place / "other/tokenizer.json"
+    path.write_text(path.read_text().replace('"<pad>"', '"<gap>"'))
+    with pytest.raises(LingprobError, match="Tokenise both with the same tokenizer"):
+        lingprob.certify(texts, kept, tokenizer=place / "other")
+    Path("kept/one.jsonl/one.jsonl/text.npy").unlink()
+    with pytest.raises(LingprobError, match=r"one\.jsonl: not a whole CDAWG"):
+        certified(folder, texts, kept)
+    Path("kept/one.jsonl/corpus.json").write_text("{}")
+    with pytest.raises(LingprobError, match=r"corpus\.json: not the contents of a saved corpus"):
+        certified(folder, texts, kept)
+
+
 def test_what_is_kept_of_a_model_is_of_corpora_that_cannot_change():
     entry = {"title": "M", "kind": "corpus", "parser": "lines", "path": "m.txt"}
     plan = Plan(*read_settings({"datasets": {"mine": entry}}))
@@ -296,6 +324,7 @@ def test_the_page_stands_alone_and_has_the_gravest_on_top(table):
     assert [re.search(r"text (\d)", text)[1] for text in texts] == ["1", "2", "3", "4"]
     assert "<mark>a b c d</mark>" in texts[0]
     assert "4 of 4 tokens; 2 times; chance level 1e-06, 4e-06 among all texts." in texts[0]
+    assert "3 of 4 tokens; once; chance level 0.001, 0.003 among all texts." in texts[1]
     assert "f.txt, document 2, from token 1,234 on:" in texts[1]
     assert "&lt;i&gt;<mark>a</mark>&lt;/i&gt; &amp; so" in texts[2]
     assert "&lt;script&gt;<mark>" in texts[2]

@@ -17,7 +17,7 @@ STYLE = (
     PAGE
     + """
 body { max-width: 62rem }
-.wide { overflow-x: auto }
+.wide { overflow-x: auto } .wide td:first-child { min-width: 8em }
 table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
 th, td { padding: .3rem .5rem .3rem 0; text-align: left; vertical-align: top;
   border-bottom: 1px solid var(--line) }
@@ -129,7 +129,7 @@ def _text(row: dict[str, Any]) -> dict[str, Any]:
     """Return a text beside its overlap, in words."""
     facts = [f"{row['overlap_tokens']:,} of {row['n_tokens']:,} tokens"]
     if row["occurrences"]:
-        facts.append(f"{row['occurrences']:,} times")
+        facts.append("once" if row["occurrences"] == 1 else f"{row['occurrences']:,} times")
     if pd.notna(row["chance_level"]):
         facts.append(
             f"chance level {in_words(row['chance_level'])}, "

@@ -94,6 +94,7 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
         tokenizer=options.model,
         ngrams=options.ngrams,
         min_length=options.min_length,
+        save=options.save,
         config=options.config,
         cache=cache,
     )

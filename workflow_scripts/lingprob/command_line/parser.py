@@ -13,6 +13,7 @@ from typing import NoReturn
 import lingprob
 
 FORMATS = (".csv", ".tsv", ".parquet")
+NAMED = "the name of a corpus of the catalog, or the folder of a saved one"
 SEARCHES = ("overlap", "certify")
 MODEL_HELP = "a name of the catalog, a folder, or a repository of the hub (owner/name@revision)"
 TABLE = "CSV, TSV or Parquet file"
@@ -115,7 +116,7 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
             action="append",
             required=name in SEARCHES,
             help="one or more: .txt (one document), .jsonl (field text) or .parquet (column text)"
-            + (", or the name of a corpus of the catalog" if name == "certify" else ""),
+            + (f", {NAMED}" if name == "certify" else ""),
         )
     if name in SEARCHES:
         command.add_argument("--min-length", type=int, metavar="N", help="shortest overlap, tokens")
@@ -126,6 +127,11 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
             metavar="SOURCE",
             help="whose 5-grams the chance level is computed with: a corpus, an ARPA or KenLM "
             "file, none, or auto, the first of the other corpora",
+        )
+        command.add_argument(
+            "--save",
+            metavar="DIR",
+            help="save each corpus there, to be searched again by its folder: 25 bytes a token",
         )
     if name == "overlap":
         return

@@ -11,6 +11,7 @@ import pandas as pd
 
 from lingprob.certificate.chance import verdicts, with_chance_level
 from lingprob.certificate.corpora import Corpus
+from lingprob.certificate.saved import save_corpus
 from lingprob.certificate.table import longest_overlaps
 from lingprob.config import read_settings
 from lingprob.errors import LingprobError
@@ -18,7 +19,7 @@ from lingprob.facade.cache import cache_folder
 from lingprob.facade.corpora import found_corpus, named_tokenizer
 from lingprob.facade.inputs import as_passages
 from lingprob.facade.ngram_models import AUTO, NgramModels
-from lingprob.facade.sources import read_config
+from lingprob.facade.sources import read_config, slug
 from lingprob.plan.data import Plan
 
 LEVELS = ["ngram_logprob", "chance_level", "chance_level_holm"]
@@ -36,6 +37,7 @@ def certify(
     tokenizer: str | Path = "smollm2-135m",
     ngrams: str | Path = AUTO,
     min_length: int | None = None,
+    save: str | Path | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
@@ -43,14 +45,16 @@ def certify(
 
     Args:
         texts: a text, or several, a Series by its ids; what is blank is left out.
-        corpora: one or several: a corpus of the catalog by name, or a file, a folder or a pattern
-            as for `find_overlap`.
+        corpora: one or several: a corpus of the catalog by name, a saved one by its folder, or a
+            file, a folder or a pattern as for `find_overlap`.
         tokenizer: what a token is: of a model, as for `load`, or of a data set of kind tokenizer,
             such as gpt-neox-20b.
         ngrams: what the chance level of an overlap is computed with: a corpus, over which a 5-gram
             model is estimated, an ARPA or KenLM file, or `none`. `auto`: the first of the other
             corpora; a model of the searched corpus would expect what stands there.
         min_length: shortest overlap that counts, in tokens (`overlap.min_length`).
+        save: a folder in which each corpus gets one that may be named among the corpora later, and
+            be published: compacted DAWGs of about 25 bytes a token.
         config: a file laid out as config.yaml, or its content, with entries of your own.
         cache: where models and data sets are kept, as for `load`.
 
@@ -75,6 +79,9 @@ def certify(
     names = [corpus.name for corpus in searched]
     if len(set(names)) < len(names) or not names:
         raise LingprobError(f"the corpora are {names}. Name at least one, and each one once.")
+    if save is not None:
+        for corpus in searched:
+            save_corpus(corpus, opened, Path(save) / slug(corpus.name))
     models = NgramModels(ngrams, searched, plan, folder)
     shortest = min_length or plan.settings["overlap"]["min_length"]
     overlaps = longest_overlaps(texts_by_id(texts), searched, opened, shortest)

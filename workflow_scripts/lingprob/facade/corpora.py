@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lingprob.certificate.corpora import Corpus, CorpusFile
+from lingprob.certificate.saved import CONTENTS, load_corpus
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.facade.cache import prepared_model
 from lingprob.facade.datasets import fetched_files
@@ -40,7 +41,7 @@ def corpus_names(plan: Plan) -> list[str]:
 
 
 def found_corpus(given: str | Path, tokenizer: Tokenizer, plan: Plan, cache: Path) -> Corpus:
-    """Return a corpus of the catalog, or one of files.
+    """Return a corpus of the catalog, one that `certify` saved, or one of files.
 
     Raises LingprobError if it is neither, or token ids of another tokenizer.
     """
@@ -53,6 +54,8 @@ def found_corpus(given: str | Path, tokenizer: Tokenizer, plan: Plan, cache: Pat
                 "one or a model that has it."
             )
         return catalog_corpus(name, plan, cache)
+    if Path(name, CONTENTS).is_file():
+        return load_corpus(Path(name))
     if not ("*" in name or Path(name).exists()):
         raise unknown_name("corpus", name, corpus_names(plan), OR_A_FILE)
     paths = dataset_paths(name, {"path": name})
