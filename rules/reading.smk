@@ -22,6 +22,9 @@ DOSED_IN = [
     name for name in READING["datasets"] if catalog.dataset(name)["texts"] in DOSES["texts"]
 ]
 DOSED_MODELS = plan.dosed_models() if DOSED_IN else []
+# Models by what they had seen of their training, in the steps of the run itself: a rehearsal's
+# trainings end before some of these.
+TRAJECTORIES = Plan(*asked_for).trajectories()
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -39,7 +42,8 @@ READING_ROOM = Room(
     + ["leakage"] * bool(WITH_LEAKAGE)
     + ["model_differences"] * bool(COMPARED_IN)
     + ["curves"] * bool(WITH_CURVES)
-    + ["doses"] * bool(DOSED_IN),
+    + ["doses"] * bool(DOSED_IN)
+    + ["trajectories"] * bool(TRAJECTORIES),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "trends": "results/reading/trends.parquet",
@@ -51,6 +55,8 @@ READING_ROOM = Room(
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
         "doses": [f"results/reading/doses/{name}.parquet" for name in DOSED_IN],
         "dose_slopes": [f"results/reading/dose_slopes/{name}.parquet" for name in DOSED_IN],
+        "trajectories": ["results/reading/trajectories.parquet"] * bool(TRAJECTORIES),
+        "peaks": ["results/reading/trajectory_peaks.parquet"] * bool(TRAJECTORIES),
     },
     models=[*READING["models"], *PUBLISHED_MODELS, *DOSED_MODELS],
     titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
@@ -211,3 +217,4 @@ rule reading:
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),
         ["results/reading/linearity.csv"] * bool(WITH_CURVES),
         ["results/reading/doses.csv"] * bool(DOSED_IN),
+        ["results/reading/trajectories.csv"] * bool(TRAJECTORIES),
