@@ -24,6 +24,9 @@ DOSED_IN = [
     name for name in READING["datasets"] if catalog.dataset(name)["texts"] in DOSES["texts"]
 ]
 DOSED_MODELS = plan.dosed_models() if DOSED_IN else []
+# Models by what they had seen of their training, in the steps of the run itself: a rehearsal's
+# trainings end before some of these.
+TRAJECTORIES = Plan(*asked_for).trajectories()
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -42,7 +45,8 @@ READING_ROOM = Room(
     + ["model_differences"] * bool(COMPARED_IN)
     + ["curves"] * bool(WITH_CURVES)
     + ["spillover"] * bool(WITH_SPILLOVER)
-    + ["doses"] * bool(DOSED_IN),
+    + ["doses"] * bool(DOSED_IN)
+    + ["trajectories"] * bool(TRAJECTORIES),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "trends": "results/reading/trends.parquet",
@@ -55,6 +59,8 @@ READING_ROOM = Room(
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
         "doses": [f"results/reading/doses/{name}.parquet" for name in DOSED_IN],
         "dose_slopes": [f"results/reading/dose_slopes/{name}.parquet" for name in DOSED_IN],
+        "trajectories": ["results/reading/trajectories.parquet"] * bool(TRAJECTORIES),
+        "peaks": ["results/reading/trajectory_peaks.parquet"] * bool(TRAJECTORIES),
     },
     models=[*READING["models"], *PUBLISHED_MODELS, *DOSED_MODELS],
     titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
@@ -216,3 +222,4 @@ rule reading:
         ["results/reading/linearity.csv"] * bool(WITH_CURVES),
         ["results/reading/spillover.csv"] * bool(WITH_SPILLOVER),
         ["results/reading/doses.csv"] * bool(DOSED_IN),
+        ["results/reading/trajectories.csv"] * bool(TRAJECTORIES),

@@ -136,8 +136,11 @@ rule train_model:
         runtime=lambda wildcards: costs.runtime("train_model", wildcards),
         compile=str(TRAINING["compile"]).lower(),
         repeat_examples=int(TRAINING["repeat_examples"]),
-        # Commas alone: resources are numbers and texts.
-        keep_checkpoints=",".join(map(str, TRAINING["keep_checkpoints"])) or ",",
+        # Commas alone: resources are numbers and texts. A rehearsal ends before some of the steps.
+        keep_checkpoints=",".join(
+            str(min(step, TRAINING["steps"])) for step in TRAINING["keep_checkpoints"]
+        )
+        or ",",
     params:
         **pick(TRAINING, "device", "validation_examples"),
         code=code_digest("train_model"),

@@ -318,6 +318,7 @@ ROOMS = {
     "tabulate_soft_overlaps": "corpora overlap report",
     "tabulate_spillover": "",
     "tabulate_strings": "minimalness papers.string_probability regression report stimuli",
+    "tabulate_trajectories": "papers.leakage referee regression",
     "train_dosed_model": "corpora models overlap training",
     "transfer_linking_functions": "papers.morcela regression",
     "train_model": "corpora models overlap training",

@@ -53,6 +53,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     settings = merged(settings, config)
     corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
     settings["doses"] = searched_doses(settings, config.get("doses", {}))
+    settings["training"] = with_reached_steps(settings["training"], config.get("training", {}))
     # Dosed ones last, so that others look as they do without them.
     made = made_models(settings, corpora)
     models = {**made["trained"], **settings["models"], **made["dosed"]}
@@ -227,6 +228,13 @@ def searched_doses(settings: Settings, asked: Settings) -> Settings:
     doses, searched = settings["doses"], settings["overlap"]["texts"]
     kept = [name for name in doses["texts"] if name in searched]
     return doses if "texts" in asked else {**doses, "texts": kept}
+
+
+def with_reached_steps(training: Settings, asked: Settings) -> Settings:
+    """Return the section `training` with those of the scale's `keep_checkpoints` that it reaches;
+    what the user names (`asked`) stays, for `check_trained_models`."""
+    kept = [step for step in training["keep_checkpoints"] if step < training["steps"]]
+    return training if "keep_checkpoints" in asked else {**training, "keep_checkpoints": kept}
 
 
 def check_doses(settings: Settings) -> None:

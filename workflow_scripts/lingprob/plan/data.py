@@ -14,6 +14,7 @@ from lingprob.context.suites import pairs_per_suite
 from lingprob.files import dataset_paths
 from lingprob.plan.work import formats, prefix_lengths
 from lingprob.training.dosed import dosed_name, dosed_sizes
+from lingprob.training.trajectories import trajectories
 
 # Figure 1b's data set, which stands under no prediction.
 TOY_STRINGS = "toy_strings"
@@ -411,6 +412,14 @@ class Plan:
             for size in self.dosed_sizes()
             for copies in [0, *self.settings["doses"]["copies"]]
         ]
+
+    def trajectories(self) -> dict[str, dict[str, Any]]:
+        """Return the trained models of sizes that reading times are regressed on in several states
+        of their training, as `lingprob.training.trajectories` describes them."""
+        patterns = self.settings["reading"]["models"]
+        read = {name: self.catalog.models[name] for name in self.models_with("trained")}
+        read = {name: entry for name, entry in read.items() if _matches(name, patterns)}
+        return trajectories(read, self.settings["training"])
 
     def reading_contexts(self, models: list[str]) -> dict[str, str]:
         """Return what precedes a word in each model's surprisals."""

@@ -114,6 +114,30 @@ SCHEMAS = {
         + required(INT64, "items")
         + required(TEXT, "scale")
     ),
+    # One size after one step of its training a row: ΔLogLik (nats) with its interval, the share of
+    # draws of subjects or sentences in which no other step's is higher, and perplexity; `tokens` is
+    # how many the training had seen, `finished` that it was its end.
+    "trajectories": pa.schema(
+        required(TEXT, "dataset", "rt_source", "model", "size")
+        + required(INT64, "parameters", "training_step", "tokens")
+        + required(TRUTH, "finished")
+        + required(FLOAT64, *estimated("delta"), "highest", "word_perplexity")
+        + required(INT64, "n_evaluated")
+        + required(TEXT, "scale")
+    ),
+    # The step of a size's training with the highest ΔLogLik, and the first and the last one that
+    # cannot be told from it; `lead` (nats) is how far the best earlier step is ahead of the end of
+    # the training, null where that is not among the models. Intervals are over draws of `items`.
+    "trajectory_peaks": pa.schema(
+        required(TEXT, "dataset", "rt_source", "size")
+        + required(INT64, "parameters", "models")
+        + required(INT64, "peak_step", "peak_tokens")
+        + optional(INT64, "peak_tokens_low", "peak_tokens_high")
+        + optional(FLOAT64, *estimated("lead"))
+        + required(TEXT, "item_kind")
+        + required(INT64, "items")
+        + required(TEXT, "scale")
+    ),
     # What curves of surprisal and the previous word's add to lines in one model's regression:
     # log-likelihoods (nats) of the evaluated times, the gain's interval over draws of `items` and
     # its p-value, curve and line having changed places within items.

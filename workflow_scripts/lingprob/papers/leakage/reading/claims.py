@@ -10,11 +10,11 @@ import math
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pandas as pd
 from scipy import stats
 
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.leakage.reading.few_items import widening
 from lingprob.referee.claims import Statistic
 from lingprob.referee.estimates import CONFIDENCE
 from lingprob.referee.verdicts import NOTHING, Estimate
@@ -25,14 +25,11 @@ TRAINED = "trained"  # the family of models that a run trains
 def widened(value: float, low: float, high: float, items: int) -> Estimate:
     """Return an estimate whose percentile interval over few drawn items is made wide enough.
 
-    A percentile interval of n items is short by sqrt((n - 1) / n) and takes the normal quantile
-    where Student's t belongs (Hesterberg 2015, "What teachers should know about the bootstrap"):
-    with Dundee's ten readers, by 18% together. Below two items there is no interval.
+    Below two items there is no interval.
     """
-    if items < 2:
+    factor = widening(items)
+    if math.isnan(factor):
         return Estimate(value, math.nan, math.nan, items)
-    tail = (1 + CONFIDENCE) / 2
-    factor = stats.t.ppf(tail, items - 1) / stats.norm.ppf(tail) * np.sqrt(items / (items - 1))
     return Estimate(
         value,
         min(value, value - factor * (value - low)),
@@ -96,6 +93,15 @@ def perplexity_falls_with_copies(tables: Tables, run: Run) -> Iterator[tuple[str
     yield from _dose_slopes(tables, "log_perplexity", of_sizes=True)
 
 
+def highest_before_the_end(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
+    """Yield how far ΔLogLik after the best earlier step is above that of the finished training."""
+    table = tables.get("peaks", pd.DataFrame(columns=["lead"]))
+    for row in table[table["lead"].notna()].itertuples():
+        found = Estimate(float(row.lead), float(row.lead_low), float(row.lead_high), int(row.items))
+        about = f"{row.models} models, {row.items} {row.item_kind}s"
+        yield f"{row.dataset}, {row.size}", _noted(found, about, _source(row))
+
+
 STATISTICS: dict[str, Statistic] = {
     "surprisal_predicts_reading_times": surprisal_predicts,
     "fit_falls_with_size": falls_with_size,
@@ -106,6 +112,7 @@ STATISTICS: dict[str, Statistic] = {
     "fit_falls_with_copies_in_training": falls_with_copies,
     "copies_in_training_steepen_the_fall": copies_steepen_the_fall,
     "perplexity_falls_with_copies_in_training": perplexity_falls_with_copies,
+    "fit_is_best_before_the_end_of_training": highest_before_the_end,
 }
 
 

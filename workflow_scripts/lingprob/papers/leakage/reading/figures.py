@@ -26,6 +26,7 @@ from lingprob.papers.leakage.reading.leaked_words_figure import leakage
 from lingprob.papers.leakage.reading.linearity_figure import curves
 from lingprob.papers.leakage.reading.model_differences_figure import model_differences
 from lingprob.papers.leakage.reading.spillover_figure import spillover
+from lingprob.papers.leakage.reading.trajectories_figure import trajectories
 
 COLUMNS = 4
 ROW_INCHES = 1.55
@@ -40,8 +41,14 @@ CONVENTIONS = {
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage`,
-    `model_differences`, `curves`, `spillover` and `doses`."""
+    `model_differences`, `curves`, `spillover`, `doses` and `trajectories`.
+
+    Figure 2 is of trainings that ended, where any that is read did."""
     deltas = tables["deltas"]
+    if "trajectories" in tables:
+        steps = tables["trajectories"]
+        ended = deltas[~deltas["model"].isin(steps.loc[~steps["finished"], "model"])]
+        deltas = deltas if ended.empty else ended
     figures = {"figure_2": figure_2(deltas, run)}
     label_provenance(figures["figure_2"], deltas["scale"], deltas["rt_source"], "reading times")
     if "published" in tables:
@@ -76,6 +83,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["doses"] = doses(effects, tables["dose_slopes"], run)
         sources = effects["rt_source"]
         label_provenance(figures["doses"], effects["scale"], sources, "reading times")
+    if "trajectories" in tables:
+        figures["trajectories"] = trajectories(steps, tables["peaks"], run)
+        sources = steps["rt_source"]
+        label_provenance(figures["trajectories"], steps["scale"], sources, "reading times")
     return figures
 
 

@@ -14,4 +14,6 @@ TABLES = {
     "leakage": Table("leakage_adjusted", ("plot",)),
     "doses": Table("dose_effects", ("plot",)),
     "dose_slopes": Table("dose_slopes"),
+    "trajectories": Table("trajectories", ("plot",)),
+    "peaks": Table("trajectory_peaks"),
 }
