@@ -27,7 +27,7 @@ from lingprob.papers.leakage.reading.doses import (
     dose_effects,
     dose_slopes,
 )
-from lingprob.papers.leakage.reading.doses_figure import doses
+from lingprob.papers.leakage.reading.doses_figure import APART, doses
 from lingprob.plan import Costs, Plan
 from lingprob.progress import Progress
 from lingprob.tables import read_table, write_table
@@ -444,9 +444,10 @@ def test_the_figure_has_every_dose_and_nothing_stands_on_anything():
     label_provenance(figure, ["test"], ["human"], "reading times")
     assert layout_faults(figure) == []
     expected = effects[effects["dataset"] == "mine"].groupby("size", sort=False)
-    for drawn, (_, part) in zip(figure.axes[0].containers, expected, strict=True):
+    for drawn, (_, part), side in zip(figure.axes[0].containers, expected, (-1, 1), strict=True):
         line, _, (whiskers,) = drawn
-        assert line.get_xdata() == pytest.approx(np.log2([1, 2, 5, 17, 65]))
+        places = np.log2([1, 2, 5, 17, 65]) + side * APART / 2  # intervals side by side
+        assert line.get_xdata() == pytest.approx(places)
         change = 2 * part["difference"].fillna(0).to_numpy()  # of 500 times
         assert line.get_ydata().astype(float) == pytest.approx(change)
         ends = np.array([segment[:, 1] for segment in whiskers.get_segments()][1:])
@@ -454,4 +455,24 @@ def test_the_figure_has_every_dose_and_nothing_stands_on_anything():
         assert ends == pytest.approx(interval)
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels == ["Tiny small", "Tiny medium"]
+    plt.close(figure)
+
+
+def test_the_figure_of_the_paper_s_five_data_sets_and_three_sizes_is_whole():
+    dosed = Dosed({"small": 10**7, "medium": 10**8, "large": 10**9}, [0, 1, 4, 16, 64])
+    sizes = {size: {"layers": 1, "heads": 1, "width": 8} for size in dosed.sizes}
+    asked = {"texts": ["demo_reading"], "copies": [1, 4, 16, 64], "sizes": None}
+    _, catalog = read_settings({**DEMO, "training": {"sizes": sizes}, "doses": asked})
+    values = simulated(np.random.default_rng(1), dosed, 12)
+    deltas, gains = tables_of({name: value / 1000 for name, value in values.items()})
+    datasets = ["Brown SPR", "Natural Stories SPR", "Dundee FP", "GECO FP", "Provo FP"]
+    deltas, gains = (
+        pd.concat([table.assign(dataset=name) for name in datasets], ignore_index=True)
+        for table in (deltas, gains)
+    )
+    effects = dose_effects(deltas, gains, dosed, draws=50, seed=0)
+    run = Run("paper", models=describe_models(catalog.models, names(dosed)))
+    figure = doses(effects, dose_slopes(deltas, gains, dosed), run)
+    label_provenance(figure, ["paper"], ["human"], "reading times")
+    assert layout_faults(figure) == []
     plt.close(figure)

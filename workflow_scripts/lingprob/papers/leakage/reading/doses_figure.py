@@ -16,9 +16,10 @@ from lingprob.figures.labels import handle, legend_above, wrapped_title
 from lingprob.figures.panels import grid, label_logarithmic, whiskers
 from lingprob.papers.contract import Run
 
-COLUMNS = 4
+COLUMNS = 3
 PANEL_INCHES = 1.7
 TIMES = 1000  # reading times that differences are given for
+APART = 0.12  # of sizes, whose intervals would stand on one another, on the axis of copies
 
 
 def doses(effects: pd.DataFrame, slopes: pd.DataFrame, run: Run) -> Figure:
@@ -66,12 +67,13 @@ def _looks(effects: pd.DataFrame, run: Run) -> dict[str, Mapping[str, Any]]:
 
 
 def _by_copies(upper: Axes, lower: Axes, part: pd.DataFrame, run: Run) -> None:
-    """Draw one data set's models, a line a size, at log2(1 + copies)."""
+    """Draw one data set's models, a line a size, at log2(1 + copies) or close by."""
     looks = _looks(part, run)
-    for size, line in part.sort_values("copies").groupby("size", sort=False):
+    lines = part.sort_values("copies").groupby("size", sort=False)
+    for number, (size, line) in enumerate(lines):
         look = looks[str(size)]
         drawn = {"color": look["colour"], "marker": look["marker"], "markersize": 3}
-        x = np.log2(1 + line["copies"])
+        x = np.log2(1 + line["copies"]) + APART * (number - (lines.ngroups - 1) / 2)
         change = TIMES * line[["difference", "difference_low", "difference_high"]].fillna(0)
         value, low, high = (change[name] / line["n_evaluated"] for name in change)
         upper.errorbar(x, value, whiskers(value, low, high), capsize=1.5, elinewidth=0.6, **drawn)
