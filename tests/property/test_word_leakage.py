@@ -20,8 +20,6 @@ from lingprob.overlap.streaming import scan
 from lingprob.overlap.words import covering_matches, tokens_of_words, word_leakage
 from overlap_reference import arrays, block, count_substrings, random_case
 
-CASES = 500
-
 
 def words_of_tokens(n_tokens: int, generator: random.Random) -> list[tuple[int, int]]:
     """Cut tokens into words of one to three of them; return each one's first and last."""
@@ -33,10 +31,11 @@ def words_of_tokens(n_tokens: int, generator: random.Random) -> list[tuple[int, 
     return words
 
 
-def test_the_longest_match_that_covers_a_word_is_that_of_all_substrings():
+@pytest.mark.parametrize("cases", [500, pytest.param(10_000, marks=pytest.mark.slow)])
+def test_the_longest_match_that_covers_a_word_is_that_of_all_substrings(cases):
     """With every length counted, and with those of two, three or five tokens at least."""
     generator = random.Random(7)
-    for _ in range(CASES):
+    for _ in range(cases):
         passages, documents = random_case(generator)
         documents = [document for document in documents if document]
         if not documents:
