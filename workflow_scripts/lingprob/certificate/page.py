@@ -39,7 +39,7 @@ TEMPLATE = """<!DOCTYPE html>
 <title>{{ title }}</title><style>{{ style|safe }}</style></head><body>
 <h1>{{ title }}</h1>
 {{ warnings|safe }}
-<p class="soft">The longest sequence of tokens that each of {{ n }} texts shares with each corpus,
+<p class="soft">The longest sequence of tokens that {{ texts }} shares with each corpus,
 exactly. An overlap is more than chance where a corpus of this size would have its words with a
 chance below .05 under an n-gram model, corrected for the number of texts (Holm). A model of a small
 corpus knows few set phrases, so that short overlaps may seem less of a chance than they are.
@@ -87,7 +87,7 @@ def certificate_page(table: pd.DataFrame, title: str, csv: str = "") -> str:
         title: of the texts, for people.
         csv: name of the file that has the table, "" without one.
     """
-    gravest = by_gravity(table)
+    gravest, n = by_gravity(table), table["text_id"].nunique()
     return (
         Environment(autoescape=True)
         .from_string(TEMPLATE)
@@ -95,7 +95,7 @@ def certificate_page(table: pd.DataFrame, title: str, csv: str = "") -> str:
             title=f"Certificate: {title}",
             style=STYLE,
             warnings=warnings_of(table),
-            n=f"{table['text_id'].nunique():,}",
+            texts=f"each of {n:,} texts" if n > 1 else "the text",
             csv=csv,
             verdicts=VERDICTS,
             corpora=[_corpus(name, part) for name, part in table.groupby("corpus", sort=False)],
