@@ -24,6 +24,7 @@ from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.few_items import widening
 from lingprob.papers.leakage.reading.figures import draw as draw_all
+from lingprob.papers.leakage.reading.figures import ended
 from lingprob.papers.leakage.reading.trajectories import leads, peak, trajectories
 from lingprob.papers.leakage.reading.trajectories_figure import trajectories as draw
 from lingprob.plan import Plan
@@ -452,3 +453,18 @@ def test_two_billion_tokens_are_marked_or_said_to_be_beyond(tokens, within):
     marks = [list(line.get_xdata()) for axis in figure.axes for line in axis.lines]
     assert ([2000.0, 2000.0] in marks) == within
     plt.close(figure)
+
+
+def test_other_figures_are_of_trainings_that_ended_where_any_did():
+    deltas = pd.DataFrame({"model": ["trained-a", "trained-a-step2", "gpt2"]})
+    steps = pd.DataFrame({"model": ["trained-a-step2", "trained-a"], "finished": [False, True]})
+    pairs = pd.DataFrame(
+        [("gpt2", "trained-a"), ("gpt2", "trained-a-step2"), ("trained-a-step2", "gpt2")],
+        columns=["model", "other"],
+    )
+    shown = ended({"deltas": deltas, "differences": pairs, "trajectories": steps})
+    assert shown["deltas"]["model"].tolist() == ["trained-a", "gpt2"]
+    assert shown["differences"].to_numpy().tolist() == [["gpt2", "trained-a"]]
+    early = {"deltas": deltas[1:2], "trajectories": steps[:1]}
+    assert ended(early) == early  # nothing else is there
+    assert ended({"deltas": deltas})["deltas"] is deltas

@@ -43,51 +43,49 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage`,
     `model_differences`, `curves`, `spillover`, `doses` and `trajectories`.
 
-    Figure 2 is of trainings that ended, where any that is read did."""
-    deltas = tables["deltas"]
+    All but the last are of trainings that ended, where any that is read did."""
+    shown = ended(tables)
+    drawn = {"figure_2": (figure_2(shown["deltas"], run), shown["deltas"])}
+    if "leakage" in shown:
+        drawn["leakage"] = leakage(shown["leakage"], run), shown["leakage"]
+    if "differences" in shown:
+        differences = shown["differences"]
+        drawn["model_differences"] = model_differences(differences, run), differences
+    if "curves" in shown:
+        drawn["curves"] = curves(shown["curves"], shown["linearity"], run), shown["curves"]
+    if "spillover" in shown:
+        drawn["spillover"] = spillover(shown["spillover"], run), shown["spillover"]
+    if "doses" in tables:
+        drawn["doses"] = doses(tables["doses"], tables["dose_slopes"], run), tables["doses"]
     if "trajectories" in tables:
         steps = tables["trajectories"]
-        ended = deltas[~deltas["model"].isin(steps.loc[~steps["finished"], "model"])]
-        deltas = deltas if ended.empty else ended
-    figures = {"figure_2": figure_2(deltas, run)}
-    label_provenance(figures["figure_2"], deltas["scale"], deltas["rt_source"], "reading times")
+        drawn["trajectories"] = trajectories(steps, tables["peaks"], run), steps
+    for figure, rows in drawn.values():
+        label_provenance(figure, rows["scale"], rows["rt_source"], "reading times")
+    figures = {name: figure for name, (figure, _) in drawn.items()}
     if "published" in tables:
         figures["inverse_scaling"] = inverse_scaling(tables["published"], run.models)
         label_provenance(figures["inverse_scaling"], tables["published"]["scale"])
-    if "leakage" in tables:
-        adjusted = tables["leakage"]
-        figures["leakage"] = leakage(adjusted, run)
-        sources = adjusted["rt_source"]
-        label_provenance(figures["leakage"], adjusted["scale"], sources, "reading times")
-    if "differences" in tables:
-        differences = tables["differences"]
-        figures["model_differences"] = model_differences(differences, run)
-        label_provenance(
-            figures["model_differences"],
-            differences["scale"],
-            differences["rt_source"],
-            "reading times",
-        )
-    if "curves" in tables:
-        points = tables["curves"]
-        figures["curves"] = curves(points, tables["linearity"], run)
-        sources = points["rt_source"]
-        label_provenance(figures["curves"], points["scale"], sources, "reading times")
-    if "spillover" in tables:
-        by_words = tables["spillover"]
-        figures["spillover"] = spillover(by_words, run)
-        sources = by_words["rt_source"]
-        label_provenance(figures["spillover"], by_words["scale"], sources, "reading times")
-    if "doses" in tables:
-        effects = tables["doses"]
-        figures["doses"] = doses(effects, tables["dose_slopes"], run)
-        sources = effects["rt_source"]
-        label_provenance(figures["doses"], effects["scale"], sources, "reading times")
-    if "trajectories" in tables:
-        figures["trajectories"] = trajectories(steps, tables["peaks"], run)
-        sources = steps["rt_source"]
-        label_provenance(figures["trajectories"], steps["scale"], sources, "reading times")
     return figures
+
+
+def ended(tables: Tables) -> dict[str, pd.DataFrame]:
+    """Return the tables without models that were kept before their training was done.
+
+    All of them, where no other model is there.
+    """
+    if "trajectories" not in tables:
+        return dict(tables)
+    steps = tables["trajectories"]
+    early = set(steps.loc[~steps["finished"], "model"])
+    if set(tables["deltas"]["model"]) <= early:
+        return dict(tables)
+    return {name: _without(table, early) for name, table in tables.items()}
+
+
+def _without(table: pd.DataFrame, models: set[str]) -> pd.DataFrame:
+    columns = [name for name in ("model", "other") if name in table]
+    return table[~table[columns].isin(models).any(axis=1)]
 
 
 def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
