@@ -90,8 +90,7 @@ CONTEXTS = (
     "combine_prefixes_needed plot_context tabulate_context compare"
 )
 READING = (
-    "fit_reading_times tabulate_reading fit_reading_curves tabulate_linearity fit_spillover "
-    "tabulate_spillover plot_reading compare"
+    "fit_reading_times tabulate_reading fit_reading_curves tabulate_linearity plot_reading compare"
 )
 TRAINED = "measure_perplexity plot_training compare"
 
