@@ -1,13 +1,15 @@
 """Targets and the contexts before them, drawn from their own data set (context, §3).
 
-A draw depends on the seed, the data set, the pair and the kind of prefix alone, so that a larger
-sample contains a smaller one. Prefixes grow sentence by sentence, so that a longer one extends a
-shorter one, and all members of a pair have the same.
+A draw depends on the seed, the data set, the pairs that share it and the kind of prefix alone, so
+that a larger sample contains a smaller one, where each pair has prefixes of its own. Prefixes grow
+sentence by sentence, so that a longer one extends a shorter one, and all members of a pair have the
+same.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain, islice
@@ -308,10 +310,9 @@ def _growing(
         logger.warning("%s has one suite, so no prefix can be mismatched", sampler.dataset)
         kinds = (*MATCHED, UNRELATED)
     for suite, rows in targets.groupby("suite", sort=False):
-        pair_ids = rows["pair_id"].tolist()
-        for first in range(0, len(pair_ids), pairs_per_prefix):
-            sharing = pair_ids[first : first + pairs_per_prefix]
-            yield from (sampler.grow(str(suite), sharing, kind) for kind in kinds)
+        groups = np.array_split(rows["pair_id"], math.ceil(len(rows) / pairs_per_prefix))
+        for sharing in groups:
+            yield from (sampler.grow(str(suite), sharing.tolist(), kind) for kind in kinds)
 
 
 def _of_suites(

@@ -26,7 +26,7 @@ from lingprob.stimuli.suites import Region, Suite, item_id
 SENTENCES_AT_ONCE = 250_000
 # Pairs that are scored side by side where nothing precedes them.
 PAIRS_ALONE = 64
-# The regions of each sentence that formulas name, by item id.
+# What formulas name of each sentence, by item id: regions, and number 0 for the whole of it.
 Regions = Mapping[str, Sequence[Region]]
 
 
@@ -76,8 +76,8 @@ def score_prefixes(
 
     Yields:
         A `context_scores` table, in pieces: sums of log-probabilities (nats) over whole sentences
-        (region 0) and over regions, with their numbers of tokens. All rows after a prefix are in
-        one piece.
+        (region 0) of plain pairs and over what formulas name, with their numbers of tokens. What
+        follows the last region that is named is not run. All rows after a prefix are in one piece.
 
     Raises LingprobError for a target longer than the context window, lengths or a window too
     short for every prefix, or a region that no token belongs to.
@@ -97,11 +97,12 @@ def score_prefixes(
             new = {pair for ids in piece["pair_ids"] for pair in ids} - judged
             _refuse_long(longest, new, window, language_model, dataset)
             judged.update(new)
-            for one in _after_prefixes(members, piece, counts, lengths, longest, window):
+            for one in _after_prefixes(members, regions, piece, counts, lengths, longest, window):
                 found = True
                 yield one
         if baselines and found:
-            yield from _alone({pair: rows for pair, rows in members.items() if pair in judged})
+            alone = {pair: rows for pair, rows in members.items() if pair in judged}
+            yield from _alone(alone, regions)
 
     for some in _batches(work()):
         tokens = score_in_context(
@@ -151,7 +152,7 @@ def score_alone(
 
     Arguments and errors as in `score_prefixes`. Returns a `context_scores` table for each.
     """
-    work = [*_alone(dict(tuple(stimuli.groupby("pair_id", sort=False))))]
+    work = [*_alone(dict(tuple(stimuli.groupby("pair_id", sort=False))), regions)]
     items = [one.item for one in work]
     tokens = score_in_context(language_model, items, start_token=start_token, **scoring)
     later = tokens[tokens["token_index"] > 0]
@@ -160,28 +161,44 @@ def score_alone(
 
 
 def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
-    """Return the regions that each sentence's suite names in its predictions, by item id."""
+    """Return what each sentence's suite names of it in its predictions, by item id."""
     found = {}
     for suite in suites:
         named = {region for formula in suite.predictions for region in formula.regions()}
         for item in suite.items:
             for condition, sentence in item.sentences.items():
+                whole = Region(WHOLE_SENTENCE, 0, len(sentence.text))
                 found[item_id(suite.name, item.number, condition)] = [
-                    region for region in sentence.regions if (condition, region.number) in named
+                    region
+                    for region in (whole, *sentence.regions)
+                    if (condition, region.number) in named
                 ]
     return found
 
 
-def _alone(members: Mapping[str, pd.DataFrame]) -> Iterator[_Work]:
+def _alone(members: Mapping[str, pd.DataFrame], regions: Regions) -> Iterator[_Work]:
     """Yield the targets alone, many pairs side by side."""
     pairs = list(members)
     for first in range(0, len(pairs), PAIRS_ALONE):
         rows = pd.concat([members[pair] for pair in pairs[first : first + PAIRS_ALONE]])
-        yield _Work(NO_PREFIX, ContextItem("", [0], rows["text"].tolist()), [0], [-1], rows)
+        yield _Work(NO_PREFIX, _item("", [0], rows, regions), [0], [-1], rows)
+
+
+def _item(prefix: str, cuts: list[int], targets: pd.DataFrame, regions: Regions) -> ContextItem:
+    """Return what is scored: of the targets as much as formulas name, of plain pairs all."""
+    texts = targets["text"].tolist()
+    if not regions:
+        return ContextItem(prefix, cuts, texts)
+    ends = [
+        max((region.end for region in regions[item]), default=len(text))
+        for item, text in zip(targets["item_id"], texts, strict=True)
+    ]
+    return ContextItem(prefix, cuts, texts, ends)
 
 
 def _after_prefixes(
     members: Mapping[str, pd.DataFrame],
+    regions: Regions,
     prefixes: pd.DataFrame,
     counts: pd.Series,
     lengths: Sequence[int],
@@ -198,7 +215,7 @@ def _after_prefixes(
             last = list(ends.values())
             targets = pd.concat([members[pair] for pair in row.pair_ids])
             places = [int(row.char_ends[one]) for one in last]
-            item = ContextItem(row.text, places, targets["text"].tolist())
+            item = _item(row.text, places, targets, regions)
             yield _Work(row.prefix_id, item, list(ends), last, targets)
 
 
@@ -233,12 +250,9 @@ def _sums(
     regions: Regions,
     dataset: str,
 ) -> pd.DataFrame:
-    """Sum tokens to sentences and to the regions of formulas."""
-    sums = sum_tokens(tokens).assign(region=WHOLE_SENTENCE)
-    if regions:
-        placed = tokens.assign(region=_token_regions(tokens, work, regions))
-        of_regions = sum_tokens(placed[placed["region"] > 0], [*TARGET, "region"])
-        sums = pd.concat([sums, of_regions], ignore_index=True)
+    """Sum tokens to sentences, or to what formulas name of them."""
+    placed = _named(tokens, work, regions) if regions else tokens.assign(region=WHOLE_SENTENCE)
+    sums = sum_tokens(placed, [*TARGET, "region"])
     places = [work[index] for index in sums["item_index"]]
     cut, target = sums["cut_index"], sums["target_index"]
     table = pd.DataFrame(
@@ -262,24 +276,27 @@ def _sums(
     return table
 
 
-def _token_regions(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> np.ndarray:
-    """Return the region in which each token starts, 0 where no formula names it."""
-    result = np.zeros(len(tokens), dtype=np.int32)
+def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.DataFrame:
+    """Return the tokens with the `region` in which each starts, once for each that is named."""
     starts = tokens["char_start"].to_numpy()
+    places, numbers = [], []
     by_target = tokens.groupby(["item_index", "target_index"], sort=False).indices
     for (index, target), rows in by_target.items():
         for region in regions[work[index].targets["item_id"].iat[target]]:
-            inside = (starts[rows] >= region.start) & (starts[rows] < region.end)
-            result[rows[inside]] = region.number
-    return result
+            inside = rows[(starts[rows] >= region.start) & (starts[rows] < region.end)]
+            places.append(inside)
+            numbers.append(np.full(len(inside), region.number, dtype=np.int32))
+    named = tokens.iloc[np.concatenate([*places, np.empty(0, dtype=np.int64)])]
+    return named.assign(region=np.concatenate([*numbers, np.empty(0, dtype=np.int32)]))
 
 
 def _refuse_missing(
     table: pd.DataFrame, work: Sequence[_Work], regions: Regions, dataset: str
 ) -> None:
-    """Raise LingprobError where a sentence has no scored token, or a region that needs one."""
+    """Raise LingprobError where a sentence or a region that needs a scored token has none."""
+    whole = [Region(WHOLE_SENTENCE, 0, 0)]
     wanted = sum(
-        len(one.lengths) * (1 + len(regions.get(item, ())))
+        len(one.lengths) * len(regions.get(item, whole))
         for one in work
         for item in one.targets["item_id"]
     )
@@ -288,7 +305,7 @@ def _refuse_missing(
     for one in work:
         scored = table[(table["prefix_id"] == one.prefix_id)]
         for item in one.targets["item_id"]:
-            numbers = {WHOLE_SENTENCE, *(region.number for region in regions.get(item, ()))}
+            numbers = {region.number for region in regions.get(item, whole)}
             if missing := numbers - set(scored.loc[scored["item_id"] == item, "region"]):
                 what = f"region {min(missing)}" if min(missing) else "the sentence"
                 raise LingprobError(

@@ -36,6 +36,11 @@ class Tokens:
     char_start: np.ndarray
     char_end: np.ndarray
 
+    def beginning_before(self, end: int) -> Tokens:
+        """Return the tokens that begin before the character `end`."""
+        n = int(np.searchsorted(self.char_start, end))
+        return Tokens(self.ids[:n], self.char_start[:n], self.char_end[:n])
+
 
 @dataclass(eq=False)
 class LanguageModel:

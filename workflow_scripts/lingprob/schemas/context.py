@@ -24,7 +24,8 @@ SCHEMAS = {
     "context_prefix_tokens": pa.schema(
         required(TEXT, "tokenizer", "prefix_id") + required(pa.list_(INT32), "n_tokens")
     ),
-    # One sentence (region 0) or critical region after one prefix cut at one length a row.
+    # One sentence (region 0; of suites where a formula names it) or critical region after one
+    # prefix cut at one length a row.
     "context_scores": pa.schema(
         required(TEXT, "prefix_id")
         + required(INT32, "length", "prefix_tokens", "n_sentences")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
@@ -26,6 +26,7 @@ from lingprob.scoring.trees import shared_length
 from lingprob.scoring.trunk import score_along
 
 logger = logging.getLogger(__name__)
+T = TypeVar("T")
 
 COLUMNS = {
     "item_index": np.int32,
@@ -47,11 +48,14 @@ class ContextItem:
     """A prefix, and targets that follow its first `cut` characters for each of the `cuts`.
 
     A cut of 0 means the targets alone. Pairs that share the prefix are more targets of one item.
+    Where `ends` are given, one a target in characters, tokens that begin there or later are left
+    out: of what comes after all that is asked for.
     """
 
     prefix: str
     cuts: Sequence[int]
     targets: Sequence[str]
+    ends: Sequence[int] | None = None
 
 
 @dataclass(frozen=True)
@@ -133,18 +137,24 @@ def score_in_context(
         Progress(len(items), "scoring in context", "prefixes") as progress,
         _mapping(1 if _changes_as_it_runs(language_model) else workers) as mapping,
     ):
-        for first in range(0, len(items), items_per_shard):
+
+        def begun(first: int) -> tuple[int, Path | None, pa.Table | None, Iterator[_Scored]]:
             some = items[first : first + items_per_shard]
-            described = [[item.prefix, [*item.cuts], [*item.targets]] for item in some]
-            path = kept = None
-            if shard_directory is not None:
-                path = shard_path(shard_directory, [settings, described])
-                kept = read_shard(path)
+            if shard_directory is None:
+                return first, None, None, mapping(work.score, some)
+            described = [[one.prefix, [*one.cuts], [*one.targets], [*_ends(one)]] for one in some]
+            path = shard_path(shard_directory, [settings, described])
+            kept = read_shard(path)
+            return first, path, kept, iter(()) if kept is not None else mapping(work.score, some)
+
+        for first, path, kept, scored in _one_ahead(
+            map(begun, range(0, len(items), items_per_shard))
+        ):
             if kept is not None:
                 table = kept.to_pandas()
-                progress.resume_at(progress.done + len(some))
+                progress.resume_at(min(first + items_per_shard, len(items)))
             else:
-                table = _table(mapping(work.score, some), progress, retokenized)
+                table = _table(scored, progress, retokenized)
                 if path is not None:
                     write_shard(path, pa.Table.from_pandas(table, preserve_index=False))
             tables.append(table.assign(item_index=table["item_index"] + np.int32(first)))
@@ -187,6 +197,11 @@ def _check(number: int, item: ContextItem) -> None:
             )
 
 
+def _ends(item: ContextItem) -> Sequence[int]:
+    """Return where each target ends, in characters."""
+    return [len(target) for target in item.targets] if item.ends is None else item.ends
+
+
 @contextmanager
 def _mapping(workers: int) -> Iterator[Callable[..., Iterator[Any]]]:
     """Give a `map` that works in so many threads; on an error what has not begun is dropped."""
@@ -198,6 +213,15 @@ def _mapping(workers: int) -> Iterator[Callable[..., Iterator[Any]]]:
         yield pool.map
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+def _one_ahead(begun: Iterable[T]) -> Iterator[T]:
+    """Yield each after the next has begun: no thread waits for the end of another's shard."""
+    waiting: list[T] = []
+    for one in begun:
+        yield from waiting
+        waiting = [one]
+    yield from waiting
 
 
 def _changes_as_it_runs(language_model: LanguageModel) -> bool:
@@ -285,7 +309,9 @@ class _Work:
             [item.prefix[: max(item.cuts, default=0)], *texts]
         )
         continuations = []
-        for before, tokens, (cut_index, cut, k) in zip(befores, tokenized, places, strict=True):
+        ends = _ends(item)
+        for before, whole, (cut_index, cut, k) in zip(befores, tokenized, places, strict=True):
+            tokens = whole.beginning_before(len(before) + ends[k])
             first = int(np.argmax(tokens.char_end > cut)) if cut else 0
             is_retokenized = shared_length(chain.ids, tokens.ids) < first
             continuations.append(
