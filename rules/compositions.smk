@@ -18,7 +18,7 @@ rule compose_prefixes:
     benchmark:
         "logs/compose_prefixes/{dataset}.benchmark.tsv"
     wildcard_constraints:
-        dataset=WITH_BLANKS,
+        dataset=IN_ENGLISH,
     conda:
         "../envs/environment.yaml"
     resources:

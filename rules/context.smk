@@ -1,7 +1,6 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
-# With what rules/{perturbations,prefixes_needed,chinese_contexts,compositions}.smk and
-# rules/chats.smk make, beyond the paper.
+# With what rules/{perturbations,prefixes_needed,compositions,chats}.smk make, beyond the paper.
 # PROVIDES results/context/: summaries/{model}/{dataset}/, and over the models of the scale accuracy,
 # regression, matrix, overlap, correlations, unprefixed (parquet, csv), points, the figures, tables
 # and scorecard.

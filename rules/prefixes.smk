@@ -7,14 +7,12 @@
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.
 CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
-# The models that judge it, and the data sets whose sentences are joined as English ones are; of
-# Chinese, see rules/chinese_contexts.smk.
+# The models that judge it, and the data sets that English adverbs and clauses can perturb.
 CONTEXT_MODELS = plan.context_models(CONTEXT_PRIMARY)
-WITH_BLANKS = alternatives(
+IN_ENGLISH = alternatives(
     [name for name in plan.datasets_of("stimuli") if name not in plan.chinese_pairs()]
 )
-# What prefixes are drawn by, whichever models are to score them: one more repeats nothing.
-CONTEXT_REFERENCE = plan.model_manifest(CONTEXT["tokenizer"])
+CONTEXT_REFERENCE = plan.model_manifest(plan.context_tokenizer(CONTEXT_PRIMARY))
 # Manifests that bring the tokenizers of the models, by tokenizer.
 CONTEXT_TOKENIZERS = {
     catalog.model(model)["tokenizer"]: plan.model_manifest(model)
@@ -23,28 +21,36 @@ CONTEXT_TOKENIZERS = {
 
 
 rule sample_prefixes:
-    """Draw targets of a data set and the prefixes before them (context, §3, Appendix D)."""
+    """Draw targets of a data set and the prefixes before them (context, §3, Appendix D).
+
+    By the tokens of one model, whichever are to score them: one more repeats nothing.
+    """
     input:
         stimuli="results/stimuli/{dataset}.parquet",
-        control=plan.corpus_files(CONTEXT["control"]),
-        tokenizer=CONTEXT_REFERENCE,
+        control=lambda wildcards: plan.control_files(plan.context_control(wildcards.dataset)),
+        tokenizer=lambda wildcards: plan.model_manifest(plan.context_tokenizer(wildcards.dataset)),
     output:
         "results/context/{stage}/prefixes/{dataset}.parquet",
     log:
         "logs/sample_prefixes/{stage}/{dataset}.log",
     wildcard_constraints:
         stage="sampled|shared",
-        dataset=WITH_BLANKS,
     conda:
         "../envs/environment.yaml"
     resources:
         mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
         runtime=costs.at_most(240),
     params:
-        code=code_over("sample_prefixes", CONTEXT["control"]),
-        control=CONTEXT["control"],
-        control_entry=pick(catalog.dataset(CONTEXT["control"]), "parser", "path", "files"),
+        code=lambda wildcards: code_over(
+            "sample_prefixes", plan.context_control(wildcards.dataset)
+        ),
+        control=lambda wildcards: plan.context_control(wildcards.dataset),
+        control_entry=lambda wildcards: pick(
+            catalog.dataset(plan.context_control(wildcards.dataset)),
+            *("kind", "parser", "path", "files"),
+        ),
         entry=entry_of("dataset", "suites"),
+        language=lambda wildcards: plan.language(wildcards.dataset),
         pairs_per_suite=lambda wildcards: pairs_per_suite(
             CONTEXT, wildcards.dataset, catalog.dataset(wildcards.dataset)
         ),
@@ -74,7 +80,7 @@ rule perturb_prefixes:
     log:
         "logs/perturb_prefixes/{dataset}.log",
     wildcard_constraints:
-        dataset=WITH_BLANKS,
+        dataset=IN_ENGLISH,
     conda:
         "../envs/environment.yaml"
     resources:
@@ -133,7 +139,6 @@ rule score_prefixes:
         "logs/score_prefixes/{stage}/{model}/{dataset}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(WITH_WEIGHTS),
-        dataset=WITH_BLANKS,
     conda:
         "../envs/environment.yaml"
     # On a CPU each thread has a prefix of its own.
@@ -151,6 +156,7 @@ rule score_prefixes:
         code=code_digest("score_prefixes"),
         entry=model_entry("context_window tokenizer", bulk=True),
         dataset_entry=entry_of("dataset", "parser files"),
+        language=lambda wildcards: plan.language(wildcards.dataset),
         lengths=lambda wildcards: plan.context_lengths(wildcards.stage),
         start_token=lambda wildcards: catalog.start_tokens[
             catalog.start_token_of(catalog.model(wildcards.model)["bos_policies"][0])

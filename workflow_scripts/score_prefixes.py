@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from lingprob.context.scores import formula_regions, score_prefixes
+from lingprob.context.writing import WRITINGS
 from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.scoring.shards import delete_shards
@@ -31,6 +32,7 @@ with job(snakemake):
         regions=formula_regions(suites_of(wildcards.dataset, params.dataset_entry)),
         baselines=wildcards.stage == "sampled",
         dataset=wildcards.dataset,
+        separator=WRITINGS[params.language].separator,
         shard_directory=shards,
         identity=identity_of(provenance, params.code),
         tokens_per_batch=resources.tokens_per_batch if lm.device.type == "cuda" else None,

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.context.chinese_scores import BLANK, placed
 from lingprob.context.chinese_text import joined as joined_chinese
 from lingprob.context.prefixes import cuts
 from lingprob.context.similarity import Overlaps, f1
-from lingprob.models.loading import Tokens
 from lingprob.stimuli.formulas import parse_formula
 
 REGIONS = [("a", 1), ("a", 2), ("b-2", 1)]
@@ -82,21 +79,6 @@ def test_a_cut_is_the_last_sentence_that_fits(sizes, lengths):
     assert {
         max(last for last, end in enumerate(ends) if end <= length) for length in reachable
     } == set(found.values())
-
-
-@given(st.text("好。？” a.", max_size=20), st.data())
-def test_offsets_of_chinese_are_those_of_the_same_characters(text, data):
-    """Against a walk over the text that counts the characters which are read."""
-    dropped = {match.start() for match in BLANK.finditer(text)}
-    places = [place for place in range(len(text)) if place not in dropped]
-    start = data.draw(st.lists(st.integers(0, max(len(places) - 1, 0)), max_size=8))
-    start = start if places else []
-    end = [data.draw(st.integers(first, len(places))) for first in start]
-    tokens = Tokens(*(np.array(part, dtype=np.int32) for part in (start, start, end)))
-    found = placed(tokens, text)
-    for first, last, one, other in zip(start, end, found.char_start, found.char_end, strict=True):
-        assert one == places[first]
-        assert other == (places[last - 1] + 1 if last > first else places[first])
 
 
 @given(st.lists(st.text("好a。？”! ", min_size=1, max_size=5), max_size=6))

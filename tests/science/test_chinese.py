@@ -15,9 +15,9 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, Pre
 
 from checkout import copy_of_the_checkout, snakemake
 from lingprob.catalog import Catalog
-from lingprob.context.chinese import sample_chinese_contexts
-from lingprob.context.chinese_scores import unspaced
 from lingprob.context.prefixes import tokenizer_of
+from lingprob.context.sampling import sample_contexts
+from lingprob.context.writing import CHINESE
 from lingprob.minimalness.distances import measure_pairs
 from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.loading import load_language_model
@@ -110,14 +110,14 @@ def test_contexts_are_whole_sentences_of_either_data_set(models, mirror, dataset
     control = controls.loc[controls["grammatical"], "text"].tolist()
     settings = {"lengths": [20, 60], "pairs_per_prefix": 1, "matrix_sentences": 2,
                 "matrix_prefixes": 1, "matrix_draws": 1, "matrix_targets": None}  # fmt: skip
-    pieces = sample_chinese_contexts(
+    pieces = sample_contexts(
         dataset, stimuli, control, tokenizer_of(manifest), suites=[], pairs_per_suite=1,
-        settings=settings, seed=1,
+        settings=settings, seed=1, writing=CHINESE,
     )  # fmt: skip
     drawn = pd.concat(pieces, ignore_index=True)
     assert drawn["suite"].nunique() == stimuli["paradigm"].nunique()
     by_id = stimuli.set_index("item_id")
-    lm = unspaced(load_language_model(models / "lm", device="cpu", dtype="float32"))
+    lm = load_language_model(models / "lm", device="cpu", dtype="float32")
     for row in drawn.itertuples():
         ends = [0, *row.char_ends]
         parts = [row.text[a:b] for a, b in pairwise(ends)]
@@ -126,7 +126,7 @@ def test_contexts_are_whole_sentences_of_either_data_set(models, mirror, dataset
         else:
             of_suite = by_id.loc[row.source_ids, "paradigm"] == row.suite
             assert of_suite.all() if row.kind.startswith("matched") else not of_suite.any()
-        whole, *alone = lm.tokenize([f"{row.text} {parts[0]}", *parts, parts[0]])
+        whole, *alone = lm.tokenize([row.text + parts[0], *parts, parts[0]])
         assert whole.ids.tolist() == np.concatenate([one.ids for one in alone]).tolist()
 
 

@@ -125,7 +125,8 @@ def test_the_real_template_s_logprob_is_that_of_a_plain_pass(smollm2):
 
 
 def test_plain_text_is_scored_as_in_context(wide):
-    from lingprob.scoring.growing_prefixes import ContextItem, score_in_context, sum_tokens
+    from lingprob.scoring.continuations import ContextItem
+    from lingprob.scoring.growing_prefixes import score_in_context, sum_tokens
 
     before, targets = "The cat sat. Who saw it?", ["The cats sat.", "that sat."]
     for start in ("bos", "none"):

@@ -8,11 +8,11 @@ import pytest
 import torch
 
 from lingprob.context import sentences
-from lingprob.context.chinese import control_sentences, sample_chinese_contexts
-from lingprob.context.chinese_scores import unspaced
 from lingprob.context.chinese_text import joined, unrelated_sentences
+from lingprob.context.controls import control_sentences
 from lingprob.context.sampling import sample_contexts
 from lingprob.context.scores import score_prefixes
+from lingprob.context.writing import CHINESE, ENGLISH
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.tables import write_table
@@ -61,8 +61,10 @@ DRAWN = {
 }  # fmt: skip
 
 
-def contexts(stimuli: pd.DataFrame, draw=sample_chinese_contexts) -> pd.DataFrame:
-    pieces = draw("mine", stimuli, CONTROL, characters_as_tokens, **DRAWN)
+def contexts(stimuli: pd.DataFrame, writing=CHINESE) -> pd.DataFrame:
+    pieces = sample_contexts(
+        "mine", stimuli, CONTROL, characters_as_tokens, **DRAWN, writing=writing
+    )
     return pd.concat(pieces, ignore_index=True)
 
 
@@ -113,7 +115,7 @@ def test_prefixes_are_as_long_as_asked_by_the_characters_of_the_text_that_they_a
 
 def test_targets_and_kinds_are_drawn_as_in_english(stimuli):
     """The same sentences in the same order as far as both go: only their text is Chinese."""
-    chinese, english = contexts(stimuli), contexts(stimuli, sample_contexts)
+    chinese, english = contexts(stimuli), contexts(stimuli, ENGLISH)
     same = ["prefix_id", "kind", "suite", "source_suite", "pair_ids"]
     pd.testing.assert_frame_equal(chinese[same], english[same])
     for one, other in zip(chinese["source_ids"], english["source_ids"], strict=True):
@@ -125,39 +127,22 @@ def test_a_control_is_a_data_set_s_acceptable_sentences_or_a_corpus(stimuli, tmp
     table = stimuli.assign(rating=np.nan, rating_source=None)
     path = tmp_path / "pairs.parquet"
     write_table(table, "stimuli", path)
-    found = control_sentences("pairs", {"kind": "stimuli"}, path)
+    found = control_sentences("pairs", {"kind": "stimuli"}, path, CHINESE)
     assert found == stimuli.loc[stimuli["grammatical"], "text"].tolist()
     corpus = {"kind": "corpus", "parser": "lines", "path": str(tmp_path / "text.txt")}
     (tmp_path / "text.txt").write_text("春天来得很早。街上很安静，没有人。\n", encoding="utf-8")
-    assert control_sentences("mine", corpus, "") == ["春天来得很早。", "街上很安静，没有人。"]
+    assert control_sentences("mine", corpus, "", CHINESE) == [
+        "春天来得很早。",
+        "街上很安静，没有人。",
+    ]
     (tmp_path / "text.txt").write_text("Spring came early.\n")
-    with pytest.raises(LingprobError, match=r"'mine' has no whole Chinese sentence.*control_of"):
-        control_sentences("mine", corpus, "")
+    with pytest.raises(LingprobError, match=r"'mine' has no whole sentence.*control_of"):
+        control_sentences("mine", corpus, "", CHINESE)
 
 
 @pytest.fixture(scope="module")
 def tiny(tmp_path_factory):
     return load_language_model(save_tiny_model("gpt2", tmp_path_factory.mktemp("tiny")))
-
-
-@pytest.mark.parametrize(
-    ("text", "read"),
-    [
-        ("他走了。 她来了。", "他走了。她来了。"),
-        ("她说：“好。” 他走了。", "她说：“好。”他走了。"),
-        ("真的? 他走了。", "真的?他走了。"),
-        ("他走了。 Ph.D 很难。", "他走了。Ph.D 很难。"),
-        ("Is it? It is.", "Is it? It is."),
-        (" 他走了。", " 他走了。"),
-    ],
-)
-def test_a_blank_between_chinese_sentences_is_not_read_and_any_other_is(tiny, text, read):
-    (tokens,), (plain,) = unspaced(tiny).tokenize([text]), tiny.tokenize([read])
-    assert tokens.ids.tolist() == plain.ids.tolist()
-    for ends in zip(tokens.char_start, tokens.char_end, plain.char_start, plain.char_end,
-                    strict=True):  # fmt: skip
-        start, end, plain_start, plain_end = map(int, ends)
-        assert text[start:end] == read[plain_start:plain_end]
 
 
 def plain_sum(lm, before: str, target: str) -> float:
@@ -182,12 +167,13 @@ def test_a_chinese_target_is_scored_right_after_its_prefix(tiny):
     counts = [len(tokens.ids) for tokens in tiny.tokenize([text[:end] for end in ends])]
     n_tokens = pd.DataFrame({"prefix_id": ["x"], "n_tokens": [counts]})
 
-    def score(model) -> pd.DataFrame:
+    def score(separator: str) -> pd.DataFrame:
         options = {"start_token": "bos", "regions": {}, "baselines": True, "dataset": "mine"}
-        scores = pd.concat(score_prefixes(model, pairs, [prefixes], n_tokens, counts, **options))
+        options["separator"] = separator
+        scores = pd.concat(score_prefixes(tiny, pairs, [prefixes], n_tokens, counts, **options))
         return scores.set_index(["n_sentences", "item_id"])["logprob"]
 
-    found, with_blanks = score(unspaced(tiny)), score(tiny)
+    found, with_blanks = score(CHINESE.separator), score(ENGLISH.separator)
     for count, before in ((0, ""), (1, "你好。"), (2, "你好。好吗？")):
         for item, target in (("g", "我看书。"), ("b", "我书看。")):
             expected = plain_sum(tiny, before, target)

@@ -231,6 +231,18 @@ def test_pairs_may_share_a_prefix_that_has_a_sentence_of_neither(stimuli):
         assert not {source[:2] for source in row.source_ids} & set(row.pair_ids)
 
 
+@pytest.mark.parametrize(("most", "sizes"), [(1, [1] * 6), (4, [3, 3]), (5, [3, 3]), (6, [6])])
+def test_pairs_are_dealt_out_evenly_to_shared_prefixes(stimuli, most, sizes):
+    pieces = sample_contexts(
+        "mine", stimuli, CONTROL, words_as_tokens, suites=["a"], pairs_per_suite=6,
+        settings=settings(pairs_per_prefix=most, matrix_prefixes=0), seed=1,
+    )  # fmt: skip
+    table = pd.concat(pieces)
+    of_kind = table.loc[table["kind"] == "unrelated", "pair_ids"]
+    assert of_kind.map(len).tolist() == sizes
+    assert len(set(of_kind.sum())) == 6
+
+
 def test_prefixes_that_are_compared_with_others_say_so(stimuli):
     pieces = sample_contexts(
         "mine",

@@ -183,6 +183,24 @@ def test_regions_are_summed_over_the_tokens_that_start_in_them(tiny):
         assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
 
 
+def test_of_a_suite_only_what_formulas_name_is_scored(tiny):
+    """The last word of one sentence is in no region that is named; the other is named whole."""
+    texts = {"one": ["The cat", "sat", "on the mats"], "many": ["The cats", "sat", "on it"]}
+    suite = suite_of(texts, "(2;%one%) < (*;%many%)")
+    stimuli, regions = suite_stimuli(suite), formula_regions([suite])
+    scores = score(tiny, prefix_rows(["s/1"]), [100], stimuli=stimuli, regions=regions)
+    after = scores[scores["prefix_id"] == "x"].set_index("item_id")
+    assert after["region"].to_dict() == {"s/1/one": 2, "s/1/many": 0}
+    before = PREFIX + " "
+    for item, start, end in (("one", 7, 11), ("many", -1, 18)):
+        text = f"{before}{' '.join(texts[item])}"
+        expected = plain(tiny, text, len(before) + start, len(before) + end)
+        found = after.loc[f"s/1/{item}", ["logprob", "n_tokens"]].tolist()
+        assert found == pytest.approx(list(expected), abs=1e-4)
+    alone = scores[scores["prefix_id"] == "none"].set_index("item_id")
+    assert alone["region"].to_dict() == {"s/1/one": 2, "s/1/many": 0}
+
+
 def test_a_region_that_no_token_starts_in_is_named(tiny):
     """Without a start token nothing predicts the first word."""
     suite = suite_of({"one": ["The", "cat"], "many": ["Who", "cat"]}, "(1;%one%) < (1;%many%)")

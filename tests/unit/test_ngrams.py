@@ -28,8 +28,9 @@ from lingprob.ngrams.tables import read_arpa
 from lingprob.ngrams.tokens import word_tokenizer
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, ngram_inputs
 from lingprob.reading.surprisal import word_surprisals
+from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.engine import score_sequences
-from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
+from lingprob.scoring.growing_prefixes import score_in_context
 from lingprob.unigrams.counts import count_tokens
 from models_for_tests import save_tiny_tokenizer
 from ngram_reference import FACTS, MARK, ORDER, VOCABULARY, KneserNey, corpus

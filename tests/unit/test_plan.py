@@ -126,11 +126,10 @@ def test_no_job_asks_for_more_time_than_the_limit():
 def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
     """Prefixes and trainings go on where their time was up, as often as the profile tries again."""
     asked, there, limit = costs(), plan("paper"), 24 * 60
-    training, chinese = asked.settings["training"], there.chinese_in_contexts()
+    training = asked.settings["training"]
     needed = [
         asked.minutes(
-            "score_chinese_prefixes" if dataset in chinese else "score_prefixes",
-            SimpleNamespace(stage="sampled", model=model, dataset=dataset),
+            "score_prefixes", SimpleNamespace(stage="sampled", model=model, dataset=dataset)
         )
         for model in asked.settings["context"]["models"]
         for dataset in there.context_datasets(model)
@@ -158,17 +157,17 @@ def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
 
 
 def test_contexts_take_the_time_that_their_stage_has():
-    """Of the laptop's 20 pairs in 70 suites: 1,000 tokens before ten, targets at five lengths;
+    """Of the laptop's 20 pairs in 70 suites: 1,000 tokens before ten, targets at three lengths;
     ten pairs a suite in the matrix; 20 suites under 16 perturbations to 125 tokens; one prefix a
-    suite; 60 composed pairs."""
+    suite; 60 composed pairs of 12 suites. Fifteen of 30 pairs of a bias type share a prefix."""
     work = costs("laptop").work
     matrix = 700 * 69 * 16 + 70_000
     assert work.matrix_tokens("blimp") == matrix
-    assert work.context_tokens("sampled", "blimp") == 5 * (140_000 + 1400 * 16 * 5) + matrix
-    assert work.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16 * 2)
-    assert work.context_tokens("perturbed", "blimp") == 16 * (40 * 125 + 400 * 16 * 2)
-    assert work.context_tokens("composed", "blimp") == 15 * (6 * 1000 + 60 * 16 * 5)
-    assert work.context_tokens("sampled", "crows_pairs") == 5 * (27_000 + 270 * 16 * 5)
+    assert work.context_tokens("sampled", "blimp") == 5 * (140_000 + 1400 * 16 * 3) + matrix
+    assert work.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16)
+    assert work.context_tokens("perturbed", "blimp") == 16 * (40 * 125 + 400 * 16)
+    assert work.context_tokens("composed", "blimp") == 15 * (12 * 1000 + 60 * 16 * 3)
+    assert work.context_tokens("sampled", "crows_pairs") == 5 * (18_000 + 270 * 16 * 3)
 
 
 def test_jobs_that_use_all_their_threads_take_less_time_on_more():
@@ -436,13 +435,13 @@ def test_frequency_is_regressed_on_for_the_patterns_models_that_have_weights():
 
 def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     there = plan("laptop")
-    assert there.context_lengths("sampled") == [64, 125, 250, 500, 1000]
-    assert there.context_lengths("shared") == there.context_lengths("perturbed") == [64, 125]
+    assert there.context_lengths("sampled") == [125, 350, 1000]
+    assert there.context_lengths("shared") == there.context_lengths("perturbed") == [125]
     sampled, shared = map(there.sampling_settings, ("sampled", "shared"))
-    assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (10, 10)
+    assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (15, 10)
     assert plan("paper").sampling_settings("sampled")["pairs_per_prefix"] == 1
     assert shared["pairs_per_prefix"] > 67_000
-    assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [64, 125])
+    assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [125])
 
 
 def test_contexts_are_judged_in_a_model_s_language_and_drawn_by_its_tokens():
@@ -474,19 +473,19 @@ def test_where_the_models_of_chinese_are_left_out_no_figure_waits_for_them():
 
 def test_composed_prefixes_have_lengths_and_a_part_of_the_sampled_pairs_of_their_own():
     there = plan("laptop")
-    assert there.context_lengths("composed") == [64, 125, 250, 500, 1000]
-    assert there.composed_sizes() == {"longest": 1000, "varied": 250, "block": 64}
-    drawn = {"suites_drawn": 12, "pairs_per_suite": 5, "pairs_per_prefix": 10}
+    assert there.context_lengths("composed") == [125, 350, 1000]
+    assert there.composed_sizes() == {"longest": 1000, "varied": 350, "block": 125}
+    drawn = {"suites_drawn": 12, "pairs_per_suite": 5, "pairs_per_prefix": 15}
     assert there.composed_sample("blimp") == drawn
     fewer = plan("laptop", context={"pairs_per_suite": 3})
     assert fewer.composed_sample("blimp")["pairs_per_suite"] == 3
 
 
 def test_chats_are_of_the_composed_pairs():
-    """Ten pairs share a context: 16 turns of 30 tokens by 8 sentences; 28 questions of 100."""
-    assert costs("laptop").work.chat_tokens("blimp") == 12 * 5 * (384 + 2800)
+    """Five pairs share a context: 16 turns of 30 tokens by 8 sentences; 28 questions of 100."""
+    assert costs("laptop").work.chat_tokens("blimp") == 12 * 5 * (768 + 2800)
     few = {"composed_suites": 67, "pairs_per_suite": 1}
-    assert costs("laptop", context=few).work.chat_tokens("blimp") == 70 * (384 + 2800)
+    assert costs("laptop", context=few).work.chat_tokens("blimp") == 70 * (768 + 2800)
 
 
 def test_reading_times_are_regressed_on_the_surprisals_of_their_text():

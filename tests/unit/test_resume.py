@@ -26,7 +26,8 @@ from lingprob.models.manifest import write_manifest
 from lingprob.models.prepared import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.schemas import SCHEMAS
-from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
+from lingprob.scoring.continuations import ContextItem
+from lingprob.scoring.growing_prefixes import score_in_context
 from lingprob.scoring.stimuli import score_stimuli
 from lingprob.tables import read_table, write_table
 from lingprob.training.trainer import Trainer

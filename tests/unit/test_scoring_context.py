@@ -11,7 +11,9 @@ from transformers import AutoModelForCausalLM
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
-from lingprob.scoring.growing_prefixes import ContextItem, score_in_context
+from lingprob.scoring.continuations import ContextItem
+from lingprob.scoring.engine import Scorer
+from lingprob.scoring.growing_prefixes import score_in_context
 from models_for_tests import CONFIGS, SENTENCES, save_tiny_model
 
 PREFIX = "The cat sat on the mat. Who did Mary say that John saw?"
@@ -123,6 +125,36 @@ def test_items_at_once_are_scored_as_one_after_another(llama):
     assert torch.get_num_threads() == threads
     alone = score_in_context(llama, items, start_token="bos")
     pd.testing.assert_frame_equal(together, alone, check_exact=False, atol=1e-5)
+
+
+def test_a_worker_does_not_wait_for_the_end_of_a_shard(llama):
+    """Two items in shards of their own meet in the model, or the barrier breaks."""
+    items = [ContextItem("The cat sat.", [12], ["So."]), ContextItem("It seems.", [9], ["So."])]
+    options = {"start_token": "bos", "items_per_shard": 1, "scorer": Scorer(llama)}
+    score_in_context(llama, items, **options)  # checks the model
+    together = threading.Barrier(2, timeout=60)
+
+    def wait(*_):
+        together.wait()
+
+    handle = llama.model.base_model.register_forward_pre_hook(wait)
+    try:
+        score_in_context(llama, items, **options, workers=2)
+    finally:
+        handle.remove()
+
+
+def test_what_follows_the_end_of_a_target_is_not_scored(llama, tmp_path):
+    """The end of one word is where the next one's blank is, which begins its token."""
+    targets = ["The cats sit on it.", "Who did Mary say saw?"]
+    options = {"start_token": "bos", "shard_directory": tmp_path, "identity": "these weights"}
+    options["scorer"] = Scorer(llama)
+    whole = score_in_context(llama, [ContextItem(PREFIX, [0, 23], targets)], **options)
+    ends = [len("The cats sit"), len(targets[1])]
+    cut = score_in_context(llama, [ContextItem(PREFIX, [0, 23], targets, ends)], **options)
+    wanted = whole[(whole["target_index"] == 1) | (whole["char_start"] < ends[0])]
+    assert 0 < len(wanted) < len(whole)
+    pd.testing.assert_frame_equal(cut, wanted.reset_index(drop=True), check_exact=False, atol=1e-5)
 
 
 def test_an_error_in_a_worker_ends_the_call(llama):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lingprob.context.sentences import joined
+from lingprob.context.writing import ENGLISH, Writing
 
 # Token offsets (start, end) of each text, under one tokenizer.
 Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
@@ -34,12 +34,15 @@ class Prefix:
 
 
 def prefix_table(
-    dataset: str, prefixes: Sequence[Prefix], perturbation: str | None = None
+    dataset: str,
+    prefixes: Sequence[Prefix],
+    perturbation: str | None = None,
+    writing: Writing = ENGLISH,
 ) -> pd.DataFrame:
     """Return a `context_prefixes` table, a row a prefix; `perturbation` is how they differ."""
     rows = []
     for prefix in prefixes:
-        text, ends = joined(prefix.sentences)
+        text, ends = writing.joined(prefix.sentences)
         rows.append(
             {
                 "dataset": dataset,

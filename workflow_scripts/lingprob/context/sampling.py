@@ -27,8 +27,8 @@ from lingprob.context.names import (
     UNRELATED,
 )
 from lingprob.context.prefixes import Prefix, Tokenize, prefix_table
-from lingprob.context.sentences import joined
 from lingprob.context.suites import with_suites
+from lingprob.context.writing import ENGLISH, Writing
 from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
@@ -127,8 +127,10 @@ class PrefixSampler:
         max_tokens: int,
         min_tokens: int,
         seed: int,
+        writing: Writing = ENGLISH,
     ) -> None:
         self.dataset, self.seed, self.tokenize = dataset, seed, tokenize
+        self.writing = writing
         self.enough, self.min_tokens = SPARE * max_tokens, min_tokens
         shown = stimuli[stimuli["paradigm"].isin(suites)] if len(suites) else stimuli
         usable = shown[shown["grammatical"].notna()]
@@ -242,7 +244,8 @@ class PrefixSampler:
         if index not in self.counts:
             start = order.index(index)
             wanted = [other for other in order[start : start + 128] if other not in self.counts]
-            texts = [f" {joined([self.texts[other]])[0]}" for other in wanted]
+            joined, separator, _ = self.writing
+            texts = [separator + joined([self.texts[other]])[0] for other in wanted]
             counted = map(len, self.tokenize(texts))
             self.counts.update(zip(wanted, counted, strict=True))
         return self.counts[index]
@@ -264,6 +267,7 @@ def sample_contexts(
     settings: Mapping[str, Any],
     seed: int,
     perturbation: str | None = None,
+    writing: Writing = ENGLISH,
 ) -> Iterator[pd.DataFrame]:
     """Draw all prefixes of a data set: yield a `context_prefixes` table in pieces.
 
@@ -278,6 +282,7 @@ def sample_contexts(
         settings: section `context` of the configuration.
         seed: of every draw.
         perturbation: `shared` where targets of a suite share prefixes to compare with their own.
+        writing: that of the data set's language.
     """
     stimuli = with_suites(stimuli, dataset)
     targets = sample_targets(dataset, stimuli, suites, pairs_per_suite, seed)
@@ -290,6 +295,7 @@ def sample_contexts(
         max_tokens=max(settings["lengths"]),
         min_tokens=min(settings["lengths"]),
         seed=seed,
+        writing=writing,
     )
     drawn = _growing(sampler, targets, settings["pairs_per_prefix"])
     if dataset != CROWS_PAIRS and len(sampler.words_of) > 1:
@@ -298,7 +304,7 @@ def sample_contexts(
         of_suites = _of_suites(sampler, targets, settings, sentences)
         drawn = chain(drawn, of_suites)
     while some := list(islice(drawn, PREFIXES_AT_ONCE)):
-        yield prefix_table(dataset, some, perturbation)
+        yield prefix_table(dataset, some, perturbation, writing)
     sampler.log_exhausted()
 
 

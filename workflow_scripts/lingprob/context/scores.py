@@ -13,12 +13,8 @@ from lingprob.context.names import FROM_SUITE, NO_PREFIX
 from lingprob.context.prefixes import cuts
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.growing_prefixes import (
-    TARGET,
-    ContextItem,
-    score_in_context,
-    sum_tokens,
-)
+from lingprob.scoring.continuations import ContextItem
+from lingprob.scoring.growing_prefixes import TARGET, score_in_context, sum_tokens
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
 from lingprob.stimuli.suites import Region, Suite, item_id
 
@@ -51,6 +47,7 @@ def score_prefixes(
     regions: Regions,
     baselines: bool,
     dataset: str,
+    separator: str = " ",
     shard_directory: str | Path | None = None,
     identity: str = "",
     tokens_per_batch: int | None = None,
@@ -72,6 +69,7 @@ def score_prefixes(
         regions: what a formula needs of a sentence; empty for plain pairs.
         baselines: whether pairs are scored after no prefix, too.
         dataset: its name, for errors.
+        separator: what stands between a prefix and a target, as in `score_in_context`.
         shard_directory, identity, tokens_per_batch, workers: as in `score_in_context`.
 
     Yields:
@@ -84,7 +82,7 @@ def score_prefixes(
     """
     members = dict(tuple(stimuli.groupby("pair_id", sort=False)))
     counts = n_tokens.set_index("prefix_id")["n_tokens"]
-    longest = _longest_targets(language_model, stimuli)
+    longest = _longest_targets(language_model, stimuli, separator)
     window = language_model.context_window - (start_token != "none")
     # Without a prefix all items of suites are judged: that costs little.
     judged = set(members) if regions else set[str]()
@@ -109,6 +107,7 @@ def score_prefixes(
             language_model,
             [one.item for one in some],
             start_token=start_token,
+            separator=separator,
             shard_directory=shard_directory,
             identity=identity,
             tokens_per_batch=tokens_per_batch,
@@ -219,9 +218,11 @@ def _after_prefixes(
             yield _Work(row.prefix_id, item, list(ends), last, targets)
 
 
-def _longest_targets(language_model: LanguageModel, stimuli: pd.DataFrame) -> pd.Series:
+def _longest_targets(
+    language_model: LanguageModel, stimuli: pd.DataFrame, separator: str
+) -> pd.Series:
     """Return the tokens of each pair's longest member."""
-    tokenized = language_model.tokenize([f" {text}" for text in stimuli["text"]])
+    tokenized = language_model.tokenize([separator + text for text in stimuli["text"]])
     counts = pd.Series([len(tokens.ids) for tokens in tokenized])
     return counts.groupby(stimuli["pair_id"].to_numpy()).max()
 

@@ -16,8 +16,9 @@ from lingprob.facade.sources import find_model
 from lingprob.facade.unigrams import find_unigrams
 from lingprob.models.prepared import load_prepared
 from lingprob.plan.data import Plan
+from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.engine import Scorer
-from lingprob.scoring.growing_prefixes import ContextItem, score_in_context, sum_tokens
+from lingprob.scoring.growing_prefixes import score_in_context, sum_tokens
 from lingprob.scoring.sentences import summarise_sentences, unigram_sums
 from lingprob.scoring.stimuli import score_stimuli
 

@@ -179,7 +179,7 @@ class Plan:
         if chosen is None or own == "imported":
             return str(own)
         kind, corpus = self.catalog.unigram_source(chosen)
-        foreign = kind == "corpus" and self._language(corpus) != entry["language"]
+        foreign = kind == "corpus" and self.language(corpus) != entry["language"]
         return str(own if foreign else chosen)
 
     def string_bos(self, model: str) -> str:
@@ -334,7 +334,7 @@ class Plan:
         return [
             name
             for name in self.predictions()
-            if name in covered and self._language(name) == entry["language"]
+            if name in covered and self.language(name) == entry["language"]
         ]
 
     def string_models(self) -> list[str]:
@@ -345,7 +345,7 @@ class Plan:
 
     def speaks(self, model: str, dataset: str) -> bool:
         """Tell whether a data set is in a model's language."""
-        return bool(self._language(dataset) == self.catalog.model(model)["language"])
+        return bool(self.language(dataset) == self.catalog.model(model)["language"])
 
     def paired_datasets(self, model: str) -> list[str]:
         """Return those of them whose pairs' distances are wanted."""
@@ -369,7 +369,7 @@ class Plan:
     def minimalness_of(self, scored: str) -> str:
         """Return the distances within the pairs of a data set or sample, by the embedding model of
         its language."""
-        language = self._language(self.whole(scored))
+        language = self.language(self.whole(scored))
         embedding = self.settings["string_probability"]["embeddings"][language]
         return f"results/minimalness/{embedding}/{scored}.parquet"
 
@@ -387,13 +387,13 @@ class Plan:
             for model in strings["models"]
             if (entry := self.catalog.model(model))["source"] != "scores"
             for name in strings["neighbour_datasets"]
-            if self._language(name) == entry["language"]
+            if self.language(name) == entry["language"]
         ]
 
     def distances_if_any(self, dataset: str) -> list[str]:
         """Return the distances within a data set's pairs, none without an embedding model."""
         known = self.settings["string_probability"]["embeddings"]
-        return [self.minimalness(dataset)] if self._language(dataset) in known else []
+        return [self.minimalness(dataset)] if self.language(dataset) in known else []
 
     def dataset_models(self, dataset: str) -> list[str]:
         """Return the models whose surprisals a data set of reading times is regressed on."""
@@ -449,9 +449,13 @@ class Plan:
         manifest = self.dataset_manifest(entry["dataset"])
         return manifest, f"resources/datasets/{entry['dataset']}/{path}"
 
+    def language(self, dataset: str) -> str:
+        """Return the language of a data set: en or zh."""
+        return str(self.catalog.dataset(dataset).get("language", "en"))
+
     def chinese_pairs(self) -> list[str]:
         """Return the data sets of stimuli whose sentences are joined as Chinese in contexts."""
-        return [name for name in self.datasets_of("stimuli") if self._language(name) == "zh"]
+        return [name for name in self.datasets_of("stimuli") if self.language(name) == "zh"]
 
     def context_models(self, dataset: str) -> list[str]:
         """Return the models that judge a data set's pairs in contexts: those of its language."""
@@ -488,7 +492,7 @@ class Plan:
     def context_tokenizer(self, dataset: str) -> str:
         """Return the model by whose tokens a data set's prefixes are drawn."""
         context = self.settings["context"]
-        return str(context["tokenizer_of"].get(self._language(dataset), context["tokenizer"]))
+        return str(context["tokenizer_of"].get(self.language(dataset), context["tokenizer"]))
 
     def suite_files(self, dataset: str) -> str | list[str]:
         """Return what suites are read from beside their stimuli: regions and formulas."""
@@ -527,9 +531,6 @@ class Plan:
     def _compares_conventions(self, dataset: str) -> bool:
         """Whether a data set is scored under every convention of a model: MORCELA's are."""
         return dataset in self.settings["morcela"]["datasets"]
-
-    def _language(self, dataset: str) -> str:
-        return str(self.catalog.dataset(dataset).get("language", "en"))
 
     def _paths(self, corpus: str) -> dict[str, str]:
         """Paths of a corpus's files by file name."""

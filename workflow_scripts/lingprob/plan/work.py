@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -30,7 +31,7 @@ WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
 # Prefixes before the same pairs, by stage: five kinds; eight perturbations of two; composed ones.
 CONDITIONS = {"sampled": 5, "shared": 5, "perturbed": 16, "composed": 15}
 # Rules whose jobs share their work among the threads that they are given: of a CPU; on a GPU one.
-ON_ALL_THREADS = {"score_prefixes", "score_chinese_prefixes", "judge_unprefixed", "judge_chats"}
+ON_ALL_THREADS = {"score_prefixes", "judge_unprefixed", "judge_chats"}
 
 
 def formats(model: Mapping[str, Any], bulk: bool) -> dict[str, str]:
@@ -173,7 +174,10 @@ class Work:
             pairs = min(pairs, pairs * context["perturbed_suites"] // suites)
         if stage == "composed":
             pairs = min(pairs, context["composed_suites"] * context["composed_pairs"])
-        groups = suites if stage == "shared" else pairs / context["pairs_per_prefix"]
+        composed = stage == "composed"
+        of_suite = context["composed_pairs"] if composed else self.judged_pairs(dataset) / suites
+        sharing = of_suite if stage == "shared" else context["pairs_per_prefix"]
+        groups = pairs / max(1, of_suite / math.ceil(of_suite / sharing))  # dealt out evenly
         lengths, target = prefix_lengths(context, stage), self.target_tokens(dataset)
         tokens = CONDITIONS[stage] * (groups * lengths[-1] + pairs * target * len(lengths))
         return int(tokens + (self.matrix_tokens(dataset) if stage == "sampled" else 0))
@@ -206,7 +210,8 @@ class Work:
         context = self.settings["context"]
         composed = context["composed_suites"] * context["composed_pairs"]
         pairs = min(composed, self.judged_pairs(dataset))
-        shared = 4 * 4 * 30 * context["chat_sentences"] / context["pairs_per_prefix"]
+        sharing = min(context["pairs_per_prefix"], context["composed_pairs"])
+        shared = 4 * 4 * 30 * context["chat_sentences"] / sharing
         return int(pairs * (shared + 4 * 7 * 100))
 
     def training(self, size: str) -> float:
@@ -285,9 +290,6 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     # Windows overlap by half.
     "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * TEXT_TOKENS),
     "score_prefixes": lambda w, job: w.scoring(
-        job.model, w.context_tokens(job.stage, job.dataset), bulk=True
-    ),
-    "score_chinese_prefixes": lambda w, job: w.scoring(
         job.model, w.context_tokens(job.stage, job.dataset), bulk=True
     ),
     "judge_unprefixed": lambda w, job: w.scoring(

@@ -18,11 +18,11 @@ import torch
 
 from lingprob.errors import LingprobError
 from lingprob.files import require_identity
-from lingprob.models.loading import LanguageModel, Tokens
+from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
+from lingprob.scoring.continuations import ContextItem, Continuation, tokenize_item
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.shards import read_shard, shard_path, write_shard
-from lingprob.scoring.trees import shared_length
 from lingprob.scoring.trunk import score_along
 
 logger = logging.getLogger(__name__)
@@ -43,38 +43,7 @@ COLUMNS = {
 TARGET = ("item_index", "cut_index", "target_index")
 
 
-@dataclass(frozen=True)
-class ContextItem:
-    """A prefix, and targets that follow its first `cut` characters for each of the `cuts`.
-
-    A cut of 0 means the targets alone. Pairs that share the prefix are more targets of one item.
-    Where `ends` are given, one a target in characters, tokens that begin there or later are left
-    out: of what comes after all that is asked for.
-    """
-
-    prefix: str
-    cuts: Sequence[int]
-    targets: Sequence[str]
-    ends: Sequence[int] | None = None
-
-
-@dataclass(frozen=True)
-class _Continuation:
-    """A target after a cut: all of its tokens, of which `first` precede the target's.
-
-    `begin` is where the target begins in the text that was tokenised, in characters;
-    `is_retokenized` says whether the cut changed the prefix's own tokens.
-    """
-
-    cut_index: int
-    target_index: int
-    tokens: Tokens
-    first: int
-    begin: int
-    is_retokenized: bool
-
-
-_Scored = list[tuple[_Continuation, np.ndarray]]
+_Scored = list[tuple[Continuation, np.ndarray]]
 
 
 def score_in_context(
@@ -142,7 +111,9 @@ def score_in_context(
             some = items[first : first + items_per_shard]
             if shard_directory is None:
                 return first, None, None, mapping(work.score, some)
-            described = [[one.prefix, [*one.cuts], [*one.targets], [*_ends(one)]] for one in some]
+            described = [
+                [one.prefix, [*one.cuts], [*one.targets], [*one.target_ends()]] for one in some
+            ]
             path = shard_path(shard_directory, [settings, described])
             kept = read_shard(path)
             return first, path, kept, iter(()) if kept is not None else mapping(work.score, some)
@@ -197,11 +168,6 @@ def _check(number: int, item: ContextItem) -> None:
             )
 
 
-def _ends(item: ContextItem) -> Sequence[int]:
-    """Return where each target ends, in characters."""
-    return [len(target) for target in item.targets] if item.ends is None else item.ends
-
-
 @contextmanager
 def _mapping(workers: int) -> Iterator[Callable[..., Iterator[Any]]]:
     """Give a `map` that works in so many threads; on an error what has not begun is dropped."""
@@ -245,7 +211,7 @@ def _table(scored: Iterator[_Scored], progress: Progress, retokenized: list[bool
     return _rows(rows)
 
 
-def _rows(scored: list[tuple[int, _Continuation, np.ndarray]]) -> pd.DataFrame:
+def _rows(scored: list[tuple[int, Continuation, np.ndarray]]) -> pd.DataFrame:
     """Lay out one row a token."""
     columns: dict[str, list[np.ndarray]] = {name: [np.empty(0)] for name in COLUMNS}
     for item_index, one, logprobs in scored:
@@ -281,7 +247,7 @@ class _Work:
     def score(self, item: ContextItem) -> _Scored:
         """Return the targets after each cut with their log-probabilities."""
         with self.tokenizing:
-            chain, continuations = self._tokenize(item)
+            chain, continuations = tokenize_item(self.scorer.language_model, item, self.separator)
         self._check_room(item, continuations)
         if not continuations:
             return []
@@ -294,32 +260,7 @@ class _Work:
         )
         return list(zip(continuations, values, strict=True))
 
-    def _tokenize(self, item: ContextItem) -> tuple[np.ndarray, list[_Continuation]]:
-        """Return the tokens of the prefix up to its last cut, and all continuations."""
-        places = [
-            (cut_index, cut, target_index)
-            for cut_index, cut in enumerate(item.cuts)
-            for target_index in range(len(item.targets))
-        ]
-        befores = [item.prefix[:cut] + self.separator if cut else "" for _, cut, _ in places]
-        texts = [
-            before + item.targets[place[2]] for before, place in zip(befores, places, strict=True)
-        ]
-        chain, *tokenized = self.scorer.language_model.tokenize(
-            [item.prefix[: max(item.cuts, default=0)], *texts]
-        )
-        continuations = []
-        ends = _ends(item)
-        for before, whole, (cut_index, cut, k) in zip(befores, tokenized, places, strict=True):
-            tokens = whole.beginning_before(len(before) + ends[k])
-            first = int(np.argmax(tokens.char_end > cut)) if cut else 0
-            is_retokenized = shared_length(chain.ids, tokens.ids) < first
-            continuations.append(
-                _Continuation(cut_index, k, tokens, first, len(before), is_retokenized)
-            )
-        return chain.ids, continuations
-
-    def _check_room(self, item: ContextItem, continuations: list[_Continuation]) -> None:
+    def _check_room(self, item: ContextItem, continuations: list[Continuation]) -> None:
         """Raise LingprobError where a text does not fit the context window."""
         lm = self.scorer.language_model
         room = lm.context_window - (self.start_id is not None)
