@@ -151,7 +151,7 @@ def score_after_prefixes(state, monkeypatch):
         input={"model": MANIFEST, "stimuli": "stimuli.parquet", "prefixes": "prefixes.parquet",
                "n_tokens": "n_tokens.parquet"},
         params={**LOADED, "start_token": "bos", "lengths": [9, 15], "entry": {"tokenizer": "t"},
-                "dataset_entry": {"parser": "table"}},
+                "dataset_entry": {"parser": "table"}, "language": "en"},
         resources=RESOURCES, wildcards={"stage": "sampled", "model": "tiny", "dataset": "toy"},
     )  # fmt: skip
 
