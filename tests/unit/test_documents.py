@@ -18,6 +18,8 @@ from lingprob.digests import written_tables
 
 SCHEMA = config_schema()
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CONVENTIONS = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
+CONTRIBUTING = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 # Defaults in words, as the table of conventions has them.
 IN_WORDS = {0.5: "half", 0.75: "75%", 1.0: "one"}
 
@@ -71,8 +73,8 @@ def test_config_yaml_changes_nothing_and_its_examples_are_valid(scale):
 
 
 def conventions() -> Iterator[tuple[str, list[str]]]:
-    """Rows of README's table of conventions, and the keys that the third column names."""
-    table = README.partition("| convention | default | set by |")[2].partition("\n\n")[0]
+    """Rows of the table of conventions, and the keys that the third column names."""
+    table = CONVENTIONS.partition("| convention | default | set by |")[2].partition("\n\n")[0]
     for row in table.splitlines()[2:]:
         set_by = row.split("|")[3]
         keys, section = [], ""
@@ -207,7 +209,7 @@ def test_a_rule_s_module_test_and_tables_are_found_in_the_list_of_rules():
 
 
 def test_where_things_are_names_every_room_and_no_other():
-    shown = README.partition("## Where things are")[2].partition("\n## ")[0]
+    shown = CONTRIBUTING.partition("## Where things are")[2].partition("\n## ")[0]
     package = ROOT / "workflow_scripts" / "lingprob"
     rooms = {path.parent.name for path in package.glob("*/__init__.py")}
     lines = re.findall(r"^  (\S.{22})", shown, re.M)

@@ -1,4 +1,4 @@
-"""docs/python.md: its calls and commands run as they stand, and print what it says."""
+"""README and docs/python.md: calls and commands run as they stand, and print what they say."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ from lingprob.models.manifest import write_manifest
 from lingprob.models.prepare import origin_of
 from models_for_tests import save_tiny_model
 
-PAGE = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-BLOCKS = re.findall(r"```python\n(.*?)```\n+((?:\|[^\n]*\n)+)", PAGE, re.S)
+README, PAGE = (
+    (ROOT / name).read_text(encoding="utf-8") for name in ("README.md", "docs/python.md")
+)
 COMMAND_LINES = re.search(r"```bash\n(.*?)```", PAGE, re.S)[1].splitlines()
 
 
@@ -43,22 +44,24 @@ def shown(table: pd.DataFrame) -> list[list[str]]:
     return [list(table.columns), *cells]
 
 
-def test_calls_return_what_the_page_shows(place, smollm2):
+@pytest.mark.parametrize(("page", "shown_tables"), [(README, 3), (PAGE, 5)])
+def test_calls_return_what_the_page_shows(place, smollm2, page, shown_tables):
     name, folder = "smollm2-135m", place / "resources/models/smollm2-135m"
     folder.mkdir(parents=True)
     origin = origin_of(Catalog().model(name))
     write_manifest(name, "package", origin, smollm2, folder / "manifest.json")
+    (place / "path/to").mkdir(parents=True)
+    (place / "path/to/model").symlink_to(smollm2)
     names: dict[str, object] = {}
-    tables = 0
-    for code, printed in BLOCKS:
+    blocks = re.findall(r"```python\n(.*?)```\n+((?:\|[^\n]*\n)+)", page, re.S)
+    assert len(blocks) == shown_tables
+    for code, printed in blocks:
         *before, last = ast.parse(code).body
         exec(compile(ast.Module(before, []), "page", "exec"), names)
         result = eval(compile(ast.Expression(last.value), "page", "eval"), names)
         header, _, *rows = printed.splitlines()
         expected = [[cell.strip() for cell in row.strip("|").split("|")] for row in (header, *rows)]
         assert shown(result) == expected, code
-        tables += 1
-    assert tables == 5
 
 
 def test_commands_run_and_write_their_files(place, monkeypatch):

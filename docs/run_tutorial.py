@@ -1,0 +1,58 @@
+"""Run docs/tutorial.ipynb from its first cell to its last and write what each shows into it.
+
+    python docs/run_tutorial.py
+
+Jupyter does the same and needs a kernel; this needs none, and leaves out what changes from run to
+run. The notebook is edited in any program that knows notebooks.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+NOTEBOOK = Path(__file__).resolve().parent / "tutorial.ipynb"
+
+
+def run(notebook: nbformat.NotebookNode) -> list[str | None]:
+    """Return what each code cell shows: its last expression as text, None where it is a statement.
+
+    A data frame is shown whole, without its index. An error in a cell is an error here.
+    """
+    names: dict[str, Any] = {}
+    shown: list[str | None] = []
+    for cell in notebook.cells:
+        if cell.cell_type != "code":
+            continue
+        body = ast.parse(cell.source).body
+        last = body.pop() if isinstance(body[-1], ast.Expr) else None
+        exec(compile(ast.Module(body, []), str(NOTEBOOK), "exec"), names)
+        value = last and eval(compile(ast.Expression(last.value), str(NOTEBOOK), "eval"), names)
+        shown.append(None if value is None else as_text(value))
+    return shown
+
+
+def as_text(value: Any) -> str:
+    """Return a value as a cell shows it."""
+    return value.to_string(index=False) if hasattr(value, "to_string") else repr(value)
+
+
+def main() -> None:
+    """Run the notebook and write it with what its cells show."""
+    notebook = nbformat.read(NOTEBOOK, as_version=4)
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    for number, (cell, text) in enumerate(zip(cells, run(notebook), strict=True), 1):
+        cell.execution_count = number
+        data = {} if text is None else {"text/plain": text}
+        cell.outputs = [
+            nbformat.v4.new_output("execute_result", data, execution_count=number)
+            for _ in data
+        ]  # fmt: skip
+    nbformat.write(notebook, NOTEBOOK)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+"""README and docs/: short, linked, valid, and written anew where they follow from the code."""
+
+from __future__ import annotations
+
+import copy
+import re
+import runpy
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+import lingprob
+from lingprob.catalog import Catalog, read_published
+from lingprob.config import ROOT, read_settings
+
+PAGES = [path for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]]
+GENERATED = runpy.run_path(str(ROOT / "docs" / "generate.py"))
+SCREEN = 80
+
+
+def anchors(page: Path) -> set[str]:
+    """The names by which a page's headings are linked to: as GitHub makes them."""
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+    headings = re.findall(r"^#+ (.+)$", text, re.M)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def links() -> Iterator[tuple[Path, str]]:
+    """Every link of every page that leads to no other machine."""
+    for page in PAGES:
+        text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.S)
+        yield from ((page, link) for link in re.findall(r"\]\(\s*([^)\s]+)\s*\)", text))
+
+
+@pytest.mark.parametrize(("page", "link"), list(links()))
+def test_links_lead_somewhere(page, link):
+    if link.startswith("https://"):
+        return
+    target, _, anchor = link.partition("#")
+    found = (page.parent / target).resolve() if target else page
+    assert found.is_file()
+    assert not anchor or anchor in anchors(found)
+
+
+def test_every_page_is_reached_from_the_readme():
+    reached, pending = set(), [ROOT / "README.md"]
+    by_page = list(links())
+    while pending:
+        page = pending.pop()
+        reached.add(page)
+        found = {
+            (one.parent / link.partition("#")[0]).resolve() for one, link in by_page if one == page
+        }
+        pending += [path for path in found if path in PAGES and path not in reached]
+    assert set(PAGES) - reached == set()
+
+
+def test_the_readme_is_a_screen_and_a_half():
+    assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) <= 1.6 * SCREEN
+
+
+def test_generated_pages_are_those_of_the_code():
+    """After a change of the catalog or of a docstring: `python docs/generate.py`."""
+    for path, text in GENERATED["pages"]().items():
+        assert path.read_text(encoding="utf-8") == text, path
+
+
+def test_the_catalog_s_page_has_every_entry_once():
+    catalog = Catalog()
+    page = (ROOT / "docs" / "catalog.md").read_text(encoding="utf-8")
+    names = re.findall(r"^\| `([^`]+)` \|", page, re.M)
+    expected = [*catalog.models, *catalog.embeddings, *catalog.bos_policies, *catalog.datasets]
+    assert sorted(names) == sorted(expected)
+    assert "| `natural_stories` | Natural Stories | en | 10 passages | `natural_stories` |" in page
+    assert "| `bos_first_excluded` | `bos` | excluded |" in page
+    row = "| `gpt2` | GPT-2 | 124,439,808 | hub, `openai-community/gpt2` | `bos` |"
+    assert row in page
+
+
+def test_the_api_s_page_has_all_that_is_offered_with_its_docstring():
+    page = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
+    for name in lingprob.__all__:
+        assert f"\n## lingprob.{name}\n" in page
+        assert getattr(lingprob, name).__doc__.splitlines()[0] in page
+    assert "score(sentences, *, context=None, bos=None)" in page
+    assert "### Model._" not in page
+
+
+@pytest.mark.parametrize("target", ["morcela", "string_probability", "overlap", "training",
+                                    "reading", "context"])  # fmt: skip
+def test_each_target_has_its_claims_on_one_paper_s_page(target):
+    pages = [path.read_text(encoding="utf-8") for path in (ROOT / "docs/papers").glob("*.md")]
+    (page,) = [page for page in pages if f"<!-- claims: {target} -->" in page]
+    block = page.partition(f"<!-- claims: {target} -->")[2].partition("<!-- end -->")[0]
+    claims = read_published(target)["claims"]
+    assert re.findall(r"^\| `(\w+)` \|", block, re.M) == [claim["id"] for claim in claims]
+
+
+def test_a_bar_within_a_cell_does_not_end_it():
+    rows = GENERATED["table"](("a", "b"), [("log p | q", None)])
+    assert rows == "| a | b |\n| --- | --- |\n| log p \\| q |  |\n"
+
+
+def yaml_blocks() -> Iterator[str]:
+    """What the pages show of a user's own file."""
+    for page in (ROOT / "docs").glob("own_*.md"):
+        yield from re.findall(r"```yaml\n(.*?)```", page.read_text(encoding="utf-8"), re.S)
+
+
+def test_the_entries_that_pages_show_are_valid():
+    """Each block against the schema, beside the entries of the others, which it may name."""
+    blocks = [yaml.safe_load(block) for block in yaml_blocks()]
+    assert len(blocks) > 7
+    sections = ("models", "datasets")
+    entries = {section: {} for section in sections}
+    for section in sections:
+        for block in blocks:
+            entries[section] |= block.get(section, {})
+    for block in blocks:
+        _, catalog = read_settings({"scale": "laptop", **block, **copy.deepcopy(entries)})
+        assert entries["models"].keys() <= catalog.models.keys()
+
+
+def test_the_entry_that_contributors_are_shown_is_valid():
+    text = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
+    shown = yaml.safe_load(re.search(r"```yaml\n(.*?)```", text, re.S)[1])
+    assert "my_pairs" in read_settings({"datasets": shown})[1].datasets
+
+
+def test_the_citation_names_the_version_and_the_papers():
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["version"] == lingprob.__version__
+    assert f"## {lingprob.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    titles = [one["title"] for one in cited["references"]]
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for title in re.findall(r"\d{4}, \*(.+?)\*", readme):
+        assert any(one.startswith(title.partition(" ...")[0]) for one in titles), title
+    assert len(titles) == 4
