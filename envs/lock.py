@@ -24,6 +24,10 @@ RUN, TEST, CONDA = (
     FOLDER / name for name in ("requirements.txt", "requirements-test.txt", "environment.yaml")
 )
 HEADER = "# Written by envs/lock.py; change pyproject.toml and run it again.\n"
+CUDA = (
+    "# Wheels of PyTorch for Linux in the Python package index are built for CUDA; docs/install.md "
+    "says\n# how to get those for another CUDA version, or for none.\n"
+)
 
 
 def closure(requirements: list[str]) -> dict[str, str]:
@@ -89,7 +93,7 @@ def main() -> None:
         sys.exit("\n".join(found) if found else 0)
     run = closure(PROJECT["dependencies"])
     test = closure(PROJECT["optional-dependencies"]["test"])
-    RUN.write_text(HEADER + as_lines(run))
+    RUN.write_text(HEADER + CUDA + as_lines(run))
     only_test = {name: version for name, version in test.items() if name not in run}
     TEST.write_text(HEADER + "-r requirements.txt\n" + as_lines(only_test))
     CONDA.write_text(conda_environment(run))

@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import torch
-from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from tokenizers.processors import TemplateProcessing
 from transformers import (
     AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    BertConfig,
     BloomConfig,
     FalconConfig,
     Gemma2Config,
@@ -19,6 +22,7 @@ from transformers import (
     PhiConfig,
     PreTrainedConfig,
     PreTrainedTokenizerFast,
+    RobertaConfig,
 )
 
 CONTEXT_WINDOW = 64
@@ -110,4 +114,59 @@ def save_tiny_model(family: str, directory: Path, seed: int = 0) -> Path:
     directory.mkdir(parents=True, exist_ok=True)
     tiny_model(family, seed).save_pretrained(directory)
     save_tiny_tokenizer(directory)
+    return directory
+
+
+_ENCODER = {
+    "vocab_size": VOCABULARY_SIZE, "hidden_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 64,
+}  # fmt: skip
+MASKED_CONFIGS: dict[str, PreTrainedConfig] = {
+    "bert": BertConfig(**_ENCODER, max_position_embeddings=CONTEXT_WINDOW, pad_token_id=2),
+    # Positions begin after that of the padding.
+    "roberta": RobertaConfig(
+        **_ENCODER, max_position_embeddings=CONTEXT_WINDOW + 3, pad_token_id=2
+    ),
+}  # fmt: skip
+
+
+def save_tiny_masked_tokenizer(family: str, directory: Path) -> None:
+    """Save WordPiece (bert) or byte-level BPE (roberta): <s> (0), </s> (1), <pad>, <mask>, <unk>.
+
+    Words are cut into pieces, as there are few entries.
+    """
+    special = {"cls_token": "<s>", "sep_token": "</s>", "pad_token": "<pad>",
+               "mask_token": "<mask>", "unk_token": "<unk>"}  # fmt: skip
+    if family == "bert":
+        tokenizer = Tokenizer(models.WordPiece(unk_token="<unk>"))
+        tokenizer.normalizer = normalizers.BertNormalizer(lowercase=False)
+        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+        trainer: Any = trainers.WordPieceTrainer(
+            vocab_size=120, special_tokens=[*special.values()], show_progress=False
+        )
+    else:
+        tokenizer = Tokenizer(models.BPE(unk_token="<unk>"))
+        tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+        tokenizer.decoder = decoders.ByteLevel()
+        trainer = trainers.BpeTrainer(
+            vocab_size=VOCABULARY_SIZE, special_tokens=[*special.values()],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(), show_progress=False,
+        )  # fmt: skip
+    tokenizer.train_from_iterator(SENTENCES, trainer)
+    tokenizer.post_processor = TemplateProcessing(
+        single="<s> $A </s>", special_tokens=[("<s>", 0), ("</s>", 1)]
+    )
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(directory)
+
+
+def save_tiny_masked_model(family: str, directory: Path, seed: int = 0) -> Path:
+    """Save a random masked model of a family above with its tokenizer; return `directory`."""
+    directory.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(seed)
+    model = AutoModelForMaskedLM.from_config(MASKED_CONFIGS[family], dtype=torch.float32)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    model.save_pretrained(directory)
+    save_tiny_masked_tokenizer(family, directory)
     return directory

@@ -15,7 +15,7 @@ import checkout
 import lingprob
 from checkout import copy_of_the_checkout, snakemake
 from lingprob.tables import read_table
-from models_for_tests import save_tiny_model
+from models_for_tests import save_tiny_masked_model, save_tiny_model
 
 SENTENCES = [
     f"The {noun} {verb} {adverb}."
@@ -187,6 +187,15 @@ def test_a_model_that_cannot_be_loaded_stops_its_first_job(folder):
         assert said in refused.stdout
         assert not (folder / target).exists()
     assert not (folder / "run").exists()
+
+
+def test_a_masked_model_is_refused_before_anything_runs(folder):
+    save_tiny_masked_model("bert", folder / "bert")
+    entry = 'models={"bert": {"title": "B", "family": "own", "source": "local", "path": "bert"}}'
+    refused = snakemake(folder, "-n", "--config", entry, "--", "morcela")
+    assert refused.returncode != 0
+    assert "models.bert.path: bert has a masked model" in refused.stdout
+    assert "Traceback" not in refused.stdout
 
 
 def test_a_missing_model_directory_is_named(folder):

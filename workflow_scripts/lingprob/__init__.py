@@ -37,6 +37,8 @@ One word for one thing, in code, tables, settings and messages:
                     unigrahams (samples of its own)
     n-gram, mark    a sequence of n tokens; what stands for both ends of a sentence in n-gram models
     linking function  what makes a rating of a sentence's logprob, length and unigram logprob
+    masked model    predicts a token from both sides; the sum over tokens: pseudo-log-likelihood;
+                    its correction says what else of a word is masked with a token
     convention      a setting that changes results; the paper's is the default
     random effects  those of a mixed model, by subject (in `context` by suite); their structure is
                     `paper` or `reduced`; with spillover intercepts by word, too
@@ -57,16 +59,26 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lingprob.errors import LingprobError
     from lingprob.facade.certificates import certify
+    from lingprob.facade.masked import MaskedModel
     from lingprob.facade.model import Model, load
     from lingprob.facade.overlap import find_overlap
     from lingprob.regression.linking import fit_linking_functions
 
 __version__ = "0.1.0"
-__all__ = ["LingprobError", "Model", "certify", "find_overlap", "fit_linking_functions", "load"]
+__all__ = [
+    "LingprobError",
+    "MaskedModel",
+    "Model",
+    "certify",
+    "find_overlap",
+    "fit_linking_functions",
+    "load",
+]
 
 # Where each name is; it is imported when it is first used, for a rule's job pays for no other.
 _PLACES = {
     "LingprobError": "lingprob.errors",
+    "MaskedModel": "lingprob.facade.masked",
     "Model": "lingprob.facade.model",
     "certify": "lingprob.facade.certificates",
     "find_overlap": "lingprob.facade.overlap",

@@ -110,13 +110,14 @@ COMMANDS = {
 }
 
 
-def load(options: argparse.Namespace) -> lingprob.Model:
+def load(options: argparse.Namespace) -> lingprob.Model | lingprob.MaskedModel:
     """Load the model that a command line names."""
     return lingprob.load(
         options.model,
         family=options.family,
         unigrams=getattr(options, "unigrams", None),
         device=options.device,
+        correction=options.correction,
         config=options.config,
         cache=options.cache,
     )

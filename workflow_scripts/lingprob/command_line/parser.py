@@ -140,6 +140,11 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
         return
     command.add_argument("--device", help="auto, cpu, cuda or cuda:N")
     command.add_argument("--family", help="known family of a folder or repository, such as gpt2")
+    command.add_argument(
+        "--correction",
+        metavar="NAME",
+        help="of a masked model: within_word_l2r (if left out), whole_word or none",
+    )
     if name in ("score", "audit"):
         command.add_argument(
             "--unigrams", metavar="SOURCE", help="unigrams for SLOR: a source, or a file"

@@ -11,7 +11,8 @@ from filelock import FileLock
 from lingprob.catalog import Entry
 from lingprob.errors import LingprobError
 from lingprob.files import write_text
-from lingprob.models.manifest import files_digest, model_files, read_manifest
+from lingprob.models.kinds import is_masked
+from lingprob.models.manifest import files_digest, model_files, read_manifest, write_manifest
 from lingprob.models.prepare import origin_of, prepare_model
 
 # Beside a manifest: sizes and times of the files whose digest it has.
@@ -56,7 +57,7 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
         manifest.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(manifest.parent / ".lock"):
             if not is_current(manifest, entry):  # another process may have been here
-                prepare_model(name, entry, manifest)
+                prepare(name, entry, manifest)
                 _see(manifest, Path(read_manifest(manifest)["directory"]))
     except OSError as error:
         raise LingprobError(
@@ -64,6 +65,22 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
             "`cache` or by the environment variable LINGPROB_CACHE."
         ) from error
     return manifest
+
+
+def prepare(name: str, entry: Entry, manifest: Path) -> None:
+    """Fetch a model and write its manifest as the rule does; a masked one is checked as such."""
+    directory = Path(entry["path"]) if entry["source"] == "local" else manifest.parent
+    if entry["source"] == "hub":
+        from lingprob.models.hub import fetch_snapshot
+
+        fetch_snapshot(entry["repository"], entry["revision"], directory)
+    if entry["source"] in ("hub", "local") and is_masked(directory):
+        from lingprob.models.masked import check_masked_model
+
+        check_masked_model(directory)
+        write_manifest(name, entry["source"], origin_of(entry), directory, manifest)
+    else:
+        prepare_model(name, entry, manifest)
 
 
 def is_current(manifest: Path, entry: Entry) -> bool:

@@ -12,8 +12,13 @@ import pandas as pd
 from lingprob.errors import LingprobError, looked_up
 from lingprob.facade.cache import cache_folder, prepared_model
 from lingprob.facade.inputs import as_pairs, as_texts, as_words
+from lingprob.facade.masked import MaskedModel
+from lingprob.facade.scores import score_table, stimuli_of
 from lingprob.facade.sources import find_model
 from lingprob.facade.unigrams import find_unigrams
+from lingprob.models.kinds import is_masked
+from lingprob.models.manifest import read_manifest
+from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepared import load_prepared
 from lingprob.plan.data import Plan
 from lingprob.scoring.continuations import ContextItem
@@ -37,10 +42,13 @@ def load(
     unigrams: str | Path | pd.DataFrame | pd.Series | None = None,
     device: str | None = None,
     dtype: str | None = None,
+    correction: str | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
-) -> Model:
+) -> Model | MaskedModel:
     """Load a language model; the first time it is fetched and prepared, and kept.
+
+    A folder or repository whose config.json says that it is a masked model gives a `MaskedModel`.
 
     Args:
         model: a name of the catalog such as `smollm2-135m`, a folder as transformers saves models,
@@ -52,6 +60,8 @@ def load(
             what the cache has of the model's sources.
         device: auto (a GPU where there is one), cpu, cuda or cuda:N; `scoring.device` if None.
         dtype: auto (the catalog's), float32, bfloat16 or float16; `scoring.dtype` if None.
+        correction: of a masked model: what is masked with a token, within_word_l2r (if None: the
+            tokens of its word that follow it), whole_word or none.
         config: a file laid out as config.yaml, or its content: entries of one's own, conventions.
         cache: where models are kept: LINGPROB_CACHE or ~/.cache/lingprob, if None. The folder of a
             workflow lends its models and unigrams.
@@ -62,14 +72,17 @@ def load(
     folder, entry = cache_folder(cache), plan.catalog.model(name)
     manifest = prepared_model(name, entry, folder / plan.model_manifest(name))
     settings = plan.settings["scoring"]
-    lm, provenance = load_prepared(
-        manifest,
-        entry,
-        device or settings["device"],
-        dtype or settings["dtype"],
-        settings["device_map"],
-    )
+    device, dtype = device or settings["device"], dtype or settings["dtype"]
     found = find_unigrams(unigrams, name, plan, folder)
+    if is_masked(read_manifest(manifest)["directory"]):
+        masked, provenance = load_prepared_masked(manifest, device, dtype)
+        return MaskedModel(name, plan, masked, provenance, found, correction)
+    if correction is not None:
+        raise LingprobError(
+            f"model {name!r} is no masked one: nothing of a sentence is masked, so there is no "
+            f"correction {correction!r}. Leave it out."
+        )
+    lm, provenance = load_prepared(manifest, entry, device, dtype, settings["device_map"])
     return Model(name, plan, lm, provenance, found, folder)
 
 
@@ -135,16 +148,10 @@ class Model:
         texts = as_texts(sentences, "sentence")
         bos = bos or self.entry["bos_policies"][0]
         if context is None:
-            table = self.sentence_scores(_stimuli(texts), [bos])
+            table = self.sentence_scores(stimuli_of(texts), [bos])
         else:
             table = self._after(_contexts(context, len(texts)), texts, bos)
-        logprob, n_tokens = table["logprob"].to_numpy(), table["n_tokens"].to_numpy()
-        found = {"sentence": texts, "logprob": logprob, "n_tokens": n_tokens}
-        found["mean_logprob"] = logprob / n_tokens
-        if self.unigrams:
-            found["unigram_logprob"] = table["unigram_logprob"].to_numpy()
-            found["slor"] = (logprob - found["unigram_logprob"]) / n_tokens
-        return pd.DataFrame({**found, "bos": bos}, index=index)
+        return score_table(texts, table, bool(self.unigrams), index).assign(bos=bos)
 
     def sentence_scores(
         self, stimuli: pd.DataFrame, policies: Iterable[str], dataset: str = SENTENCES
@@ -276,12 +283,6 @@ class Model:
             counted = tokens[tokens["logprob"].notna()]
             table["unigram_logprob"] = unigram_sums(counted, logprobs, source)
         return table
-
-
-def _stimuli(texts: list[str]) -> pd.DataFrame:
-    """Return sentences with what scoring reads of a `stimuli` table; they are numbered from 1."""
-    numbers = [str(number) for number in range(1, len(texts) + 1)]
-    return pd.DataFrame({"item_id": numbers, "text": texts})
 
 
 def _contexts(context: str | Iterable[str | None], n: int) -> list[str]:

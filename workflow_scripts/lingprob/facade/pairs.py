@@ -14,13 +14,16 @@ from lingprob.minimalness.distances import pair_texts
 from lingprob.regression.proportions import accuracies
 
 if TYPE_CHECKING:
+    from lingprob.facade.masked import MaskedModel
     from lingprob.facade.model import Model
 
 PAIRS = "pairs"
 GROUPS = ("phenomenon", "paradigm")
 
 
-def compare_pairs(model: Model, stimuli: pd.DataFrame, by: str, bos: str | None) -> pd.DataFrame:
+def compare_pairs(
+    model: Model | MaskedModel, stimuli: pd.DataFrame, by: str, bos: str | None
+) -> pd.DataFrame:
     """Return accuracy by phenomenon or paradigm and over all pairs; see `Model.compare`."""
     looked_up("group", by, dict.fromkeys(GROUPS), "(by)")
     policy = bos or model.plan.string_bos(model.name)

@@ -1,0 +1,241 @@
+"""Masked models: what is masked with a token, pseudo-log-likelihoods, the façade over them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM
+
+import lingprob
+from lingprob.command_line.parser import main
+from lingprob.errors import LingprobError
+from lingprob.models.kinds import is_masked, refuse_masked
+from lingprob.models.masked import load_masked_model
+from lingprob.scoring.masked import CORRECTIONS, hidden_tokens, score_masked
+from models_for_tests import (
+    CONTEXT_WINDOW,
+    SENTENCES,
+    save_tiny_masked_model,
+    save_tiny_model,
+)
+
+FAMILIES = ("bert", "roberta")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory) -> Path:
+    """A folder with a tiny masked model of each family and a causal one."""
+    folder = tmp_path_factory.mktemp("masked")
+    for family in FAMILIES:
+        save_tiny_masked_model(family, folder / family)
+    save_tiny_model("gpt_neox", folder / "causal")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def bert(folder) -> lingprob.MaskedModel:
+    return lingprob.load(folder / "bert", cache=folder / "cache")
+
+
+def reference(folder: Path, family: str, text: str, correction: str) -> list[float]:
+    """Each token's log-probability, a pass and a token at a time, in float64.
+
+    What is masked is told from the tokens of the words between blanks and marks alone.
+    """
+    lm = load_masked_model(folder / family)
+    model = AutoModelForMaskedLM.from_pretrained(folder / family, dtype=torch.float64).eval()
+    tokenizer = lm.tokenizer
+    encoded = tokenizer(text)
+    ids, words = encoded["input_ids"], encoded.word_ids()
+    found = []
+    for place in range(1, len(ids) - 1):
+        masked = list(ids)
+        for other in range(1, len(ids) - 1):
+            same = words[other] == words[place]
+            after = correction == "within_word_l2r" and other > place
+            if other == place or (same and (after or correction == "whole_word")):
+                masked[other] = tokenizer.mask_token_id
+        with torch.no_grad():
+            logits = model(input_ids=torch.tensor([masked])).logits[0, place]
+        found.append(float(logits.log_softmax(-1)[ids[place]]))
+    return found
+
+
+def test_what_is_masked_with_each_token_is_by_hand():
+    """Kauf & Ivanova's example: of `traveler lost the so ##uven ##ir`, tokens of one word."""
+    words = np.array([0, 1, 2, 3, 3, 3])
+    shown = {}
+    for correction in CORRECTIONS:
+        rows = hidden_tokens(words, correction).astype(int)
+        shown[correction] = ["".join(".#"[cell] for cell in row) for row in rows]
+    alone = ["#.....", ".#....", "..#..."]
+    assert shown["none"] == [*alone, "...#..", "....#.", ".....#"]
+    assert shown["within_word_l2r"] == [*alone, "...###", "....##", ".....#"]
+    assert shown["whole_word"] == [*alone, "...###", "...###", "...###"]
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("correction", CORRECTIONS)
+def test_each_token_has_the_probability_of_a_pass_of_its_own(folder, family, correction):
+    lm = load_masked_model(folder / family)
+    table = score_masked(lm, ["a", "b"], SENTENCES[:2], correction, dataset="d")
+    for item, text in zip("ab", SENTENCES[:2], strict=True):
+        rows = table[table["item_id"] == item]
+        expected = reference(folder, family, text, correction)
+        np.testing.assert_allclose(rows["logprob"], expected, atol=2e-5)
+        assert rows["token_index"].tolist() == list(range(len(expected)))
+
+
+def test_corrections_differ_where_a_word_has_pieces_and_nowhere_else(folder):
+    lm = load_masked_model(folder / "bert")
+    tables = {one: score_masked(lm, ["i"], SENTENCES[2:3], one, dataset="d") for one in CORRECTIONS}
+    (text,) = lm.tokenize(SENTENCES[2:3])
+    sizes = pd.Series(text.words).map(pd.Series(text.words).value_counts()).to_numpy()
+    assert {1, 2, 3} <= {*sizes}
+    plain = tables["none"]["logprob"].to_numpy()
+    for one in ("within_word_l2r", "whole_word"):
+        differs = tables[one]["logprob"].to_numpy() != plain
+        assert not differs[sizes == 1].any()
+        assert differs[sizes > 1].any()
+
+
+def test_a_text_s_numbers_do_not_depend_on_others_or_on_how_much_is_run_at_once(folder):
+    lm = load_masked_model(folder / "bert")
+    alone = score_masked(lm, ["i"], [SENTENCES[3]], "none", dataset="d")
+    among = score_masked(lm, list("abcd"), SENTENCES[:4], "none", dataset="d")
+    assert among[among["item_id"] == "d"]["logprob"].tolist() == alone["logprob"].tolist()
+    one = score_masked(lm, ["i"], [SENTENCES[3]], "none", dataset="d", tokens_per_batch=1)
+    np.testing.assert_allclose(one["logprob"], alone["logprob"], atol=1e-5)
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_a_text_as_long_as_the_window_is_scored_and_a_longer_one_named(folder, family):
+    lm = load_masked_model(folder / family)
+    assert lm.context_window == CONTEXT_WINDOW
+    fits = " ".join(["."] * 200)
+    while len(lm.tokenize([fits])[0].tokens.ids) > CONTEXT_WINDOW - 2:
+        fits = fits[:-1]
+    assert np.isfinite(score_masked(lm, ["i"], [fits], "none", dataset="d")["logprob"]).all()
+    with pytest.raises(LingprobError, match=rf"'long'.*{CONTEXT_WINDOW - 2} at once"):
+        score_masked(lm, ["long"], [fits + " . ."], "none", dataset="d")
+
+
+def test_special_tokens_in_a_text_are_text(folder):
+    (text,) = load_masked_model(folder / "roberta").tokenize(["a <mask> b"])
+    assert 3 not in text.tokens.ids[:1]
+    assert len(text.tokens.ids) > 4
+
+
+def test_sentences_words_and_pairs_through_the_facade(folder, bert):
+    texts = [*SENTENCES[:3], SENTENCES[0]]
+    table = bert.score(pd.Series(texts, index=list("wxyz")))
+    assert table.index.tolist() == list("wxyz")
+    assert (table["correction"] == "within_word_l2r").all()
+    for text, logprob, mean in zip(texts, table["logprob"], table["mean_logprob"], strict=True):
+        expected = reference(folder, "bert", text, "within_word_l2r")
+        assert logprob == pytest.approx(sum(expected), abs=1e-4)
+        assert mean == pytest.approx(np.mean(expected), abs=1e-4)
+    words = bert.surprisal(["Who did\nMary  say?", "The cat sat."])
+    assert words["word"].tolist() == ["Who", "did", "Mary", "say?", "The", "cat", "sat."]
+    assert words["text_id"].tolist() == [1] * 4 + [2] * 3
+    whole = bert.score(["Who did Mary say?", "The cat sat."])
+    sums = words.groupby("text_id")["surprisal"].sum().to_numpy()
+    np.testing.assert_allclose(sums * np.log(2), -whole["logprob"], atol=1e-6)
+    # Of `The`, a token alone in its word.
+    first = reference(folder, "bert", "The cat sat.", "within_word_l2r")[0]
+    assert words["surprisal"][4] == pytest.approx(-first / np.log(2), abs=1e-4)
+    assert words["n_tokens"].sum() == whole["n_tokens"].sum()
+    pairs = [(SENTENCES[0], SENTENCES[1]), (SENTENCES[1], SENTENCES[0])]
+    assert bert.compare(pairs)[["n", "accuracy"]].to_numpy().tolist() == [[2, 0.5]]
+    better = sorted(pairs, key=lambda pair: bert.score(pair)["logprob"].diff()[1])[:1]
+    assert bert.compare(better)["accuracy"].tolist() == [1.0]
+
+
+def test_unigrams_give_slor(folder):
+    unigrams = pd.Series(np.linspace(-9, -2, 320))
+    lm = lingprob.load(folder / "bert", cache=folder / "cache", unigrams=unigrams)
+    row = lm.score(SENTENCES[0]).iloc[0]
+    ids = lm.lm.tokenize([SENTENCES[0]])[0].tokens.ids
+    assert row["unigram_logprob"] == pytest.approx(unigrams[ids].sum())
+    assert row["slor"] == pytest.approx((row["logprob"] - row["unigram_logprob"]) / len(ids))
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda lm: lm.score("The cat.", context="A dog."), "sees both sides.*Leave the context"),
+        (lambda lm: lm.score("The cat.", bos="none"), r"bos='none' out.*whole_word"),
+        (lambda lm: lm.compare([("a", "b")], bos="bos"), r"bos='bos' out"),
+        (lambda lm: lm.audit([("a", "b")]), "`compare` judges pairs"),
+        (lambda lm: lm.score(" "), "sentence 1 is empty"),
+        (lambda lm: lm.surprisal("cat \u0007 cat"), "text 1, word 2"),
+    ],
+)
+def test_what_makes_no_sense_of_a_masked_model_is_refused_with_the_reason(bert, call, said):
+    with pytest.raises(LingprobError, match=said):
+        call(bert)
+
+
+def test_corrections_are_of_masked_models_and_known(folder):
+    with pytest.raises(LingprobError, match=r"'whole-word'.*whole_word"):
+        lingprob.load(folder / "bert", cache=folder / "cache", correction="whole-word")
+    with pytest.raises(LingprobError, match=r"no masked one.*Leave it out"):
+        lingprob.load(folder / "causal", cache=folder / "cache", correction="none")
+
+
+def test_a_causal_model_is_no_masked_one(folder, tmp_path):
+    assert [is_masked(folder / name) for name in (*FAMILIES, "causal")] == [True, True, False]
+    assert not is_masked(tmp_path)
+    (tmp_path / "config.json").write_text("[1]")
+    assert not is_masked(tmp_path)
+    assert isinstance(lingprob.load(folder / "causal", cache=folder / "cache"), lingprob.Model)
+
+
+def test_the_workflow_refuses_a_folder_with_a_masked_model_by_name(folder):
+    entries = {name: {"source": "local", "path": str(folder / name)} for name in ("bert", "causal")}
+    refuse_masked("mine", entries["causal"])
+    refuse_masked("hub", {"source": "hub", "repository": "a/b"})
+    with pytest.raises(LingprobError, match=r"models\.mine\.path.*bert has a masked model"):
+        refuse_masked("mine", entries["bert"])
+
+
+def test_a_folder_that_is_no_whole_masked_model_says_what_is_missing(folder, tmp_path):
+    save_tiny_masked_model("bert", tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text()) | {"num_hidden_layers": 3}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(LingprobError, match="weights are missing"):
+        lingprob.load(tmp_path, cache=folder / "cache")
+    save_tiny_masked_model("bert", tmp_path)
+    tokenizer = json.loads((tmp_path / "tokenizer_config.json").read_text())
+    del tokenizer["mask_token"]
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(LingprobError, match="with a mask"):
+        lingprob.load(tmp_path, cache=folder / "cache")
+    with pytest.raises(LingprobError, match=r"scoring.device: 'gpu' is not"):
+        lingprob.load(folder / "bert", cache=folder / "cache", device="gpu")
+
+
+def test_the_command_takes_masked_models(folder, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"sentence": SENTENCES}).to_csv("s.csv", index=False)
+    pd.DataFrame({"good": SENTENCES[:1], "bad": SENTENCES[1:2]}).to_csv("p.csv", index=False)
+    Path("t.txt").write_text("The cat sat.\n")
+    model = ["--model", str(folder / "bert"), "--cache", str(folder / "cache")]
+    for command, given in (("score", "s.csv"), ("surprisal", "t.txt"), ("compare", "p.csv")):
+        options = ["--correction", "whole_word", "--output", f"{command}.csv"]
+        with pytest.raises(SystemExit) as ended:
+            main([command, given, *model, *options])
+        assert ended.value.code == 0
+    lm = lingprob.load(folder / "bert", cache=folder / "cache", correction="whole_word")
+    written = pd.read_csv("score.csv")
+    assert written["logprob"].tolist() == lm.score(SENTENCES)["logprob"].tolist()
+    assert (written["correction"] == "whole_word").all()
+    assert pd.read_csv("surprisal.csv")["word"].tolist() == ["The", "cat", "sat."]
+    assert pd.read_csv("compare.csv")["n"].tolist() == [1]
+    with pytest.raises(SystemExit, match="masked one"):
+        main(["audit", "p.csv", *model])
