@@ -35,6 +35,8 @@ from lingprob.reading.parsers.names import parser_function
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.scheduling import reevaluate_one_at_a_time
+from lingprob.site.papers import papers_of
+from lingprob.site.sources import read_captions, rules_of, template_files
 from lingprob.stimuli.names import parser_module
 from lingprob.targets import answering
 from snakemake import dag
@@ -109,6 +111,7 @@ include: "rules/papers.smk"
 include: "rules/profiles.smk"
 include: "rules/exports.smk"
 include: "rules/report.smk"
+include: "rules/site.smk"
 
 
 # In plain words, and with the nearest files that are made.
@@ -131,6 +134,7 @@ rule all:
         rules.context.input,
         rules.combine_scorecards.output,
         rules.list_left_out.output,
+        rules.build_site.output,
 
 
 rule demo:

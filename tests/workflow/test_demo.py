@@ -45,7 +45,8 @@ def test_the_console_fits_a_hundred_lines_and_ends_with_verdicts_and_what_to_ope
     end = lines[lines.index(finished[-1]) + 1 :]
     assert any(re.match(r"morcela +\d+ \w+", line) for line in end)
     opened = re.findall(r"results/\S+?\.\w+", "\n".join(end))
-    assert {"results/scorecard.html", "results/report.html"} <= {*opened}
+    made = {"results/scorecard.html", "results/report.html", "results/index.html"}
+    assert made <= {*opened}
     assert all((demo / path).is_file() for path in opened)
 
 
