@@ -25,6 +25,7 @@ from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.ending import list_contents, what_to_open
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
 from lingprob.papers.description import Room
@@ -35,6 +36,8 @@ from lingprob.reading.parsers.names import parser_function
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.scheduling import reevaluate_one_at_a_time
+from lingprob.site.facts import run_facts
+from lingprob.site.library import LIBRARY
 from lingprob.site.papers import papers_of
 from lingprob.site.sources import read_captions, rules_of, template_files
 from lingprob.stimuli.names import parser_module

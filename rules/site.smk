@@ -12,18 +12,55 @@ SITE_FILES = [
 ]
 
 
+# What every model's rows are made of: by the names of `profiles.rows`, tables of the rooms shown.
+SITE_TABLES = {
+    name: files
+    for name, (room, table) in {
+        "fits": (MORCELA_ROOM, "linking_functions"),
+        "separation": (STRINGS_ROOM, "separation"),
+        "correlations": (STRINGS_ROOM, "correlations"),
+        "deltas": (READING_ROOM, "deltas"),
+        "unprefixed": (CONTEXT_ROOM, "unprefixed"),
+        "accuracy": (CONTEXT_ROOM, "accuracy"),
+    }.items()
+    if room in SITE_ROOMS and (files := room.files.get(table))
+}
+
+# What is drawn sentence by sentence, pair by pair, and model by model beside published ones.
+SITE_POINTS = {
+    name: room.files[table]
+    for name, (room, table) in {
+        "sentences": (MORCELA_ROOM, "predictions"),
+        "pairs": (STRINGS_ROOM, "scores"),
+        "published_fits": (READING_ROOM, "published"),
+    }.items()
+    if room in SITE_ROOMS
+}
+SITE_PAIRS = list(
+    dict.fromkeys(
+        name
+        for model in STRINGS["models"] * (STRINGS_ROOM in SITE_ROOMS)
+        for name in plan.paired_datasets(model)
+    )
+)
+
+
 rule build_site:
     """Build the front page of the results, and the pages that it leads to."""
     input:
+        **SITE_TABLES,
+        **SITE_POINTS,
+        stimuli=[f"results/stimuli/{name}.parquet" for name in SITE_PAIRS],
         cards=[f"results/{room.paper}/scorecard.parquet" for room in SITE_ROOMS],
         files=SITE_FILES,
     output:
         index="results/index.html",
         pages=collect(
             "results/site/{page}.html",
-            page=[paper.name for paper in papers_of([room.paper for room in SITE_ROOMS])],
+            page=[paper.name for paper in papers_of([room.paper for room in SITE_ROOMS])]
+            + ["models", "methods"],
         ),
-        shared=collect("results/site/{file}", file=["site.css"]),
+        shared=collect("results/site/{file}", file=["site.css", "site.js", *LIBRARY]),
     log:
         "logs/build_site.log",
     benchmark:
@@ -43,5 +80,18 @@ rule build_site:
             Path(workflow.basedir) / "report", [room.paper for room in SITE_ROOMS]
         ),
         made_by=rules_of(workflow.rules, SITE_FILES),
+        row_tables=list(SITE_TABLES),
+        pairs=SITE_PAIRS,
+        facts=run_facts(settings, catalog),
+        models={
+            name: pick(look, "title", "group", "parameters", "group_colour")
+            for name, look in describe_models(catalog.models).items()
+        },
+        titles={
+            called: entry["title"]
+            for name, entry in catalog.datasets.items()
+            for called in {name, plan.scored_as(name)}
+        },
+        published=read_published("morcela"),
     script:
         "../workflow_scripts/build_site.py"

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import html
 import re
-import struct
-import zlib
-from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -19,36 +16,11 @@ from lingprob.schemas import SCHEMAS
 from lingprob.site.cards import interval, shown, simulated_in
 from lingprob.site.pages import Made, png_size, shared_files, site_pages
 from lingprob.site.papers import PAPERS, papers_of
+from lingprob.site.rows import titled
 from lingprob.site.sources import read_captions, rules_of, sentences, template_files
+from site_for_tests import FACTS, png, row
 
 ROOMS = ["morcela", "string_probability", "overlap", "training", "reading", "context"]
-
-
-def png(path: Path, width: int, height: int) -> None:
-    """Write a white image."""
-
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
-    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
-    rows = zlib.compress((b"\0" + b"\xff" * width) * height)
-    parts = chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(b"\x89PNG\r\n\x1a\n" + parts)
-
-
-def row(kind: str, verdict: str, **values: object) -> dict[str, object]:
-    """Return one row of a scorecard; nothing is known of what was not run."""
-    known = {} if verdict == "not run" else {"ours": 0.25, "low": -0.5, "high": 1.0}
-    numbers = {"published": 0.5, **({"difference": -0.25} if known else {})}
-    return {
-        "kind": kind, "item": "§1", "row": "opt-6.7b/wh_island", "column": "rises",
-        "verdict": verdict, "scale": "demo", "note": "", **known,
-        **(numbers if kind == "number" else {"sentence": "It rises & rises.", "expected": "> 0"}),
-        **values,
-    }  # fmt: skip
 
 
 def card(*rows: dict[str, object], paper: str = "morcela") -> pd.DataFrame:
@@ -89,7 +61,9 @@ def made(tmp_path) -> Made:
         results=results,
         scale="demo",
         cards=cards,
-        rows=pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model"]),
+        rows=titled(pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model", "kind"]), {}, {}),
+        points={},
+        facts=FACTS,
         made_by=files,
         figures={"morcela": ["figure_2", "conventions"], "overlap": ["figure_1a"]},
         tables={"morcela": ["table_2", "table_9"], "overlap": []},
@@ -109,7 +83,8 @@ def section(page: str, name: str) -> str:
 
 def test_a_page_a_paper_that_was_run_and_none_of_others(made):
     pages = site_pages(made)
-    assert set(pages) == {"index.html", "site/morcela.html", "site/leakage.html"}
+    papers = {"site/morcela.html", "site/leakage.html"}
+    assert set(pages) == {"index.html", "site/models.html", "site/methods.html"} | papers
     front = pages["index.html"]
     assert re.findall(r"<article aria-labelledby=\"(\w+)\"", front) == ["morcela", "leakage"]
     assert "String probability" not in front

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -19,10 +18,30 @@ from lingprob.referee.summary import order_verdicts
 from lingprob.rehearsal import STAMP
 from lingprob.rehearsal.folder import in_rehearsal_folder
 from lingprob.site.cards import claims_of, interval, numbers_of, shown, simulated_in
+from lingprob.site.charts import Chart, forest_chart, quantities_chart
+from lingprob.site.library import SCRIPTS, library_files
+from lingprob.site.methods import methods
+from lingprob.site.models import model_table, own_rows
+from lingprob.site.paper_charts import (
+    both_chart,
+    pair_chart,
+    prefix_chart,
+    sentence_chart,
+    size_chart,
+)
 from lingprob.site.papers import Paper, papers_of
 from lingprob.site.sources import TEMPLATES, sentences
 
+OTHERS = ("models", "methods")  # pages beside those of papers
 FOLDER = "site"  # of all but the front page, below the results
+
+Points = Mapping[str, pd.DataFrame]
+# What is drawn point by point of a paper, and the figure of it.
+POINTS: dict[str, tuple[str, Callable[[pd.DataFrame], Chart | None]]] = {
+    "morcela": ("sentences", sentence_chart),
+    "string_probability": ("pairs", pair_chart),
+    "context": ("prefixes", prefix_chart),
+}
 
 
 @dataclass(frozen=True)
@@ -33,7 +52,9 @@ class Made:
         results: the folder of results.
         scale: of the run.
         cards: the scorecard of each room (folder of results) that there is.
-        rows: `profiles.rows.COLUMNS` of each `model`, by name.
+        rows: `rows.titled` of every model, ours and in print.
+        points: `rows.titled` of `points.read_points`.
+        facts: of `facts.run_facts`.
         made_by: the rule of each file below `results` that pages may link to.
         figures: of each room, in its order.
         tables: the paper's own tables of each room, in its order.
@@ -45,6 +66,8 @@ class Made:
     scale: str
     cards: Mapping[str, pd.DataFrame]
     rows: pd.DataFrame
+    points: Points
+    facts: Mapping[str, Any]
     made_by: Mapping[str, str]
     figures: Mapping[str, Sequence[str]]
     tables: Mapping[str, Sequence[str]]
@@ -54,11 +77,15 @@ class Made:
 def site_pages(made: Made) -> dict[str, str]:
     """Return the text of every page by its path below the results; a page a paper that was run."""
     papers = papers_of(made.cards)
-    pages = {"index.html": ("index", {"cards": [_front(paper, made) for paper in papers]})}
-    for paper in papers:
-        pages[f"{FOLDER}/{paper.name}.html"] = ("paper", _paper(paper, made))
-    environment = _environment()
+    pages: dict[str, tuple[str, dict[str, Any]]] = {
+        "index.html": ("index", _front(papers, made)),
+        **{f"{FOLDER}/{paper.name}.html": ("paper", _paper(paper, made)) for paper in papers},
+        f"{FOLDER}/models.html": ("models", _models(made)),
+        f"{FOLDER}/methods.html": ("methods", _methods(made)),
+    }
     menu = [(f"{FOLDER}/{paper.name}.html", name_of(paper.name)) for paper in papers]
+    menu += [(f"{FOLDER}/{name}.html", title_of(name)) for name in OTHERS]
+    environment = _environment()
     common = {"menu": menu, "scale": made.scale, "rehearsed": in_rehearsal_folder()}
     return {
         path: environment.get_template(f"{name}.html").render(
@@ -70,7 +97,9 @@ def site_pages(made: Made) -> dict[str, str]:
 
 def shared_files() -> dict[str, str]:
     """Return the text of what all pages share by its path below the results."""
-    return {f"{FOLDER}/site.css": STYLE + (TEMPLATES / "site.css").read_text(encoding="utf-8")}
+    own = {name: (TEMPLATES / name).read_text(encoding="utf-8") for name in ("site.css", "site.js")}
+    own["site.css"] = STYLE + own["site.css"]
+    return {f"{FOLDER}/{name}": text for name, text in {**own, **library_files()}.items()}
 
 
 def _environment() -> Environment:
@@ -82,11 +111,23 @@ def _environment() -> Environment:
         undefined=StrictUndefined,
     )
     environment.filters |= {"shown": shown, "interval": interval, "broken": _breakable}
-    environment.globals |= {"tones": TONES, "stamp": STAMP}
+    environment.globals |= {"tones": TONES, "stamp": STAMP, "library": SCRIPTS}
     return environment
 
 
-def _front(paper: Paper, made: Made) -> dict[str, Any]:
+def _front(papers: Sequence[Paper], made: Made) -> dict[str, Any]:
+    """Return what the front page shows: the user's own rows, and each paper at a glance."""
+    own = made.facts["own"]
+    links = [(f"profiles/{name}.html", f"Profile: {name}") for name in own["models"]]
+    links += [(f"audit/{name}.html", f"Audit: {name}") for name in own["datasets"]]
+    return {
+        "cards": [_at_a_glance(paper, made) for paper in papers],
+        "own": own_rows(made.rows, own),
+        "own_links": [link for link in links if (made.results / link[0]).is_file()],
+    }
+
+
+def _at_a_glance(paper: Paper, made: Made) -> dict[str, Any]:
     """Return what the front page shows of a paper."""
     cards = [made.cards[room] for room in paper.rooms if room in made.cards]
     drawn = (_figure(name, made) for name in paper.answers)
@@ -98,17 +139,46 @@ def _front(paper: Paper, made: Made) -> dict[str, Any]:
     }
 
 
+def _models(made: Made) -> dict[str, Any]:
+    """Return what the page of models shows."""
+    chart = both_chart(made.rows)
+    return {
+        "charts": [chart] if chart else [],
+        "table": model_table(made.rows, made.results),
+        "simulated": simulated_in([made.rows]),
+    }
+
+
+def _methods(made: Made) -> dict[str, Any]:
+    """Return what the page of methods shows."""
+    names = made.rows.loc[made.rows["kind"] == "ours", "model"].unique()
+    return methods(made.facts, list(names), made.results.parent / "logs")
+
+
 def _paper(paper: Paper, made: Made) -> dict[str, Any]:
     """Return what a paper's page shows: sections of its rooms, and in each its figures."""
+    cards = pd.concat([made.cards[room] for room in paper.rooms if room in made.cards])
+    rows = made.rows[made.rows["paper"].isin([paper.name, *paper.rooms])]
+    charts = [*_own_charts(paper, rows, made.points), quantities_chart(rows), forest_chart(cards)]
     return {
         "paper": paper,
         "simulated": _simulated(paper, made),
+        "charts": [chart for chart in charts if chart],
         "rooms": [
             _room(room, heading, made)
             for room, heading in paper.rooms.items()
             if room in made.cards
         ],
     }
+
+
+def _own_charts(paper: Paper, rows: pd.DataFrame, points: Points) -> Iterator[Chart | None]:
+    """Yield the figures of one paper alone, of what there is."""
+    if paper.name == "leakage":
+        yield size_chart(rows)
+    name, draw = POINTS.get(paper.name, ("", None))
+    if draw and name in points:
+        yield draw(points[name])
 
 
 def _room(room: str, heading: str, made: Made) -> dict[str, Any]:
@@ -134,11 +204,12 @@ def _room(room: str, heading: str, made: Made) -> dict[str, Any]:
 def _tables(room: str, made: Made) -> list[str]:
     """Return a room's tables that were made: the paper's own, then others that have a caption."""
     told = (name.partition("/") for name in made.captions)
-    captioned = [name for of, _, name in told if of == room and name not in made.figures[room]]
+    captioned = [name for of, _, name in told if of == room]
     return [
         name
         for name in dict.fromkeys([*made.tables[room], *captioned])
-        if any(f"{room}/{name}.{suffix}" in made.made_by for suffix in ("csv", "html"))
+        if name not in made.figures[room]
+        and any(f"{room}/{name}.{suffix}" in made.made_by for suffix in ("csv", "html"))
     ]
 
 
@@ -192,11 +263,6 @@ def png_size(path: Path) -> tuple[int, int]:
     with path.open("rb") as file:
         width, height = struct.unpack(">II", file.read(24)[16:])
     return width, height
-
-
-def as_script(data: object) -> str:
-    """Return data as JSON that may stand in a page: nothing in it ends the element around it."""
-    return json.dumps(data, ensure_ascii=False, allow_nan=False).replace("<", "\\u003c")
 
 
 def _breakable(name: str) -> list[str]:
