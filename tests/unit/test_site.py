@@ -38,6 +38,7 @@ def made(tmp_path) -> Made:
             row("claim", "supported", **figure),
             row("claim", "undecided", row="opt-13b/wh_island", note="simulated ratings", **figure),
             row("claim", "not run", sentence="It <falls>.", column="falls", **figure),
+            row("claim", "supported", sentence="It stays.", column="s", figure="morcela/undrawn"),
             row("number", "differs", figure="morcela/table_2", row="opt-1.3b/morcela"),
             row("number", "reproduced", item="§3.3", row="sentences", difference=0.0),
             row("number", "not run", item="§3.3", row="never"),
@@ -89,7 +90,7 @@ def test_a_page_a_paper_that_was_run_and_none_of_others(made):
     assert re.findall(r"<article aria-labelledby=\"(\w+)\"", front) == ["morcela", "leakage"]
     assert "String probability" not in front
     first, second = front.split("<article")[1:]
-    assert "1 supported 1 reproduced 1 differs 1 undecided 2 not run" in text_of(first)
+    assert "2 supported 1 reproduced 1 differs 1 undecided 2 not run" in text_of(first)
     assert "1 not run" in text_of(second)
     assert 'src="morcela/figure_2.png" width="30" height="20"' in first
     assert "<img" not in second
@@ -110,6 +111,7 @@ def test_a_figure_has_its_claims_caption_numbers_and_links(made):
     words = text_of(figure)
     assert words.startswith('class="part"> Figure 2 It rises & rises. §1 1 supported 1 undecided')
     assert figure.count("<summary>It rises") == 1
+    assert "It stays." not in figure
     assert figure.count('<th scope="row">') == 2  # the two populations that were tested
     assert '<p class="claim">It &lt;falls&gt;.' in figure
     assert 'alt="r of SLOR &lt;ours&gt;, i.e. the old one."' in figure
@@ -133,6 +135,7 @@ def joined(part: str) -> str:
 def test_what_no_figure_shows_and_what_a_run_did_not_make(made):
     page = site_pages(made)["site/morcela.html"]
     rest = section(page, "morcela-text")
+    assert "It stays." in rest  # of a figure that this run did not draw
     assert ">sentences<" in rest.replace("<wbr>", "")
     assert ">never<" not in rest.replace("<wbr>", "")
     headings = re.findall(r"<h3>(.+?)</h3>", page)
