@@ -25,6 +25,7 @@ from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.ending import list_contents, what_to_open
 from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
 from lingprob.models.kinds import refuse_masked
 from lingprob.models.manifest import model_files
@@ -36,6 +37,10 @@ from lingprob.reading.parsers.names import parser_function
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.scheduling import reevaluate_one_at_a_time
+from lingprob.site.facts import run_facts
+from lingprob.site.library import LIBRARY
+from lingprob.site.papers import papers_of
+from lingprob.site.sources import read_captions, rules_of, template_files
 from lingprob.stimuli.names import parser_module
 from lingprob.targets import answering
 from snakemake import dag
@@ -111,6 +116,7 @@ include: "rules/papers.smk"
 include: "rules/profiles.smk"
 include: "rules/exports.smk"
 include: "rules/report.smk"
+include: "rules/site.smk"
 
 
 # In plain words, and with the nearest files that are made.
@@ -133,6 +139,7 @@ rule all:
         rules.context.input,
         rules.combine_scorecards.output,
         rules.list_left_out.output,
+        rules.build_site.output,
 
 
 rule demo:

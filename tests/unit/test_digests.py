@@ -215,6 +215,7 @@ ROOMS = {
     "build_kenlm": "archives kenlm ngrams overlap",
     "build_reading_times": "own_tables reading",
     "build_stimuli": "archives own_tables regression stimuli",
+    "build_site": "papers.morcela profiles referee report site",
     "build_words": "reading",
     "combine_contexts": "report",
     "combine_linking_functions": "",

@@ -45,8 +45,26 @@ def test_the_console_fits_a_hundred_lines_and_ends_with_verdicts_and_what_to_ope
     end = lines[lines.index(finished[-1]) + 1 :]
     assert any(re.match(r"morcela +\d+ \w+", line) for line in end)
     opened = re.findall(r"results/\S+?\.\w+", "\n".join(end))
-    assert {"results/scorecard.html", "results/report.html"} <= {*opened}
+    made = {"results/scorecard.html", "results/report.html", "results/index.html"}
+    assert made <= {*opened}
     assert all((demo / path).is_file() for path in opened)
+
+
+def test_the_site_shows_all_four_papers_and_leads_to_files_of_the_run(demo):
+    results = demo / "results"
+    front = (results / "index.html").read_text()
+    assert front.count("<article") == 4
+    assert front.count('class="badge">simulated ratings') == 2
+    assert front.count('class="badge">simulated reading times') == 1
+    pages = [results / "index.html", *(results / "site").glob("*.html")]
+    assert len(pages) == 7
+    for page in pages:
+        text = page.read_text()
+        assert str(demo) not in text
+        for link in re.findall(r'(?:href|src)="(?!data:)([^"#]+)', text):
+            assert (page.parent / link).is_file(), f"{page.name}: {link}"
+    site = [*pages, *(results / "site").iterdir()]
+    assert sum(path.stat().st_size for path in site) < 25e6
 
 
 def test_the_predictions_on_string_probability_have_their_figures(demo):

@@ -35,6 +35,18 @@ def test_every_scale_has_a_plan(checkout, scale):
     assert planned_jobs(plan.stdout)["fit_linking_functions"] == models
 
 
+def test_the_site_of_one_paper_needs_that_paper_alone(checkout):
+    papers = ["-n", "--config", 'site={"papers": ["overlap"]}', "--", "results/index.html"]
+    plan = snakemake(checkout, *papers)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["build_site"] == jobs["plot_overlap"] == 1
+    assert not {"score_stimuli", "plot_morcela", "combine_scorecards"} & set(jobs)
+    assert "results/site/leakage.html" in plan.stdout
+    assert "results/site/morcela.html" not in plan.stdout
+    assert "build_site" not in planned_jobs(snakemake(checkout, "-n", "--", "overlap").stdout)
+
+
 @pytest.mark.parametrize(("scale", "files"), [("demo", 1), ("laptop", 19), ("paper", 223)])
 def test_every_scale_has_a_plan_for_the_overlaps_a_job_a_file(checkout, scale, files):
     arguments = ["-n", "--config", f"scale={scale}", "missing=stop"]

@@ -76,7 +76,8 @@ def jobs(*names: str) -> Counter[str]:
     return Counter(" ".join(names).split())
 
 
-SCORECARDS = "combine_scorecards"
+SITE = "build_site"
+SCORECARDS = f"combine_scorecards {SITE}"
 # What follows from the sentence scores of the demo's minimal pairs, of their contexts, from word
 # surprisals, and from trained models.
 MORCELA = (
@@ -139,7 +140,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "figures/style.py", "\n\n\n", CODE + "\n\n",
             jobs("plot_context plot_morcela plot_overlap",
-                 "plot_reading plot_string_probability plot_training"),
+                 "plot_reading plot_string_probability plot_training", SITE),
             id="figures",
         ),
         pytest.param(
@@ -160,7 +161,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
             jobs("plot_context plot_morcela plot_reading plot_string_probability",
                  "tabulate_context tabulate_morcela tabulate_strings audit_pairs",
-                 "tabulate_string_probability"),
+                 "tabulate_string_probability", SITE),
             id="a model's title",
         ),
         pytest.param(

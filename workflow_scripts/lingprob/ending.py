@@ -12,6 +12,7 @@ from lingprob.contents import PAGE, write_contents
 from lingprob.referee.summary import summarise_cards
 
 RESULTS = Path("results")
+FRONT = RESULTS / "index.html"
 
 
 def list_contents(checkout: str | Path) -> None:
@@ -20,10 +21,14 @@ def list_contents(checkout: str | Path) -> None:
 
 
 def what_to_open(since: float) -> list[str]:
-    """Return the last lines in the terminal: verdicts by paper, and what to open.
+    """Return the last lines in the terminal: verdicts by paper, and what to open, the site last.
 
     Args:
         since: when the run began (seconds since the epoch); what is older is another run's.
     """
     lines = [*summarise_cards(RESULTS, since), *report_file(since)]
-    return [*lines, f"What is where: {RESULTS / PAGE}"] if RESULTS.is_dir() else lines
+    if RESULTS.is_dir():
+        lines.append(f"What is where: {RESULTS / PAGE}")
+    if FRONT.is_file() and FRONT.stat().st_mtime >= since:
+        lines.append(f"Open in a browser: {FRONT}")
+    return lines

@@ -201,7 +201,7 @@ def sharing(accuracy: pd.DataFrame, run: Run) -> Figure:
             finish(ax, named if ax is line[0] else "")
             ax.set_xlabel("Tokens")
     titles = {
-        OWN: "A prefix of its own for every pair",
+        OWN: "Prefixes of the other figures",
         SHARED: "A prefix for all pairs of a suite",
     }
     legend(figure, {titles[name]: look for name, look in looks.items()})

@@ -1,0 +1,38 @@
+"""What tests of the site make it from: images, and rows of scorecards."""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+
+def png(path: Path, width: int, height: int) -> None:
+    """Write a white image."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
+    rows = zlib.compress((b"\0" + b"\xff" * width) * height)
+    parts = chunk(b"IHDR", head) + chunk(b"IDAT", rows) + chunk(b"IEND", b"")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + parts)
+
+
+def row(kind: str, verdict: str, **values: object) -> dict[str, object]:
+    """Return one row of a scorecard; nothing is known of what was not run."""
+    known = {} if verdict == "not run" else {"ours": 0.25, "low": -0.5, "high": 1.0}
+    numbers = {"published": 0.5, **({"difference": -0.25} if known else {})}
+    return {
+        "kind": kind, "item": "§1", "row": "opt-6.7b/wh_island", "column": "rises",
+        "verdict": verdict, "scale": "demo", "note": "", **known,
+        **(numbers if kind == "number" else {"sentence": "It rises & rises.", "expected": "> 0"}),
+        **values,
+    }  # fmt: skip
+
+
+FACTS = {"seed": 1, "dtype": "auto", "models": {}, "datasets": {}, "conventions": [],
+         "own": {"models": [], "datasets": []}}  # fmt: skip
