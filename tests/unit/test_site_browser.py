@@ -60,9 +60,10 @@ def rows_of(paper: str, quantity: str, dataset: str) -> list[dict[str, Any]]:
     """A quantity of three models, ours and in print."""
     return [
         {"paper": paper, "dataset": dataset, "quantity": quantity, "group": "", "model": name,
-         "value": 0.2 * place, "low": 0.2 * place - 0.1, "high": 0.2 * place + 0.1, "n": 40,
+         "value": value, "low": value - 0.1, "high": value + 0.1, "n": 40,
          "kind": kind, "scale": "demo"}
-        for place, name in enumerate(MODELS) for kind in ("ours", "published")
+        for name, value in zip(MODELS, (-0.2, 0.0, 0.2), strict=True)
+        for kind in ("ours", "published")
     ]  # fmt: skip
 
 
@@ -293,6 +294,17 @@ def test_a_table_sorts_searches_and_keeps_its_first_column(results, page):
     before = page.run(f"{wide}.scrollLeft = 0, {place}")
     assert page.run(f"{wide}.scrollWidth > {wide}.clientWidth")
     assert abs(page.run(f"{wide}.scrollLeft = 200, {place}") - before) < 2
+
+
+def test_models_are_sorted_by_values_whatever_stands_below_them(results, page):
+    page.open(results / "site" / "models.html")
+    page.wait_for(DRAWN)
+    first = "document.querySelector('table.sorted tbody th').textContent"
+    button = "document.querySelectorAll('table.sorted thead th')[3].querySelector('button')"
+    page.run(f"{button}.click()")
+    assert page.run(first) == "Little"  # a number below 0
+    page.run(f"{button}.click()")
+    assert page.run(first) == "Large"
 
 
 def test_a_page_without_scripts_still_shows_figures_claims_and_numbers(results, page):

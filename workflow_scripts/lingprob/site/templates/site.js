@@ -4,7 +4,7 @@
 const MINUS = "\u2212";
 
 function valueOf(cell) {
-  const text = cell.textContent.trim();
+  const text = (cell.dataset.value ?? cell.textContent).trim();
   const number = Number(text.replace(MINUS, "-").replaceAll(",", ""));
   return text === "" || Number.isNaN(number) ? text.toLowerCase() : number;
 }
