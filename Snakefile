@@ -37,7 +37,7 @@ from lingprob.reading.parsers.names import parser_function
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.scheduling import reevaluate_one_at_a_time
-from lingprob.site.facts import run_facts
+from lingprob.site.facts import named, run_facts
 from lingprob.site.library import LIBRARY
 from lingprob.site.papers import papers_of
 from lingprob.site.sources import read_captions, rules_of, template_files

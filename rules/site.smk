@@ -88,9 +88,9 @@ rule build_site:
             for name, look in describe_models(catalog.models).items()
         },
         titles={
-            called: entry["title"]
-            for name, entry in catalog.datasets.items()
-            for called in {name, plan.scored_as(name)}
+            called: catalog.dataset(name)["title"]
+            for name in named(settings, catalog)
+            for called in (name, plan.scored_as(name))
         },
         published=read_published("morcela"),
     script:

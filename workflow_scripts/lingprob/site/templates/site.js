@@ -69,7 +69,7 @@ function themed(spec, width) {
   const axis = { ...words, labelLimit: Math.min(300, 0.42 * width), gridColor: colour("--line"),
     domainColor: colour("--soft"), tickColor: colour("--soft") };
   const legend = { ...words, orient: "top", labelLimit: 0.8 * width, symbolOpacity: 1,
-    columns: width < 600 ? 1 : 0 };
+    columns: Math.max(1, Math.floor(width / 220)) };
   const config = { font: "system-ui, sans-serif", background: "transparent",
     view: { stroke: null }, axis, legend };
   return { ...JSON.parse(text), autosize: { type: "fit-x", contains: "padding" }, config };
