@@ -41,9 +41,7 @@ rule sample_prefixes:
         mem_mb=lambda wildcards, attempt: costs.grown(4000, attempt),
         runtime=costs.at_most(240),
     params:
-        code=lambda wildcards: code_over(
-            "sample_prefixes", plan.context_control(wildcards.dataset)
-        ),
+        code=lambda wildcards: code_over("sample_prefixes", plan.context_control(wildcards.dataset)),
         control=lambda wildcards: plan.context_control(wildcards.dataset),
         control_entry=lambda wildcards: pick(
             catalog.dataset(plan.context_control(wildcards.dataset)),

@@ -74,7 +74,7 @@ def score_in_context(
         shard_directory: where finished items are kept, so that a later call with the same items
             and settings goes on after them; nowhere if None.
         identity: what tells these weights and this code from any other, for those shards.
-        items_per_shard: how many items are lost at most.
+        items_per_shard: how many items a shard has; those of two are lost at most.
         tokens_per_batch: token budget; the engine's own if None.
         workers: on a CPU, how many items are scored at once, with a thread of torch each if more
             than one: on two cores, 6 to 19% less time than one item at once with two threads. A
