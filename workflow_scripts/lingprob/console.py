@@ -183,9 +183,9 @@ def take_over(logger: logging.Logger, settings: Any) -> Console | None:
 
 
 def report_file(since: float) -> list[str]:
-    """Return a line that names the report which Snakemake was asked for, if it was made `since`."""
+    """Return words that name the report which Snakemake was asked for, if it was made `since`."""
     from snakemake.cli import get_argument_parser
 
     asked = get_argument_parser().parse_known_args()[0].report
     made = asked is not None and Path(asked).exists() and Path(asked).stat().st_mtime >= since
-    return [f"All of it in one page: {asked}"] if made else []
+    return [f"all of it in one page: {asked}"] if made else []

@@ -21,14 +21,15 @@ def list_contents(checkout: str | Path) -> None:
 
 
 def what_to_open(since: float) -> list[str]:
-    """Return the last lines in the terminal: verdicts by paper, and what to open, the site last.
+    """Return the last lines in the terminal: verdicts by paper, and what to open.
 
     Args:
         since: when the run began (seconds since the epoch); what is older is another run's.
     """
-    lines = [*summarise_cards(RESULTS, since), *report_file(since)]
-    if RESULTS.is_dir():
-        lines.append(f"What is where: {RESULTS / PAGE}")
+    places = report_file(since)
     if FRONT.is_file() and FRONT.stat().st_mtime >= since:
-        lines.append(f"Open in a browser: {FRONT}")
-    return lines
+        places.insert(0, f"open in a browser: {FRONT}")
+    if RESULTS.is_dir():
+        places.append(f"what is where: {RESULTS / PAGE}")
+    where = "; ".join(places)
+    return [*summarise_cards(RESULTS, since), *([where[0].upper() + where[1:]] if where else [])]
