@@ -15,6 +15,7 @@ import lingprob
 from lingprob.command_line.parser import main
 from lingprob.errors import LingprobError
 from lingprob.models.kinds import is_masked, refuse_masked
+from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.masked import load_masked_model
 from lingprob.scoring.masked import CORRECTIONS, hidden_tokens, score_masked
 from models_for_tests import (
@@ -202,6 +203,14 @@ def test_the_workflow_refuses_a_folder_with_a_masked_model_by_name(folder):
     refuse_masked("hub", {"source": "hub", "repository": "a/b"})
     with pytest.raises(LingprobError, match=r"models\.mine\.path.*bert has a masked model"):
         refuse_masked("mine", entries["bert"])
+
+
+@pytest.mark.parametrize("take", [load_language_model, check_language_model])
+def test_no_rule_reads_a_masked_model_from_left_to_right(folder, take):
+    """Wherever it is from: a repository's folder is known when it is there."""
+    with pytest.raises(LingprobError, match=r"a masked model.*scores"):
+        take(folder / "bert")
+    take(folder / "causal")
 
 
 def test_a_folder_that_is_no_whole_masked_model_says_what_is_missing(folder, tmp_path):

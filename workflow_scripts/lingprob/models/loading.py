@@ -16,6 +16,7 @@ from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.models.architectures import register
+from lingprob.models.kinds import is_masked
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
 from lingprob.models.tokenizer import encode
 
@@ -62,12 +63,7 @@ class LanguageModel:
         """Tokenise texts in one batch; special tokens are neither added nor recognised."""
         if not texts:
             return []
-        encoded = encode(self.tokenizer, texts, offsets=True)
-        tokens = []
-        for ids, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
-            offsets = np.asarray(spans, dtype=np.int32).reshape(-1, 2)
-            tokens.append(Tokens(np.asarray(ids, dtype=np.int32), offsets[:, 0], offsets[:, 1]))
-        return tokens
+        return tokens_of(encode(self.tokenizer, texts, offsets=True))
 
     def start_id(self, start_token: str) -> int | None:
         """Return the id of the token that precedes every sentence, or None for 'none'.
@@ -92,6 +88,15 @@ class LanguageModel:
         return int(token_id)
 
 
+def tokens_of(encoded: Any) -> list[Tokens]:
+    """Return the tokens of each text that `encode` was given, with their offsets."""
+    tokens = []
+    for ids, spans in zip(encoded["input_ids"], encoded["offset_mapping"], strict=True):
+        offsets = np.asarray(spans, dtype=np.int32).reshape(-1, 2)
+        tokens.append(Tokens(np.asarray(ids, dtype=np.int32), offsets[:, 0], offsets[:, 1]))
+    return tokens
+
+
 def load_language_model(
     directory: str | Path,
     *,
@@ -112,7 +117,7 @@ def load_language_model(
     directory = Path(directory)
     if device_map not in ("single", "auto"):
         raise LingprobError(f"scoring.device_map: {device_map!r} is neither 'single' nor 'auto'.")
-    chosen_device = _choose_device(device)
+    chosen_device = choose_device(device)
     chosen_dtype = _choose_dtype(dtype, chosen_device)
     model, tokenizer = _load(
         directory, dtype=chosen_dtype, device_map="auto" if device_map == "auto" else None
@@ -139,6 +144,12 @@ def check_language_model(directory: str | Path) -> None:
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
     """Return the model and tokenizer in a folder, whose files must fit each other."""
     check_folder(directory)
+    if is_masked(directory):
+        raise LingprobError(
+            f"{directory}: a masked model (`architectures` in its config.json), which would give "
+            "numbers that mean nothing if it were read from left to right. `lingprob.load` takes "
+            "it; or bring its log-probabilities as scores (`source: scores`)."
+        )
     register(directory)
     # Its bars and reports would fill the screen beside our own progress and messages.
     transformers_logging.disable_progress_bar()
@@ -187,7 +198,8 @@ def _kind(name: str) -> str:
     return re.sub(r"\.\d+\.", ".N.", name)
 
 
-def _choose_device(name: str) -> torch.device:
+def choose_device(name: str) -> torch.device:
+    """Return the device of a name; raise LingprobError where it is unknown or absent."""
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
     if name != "cpu" and name != "cuda" and not name.startswith("cuda:"):

@@ -13,7 +13,7 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
-from lingprob.models.loading import DTYPES, Tokens
+from lingprob.models.loading import DTYPES, Tokens, choose_device, tokens_of
 from lingprob.models.manifest import read_manifest
 from lingprob.models.prepared import KEPT
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
@@ -56,11 +56,9 @@ class MaskedLanguageModel:
             return []
         encoded = encode(self.tokenizer, texts, offsets=True)
         found = []
-        for row, ids in enumerate(encoded["input_ids"]):
-            offsets = np.asarray(encoded["offset_mapping"][row], dtype=np.int32).reshape(-1, 2)
+        for row, tokens in enumerate(tokens_of(encoded)):
             numbers = encoded.word_ids(row)
             words = [-1 - place if word is None else word for place, word in enumerate(numbers)]
-            tokens = Tokens(np.asarray(ids, dtype=np.int32), offsets[:, 0], offsets[:, 1])
             found.append(MaskableText(tokens, np.asarray(words, dtype=np.int32)))
         return found
 
@@ -78,7 +76,7 @@ def load_masked_model(
     if dtype not in ("auto", *DTYPES):
         raise LingprobError(f"scoring.dtype: {dtype!r} is not 'auto' or one of {list(DTYPES)}.")
     model, tokenizer = _load(directory, dtype=DTYPES.get(dtype, torch.float32))
-    model = model.to(_choose_device(device)).eval().requires_grad_(False)
+    model = model.to(choose_device(device)).eval().requires_grad_(False)
     marks = tokenizer("a", return_special_tokens_mask=True)
     ids, special = marks["input_ids"], marks["special_tokens_mask"]
     first, last = special.index(0), len(special) - special[::-1].index(0)
@@ -133,17 +131,6 @@ def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
             f"{directory}: needs a fast tokenizer (tokenizer.json), for offsets, with a mask."
         )
     return model, tokenizer
-
-
-def _choose_device(name: str) -> torch.device:
-    found = torch.cuda.is_available()
-    if name != "auto" and name != "cpu" and name.partition(":")[0] != "cuda":
-        raise LingprobError(f"scoring.device: {name!r} is not 'auto', 'cpu', 'cuda' or 'cuda:N'.")
-    if name.startswith("cuda") and not found:
-        raise LingprobError(
-            f"scoring.device: {name!r} was asked for, and torch finds no GPU. Take 'cpu'."
-        )
-    return torch.device(("cuda" if found else "cpu") if name == "auto" else name)
 
 
 def _context_window(model: Any, tokenizer: Any) -> int:
