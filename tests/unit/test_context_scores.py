@@ -183,6 +183,18 @@ def test_regions_are_summed_over_the_tokens_that_start_in_them(tiny):
         assert found.tolist() == pytest.approx(list(expected), abs=1e-4)
 
 
+def test_a_token_that_starts_where_a_region_ends_is_the_next_one_s(tiny):
+    suite = suite_of(REGIONS, "(2;%one%) < (3;%one%)")
+    stimuli, regions = suite_stimuli(suite), formula_regions([suite])
+    scores = score(tiny, prefix_rows(["s/1"]), [100], stimuli=stimuli, regions=regions)
+    after = scores[(scores["prefix_id"] == "x") & (scores["item_id"] == "s/1/one")]
+    before = len(PREFIX) + 1
+    for region, start, end in ((2, 7, 11), (3, 11, 17)):
+        expected = plain(tiny, f"{PREFIX} The cat sat on it", before + start, before + end)
+        found = after.loc[after["region"] == region, ["logprob", "n_tokens"]].iloc[0].tolist()
+        assert found == pytest.approx(list(expected), abs=1e-4)
+
+
 def test_of_a_suite_only_what_formulas_name_is_scored(tiny):
     """The last word of one sentence is in no region that is named; the other is named whole."""
     texts = {"one": ["The cat", "sat", "on the mats"], "many": ["The cats", "sat", "on it"]}
