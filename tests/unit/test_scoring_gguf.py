@@ -103,6 +103,17 @@ def test_the_converted_model_is_the_original(original, gguf_path, tmp_path):
         np.testing.assert_allclose(a, b, atol=1e-6)
 
 
+def test_the_file_is_read_once_and_names_are_listed_once(gguf_path, tmp_path, monkeypatch):
+    called = []
+    for name in ("GGUFReader", "get_tensor_name_map"):
+        made = getattr(gguf, name)
+        monkeypatch.setattr(
+            gguf, name, lambda *args, name=name, made=made: (called.append(name), made(*args))[1]
+        )
+    convert_gguf(gguf_path, tmp_path / "tiny")
+    assert sorted(called) == ["GGUFReader", "get_tensor_name_map"]
+
+
 KILLED = """
 import os, signal, sys
 from transformers import PreTrainedTokenizerBase
