@@ -27,7 +27,6 @@ from lingprob.ending import list_contents, what_to_open
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
-from lingprob.models.kinds import refuse_masked
 from lingprob.models.manifest import model_files
 from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, ngram_inputs, note_on
@@ -63,8 +62,6 @@ try:
     settings, catalog = read_settings(config)
     for name, entry in catalog.datasets.items():
         dataset_paths(name, entry)  # refuses a folder without files
-    for name, entry in catalog.models.items():
-        refuse_masked(name, entry)
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)

@@ -16,7 +16,7 @@ rule judge_chats:
     benchmark:
         "logs/judge_chats/{model}/{dataset}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
+        model=alternatives(CAUSAL),
     conda:
         "../envs/environment.yaml"
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8

@@ -69,7 +69,8 @@ def in_report(path, room, what=None, subcategory="Tables"):
 
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(plan.datasets_of("corpus"))
-WITH_WEIGHTS = plan.models_with("hub", "package", "local", "stand_in", "trained", "ngram")
+CAUSAL = plan.causal_models()
+MASKED = plan.masked_models()
 
 
 wildcard_constraints:

@@ -69,7 +69,7 @@ rule measure_neighbours:
     benchmark:
         "logs/measure_neighbours/{model}/{dataset}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
+        model=alternatives(CAUSAL),
     conda:
         "../envs/environment.yaml"
     threads: 1

@@ -31,7 +31,8 @@ rule prepare_model:
         code=code_digest("prepare_model"),
         entry=entry_of(
             "model",
-            "source repository revision package version sha256 member member_sha256 path stand_in",
+            "source kind repository revision package version sha256 member member_sha256 path "
+            "stand_in",
         ),
     script:
         "../workflow_scripts/prepare_model.py"

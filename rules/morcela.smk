@@ -169,7 +169,7 @@ rule sum_frequency_moments:
     benchmark:
         "logs/sum_frequency_moments/{model}/{start_token}/{shard}-of-{shards}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
+        model=alternatives(CAUSAL),
     conda:
         "../envs/environment.yaml"
     threads: 1

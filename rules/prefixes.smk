@@ -136,7 +136,7 @@ rule score_prefixes:
     benchmark:
         "logs/score_prefixes/{stage}/{model}/{dataset}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
+        model=alternatives(CAUSAL),
     conda:
         "../envs/environment.yaml"
     # On a CPU each thread has a prefix of its own.
@@ -200,7 +200,7 @@ rule judge_unprefixed:
     benchmark:
         "logs/judge_unprefixed/{model}/{dataset}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
+        model=alternatives(CAUSAL),
     conda:
         "../envs/environment.yaml"
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8

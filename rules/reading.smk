@@ -215,7 +215,7 @@ rule reading:
             f"results/surprisal/{model}/{catalog.dataset(name)['texts']}.csv"
             for name in READING["datasets"]
             for model in plan.dataset_models(name)
-            if model in WITH_WEIGHTS
+            if model in CAUSAL
         ],
         ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),

@@ -19,7 +19,7 @@ rule score_stimuli:
     benchmark:
         "logs/score_stimuli/{model}/{start_token}/{dataset}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
+        model=alternatives(CAUSAL),
     conda:
         "../envs/environment.yaml"
     # On a CPU two jobs of one thread beat one job of two.
@@ -34,6 +34,34 @@ rule score_stimuli:
         entry=model_entry("context_window"),
     script:
         "../workflow_scripts/score_stimuli.py"
+
+
+rule score_masked_stimuli:
+    """Token log-probabilities of a data set under a masked model, each token given both sides."""
+    input:
+        model="resources/models/{model}/manifest.json",
+        stimuli="results/stimuli/{dataset}.parquet",
+    output:
+        "results/scores/{model}/{start_token}/{dataset}.parquet",
+    log:
+        "logs/score_masked_stimuli/{model}/{start_token}/{dataset}.log",
+    benchmark:
+        "logs/score_masked_stimuli/{model}/{start_token}/{dataset}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(MASKED),
+        start_token=alternatives(catalog.corrections),
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        **with_model("score_masked_stimuli"),
+        **pick(settings["scoring"], "tokens_per_batch", "sentences_per_shard"),
+    params:
+        **pick(settings["scoring"], "device", "dtype"),
+        code=code_digest("score_masked_stimuli"),
+        correction=lambda wildcards: catalog.corrections[wildcards.start_token],
+    script:
+        "../workflow_scripts/score_masked_stimuli.py"
 
 
 rule import_token_scores:
@@ -88,7 +116,7 @@ rule summarise_sentences:
     log:
         "logs/summarise_sentences/{model}/{dataset}.log",
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS + IMPORTED_TOKENS),
+        model=alternatives(CAUSAL + MASKED + IMPORTED_TOKENS),
     conda:
         "../envs/environment.yaml"
     resources:

@@ -16,9 +16,7 @@ STRING_PAGES = {
 STRING_TABLES = {"datasets": "Counts of the data sets", "filters": "The filter by edit distance"}
 # Figure 1b wants models that can score strings of their language.
 TOY_MODELS = [
-    name
-    for name in STRINGS["models"]
-    if name in WITH_WEIGHTS and catalog.model(name)["language"] == "en"
+    name for name in STRINGS["models"] if name in CAUSAL and catalog.model(name)["language"] == "en"
 ]
 NEIGHBOURS = plan.neighbours()
 STRINGS_ROOM = Room(

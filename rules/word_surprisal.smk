@@ -17,7 +17,7 @@ rule compute_word_surprisal:
     benchmark:
         "logs/compute_word_surprisal/{model}/{texts}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(WITH_WEIGHTS),
+        model=alternatives(CAUSAL),
         texts=READING_TEXTS,
     conda:
         "../envs/environment.yaml"

@@ -13,10 +13,13 @@ from transformers import AutoModelForMaskedLM
 
 import lingprob
 from lingprob.command_line.parser import main
+from lingprob.config import read_settings
 from lingprob.errors import LingprobError
-from lingprob.models.kinds import is_masked, refuse_masked
+from lingprob.models.kinds import is_masked
 from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.masked import load_masked_model
+from lingprob.models.prepare import prepare_model
+from lingprob.plan import Plan, profile_files
 from lingprob.scoring.masked import CORRECTIONS, hidden_tokens, score_masked
 from models_for_tests import (
     CONTEXT_WINDOW,
@@ -197,18 +200,116 @@ def test_a_causal_model_is_no_masked_one(folder, tmp_path):
     assert isinstance(lingprob.load(folder / "causal", cache=folder / "cache"), lingprob.Model)
 
 
-def test_the_workflow_refuses_a_folder_with_a_masked_model_by_name(folder):
-    entries = {name: {"source": "local", "path": str(folder / name)} for name in ("bert", "causal")}
-    refuse_masked("mine", entries["causal"])
-    refuse_masked("hub", {"source": "hub", "repository": "a/b"})
-    with pytest.raises(LingprobError, match=r"models\.mine\.path.*bert has a masked model"):
-        refuse_masked("mine", entries["bert"])
+def plan_of(folder: Path, **settings) -> Plan:
+    """The plan of a demo with BERT in a folder, and one that the hub has."""
+    own = {"title": "B", "family": "b"}
+    models = {
+        "bert": {**own, "source": "local", "path": str(folder / "bert")},
+        "hub": {**own, "source": "hub", "kind": "masked", "repository": "o/b", "revision": "main"},
+    }
+    models["hub"] |= settings.pop("hub", {})
+    return Plan(*read_settings({"models": models, **settings}))
+
+
+def test_a_masked_model_is_known_and_has_corrections_in_the_place_of_start_tokens(folder):
+    plan = plan_of(folder, morcela={"models": ["smollm2-135m", "bert"], "frequency_models": ["*"]})
+    assert plan.masked_models() == ["bert", "hub"]
+    assert not {"bert", "hub"} & {*plan.causal_models()}
+    for name in ("bert", "hub"):
+        assert plan.start_tokens(name, "demo_minimal_pairs") == [
+            "within_word_l2r", "whole_word", "uncorrected",
+        ]  # fmt: skip
+        assert [plan.bos_policy(bos)["start_token"] for bos in plan.bos_policies(name, "x")] == [
+            "within_word_l2r"
+        ]
+        assert plan.model_unigrams(name) == ["corpus_gutenberg"]
+        assert "both sides" in plan.catalog.model(name)["note"]
+        for convention in ("scored", "excluded"):
+            assert plan.catalog.bos_policy(name, convention) == "within_word_l2r"
+        assert plan.catalog.bos_policy(name, "whole_word") == "whole_word"
+    assert plan.frequency_models() == ["smollm2-135m"]
+
+
+def test_a_masked_model_has_no_neighbours_words_or_contexts(folder):
+    names = ["smollm2-135m", "bert"]
+    plan = plan_of(folder, string_probability={"models": names}, reading={"models": ["*"]})
+    assert {path.split("/")[2] for path in plan.neighbours()} == {"smollm2-135m"}
+    read = plan.dataset_models("demo_reading_times")
+    assert "smollm2-135m" in read
+    assert not {"bert", "hub"} & {*read}
+    papers = {"papers": ["morcela", "reading", "context"]}
+    tables = profile_files(plan_of(folder, profiles=papers), "bert")
+    assert set(tables) == {"fits"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (
+            {"hub": {"bos_policies": ["bos"]}},
+            "'bos' puts a start token before a sentence, and 'hub",
+        ),
+        ({"hub": {"kind": "causal", "bos_policies": ["whole_word"]}}, "'hub' reads from left to"),
+        ({"hub": {"unigrams": ["unigrahams_bert"]}}, "masked models do not generate"),
+        ({"reading": {"models": ["bert"]}}, "reading.models: 'bert' is a masked model"),
+        ({"audit": {"model": "bert"}}, "audit.model: 'bert' is a masked model"),
+        ({"context": {"models": ["bert"]}}, "context.models: 'bert' is a masked model"),
+        ({"hub": {"kind": "both"}}, "is not one of ['causal', 'masked']"),
+    ],
+)
+def test_masked_models_are_refused_where_they_make_no_sense(folder, settings, said):
+    with pytest.raises(LingprobError) as refused:
+        plan_of(folder, **settings)
+    assert said in str(refused.value)
+
+
+def test_a_repository_is_prepared_as_what_its_entry_says(folder, tmp_path):
+    entry = {"source": "local", "path": str(folder / "bert")}
+    with pytest.raises(LingprobError, match="kind: masked"):
+        prepare_model("b", entry, tmp_path / "manifest.json")
+    assert not (tmp_path / "manifest.json").exists()
+    prepare_model("b", {**entry, "kind": "masked"}, tmp_path / "manifest.json")
+    assert (tmp_path / "manifest.json").exists()
+
+
+def test_what_is_scored_is_kept_for_the_same_weights_and_correction_alone(folder, tmp_path):
+    lm = load_masked_model(folder / "bert")
+    passes = []
+    lm.model.register_forward_hook(lambda *_: passes.append(1))
+    given = (lm, [*"abc"], SENTENCES[:3])
+    options = {"dataset": "d", "shard_directory": tmp_path, "sentences_per_shard": 2}
+
+    def score(correction: str, identity: str) -> tuple[pd.DataFrame, int]:
+        passes.clear()
+        table = score_masked(*given, correction, identity=identity, **options)
+        return table, len(passes)
+
+    first, n_first = score("whole_word", "one")
+    again, n_again = score("whole_word", "one")
+    pd.testing.assert_frame_equal(first, again)
+    assert n_first > 0
+    assert n_again == 0
+    next(iter(tmp_path.glob("*.parquet"))).unlink()
+    part, n_part = score("whole_word", "one")
+    pd.testing.assert_frame_equal(first, part)
+    assert 0 < n_part < n_first
+    assert score("whole_word", "other")[1] == score("none", "one")[1] == n_first
+
+
+def test_logits_are_made_of_the_masked_places_alone(folder):
+    lm = load_masked_model(folder / "roberta")
+    seen = []
+    lm.model.get_output_embeddings().register_forward_hook(lambda _, given, __: seen.append(given))
+    score_masked(lm, ["i"], SENTENCES[:1], "none", dataset="d")
+    (text,) = lm.tokenize(SENTENCES[:1])
+    assert sum(given[0].shape[0] for given in seen) == len(text.tokens.ids)
+    assert {given[0].shape[1] for given in seen} == {1}
 
 
 @pytest.mark.parametrize("take", [load_language_model, check_language_model])
 def test_no_rule_reads_a_masked_model_from_left_to_right(folder, take):
     """Wherever it is from: a repository's folder is known when it is there."""
-    with pytest.raises(LingprobError, match=r"a masked model.*scores"):
+    with pytest.raises(LingprobError, match=r"a masked model.*kind: masked"):
         take(folder / "bert")
     take(folder / "causal")
 

@@ -393,7 +393,10 @@ def test_the_ceiling_is_what_noise_in_the_mean_ratings_allows():
     )
 
 
-@pytest.mark.parametrize(("source", "said"), [("human", "scale: demo"), ("simulated", "SIMULATED")])
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("human", "your own data (draws and samples: scale demo)"), ("simulated", "SIMULATED")],
+)
 def test_figures_say_scale_and_simulation(tmp_path, source, said):
     open_before = plt.get_fignums()
     figures = draw(all_tables(fits(rating_source=source)), RUN)

@@ -10,11 +10,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from lingprob.catalog import read_yaml
+from lingprob.catalog import complete_model, read_yaml
 from lingprob.config import read_settings
 from lingprob.corpora import iter_documents
 from lingprob.figures.labels import label_provenance
 from lingprob.models.loading import load_language_model
+from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
 from lingprob.models.prepared import load_prepared
 from lingprob.overlap.token_blocks import count_rows
@@ -24,9 +25,10 @@ from lingprob.reading.texts import build_words
 from lingprob.rehearsal import STAMP, folder, reading_times
 from lingprob.rehearsal.datasets import PASSAGES, ROWS, write_stand_ins
 from lingprob.rehearsal.models import LAYERS, make_model
-from lingprob.rehearsal.stand_ins import fewer, rehearse
+from lingprob.rehearsal.stand_ins import fewer, rehearse, stand_in_model
 from lingprob.rehearsal.tokenizers import tokenizer_of
 from lingprob.report import table_as_html
+from lingprob.scoring.masked import score_masked
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_csv, write_table
 
@@ -177,7 +179,7 @@ def test_a_rehearsal_has_a_folder_of_its_own_and_its_jobs_know_where_it_began(
 @pytest.mark.parametrize("architecture", ["gpt_neox", "opt", "gpt2", "llama"])
 def test_a_tiny_model_loads_predicts_and_sees_as_far_as_its_model(architecture, tmp_path):
     stand_in = {
-        "architecture": architecture, "context_window": 300, "embedding": False,
+        "architecture": architecture, "context_window": 300, "predicts": "next",
         "tokenizer": {"kind": "byte_pairs"},
     }  # fmt: skip
     logits = []
@@ -202,12 +204,24 @@ def test_a_tiny_model_loads_predicts_and_sees_as_far_as_its_model(architecture, 
     assert logits[0].std() > 0.05  # far from uniform
 
 
+def test_a_masked_model_has_a_masked_one_in_its_place(tmp_path):
+    entry = {"title": "B", "family": "b", "source": "hub", "kind": "masked"}
+    entry = complete_model("b", {**entry, "repository": "o/b", "revision": "main"}, {})
+    stand_in = stand_in_model(entry, LESS)
+    prepare_model("b", stand_in, tmp_path / "manifest.json")
+    lm, provenance = load_prepared_masked(tmp_path / "manifest.json")
+    assert "rehearsal" in provenance["origin"]
+    table = score_masked(lm, ["i"], ["The cat sat."], "whole_word", dataset="d")
+    assert np.isfinite(table["logprob"]).all()
+    assert table["char_end"].iloc[-1] == len("The cat sat.")
+
+
 @pytest.mark.parametrize("architecture", ["mpnet", "bert"])
 def test_a_tiny_embedding_model_tells_sentences_apart_chinese_ones_too(architecture, tmp_path):
     from lingprob.minimalness.embeddings import SentenceEmbedder
 
     stand_in = {
-        "architecture": architecture, "context_window": 64, "embedding": True,
+        "architecture": architecture, "context_window": 64, "predicts": "nothing",
         "tokenizer": {"kind": "word_pieces"},
     }  # fmt: skip
     make_model("embedder", stand_in, tmp_path)
@@ -377,7 +391,7 @@ def test_files_that_are_there_stay_and_reading_times_want_their_words(tmp_path):
 
 def test_a_tiny_model_is_made_again_from_its_name_alone(tmp_path):
     stand_in = {
-        "architecture": "gpt2", "context_window": 50, "embedding": False,
+        "architecture": "gpt2", "context_window": 50, "predicts": "next",
         "tokenizer": {"kind": "word_pieces"},
     }  # fmt: skip
     (tmp_path / "a").mkdir()

@@ -29,9 +29,10 @@ TABLE = '{"title": "Bad", "kind": "stimuli", "parser": "table"'
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A checkout whose config has a tiny local model, a rated CSV file and imported scores."""
+    """A checkout with tiny models of both kinds, a rated CSV file and imported scores."""
     folder = copy_of_the_checkout(tmp_path_factory.mktemp("own") / "lingprob")
     save_tiny_model("gpt_neox", folder / "tiny")
+    save_tiny_masked_model("bert", folder / "bert")
     ratings = [((7 * row) % 11) / 5 - 1 for row in range(len(SENTENCES))]
     pd.DataFrame({"sentence": SENTENCES, "rating": ratings}).to_csv(
         folder / "ratings.csv", index=False
@@ -53,6 +54,13 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 "path": "tiny",
                 "bos_policies": ["bos", "none"],
             },
+            "bert": {
+                "title": "Tiny BERT",
+                "family": "own",
+                "source": "local",
+                "path": "bert",
+                "unigrams": ["corpus_demo_sentences"],
+            },
             "theirs": {
                 "title": "Theirs",
                 "family": "theirs",
@@ -67,7 +75,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "new": {"title": "New", "kind": "stimuli", "parser": "table", "path": "new.csv"},
         },
         "morcela": {
-            "models": ["tiny", "theirs"],
+            "models": ["tiny", "bert", "theirs"],
             "datasets": ["mine"],
             "predicted": ["new"],
             "repeats": 3,
@@ -91,14 +99,22 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkey
     theirs = table[table["model"] == "theirs"]
     assert set(theirs["linking_function"]) == {"logprob", "mean_logprob"}
     assert set(table["rating_source"]) == {"human"}
-    # The façade, with the model and the unigrams of this run: the same numbers to the bit.
+    # A masked model's corrections stand where start tokens do.
+    bert = table[table["model"] == "bert"]
+    assert set(bert["bos"]) == {"within_word_l2r", "whole_word", "uncorrected"}
+    assert set(bert["unigrams"]) == {"corpus_demo_sentences"}
+    assert {"morcela", "slor"} <= set(bert["linking_function"])
+    # The façade, with the models and the unigrams of this run: the same numbers to the bit.
     monkeypatch.chdir(folder)
-    lm = lingprob.load("tiny", config="own.yaml", cache=".")
-    scores = read_table("results/sentence_scores/tiny/mine.parquet", "sentence_scores")
-    for bos in ("bos", "none"):
-        theirs, ours = scores[scores["bos"] == bos], lm.score(SENTENCES, bos=bos)
-        for column in ("logprob", "unigram_logprob", "n_tokens"):
-            assert ours[column].tolist() == theirs[column].tolist()
+    for name, policies in (("tiny", ["bos", "none"]), ("bert", ["within_word_l2r", "whole_word"])):
+        scores = read_table(f"results/sentence_scores/{name}/mine.parquet", "sentence_scores")
+        for bos in policies:
+            read = {"bos": bos} if name == "tiny" else {}
+            corrected = {"correction": bos} if name == "bert" else {}
+            lm = lingprob.load(name, config="own.yaml", cache=".", **corrected)
+            theirs, ours = scores[scores["bos"] == bos], lm.score(SENTENCES, **read)
+            for column in ("logprob", "unigram_logprob", "n_tokens"):
+                assert ours[column].tolist() == theirs[column].tolist()
     folder = folder / "results/morcela/predictions"
     assert not (folder / "theirs/new.csv").exists()
     new = pd.read_csv(folder / "tiny/new.csv")
@@ -189,12 +205,13 @@ def test_a_model_that_cannot_be_loaded_stops_its_first_job(folder):
     assert not (folder / "run").exists()
 
 
-def test_a_masked_model_is_refused_before_anything_runs(folder):
-    save_tiny_masked_model("bert", folder / "bert")
-    entry = 'models={"bert": {"title": "B", "family": "own", "source": "local", "path": "bert"}}'
-    refused = snakemake(folder, "-n", "--config", entry, "--", "morcela")
+def test_a_masked_model_is_refused_where_words_are_read_from_left_to_right(folder):
+    named = 'reading={"models": ["bert"]}'
+    refused = snakemake(
+        folder, "-n", "--configfile", "own.yaml", "--config", named, "--", "reading"
+    )
     assert refused.returncode != 0
-    assert "models.bert.path: bert has a masked model" in refused.stdout
+    assert "reading.models: 'bert' is a masked model" in refused.stdout
     assert "Traceback" not in refused.stdout
 
 

@@ -75,6 +75,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check_conventions(settings["string_probability"], catalog)
     check_doses(settings)
     check_trained_models(settings, catalog)
+    check_masked(settings, catalog)
     check_surprisals(settings["reading"], catalog)
     if primary_dataset(settings["context"]["datasets"]) is None:
         raise LingprobError(
@@ -255,6 +256,22 @@ def check_doses(settings: Settings) -> None:
         )
 
 
+def check_masked(settings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a masked model that is named where one that reads from left to right
+    is needed, or one that start tokens may precede."""
+    left_to_right = {
+        "reading.models": settings["reading"]["models"],
+        "audit.model": [settings["audit"]["model"]],
+    }
+    for key, names in left_to_right.items():
+        for name in names:
+            if name in catalog.models and catalog.is_masked(name):
+                raise LingprobError(
+                    f"{key}: {name!r} is a masked model, which sees both sides of a word and has "
+                    "no start token. Leave it out; morcela and string_probability take it."
+                )
+
+
 def check_surprisals(reading: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for read texts that no model of `reading` has surprisals of."""
     for name in reading["datasets"]:
@@ -269,13 +286,14 @@ def check_surprisals(reading: Settings, catalog: Catalog) -> None:
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
     """Return the models that match one of the patterns and have, or can make, surprisals of a text.
 
-    Imported word surprisals cover the texts that their entry names, other imported scores none.
+    Imported word surprisals cover the texts that their entry names, other imported scores none,
+    and masked models have none.
     """
     found = [name for pattern in patterns for name in catalog.models if fnmatch(name, pattern)]
     return [
         name
         for name in dict.fromkeys(found)
-        if catalog.models[name]["source"] != "scores"
+        if (catalog.models[name]["source"] != "scores" and not catalog.is_masked(name))
         or texts in catalog.models[name].get("texts", [])
     ]
 

@@ -25,6 +25,7 @@ KINDS = {
     "overlaps": "table of overlaps",
     "accuracies": "table of accuracies",
     "scores": "model of imported scores, without weights",
+    "masked": "masked model, which reads nothing from left to right",
     "weights": "model with weights",
     "model": "model",
     "embedding": "sentence-embedding model",
@@ -75,7 +76,8 @@ def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
     for name, entry in catalog.datasets.items():
         known[entry["kind"]].append(name)
     for name, entry in catalog.models.items():
-        known["scores" if entry["source"] == "scores" else "weights"].append(name)
+        with_weights = "masked" if catalog.is_masked(name) else "weights"
+        known["scores" if entry["source"] == "scores" else with_weights].append(name)
     known["model"] = list(catalog.models)
     known["embedding"] = list(catalog.embeddings)
     listed = [source for entry in catalog.models.values() for source in entry["unigrams"]]

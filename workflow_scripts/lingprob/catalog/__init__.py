@@ -12,6 +12,7 @@ from typing import Any
 import yaml
 
 from lingprob.errors import LingprobError, looked_up, unknown_name
+from lingprob.models.kinds import is_masked
 
 FOLDER = Path(__file__).parent
 Entry = dict[str, Any]
@@ -70,8 +71,10 @@ class Catalog:
         conventions = read_yaml("conventions.yaml")
         families = shipped["families"]
         self.samplings: dict[str, Entry] = conventions["samplings"]
+        self.corrections: dict[str, str] = conventions["corrections"]
         self.start_tokens: dict[str, str] = {
             **conventions["start_tokens"],
+            **self.corrections,
             **(start_tokens or {}),
         }
         self.bos_policies: dict[str, Entry] = {
@@ -100,6 +103,7 @@ class Catalog:
             for policy in model["bos_policies"]:
                 where = f"(models.{name}.bos_policies)"
                 looked_up("BOS policy", policy, self.bos_policies, where)
+                self._check_correction(name, policy)
             if model["source"] == "ngram":
                 corpora = {n: e for n, e in self.datasets.items() if e["kind"] == "corpus"}
                 looked_up("corpus", model["corpus"], corpora, f"(models.{name}.corpus)")
@@ -110,6 +114,11 @@ class Catalog:
                     raise LingprobError(
                         f"models.{name}.unigrams: {source!r}, and n-gram models do not generate. "
                         f"Name their corpus: corpus_{self.models[of]['corpus']}."
+                    )
+                if kind in self.samplings and self.is_masked(of):
+                    raise LingprobError(
+                        f"models.{name}.unigrams: {source!r}, and masked models do not generate. "
+                        "Name a corpus, such as corpus_gutenberg."
                     )
             for dataset in model.get("datasets", []):
                 self.dataset(dataset)
@@ -125,6 +134,23 @@ class Catalog:
     def model(self, name: str) -> Entry:
         """Return a model's entry."""
         return looked_up("model", name, self.models, OWN_ENTRY.format("models"))
+
+    def is_masked(self, model: str) -> bool:
+        """Tell whether a model is a masked one, which sees both sides of what it predicts."""
+        return bool(self.model(model).get("kind") == "masked")
+
+    def _check_correction(self, model: str, policy: str) -> None:
+        """Raise LingprobError for a start token of a masked model, a correction of another one."""
+        own = {name for name in self.bos_policies if self.start_token_of(name) in self.corrections}
+        if (policy in own) != self.is_masked(model):
+            fault = (
+                f"says what a masked model masks, and {model!r} reads from left to right (`kind`). "
+                f"Choose among {', '.join(repr(n) for n in self.bos_policies if n not in own)}."
+                if policy in own
+                else f"puts a start token before a sentence, and {model!r} is a masked model with "
+                f"marks of its own. Choose among {', '.join(map(repr, sorted(own)))}."
+            )
+            raise LingprobError(f"models.{model}.bos_policies: {policy!r} {fault}")
 
     def dataset(self, name: str) -> Entry:
         """Return a data set's entry."""
@@ -144,11 +170,12 @@ class Catalog:
 
         `scored` and `excluded` stand for the first of the model's policies that does so with a
         sentence's first token; any other convention is the name of one of its policies. Imported
-        scores have theirs alone. Raises LingprobError if the model has no such policy.
+        scores have theirs alone, and in masked models a first token is as others: their first
+        policy stands. Raises LingprobError if the model has no such policy.
         """
         entry = self.model(model)
         policies = entry["bos_policies"]
-        if entry["source"] == "scores":
+        if entry["source"] == "scores" or (self.is_masked(model) and convention not in policies):
             return str(policies[0])
         if convention not in ("scored", "excluded"):
             looked_up("BOS policy", convention, self.bos_policies)
@@ -206,6 +233,11 @@ class Catalog:
 
 # Where the rows of a data set on the hub lie in its folder.
 HUB_ROWS = "rows.parquet"
+# What figures say of a masked model.
+PSEUDO = (
+    "PLL: a masked model's pseudo-log-likelihood, each token given those on both sides, stands "
+    "where log p does."
+)
 OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
 
 
@@ -267,6 +299,11 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
         if "paths" in entry:
             fallback["texts"] = list(entry["paths"])
         return {**fallback, **entry}
+    if entry["source"] == "local" and "kind" not in entry and is_masked(entry["path"]):
+        entry = {**entry, "kind": "masked"}
+    if entry.get("kind") == "masked":
+        fallback["bos_policies"] = ["within_word_l2r", "whole_word", "uncorrected"]
+        fallback |= {"unigrams": ["corpus_gutenberg"], "note": PSEUDO}
     if entry["source"] == "ngram":
         # The very text that it is of, so that what it adds to unigrams is known.
         fallback |= {"unigrams": [f"corpus_{entry['corpus']}"], "least_count": 2}

@@ -13,6 +13,7 @@ import yaml
 from lingprob.catalog import Catalog, Entry
 from lingprob.config import read_settings, refuse_duplicate_keys
 from lingprob.errors import LingprobError, looked_up, unknown_name
+from lingprob.models.kinds import is_masked
 from lingprob.plan.data import Plan
 
 REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
@@ -76,7 +77,8 @@ def folder_entry(folder: Path, family: str | None, catalog: Catalog) -> tuple[st
     path = folder.resolve()
     where = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     entry = {"title": path.name, "source": "local", "path": str(path)}
-    return f"{slug(path.name)}-{where}", {**entry, **conventions_of(family, catalog)}
+    conventions = {"family": "own"} if is_masked(path) else conventions_of(family, catalog)
+    return f"{slug(path.name)}-{where}", {**entry, **conventions}
 
 
 def repository_entry(

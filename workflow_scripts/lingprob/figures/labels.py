@@ -150,7 +150,8 @@ def label_provenance(
 ) -> None:
     """Write the scale on the figure and, in plain sight, that data are simulated if any are.
 
-    A rehearsal's figure says in plain sight that it is one.
+    A rehearsal's figure says in plain sight that it is one. Scale demo has no real data but the
+    user's own, of which no figure says that they are a demo.
 
     Args:
         scales: of the rows behind the figure.
@@ -158,8 +159,9 @@ def label_provenance(
         note: what else is to be known of the data; stands in a line above.
     """
     scale = "/".join(sorted(set(scales)))
-    simulated = "simulated" in set(sources)
-    text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else f"scale: {scale}"
+    simulated, own = "simulated" in set(sources), scale == "demo" and set(sources) == {"human"}
+    text = f"your own data (draws and samples: scale {scale})" if own else f"scale: {scale}"
+    text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else text
     loud = simulated or STAMP in scale
     letters = int(figure.get_figwidth() / (LOUD_INCHES if loud else QUIET_INCHES))
     figure.supxlabel(

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
-
-from lingprob.errors import LingprobError
 
 # How config.json calls what was trained to fill in masks; BERT's first checkpoints have the second.
 ARCHITECTURES = ("ForMaskedLM", "ForPreTraining")
@@ -20,16 +17,3 @@ def is_masked(directory: str | Path) -> bool:
     except (OSError, ValueError, AttributeError):
         return False  # who loads the folder says what is wrong with it
     return any(str(name).endswith(ARCHITECTURES) for name in named)
-
-
-def refuse_masked(name: str, entry: dict[str, Any]) -> None:
-    """Raise LingprobError for the entry of a folder that has a masked model.
-
-    The rules read a model from left to right, and such a one gives numbers then that mean nothing.
-    """
-    if entry["source"] == "local" and is_masked(entry["path"]):
-        raise LingprobError(
-            f"models.{name}.path: {entry['path']} has a masked model (`architectures` in its "
-            "config.json), and the rules read models from left to right. `lingprob.load` takes it; "
-            "or bring its log-probabilities as scores (`source: scores`)."
-        )

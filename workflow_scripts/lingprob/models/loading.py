@@ -147,8 +147,8 @@ def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
     if is_masked(directory):
         raise LingprobError(
             f"{directory}: a masked model (`architectures` in its config.json), which would give "
-            "numbers that mean nothing if it were read from left to right. `lingprob.load` takes "
-            "it; or bring its log-probabilities as scores (`source: scores`)."
+            "numbers that mean nothing if it were read from left to right. Say `kind: masked` in "
+            "its entry."
         )
     register(directory)
     # Its bars and reports would fill the screen beside our own progress and messages.

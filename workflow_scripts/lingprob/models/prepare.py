@@ -24,7 +24,8 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
 
     The manifest names the directory with configuration, weights and tokenizer, where they came
     from and digests of them. Files lie beside the manifest, except those of a `local` model, which
-    stay where the user has them.
+    stay where the user has them. A masked model is checked as such where the entry says `kind:
+    masked`.
 
     Raises LingprobError if the model cannot be had (what was fetched so far is kept and used) or
     could not be loaded: weights, config.json and tokenizer must be there and fit each other.
@@ -55,7 +56,11 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
         make_model(name, entry["stand_in"], directory := directory / "stand-in")
     else:
         directory = Path(entry["path"])
-    if source != "package":
+    if entry.get("kind") == "masked":
+        from lingprob.models.masked import check_masked_model
+
+        check_masked_model(directory)
+    elif source != "package":
         from lingprob.models.loading import check_language_model
 
         check_language_model(directory)

@@ -18,6 +18,8 @@ from lingprob.training.trajectories import trajectories
 
 # Figure 1b's data set, which stands under no prediction.
 TOY_STRINGS = "toy_strings"
+# Sources of models that can score what they have not seen.
+WITH_WEIGHTS = ("hub", "package", "local", "stand_in", "trained", "ngram")
 
 
 def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
@@ -40,6 +42,16 @@ class Plan:
             for name, entry in self.catalog.models.items()
             if entry["source"] in sources and level in (None, entry.get("level"))
         ]
+
+    def causal_models(self) -> list[str]:
+        """Return the models with weights that read from left to right."""
+        return [
+            name for name in self.models_with(*WITH_WEIGHTS) if not self.catalog.is_masked(name)
+        ]
+
+    def masked_models(self) -> list[str]:
+        """Return the models with weights that see both sides of what they predict."""
+        return [name for name in self.models_with(*WITH_WEIGHTS) if self.catalog.is_masked(name)]
 
     def datasets_of(self, kind: str) -> list[str]:
         """Return the data sets of a kind."""
@@ -288,12 +300,11 @@ class Plan:
 
     def frequency_models(self) -> list[str]:
         """Return the models whose log-probabilities are regressed on frequency (morcela, §5)."""
-        morcela = self.settings["morcela"]
+        morcela, causal = self.settings["morcela"], self.causal_models()
         return [
             name
             for name in morcela["models"]
-            if _matches(name, morcela["frequency_models"])
-            and self.catalog.model(name)["source"] != "scores"
+            if _matches(name, morcela["frequency_models"]) and name in causal
         ]
 
     def frequency_tables(self, name: str) -> list[str]:
@@ -378,16 +389,16 @@ class Plan:
         return re.sub(r"_sample\d+$", "", scored)
 
     def neighbours(self) -> list[str]:
-        """Return the tables of neighbours: of each model with weights on the data sets of its
-        language, or on samples of them."""
-        strings = self.settings["string_probability"]
+        """Return the tables of neighbours: of each causal model on the data sets of its language,
+        or on samples of them."""
+        strings, causal = self.settings["string_probability"], self.causal_models()
         pairs = strings["neighbour_pairs"]
         return [
             f"results/neighbours/{model}/{name}{f'_sample{pairs}' if pairs else ''}.parquet"
             for model in strings["models"]
-            if (entry := self.catalog.model(model))["source"] != "scores"
+            if model in causal
             for name in strings["neighbour_datasets"]
-            if self.language(name) == entry["language"]
+            if self.speaks(model, name)
         ]
 
     def distances_if_any(self, dataset: str) -> list[str]:

@@ -21,8 +21,7 @@ def profile_files(plan: Plan, model: str) -> Files:
     `profiles.models` alone.
     """
     papers, settings = plan.settings["profiles"]["papers"], plan.settings
-    entry = plan.catalog.model(model)
-    whole = entry["source"] != "scores"
+    reads_on = model in plan.causal_models()
     rated = [name for name in plan.rated_datasets(model) if plan.speaks(model, name)]
     strings = plan.string_datasets(model) if model in plan.string_models() else []
     in_context = [name for name in settings["context"]["datasets"] if plan.speaks(model, name)]
@@ -44,7 +43,7 @@ def profile_files(plan: Plan, model: str) -> Files:
             name: [
                 f"{IN_CONTEXT}/{model}/{dataset}/{name}.parquet"
                 for dataset in in_context
-                if "context" in papers and whole
+                if "context" in papers and reads_on
             ]
             for name in ("unprefixed", "accuracy")
         },

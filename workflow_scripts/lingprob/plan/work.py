@@ -106,6 +106,10 @@ class Work:
         where = self.parameters(model), self.device(model), self.dtype(model, bulk)
         return tokens / self.speeds.scoring(*where)
 
+    def masking(self, model: str, dataset: str) -> float:
+        """Return the seconds in which a masked model reads each sentence once a token of it."""
+        return self.scoring(model, SENTENCE_TOKENS**2 * self.items(dataset))
+
     def items(self, dataset: str) -> int:
         """Return the sentences of a data set, or of a sample of one (two a pair)."""
         name, _, pairs = dataset.partition("_sample")
@@ -282,6 +286,7 @@ class Work:
 # What the jobs of a rule do beside starting; a rule that is not here has small tables alone.
 KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "score_stimuli": lambda w, job: w.scoring(job.model, SENTENCE_TOKENS * w.items(job.dataset)),
+    "score_masked_stimuli": lambda w, job: w.masking(job.model, job.dataset),
     "measure_neighbours": lambda w, job: w.scoring(job.model, w.neighbour_tokens(job.dataset)),
     "sample_unigrahams": lambda w, job: w.sampling(job.model, int(job.shards)),
     "sum_frequency_moments": lambda w, job: w.scoring(

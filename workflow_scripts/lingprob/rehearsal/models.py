@@ -10,6 +10,7 @@ import torch
 from transformers import (
     AutoModel,
     AutoModelForCausalLM,
+    AutoModelForMaskedLM,
     BertConfig,
     GPT2Config,
     GPTNeoXConfig,
@@ -23,6 +24,7 @@ from lingprob.rehearsal.prose import generator
 from lingprob.rehearsal.tokenizers import tokenizer_of
 
 WIDTH, LAYERS, HEADS = 8, 2, 2
+KINDS = {"next": AutoModelForCausalLM, "masked": AutoModelForMaskedLM, "nothing": AutoModel}
 SPREAD = 0.2  # of random weights: predictions are far from uniform
 
 
@@ -59,7 +61,7 @@ def make_model(name: str, stand_in: dict[str, Any], directory: Path) -> None:
     Args:
         name: of the catalog's model; the weights depend on it alone.
         stand_in: `architecture`, `context_window`, `tokenizer` (as in catalog/rehearsal.yaml) and
-            `embedding`, whether it is to embed sentences.
+            what it `predicts`: the next token, masked ones, or (a sentence embedding) nothing.
         directory: of the files.
     """
     shutil.rmtree(directory, ignore_errors=True)
@@ -73,8 +75,7 @@ def make_model(name: str, stand_in: dict[str, Any], directory: Path) -> None:
         stand_in["context_window"],
         {key: value for key, value in ids.items() if value is not None},
     )
-    kind = AutoModel if stand_in["embedding"] else AutoModelForCausalLM
-    model: Any = kind.from_config(config, dtype=torch.float32)
+    model: Any = KINDS[stand_in["predicts"]].from_config(config, dtype=torch.float32)
     with torch.no_grad():
         for parameter in model.parameters():
             parameter.add_(SPREAD * torch.randn_like(parameter))

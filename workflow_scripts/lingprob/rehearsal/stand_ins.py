@@ -70,12 +70,14 @@ def stand_in_model(entry: Entry, less: Mapping[str, Any]) -> Entry:
     """Return a model's entry with what its stand-in is made of, or as it is if it has no files."""
     if entry["source"] not in WITH_FILES:
         return entry
-    tokenizer = less["tokenizers"].get(entry["tokenizer"], {"kind": "byte_pairs"})
+    masked = entry.get("kind") == "masked"
+    kinds = ("word_pieces", "bert", 512) if masked else ("byte_pairs", "llama", 2048)
+    kind, architecture, context_window = kinds
     described = {
-        "architecture": less["architectures"].get(entry["family"], "llama"),
-        "context_window": entry["context_window"] or 2048,
-        "tokenizer": tokenizer,
-        "embedding": False,
+        "architecture": less["architectures"].get(entry["family"], architecture),
+        "context_window": entry["context_window"] or context_window,
+        "tokenizer": less["tokenizers"].get(entry["tokenizer"], {"kind": kind}),
+        "predicts": "masked" if masked else "next",
     }
     return {**entry, "source": "stand_in", "stand_in": described}
 
@@ -86,7 +88,7 @@ def stand_in_embedding(name: str, entry: Entry, less: Mapping[str, Any]) -> Entr
         "architecture": less["embeddings"].get(name, "bert"),
         "context_window": entry["context_window"],
         "tokenizer": {"kind": "word_pieces"},
-        "embedding": True,
+        "predicts": "nothing",
     }
     return {**entry, "source": "stand_in", "stand_in": described}
 

@@ -9,14 +9,18 @@ Without one, a word of several tokens is nearly known from its own other tokens.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.files import require_identity
 from lingprob.models.masked import MaskableText, MaskedLanguageModel
 from lingprob.progress import Progress
+from lingprob.scoring.texts import score_in_shards, scores_table
 
 CORRECTIONS = ("within_word_l2r", "whole_word", "none")
 # Tokens that are run at once.
@@ -30,36 +34,41 @@ def score_masked(
     correction: str,
     *,
     dataset: str,
+    shard_directory: str | Path | None = None,
+    identity: str = "",
+    sentences_per_shard: int = 2000,
     tokens_per_batch: int | None = None,
 ) -> pd.DataFrame:
     """Score every text and return a `scores` table (one token a row; logprob in nats).
 
     A token's logprob is that given all tokens which the correction leaves; every token counts. Each
-    distinct text is scored once and by itself, so that a text's numbers depend on no other.
+    distinct text is scored once and by itself, so that a text's numbers depend on no other; shards
+    are kept and found again as by `scoring.stimuli.score_stimuli`.
     Raises LingprobError for a text without a token or one that is longer than the model can see.
     """
+    require_identity(shard_directory, identity)
     unique = list(dict.fromkeys(texts))
     tokenized = dict(zip(unique, lm.tokenize(unique), strict=True))
     _check_lengths(lm, item_ids, texts, tokenized, dataset)
     budget = tokens_per_batch or TOKENS_PER_BATCH[lm.device.type]
-    logprobs = {}
-    with Progress(len(unique), f"scoring {dataset}", "sentences") as progress:
-        for text in unique:
-            logprobs[text] = pseudo_logprobs(lm, tokenized[text], correction, budget)
+
+    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
+        found = []
+        for text in shard:
+            found.append(pseudo_logprobs(lm, tokenized[text], correction, budget))
             progress.advance(1)
-    tokens = [tokenized[text].tokens for text in texts]
-    lengths = [len(one.ids) for one in tokens]
-    return pd.DataFrame(
-        {
-            "item_id": np.repeat(np.array(item_ids, dtype=object), lengths),
-            "token_index": np.concatenate([np.arange(n, dtype=np.int32) for n in lengths]),
-            "token_id": np.concatenate([one.ids for one in tokens]),
-            "char_start": np.concatenate([one.char_start for one in tokens]),
-            "char_end": np.concatenate([one.char_end for one in tokens]),
-            "logprob": np.concatenate([logprobs[text] for text in texts]),
-            "scored": True,
-        }
+        return found
+
+    tokens = {text: one.tokens for text, one in tokenized.items()}
+    logprobs = score_in_shards(
+        tokens,
+        score,
+        [identity, correction, str(lm.dtype)],
+        dataset=dataset,
+        sentences_per_shard=sentences_per_shard,
+        shard_directory=shard_directory,
     )
+    return scores_table(item_ids, texts, tokens, logprobs)
 
 
 def hidden_tokens(words: np.ndarray, correction: str) -> np.ndarray:
@@ -91,11 +100,25 @@ def pseudo_logprobs(
     at_once = max(1, tokens_per_batch // rows.shape[1])
     found = []
     for places in torch.arange(n, device=lm.device).split(at_once):
-        logits = lm.model(input_ids=inputs[places]).logits
-        predicted = logits[torch.arange(len(places)), places + skipped].float().log_softmax(-1)
+        logits = _logits_at(lm, inputs[places], places + skipped)
+        predicted = logits.float().log_softmax(-1)
         wanted = inputs.new_tensor(ids[places.cpu().numpy()], dtype=torch.int64)
         found.append(predicted.gather(1, wanted[:, None])[:, 0])
     return torch.cat(found).cpu().numpy()
+
+
+def _logits_at(lm: MaskedLanguageModel, inputs: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Return the logits (rows, V) at one place a row of `inputs` (rows, n): of nothing else are
+    they made where a layer of their own makes them from hidden states (rows, n, width)."""
+    rows = torch.arange(len(places), device=places.device)
+
+    def choose(_: torch.nn.Module, given: tuple[torch.Tensor]) -> torch.Tensor:
+        return given[0][rows, places][:, None]
+
+    head = lm.model.get_output_embeddings()
+    with head.register_forward_pre_hook(choose) if head is not None else nullcontext():
+        logits = lm.model(input_ids=inputs).logits
+    return logits[:, 0] if logits.shape[1] == 1 else logits[rows, places]
 
 
 def _check_lengths(

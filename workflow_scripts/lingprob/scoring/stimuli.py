@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 
 from lingprob.errors import LingprobError
 from lingprob.files import require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.scoring.engine import Scorer
-from lingprob.scoring.shards import read_shard, shard_path, write_shard
-
-logger = logging.getLogger(__name__)
+from lingprob.scoring.texts import score_in_shards, scores_table
 
 
 def score_stimuli(
@@ -53,29 +49,20 @@ def score_stimuli(
     scorer = scorer or Scorer(language_model, tokens_per_batch)
     window = window or language_model.context_window
     settings = [identity, start_id, window, stride, str(language_model.dtype)]
-    logprobs: dict[str, np.ndarray] = {}
-    shards = list(_shards(unique, tokens, sentences_per_shard, shard_directory, settings))
-    with Progress(len(unique), f"scoring {dataset}", "sentences") as progress:
-        missing = []
-        for path, shard in shards:
-            if path is not None and (kept := read_shard(path)) is not None:
-                column = kept.column("logprob")
-                values = [row.values.to_numpy(zero_copy_only=False) for row in column]
-                logprobs.update(zip(shard, values, strict=True))
-            else:
-                missing.append((path, shard))
-        if logprobs:
-            there = len(shards) - len(missing)
-            logger.info("%d of %d shards were there already", there, len(shards))
-        progress.resume_at(len(logprobs))
-        for path, shard in missing:
-            ids = [tokens[text].ids for text in shard]
-            values = scorer.score(ids, start_id, window=window, stride=stride, progress=progress)
-            if path is not None:
-                rows = pa.array([row.astype(np.float32) for row in values], pa.list_(pa.float32()))
-                write_shard(path, pa.table({"logprob": rows}))
-            logprobs.update(zip(shard, values, strict=True))
-    return _scores_table(item_ids, texts, tokens, logprobs)
+
+    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
+        ids = [tokens[text].ids for text in shard]
+        return scorer.score(ids, start_id, window=window, stride=stride, progress=progress)
+
+    logprobs = score_in_shards(
+        tokens,
+        score,
+        settings,
+        dataset=dataset,
+        sentences_per_shard=sentences_per_shard,
+        shard_directory=shard_directory,
+    )
+    return scores_table(item_ids, texts, tokens, logprobs)
 
 
 def _check_scorable(
@@ -97,40 +84,3 @@ def _check_scorable(
                 f"{where}: {text!r} is a single token, and with bos 'none' a first token has no "
                 "score. Choose a bos policy with a start token, or drop the row."
             )
-
-
-def _shards(
-    unique: list[str],
-    tokens: dict[str, Tokens],
-    sentences_per_shard: int,
-    shard_directory: str | Path | None,
-    settings: Sequence[object],
-) -> Iterator[tuple[Path | None, list[str]]]:
-    """Yield each shard's path, if it is kept, and texts, in the order of their tokens: what begins
-    alike meets."""
-    ordered = sorted(unique, key=lambda text: (tokens[text].ids.tolist(), text))
-    for first in range(0, len(ordered), sentences_per_shard):
-        shard = ordered[first : first + sentences_per_shard]
-        described = [settings, shard, [tokens[text].ids.tolist() for text in shard]]
-        yield None if shard_directory is None else shard_path(shard_directory, described), shard
-
-
-def _scores_table(
-    item_ids: Sequence[str],
-    texts: Sequence[str],
-    tokens: dict[str, Tokens],
-    logprobs: dict[str, np.ndarray],
-) -> pd.DataFrame:
-    lengths = [len(tokens[text].ids) for text in texts]
-    logprob = np.concatenate([logprobs[text] for text in texts]).astype(np.float32)
-    return pd.DataFrame(
-        {
-            "item_id": np.repeat(np.array(item_ids, dtype=object), lengths),
-            "token_index": np.concatenate([np.arange(n, dtype=np.int32) for n in lengths]),
-            "token_id": np.concatenate([tokens[text].ids for text in texts]),
-            "char_start": np.concatenate([tokens[text].char_start for text in texts]),
-            "char_end": np.concatenate([tokens[text].char_end for text in texts]),
-            "logprob": logprob,
-            "scored": ~np.isnan(logprob),
-        }
-    )

@@ -11,7 +11,7 @@ import pandas as pd
 
 # What an analyst chooses, by the words of the figures.
 CONVENTIONS = {
-    "start_token": "start token",
+    "start_token": "start token or mask",
     "first_token": "first token",
     "unigrams": "unigrams",
     "kept_together": "folds keep",
