@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import sys
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -9,12 +10,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lingprob import digests
+from lingprob import digests, source_files
 from lingprob.demo import MINIMAL_PAIRS, demo_files
 from lingprob.digests import CARRIERS, SCRIPTS, code_digest, import_chains, written_tables
 from lingprob.errors import LingprobError
 from lingprob.papers.rooms import PACKAGES, USES
 from lingprob.reading.parsers import names as reading_parsers
+from lingprob.source_files import read_source
 from lingprob.stimuli import names as stimuli_parsers
 
 # A script, the module that it imports, one imported in a function, and a carrier.
@@ -176,10 +178,44 @@ def test_the_tables_of_a_script_are_found_also_by_a_part_of_their_names(tmp_path
             written_tables(other)
 
 
+def test_what_a_source_does_is_kept_for_its_content_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    script = tmp_path / "script.py"
+    parsed = []
+    monkeypatch.setattr(
+        source_files.ast,
+        "parse",
+        lambda *given, real=ast.parse: (parsed.append(1), real(*given))[1],
+    )
+
+    def read(text: str) -> tuple[source_files.SourceFile, int]:
+        script.write_text(text)
+        read_source.cache_clear()
+        parsed.clear()
+        return read_source(script), len(parsed)
+
+    text = 'import lingprob.a\nwrite_table(a, "words", p)  # why\n'
+    first, n_parsed = read(text)
+    assert (first.imports, first.writes) == (["lingprob.a"], [["line 2", "words"]])
+    assert "why" not in first.behaviour
+    assert n_parsed == 1
+    assert read(text) == (first, 0)
+    assert read(text.replace("words", "scores"))[0].writes == [["line 2", "scores"]]
+    kept = tmp_path / "__pycache__/script.behaviour.json"
+    for spoilt in ("{", '{"key": 1}', "[]", kept.read_text().replace("imports", "exports")):
+        kept.write_text(spoilt)
+        read_source.cache_clear()
+        assert read_source(script).writes == [["line 2", "scores"]]
+    kept.unlink()
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    assert read(text) == (first, 1)
+    assert not kept.exists()
+
+
 def test_only_scripts_write_tables():
     """Else `written_tables`, which reads the script, would miss one."""
     for path in sorted((SCRIPTS / "lingprob").rglob("*.py")):
-        if path.name not in ("tables.py", "digests.py"):
+        if path.name not in ("tables.py", "source_files.py"):
             assert "import write_table" not in path.read_text(), path
             assert ", write_table" not in path.read_text(), path
             assert "table_writer" not in path.read_text(), path

@@ -13,7 +13,7 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError
 from referencing import Registry, Resource
 
-from lingprob.catalog import Catalog, read_yaml
+from lingprob.catalog import Catalog, parse_yaml, read_yaml
 from lingprob.chance_level import chance_level
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
@@ -29,7 +29,7 @@ READ_AS_WRITTEN = {"integer", "number", "boolean"}
 
 def config_schema() -> Settings:
     """Return the JSON schema of config.yaml."""
-    return yaml.safe_load((ROOT / "config.schema.yaml").read_text(encoding="utf-8"))
+    return parse_yaml(ROOT / "config.schema.yaml")
 
 
 def read_settings(config: Settings) -> tuple[Settings, Catalog]:

@@ -8,7 +8,6 @@ schemas of the tables that the script writes.
 
 from __future__ import annotations
 
-import ast
 import hashlib
 import re
 from functools import cache
@@ -16,6 +15,7 @@ from pathlib import Path
 
 from lingprob.errors import LingprobError
 from lingprob.schemas import SCHEMAS
+from lingprob.source_files import read_source
 
 SCRIPTS = Path(__file__).resolve().parent.parent
 PACKAGE = "lingprob"
@@ -38,16 +38,13 @@ CARRIERS = tuple(
         "reading.parsers.names",
         "rehearsal",
         "schemas",
+        "source_files",
         "stimuli.names",
         "tables",
         "training.preshuffled",
         "workflow",
     )
 )
-# Functions that write tables, and which argument of each names the table.
-WRITERS = {"write_table": 1, "table_writer": 0}
-# What a dataclass reads of its fields' annotations.
-READ_ANNOTATIONS = re.compile("ClassVar|InitVar|KW_ONLY")
 
 
 @cache
@@ -71,14 +68,14 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
     def add(kind: str, name: str, content: bytes) -> None:
         digest.update(f"{kind} {name} {len(content)}\n".encode() + content)
 
-    add("script", rule, behaviour(scripts / f"{rule}.py").encode())
+    add("script", rule, read_source(scripts / f"{rule}.py").behaviour.encode())
     for part in parts:
         if isinstance(part, Path):
             add("file", part.name, part.read_bytes())
         else:
             add("part", part, b"")
     for module in sorted(import_chains(rule, *parts, scripts=scripts)):
-        add("module", module, behaviour(_source(module, scripts)).encode())
+        add("module", module, read_source(_source(module, scripts)).behaviour.encode())
     for table in written_tables(scripts / f"{rule}.py"):
         fields = [(field.name, str(field.type), field.nullable) for field in SCHEMAS[table]]
         add("table", table, str(fields).encode())
@@ -114,19 +111,8 @@ def imported_modules(path: Path, scripts: Path = SCRIPTS) -> tuple[str, ...]:
     With a module come the packages that it is in, for Python runs their `__init__` first; but not
     the whole package's, which is for users. What only type checkers import does not count.
     """
-    names: list[str] = []
-    for node in ast.walk(_stripped(path)):
-        if isinstance(node, ast.Import):
-            names += [alias.name for alias in node.names]
-        elif isinstance(node, ast.ImportFrom):
-            if node.level:
-                raise LingprobError(
-                    f"{path}, line {node.lineno}: a relative import. Write the module's whole "
-                    "name, so that the digest of the code sees it."
-                )
-            names += [f"{node.module}.{alias.name}" for alias in node.names]
     found: dict[str, None] = {}
-    for name in names:
+    for name in read_source(path).imports:
         parts = name.split(".")
         if parts[0] == PACKAGE:
             inside = [".".join(parts[:end]) for end in range(2, len(parts) + 1)]
@@ -134,6 +120,7 @@ def imported_modules(path: Path, scripts: Path = SCRIPTS) -> tuple[str, ...]:
     return tuple(found)
 
 
+@cache
 def is_carrier(module: str) -> bool:
     """Say whether a module is one of the CARRIERS, or in a package that is."""
     return any(f"{module}.".startswith(f"{carrier}.") for carrier in CARRIERS)
@@ -146,87 +133,20 @@ def written_tables(script: Path) -> list[str]:
     Raises LingprobError where a name is nothing but computed, or no schema has it.
     """
     found: set[str] = set()
-    for node in ast.walk(_stripped(script)):
-        writer = getattr(node.func, "id", "") if isinstance(node, ast.Call) else ""
-        if isinstance(node, ast.Call) and writer in WRITERS:
-            place = WRITERS[writer]
-            pattern = _pattern(node.args[place]) if len(node.args) > place else ".*"
-            fitting = {name for name in SCHEMAS if re.fullmatch(pattern, name)}
-            if pattern == ".*" or not fitting:
-                raise LingprobError(
-                    f"{script}, line {node.lineno}: which table is written? Give `{writer}` "
-                    "the name of a schema, in quotes."
-                )
-            found |= fitting
+    for where, pattern in read_source(script).writes:
+        fitting = {name for name in SCHEMAS if re.fullmatch(pattern, name)}
+        if pattern == ".*" or not fitting:
+            raise LingprobError(
+                f"{script}, {where}: which table is written? Give the call the name of a schema, "
+                "in quotes."
+            )
+        found |= fitting
     return sorted(found)
 
 
-def _pattern(node: ast.expr) -> str:
-    """Return a regular expression for the strings that an expression can have as its value."""
-    if isinstance(node, ast.Constant):
-        return re.escape(str(node.value))
-    if isinstance(node, ast.JoinedStr):
-        return "".join(_pattern(part) for part in node.values)
-    return ".*"
-
-
+@cache
 def _source(module: str, scripts: Path) -> Path:
     """Return a module's source file (one that need not exist)."""
     stem = scripts.joinpath(*module.split("."))
     package = stem / "__init__.py"
     return package if package.is_file() else stem.with_suffix(".py")
-
-
-@cache
-def behaviour(path: Path) -> str:
-    """Return a source file as text without what changes nothing that it does.
-
-    Comments, layout, docstrings and type annotations are left out. Of a class's fields the names
-    stay, and annotations that dataclasses read.
-    """
-    return ast.unparse(_stripped(path))
-
-
-@cache
-def _stripped(path: Path) -> ast.Module:
-    return _Strip().visit(ast.parse(path.read_text(encoding="utf-8"), str(path)))
-
-
-class _Strip(ast.NodeTransformer):
-    """Takes docstrings, annotations and what only type checkers run out of a syntax tree."""
-
-    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
-        self.generic_visit(node)
-        if getattr(node.test, "id", "") == "TYPE_CHECKING":
-            return node.orelse
-        return node
-
-    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
-        self.generic_visit(node)
-        return None if isinstance(node.value, ast.Constant) else node
-
-    def visit_arg(self, node: ast.arg) -> ast.AST:
-        node.annotation = None
-        return node
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        node.returns = None
-        return self.generic_visit(node)
-
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        node.returns = None
-        return self.generic_visit(node)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        for field in node.body:
-            if isinstance(field, ast.AnnAssign):
-                read = READ_ANNOTATIONS.search(ast.unparse(field.annotation))
-                field.annotation = ast.Name(read[0] if read else "field")
-                field.simple = 2  # a mark: generic_visit leaves this one in
-        return self.generic_visit(node)
-
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
-        self.generic_visit(node)
-        if node.simple == 2:
-            return node
-        return ast.Assign([node.target], node.value, lineno=node.lineno) if node.value else None

@@ -21,7 +21,13 @@ Entry = dict[str, Any]
 @cache
 def read_yaml(name: str) -> Any:
     """Return the parsed content of one YAML file of the catalog."""
-    return yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))
+    return parse_yaml(FOLDER / name)
+
+
+def parse_yaml(path: Path) -> Any:
+    """Return the content of a YAML file, by PyYAML's loader in C where it is there."""
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return yaml.load(path.read_text(encoding="utf-8"), Loader=loader)
 
 
 @cache
