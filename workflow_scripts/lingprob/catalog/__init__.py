@@ -241,8 +241,8 @@ class Catalog:
 HUB_ROWS = "rows.parquet"
 # What figures say of a masked model.
 PSEUDO = (
-    "PLL: a masked model's pseudo-log-likelihood, each token given those on both sides, stands "
-    "where log p does."
+    "{title} is a masked model: its pseudo-log-likelihood, each token given those on both sides, "
+    "stands where log p does."
 )
 OWN_ENTRY = "One of your own is an entry under `{}:` in config.yaml."
 
@@ -309,7 +309,7 @@ def complete_model(name: str, entry: Entry, families: dict[str, Entry]) -> Entry
         entry = {**entry, "kind": "masked"}
     if entry.get("kind") == "masked":
         fallback["bos_policies"] = ["within_word_l2r", "whole_word", "uncorrected"]
-        fallback |= {"unigrams": ["corpus_gutenberg"], "note": PSEUDO}
+        fallback |= {"unigrams": ["corpus_gutenberg"], "note": PSEUDO.format(**entry)}
     if entry["source"] == "ngram":
         # The very text that it is of, so that what it adds to unigrams is known.
         fallback |= {"unigrams": [f"corpus_{entry['corpus']}"], "least_count": 2}
