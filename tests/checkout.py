@@ -23,16 +23,24 @@ PARTS = [
 
 
 def copy_of_the_checkout(folder: Path) -> Path:
-    """Copy what the workflow consists of, so that a test may edit it."""
+    """Copy what the workflow consists of, so that a test may edit it.
+
+    What was compiled comes along: it holds for the sources' times and contents, which are kept.
+    """
     folder.mkdir(parents=True, exist_ok=True)
     for part in PARTS:
         if (ROOT / part).is_dir():
-            shutil.copytree(
-                ROOT / part, folder / part, ignore=shutil.ignore_patterns("__pycache__")
-            )
+            shutil.copytree(ROOT / part, folder / part, ignore=unfinished)
         else:
             shutil.copy(ROOT / part, folder / part)
     return folder
+
+
+def unfinished(folder: str, names: list[str]) -> list[str]:
+    """Return what another process may be writing in a folder, and have renamed by and by."""
+    compiled = (".pyc", ".nbi", ".nbc", ".behaviour.json")
+    cached = Path(folder).name == "__pycache__"
+    return [n for n in names if cached and (n.startswith(".") or not n.endswith(compiled))]
 
 
 def snakemake(folder: Path, *arguments: str) -> subprocess.CompletedProcess:
