@@ -30,6 +30,7 @@ from lingprob.papers.morcela.fits import (
     printed_agreement,
     published_fits,
 )
+from lingprob.papers.morcela.ladder_figure import ladder
 from lingprob.papers.morcela.looks import LOOKS, R_LABEL, linking_function_handles
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
@@ -40,10 +41,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     Args:
         tables: `linking_functions` under all conventions (figures show each model's default one),
             `intergroup_correlation`, `multiverse`, `decomposition` and `draws`; where there are
-            any, of Figure 5 `slopes` and `bins`, of `samples` `sample_sizes`, and what
-            `draw_beyond` takes.
-        run: with the paper's numbers, which stand beside ours, and the option `bos_policies`, the
-            catalog's.
+            any, of Figure 5 `slopes` and `bins`, of `samples` `sample_sizes`, of `ladder`
+            `sentence_scores` and `stimuli`, and what `draw_beyond` takes.
+        run: with the paper's numbers, which stand beside ours, and the options `bos_policies`, the
+            catalog's, and `ladder`, what models are one of several of (`papers.ladder`).
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), published_fits(run.published, every)
@@ -63,6 +64,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "decomposition": decomposition(tables["decomposition"], run),
         "differences": parameter_matrix(tables["draws"], fits, run),
     }
+    if "sentence_scores" in tables:
+        main = main_dataset(fits)
+        shown = [table[table["dataset"] == main] for table in (fits, published)]
+        figures["ladder"] = ladder(shown[0], shown[1], tables, run)
     if "slopes" in tables:
         first = fits[fits["dataset"] == main_dataset(fits)]
         figures["figure_5"] = frequency_slopes(first, tables["slopes"], tables["bins"], run)
@@ -131,10 +136,7 @@ def family_panels(
     panels: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         panels.setdefault(models[name]["family"], []).append(name)
-    return {
-        family: sorted(group, key=lambda name: models[name].get("parameters") or 0)
-        for family, group in panels.items()
-    }
+    return {family: palette.by_size(group, models) for family, group in panels.items()}
 
 
 def _plot_family(

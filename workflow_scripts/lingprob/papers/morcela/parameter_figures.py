@@ -169,8 +169,8 @@ def numbered(names: Iterable[str], models: Models) -> dict[str, int]:
         groups.setdefault(models[name]["group"], []).append(name)
     found = {}
     for group in groups.values():
-        by_size = sorted(group, key=lambda name: models[name].get("parameters") or 0)
-        found.update({name: place for place, name in enumerate(by_size, start=1)})
+        places = enumerate(palette.by_size(group, models), start=1)
+        found.update({name: place for place, name in places})
     return {name: found[name] for group in groups.values() if len(group) > 2 for name in group}
 
 

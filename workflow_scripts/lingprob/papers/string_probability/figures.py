@@ -14,6 +14,7 @@ from lingprob.figures import palette
 from lingprob.figures.labels import label_provenance, legend_above, model_handles, wrapped_title
 from lingprob.figures.panels import grid, name_axes, wrapped
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.ladder import without_ladder
 from lingprob.papers.string_probability.further_figures import (
     bin_edges,
     deconfounded,
@@ -24,6 +25,7 @@ from lingprob.papers.string_probability.further_figures import (
     separation_by_pool,
     theory,
 )
+from lingprob.papers.string_probability.ladder_figure import ladder
 from lingprob.papers.string_probability.neighbour_figures import neighbours
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
@@ -60,8 +62,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
             `options["absent"]` what the paper has and this run has not; `options["bootstrap"]` and
             `options["seed"]` are of the neighbours.
     """
-    scores, correlations = tables["scores"], tables["correlations"]
-    separation, roc = tables["separation"], tables["roc"]
+    facts = run.options.get("ladder", {})
+    scores, own = (without_ladder(tables[name], facts) for name in ("scores", "separation"))
+    correlations = without_ladder(tables["correlations"], facts)
+    every_r, separation, roc = tables["correlations"], tables["separation"], tables["roc"]
     keys = separation[["model", "dataset"]].drop_duplicates()
     third = scores.merge(keys, on=["model", "dataset"])
     pooled = third["dataset"].isin(run.options["pooled"])
@@ -69,16 +73,16 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     figures = {
         "figure_1b": toy_strings(toy_surprisals(tables), run),
         "figure_2a": pairs_by_prediction(scores, correlations, run, 1),
-        "figure_2b": correlation_by_bin(correlations, run, 1),
+        "figure_2b": correlation_by_bin(every_r, run, 1),
         "figure_3a": pairs_by_prediction(scores, correlations, run, 2),
-        "figure_3b": correlation_by_bin(correlations, run, 2),
+        "figure_3b": correlation_by_bin(every_r, run, 2),
         "figure_4a": distributions(together, run, by_dataset=False),
         "figure_4b": areas(separation, run),
         "figure_5": distributions(third, run, by_dataset=True),
-        "figure_6": curves(roc, separation, run),
+        "figure_6": curves(roc, own, run),
         "figure_8": accuracies(separation, run),
         "figure_7": theory(tables["toy_stimuli"]),
-        "phenomena": by_phenomenon(separation, run),
+        "phenomena": by_phenomenon(own, run),
         "paradigms": paradigm_accuracies(tables["paradigms"], run),
         "paradigm_correlations": paradigm_correlations(correlations, run),
         "distances": distances(scores, correlations, run),
@@ -87,6 +91,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "simulated_predictions": predictions_simulated(tables, run),
         "simulated_assumptions": assumptions_broken(tables["simulations"]),
     }
+    if "stimuli" in tables:
+        figures["ladder"] = ladder(tables, run, "bits")
+        figures["ladder_sizes"] = ladder(tables, run, "size")
     if "neighbours" in tables:
         figures["neighbours"] = neighbours(tables["neighbours"], run)
     second = correlations[correlations["prediction"] == 2]
