@@ -105,6 +105,13 @@ def by_size(names: Iterable[str], models: Models) -> list[str]:
     return sorted(names, key=place)
 
 
+def in_families(names: Iterable[str], models: Models) -> list[str]:
+    """Return models by size within their families, which stay in the order of the first of each."""
+    names = list(dict.fromkeys(names))
+    families = list(dict.fromkeys(models[name]["family"] for name in names))
+    return sorted(by_size(names, models), key=lambda name: families.index(models[name]["family"]))
+
+
 def size_of(entry: Mapping[str, Any]) -> int:
     """Return a model's parameters, of n-grams their order; 0 where neither is known."""
     return int(entry.get("parameters") or entry.get("order") or 0)

@@ -182,7 +182,9 @@ def _legend(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> list
         group = [name for name in numbers if models[name]["group"] == one.get_label()]
         if group:
             first, *_, last = sorted(group, key=numbers.__getitem__)
-            sizes = f"{short_title(first, models)} to {short_title(last, models)}"
+            # What states of a training have behind a comma, their group has, too.
+            ends = [short_title(name, models).partition(",")[0] for name in (first, last)]
+            sizes = " to ".join(" ".join(end.split()) for end in ends)
             one.set_label(f"{one.get_label()} (1 to {len(group)}: {sizes})")
     return handles + ([] if published.empty else [published_handle()])
 

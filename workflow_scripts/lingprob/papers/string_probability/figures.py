@@ -11,7 +11,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette
-from lingprob.figures.labels import label_provenance, legend_above, model_handles, wrapped_title
+from lingprob.figures.labels import few_handles, label_provenance, legend_above, wrapped_title
 from lingprob.figures.panels import grid, name_axes, wrapped
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import without_ladder
@@ -44,6 +44,7 @@ from lingprob.papers.string_probability.simulation_figures import (
 from lingprob.papers.string_probability.theory import toy_surprisals
 
 POINTS_SHOWN = 2000
+MOST_BANDS = 6
 # Of a footer.
 LETTERS_AN_INCH = 17
 # Without a model.
@@ -194,13 +195,14 @@ def r_text(row: Any) -> str:
 def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) -> Figure:
     """Figures 2b and 3b: r within bins of cosine distance, a panel a data set, a line a model.
 
-    Bands are 95% bootstrap intervals; a bin in which nothing varies has no point.
+    Bands are 95% bootstrap intervals, drawn for MOST_BANDS models at most; a bin in which nothing
+    varies has no point.
     """
     bins = correlations[
         (correlations["prediction"] == prediction) & (correlations["subset"] == "bin")
     ]
     datasets = list(dict.fromkeys(bins["dataset"]))
-    names = list(dict.fromkeys(bins["model"]))
+    names = palette.in_families(bins["model"], run.models)
     # A legend of several models and the notes below want more than two panels' width.
     figure, axes = wrapped(len(datasets), height=1.7, sharey=True, narrowest=5.0)
     for ax, dataset in zip(axes, datasets, strict=True):
@@ -209,11 +211,13 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
             x = line["name"].astype(int)
             colour, marker = run.models[name]["colour"], run.models[name]["marker"]
             ax.plot(x, line["r"], marker=marker, markersize=3, color=colour)
-            ax.fill_between(x, line["r_low"], line["r_high"], color=colour, alpha=0.2, linewidth=0)
+            if len(names) <= MOST_BANDS:
+                ends = line["r_low"], line["r_high"]
+                ax.fill_between(x, *ends, color=colour, alpha=0.2, linewidth=0)
         if prediction == 2:  # of Prediction 1 all are far above 0
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
         label_edges(ax, bin_edges(bins, dataset))
     name_axes(axes, "Cosine distance, bins", "Pearson r")
-    legend_above(figure, model_handles(names, run.models), columns=3)
+    legend_above(figure, few_handles(names, run.models), columns=3)
     return figure
