@@ -7,13 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.figures.palette import BLACK, by_size, describe_models, shade
+from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
 from lingprob.papers.contract import Run
 from lingprob.papers.ladder import bits_a_byte, draw_against, frame, of_models, without_ladder
 from lingprob.papers.morcela.claims import STATISTICS, judged_fits
 from lingprob.papers.morcela.ladder_figure import ladder as morcela_ladder
+from lingprob.papers.string_probability.figures import correlation_by_bin
 from lingprob.papers.string_probability.ladder_figure import ladder as strings_ladder
 from lingprob.papers.string_probability.scorecard import judged_tables
+from lingprob.papers.string_probability.separation_figures import accuracies
 
 STEPS = (4, 16, 64)
 
@@ -199,3 +201,31 @@ def test_the_claims_about_strings_are_judged_of_the_paper_s_models_alone():
         "correlations": 1, "separation": 1, "scores": 3, "stimuli": 3, "datasets": 1
     }  # fmt: skip
     assert len(judged_tables(tables, Run("demo"))["correlations"]) == len(CATALOG)
+
+
+def test_many_models_stand_abreast_by_family_and_size_and_the_legend_has_their_families():
+    rows = strings()["separation"]
+    shuffled = rows.sample(frac=1, random_state=1)
+    one, other = (accuracies(table, RUN) for table in (rows, shuffled[shuffled["model"] < "5"]))
+    (ax,) = one.axes
+    names = in_families(rows["model"], LOOKS)
+    assert names[:5] == ["big", "tiny-4", "tiny-16", "tiny-64", "tiny"]
+    places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() not in ("None", "")]
+    colours = [line.get_color() for line in ax.lines if line.get_marker() not in ("None", "")]
+    assert places == sorted(places)
+    assert colours == [LOOKS[name]["colour"] for name in names]
+    said = [text.get_text() for text in one.legends[0].get_texts()]
+    assert said == list(dict.fromkeys(LOOKS[name]["group"] for name in names))
+    few = [text.get_text() for text in other.legends[0].get_texts()]
+    assert few == ["2-grams", "3-grams", "4-grams"]
+    assert (one.get_figwidth(), other.axes[0].get_gridspec().ncols) == (3.5, 1)
+
+
+def test_bands_of_many_models_would_hide_their_lines():
+    bins = strings()["correlations"].merge(pd.DataFrame({"bin": range(1, 4)}), how="cross")
+    bins = bins.assign(subset="bin", name=bins["bin"].astype(str), cosine_low=0.1, cosine_high=0.2)
+    for names, bands in ((list(CATALOG), 0), (list(CATALOG)[:3], 3)):
+        figure = correlation_by_bin(bins[bins["model"].isin(names)], RUN, 1)
+        ax = figure.axes[0]
+        assert len(ax.collections) == bands
+        assert sum(len(line.get_xdata()) == 3 for line in ax.lines) == len(names)

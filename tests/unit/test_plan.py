@@ -758,7 +758,9 @@ def test_a_ladder_is_fitted_to_the_paper_s_ratings_alone_and_predicts_nothing_el
     assert asked.fitted_ladder() == ["smollm2-135m", *asked.settings["morcela"]["ladder"]]
     assert len(asked.fitted_ladder()) == 1 + 3 * 2 + 2
     # Exact counts of the very training text come first.
-    assert asked.unigram_sources(step)[0] == "training_16"
+    assert asked.unigram_sources(step) == ["training_16"]
+    named = plan("laptop", **{**CLIMBED, "morcela": {"models": [step], "unigrams": ["corpus_*"]}})
+    assert named.unigram_sources(step)[0] == "training_16" != named.unigram_sources(step)[-1]
     # Under all conventions what it is fitted to, under its own what string_probability reads.
     assert asked.start_tokens(step, "linguistic_inquiry") == ["none", "endoftext"]
     for dataset in ("li_adger", "syntaxgym_pairs", "cola"):

@@ -203,9 +203,11 @@ class Plan:
         return next((name for name in names if self.catalog.start_tokens[name] != "none"), "bos")
 
     def unigram_sources(self, model: str) -> list[str]:
-        """Return a model's default unigram source, and others that `morcela.unigrams` names."""
+        """Return a model's default unigram source and, of one that is not of the ladder alone,
+        others that `morcela.unigrams` names."""
         default, *others = self.catalog.model(model)["unigrams"]
-        patterns = self.settings["morcela"]["unigrams"]
+        morcela = self.settings["morcela"]
+        patterns = [] if model in morcela["ladder"] else morcela["unigrams"]
         return [default, *(name for name in others if _matches(name, patterns))]
 
     def model_unigrams(self, model: str, dataset: str | None = None) -> list[str]:
