@@ -11,6 +11,8 @@ from lingprob.figures.palette import BLACK, by_size, describe_models, in_familie
 from lingprob.papers.contract import Run
 from lingprob.papers.ladder import bits_a_byte, draw_against, frame, of_models, without_ladder
 from lingprob.papers.morcela.claims import STATISTICS, judged_fits
+from lingprob.papers.morcela.figures import correlation_by_model, family_panels, undetermined
+from lingprob.papers.morcela.fits import determined
 from lingprob.papers.morcela.ladder_figure import ladder as morcela_ladder
 from lingprob.papers.string_probability.figures import correlation_by_bin
 from lingprob.papers.string_probability.ladder_figure import ladder as strings_ladder
@@ -229,3 +231,34 @@ def test_bands_of_many_models_would_hide_their_lines():
         ax = figure.axes[0]
         assert len(ax.collections) == bands
         assert sum(len(line.get_xdata()) == 3 for line in ax.lines) == len(names)
+
+
+def test_parameters_of_a_correlation_that_may_be_none_are_left_out_and_their_models_said():
+    table = fits()
+    of_step = table["model"] == "tiny-4"
+    table.loc[of_step, ["r_cv_low", "beta", "beta_high", "gamma"]] = [-0.01, 900.0, 9e9, -4e5]
+    kept = determined(table)
+    assert kept.loc[of_step, ["beta", "beta_low", "beta_high", "gamma"]].isna().all(axis=None)
+    assert kept.loc[of_step, "r_cv"].notna().all()
+    pd.testing.assert_frame_equal(kept[~of_step], table[~of_step])
+    assert undetermined(table, RUN) == "Without gamma and beta, for their r may be 0: tiny, step 4."
+    assert undetermined(table[~of_step], RUN) == ""
+    # One such point would decide the slope of all.
+    by_r = dict(STATISTICS["gamma_rises_with_r"]({"linking_functions": table}, RUN))
+    assert by_r["trainings/mine"].value == pytest.approx(3)
+    assert by_r["trainings/mine"].n == 2 * (len(STEPS) + 1) - 1
+
+
+def test_correlations_are_joined_over_the_sizes_of_one_state_of_training():
+    table = fits()
+    panels = family_panels(table, table.iloc[:0], LOOKS)
+    states = [f"{size}-{step}" for step in STEPS for size in SIZES]
+    assert panels["trained"] == [*states, *SIZES]
+    agreement = pd.DataFrame(columns=["dataset", "definition", "r"])
+    figure = correlation_by_model(table, table.iloc[:0], agreement, RUN, ["morcela"])
+    ax = next(ax for ax in figure.axes if ax.get_title() == "Trained here")
+    joined = [list(np.round(line.get_xdata() + 0.15)) for line in ax.lines
+              if len(line.get_xdata()) == 2]  # fmt: skip
+    assert joined[-4:] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert labels == [LOOKS[name]["title"] for name in panels["trained"]]

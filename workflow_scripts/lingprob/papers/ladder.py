@@ -90,6 +90,7 @@ def frame(ax: Axes, table: pd.DataFrame, y: str, margin: float = 0.12) -> None:
     values = table[y].dropna()
     if len(values):
         reach = max(float(np.ptp(values)), 0.1 * float(values.abs().max()), 1e-6)
-        low = np.maximum(table.get(f"{y}_low", values).min(), values.min() - reach / 2)
-        high = np.minimum(table.get(f"{y}_high", values).max(), values.max() + reach / 2)
+        ends = [table.get(f"{y}_{end}", table[y]).fillna(table[y]) for end in ("low", "high")]
+        low = np.maximum(ends[0].min(), values.min() - reach / 2)
+        high = np.minimum(ends[1].max(), values.max() + reach / 2)
         ax.set_ylim(low - margin * reach, high + margin * reach)

@@ -14,7 +14,7 @@ import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.ladder import facts_of, of_models
-from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits, printed_fits
+from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits, determined, printed_fits
 from lingprob.referee.claims import Statistic
 from lingprob.referee.estimates import slope_difference, slope_within
 from lingprob.referee.verdicts import Estimate
@@ -173,8 +173,9 @@ def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     r, slor and logprob (r of MORCELA, SLOR and log-probability); gain and gap (r of MORCELA less
     SLOR's and less that with beta = 1); beta and gamma of MORCELA; beta_alone, r_beta_alone,
     gamma_alone, r_gamma_alone of the ablations; and frequency_slope (§5) where it was computed.
+    Parameters are those that `fits.determined` leaves.
     """
-    wide, found = _wide(default_fits(tables["linking_functions"]), "r_cv"), {}
+    wide, found = _wide(determined(default_fits(tables["linking_functions"])), "r_cv"), {}
     names = wide.index.get_level_values("model")
     wide["family"] = [run.models[name]["family"] for name in names]
     facts = [facts_of(run.options.get("ladder", {}), name) for name in names]

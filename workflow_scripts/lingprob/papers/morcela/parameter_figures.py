@@ -145,7 +145,7 @@ def _plot_parameter(
 ) -> None:
     """Plot our fits with intervals both ways: named, or numbered by size where a group has many."""
     numbers = numbered(fits["model"], models)
-    for fit in fits.to_dict("records"):
+    for fit in fits.dropna(subset=[x, parameter]).to_dict("records"):
         _with_interval(ax, fit, x, parameter, models)
         point, look = (fit[x], fit[parameter]), models[fit["model"]]
         if fit["model"] not in numbers:

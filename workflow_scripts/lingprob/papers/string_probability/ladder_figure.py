@@ -46,7 +46,7 @@ def ladder(tables: Tables, run: Run, x: str) -> Figure:
         draw_against(ax, panel, x, "value", run.models, facts)
         frame(ax, panel, "value")
         ax.axhline(NOTHING_TOLD[panel["quantity"].iloc[0]], color=palette.GREY, linewidth=0.8)
-        ax.set_title(wrapped_title(str(dataset), run.titles), fontsize=7)
+        ax.set_title(wrapped_title(str(dataset), run.titles, 21), fontsize=7)
         if place % COLUMNS == 0 or panels[place - 1][0][0] != label:
             ax.set_ylabel(str(label), fontsize=7)
         if place + COLUMNS >= len(panels):
