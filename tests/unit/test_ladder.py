@@ -114,6 +114,8 @@ def test_kinds_of_models():
     table = pd.DataFrame({"model": ["big", "tiny", "tiny-4", "2gram", "unheard-of"]})
     assert list(of_models(table, FACTS)["model"]) == ["big", "tiny", "unheard-of"]
     assert list(without_ladder(table, FACTS)["model"]) == ["big", "unheard-of"]
+    kinds = ("model", "order")
+    assert list(of_models(table, FACTS, kinds)["model"]) == ["big", "tiny", "2gram", "unheard-of"]
     empty = table.assign(other=1).iloc[:0]
     assert list(of_models(empty, FACTS)) == list(without_ladder(empty, FACTS)) == list(empty)
 
@@ -257,8 +259,8 @@ def test_correlations_are_joined_over_the_sizes_of_one_state_of_training():
     agreement = pd.DataFrame(columns=["dataset", "definition", "r"])
     figure = correlation_by_model(table, table.iloc[:0], agreement, RUN, ["morcela"])
     ax = next(ax for ax in figure.axes if ax.get_title() == "Trained here")
-    joined = [list(np.round(line.get_xdata() + 0.15)) for line in ax.lines
-              if len(line.get_xdata()) == 2]  # fmt: skip
+    lines = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
+    joined = [[round(float(place) + 0.15) for place in line] for line in lines]
     assert joined[-4:] == [[0, 1], [2, 3], [4, 5], [6, 7]]
     labels = [label.get_text() for label in ax.get_xticklabels()]
     assert labels == [LOOKS[name]["title"] for name in panels["trained"]]

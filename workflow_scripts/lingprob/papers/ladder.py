@@ -7,7 +7,7 @@ steps of one training or orders of one n-gram model (`plan.Plan.ladder_facts`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import numpy as np
@@ -28,9 +28,12 @@ def facts_of(facts: Facts, model: str) -> Mapping[str, Any]:
     return facts.get(model, {**MODEL, "series": model})
 
 
-def of_models(table: pd.DataFrame, facts: Facts) -> pd.DataFrame:
-    """Return the rows of models that are neither a step of a training nor an order of n-grams."""
-    kept = [facts_of(facts, name)["kind"] == "model" for name in table["model"]]
+def of_models(
+    table: pd.DataFrame, facts: Facts, kinds: Collection[str] = ("model",)
+) -> pd.DataFrame:
+    """Return the rows of models of these kinds: neither a step of a training nor, unless asked for,
+    an order of n-grams."""
+    kept = [facts_of(facts, name)["kind"] in kinds for name in table["model"]]
     return table[np.array(kept, dtype=bool)]
 
 

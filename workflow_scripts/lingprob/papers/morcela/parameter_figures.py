@@ -26,6 +26,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, whiskers
 from lingprob.papers.contract import Run
+from lingprob.papers.ladder import of_models
 from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL
 
 Fit = Mapping[Any, Any]  # a row of a table of fits
@@ -80,7 +81,8 @@ def frequency_slopes(
 
     Slopes with 95% intervals (1.96 standard errors by document, where there are several), beta and
     r with their bootstrap intervals. On the left the mean token log-probability by bin of unigram
-    log-probability, under the first start token of `slopes`; hollow: slopes under another one.
+    log-probability, under the first start token of `slopes` and without what trainings kept on
+    their way; hollow: slopes under another one.
     """
     models = run.models
     figure, (axes,) = grid(1, 3, width=style.PAGE_INCHES / 3, height=2.6, margins=(0.0, 0.4))
@@ -90,7 +92,8 @@ def frequency_slopes(
     reach = 1.96 * morcela["slope_std_error"]
     morcela["slope_low"], morcela["slope_high"] = morcela["slope"] - reach, morcela["slope"] + reach
     first = ~morcela.duplicated("model")
-    for fit in morcela[first].to_dict("records"):
+    facts = run.options.get("ladder", {})
+    for fit in of_models(morcela[first], facts, ("model", "order")).to_dict("records"):
         of_fit = (bins["model"] == fit["model"]) & (bins["start_token"] == fit["start_token"])
         _plot_bins(axes[0], bins[of_fit & (bins["n_tokens"] > 1)], fit, models)
     for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
