@@ -10,7 +10,7 @@ FREQUENCY_MODELS = plan.frequency_models()
 MORCELA_ROOM = Room(
     "morcela",
     category="MORCELA",
-    figures=["figure_2", "figure_3", "figure_4", "figure_6"]
+    figures=["figure_2", "figure_3", "figure_4", "figure_6", "ladder"]
     + ["conventions", "multiverse", "decomposition", "transfer", "beyond_linear"]
     + ["differences"] * (len(plan.fitted_models()) > 1)
     + ["figure_5"] * bool(FREQUENCY_MODELS)
@@ -19,6 +19,11 @@ MORCELA_ROOM = Room(
         "linking_functions": "results/morcela/linking_functions.parquet",
         "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
         "stimuli": {name: f"results/stimuli/{name}.parquet" for name in MORCELA["datasets"]},
+        "sentence_scores": {
+            model: f"results/sentence_scores/{model}/{plan.main_rated()}.parquet"
+            for model in plan.fitted_ladder()
+            if plan.main_rated() in plan.rated_datasets(model)
+        },
         **{name: plan.frequency_tables(name) for name in ("slopes", "bins")},
         "sample_sizes": plan.sample_size_tables(),
         "predictions": RATED_PREDICTIONS,
@@ -27,14 +32,17 @@ MORCELA_ROOM = Room(
             for name in ("multiverse", "decomposition", "draws", *BEYOND)
         },
     },
-    models=plan.fitted_models(),
+    models=plan.fitted_ladder(),
     titles={
         plan.scored_as(name): catalog.dataset(name)["title"]
         for name in [*MORCELA["datasets"], *MORCELA["predicted"]]
     },
     pages=["table_2", "table_3", "table_4", "variance_explained", "differences"]
     + ["residuals", "validation", "transfer", "shapes", "ordinal"],
-    options={"bos_policies": catalog.bos_policies},
+    options={
+        "bos_policies": catalog.bos_policies,
+        "ladder": plan.ladder_facts("morcela"),
+    },
     published_for=["plot", "tabulate"],
 )
 
@@ -78,7 +86,7 @@ rule fit_linking_functions:
 rule combine_linking_functions:
     """Put the fits of all models of the scale in one table."""
     input:
-        collect("results/morcela/{model}.parquet", model=plan.fitted_models()),
+        collect("results/morcela/{model}.parquet", model=plan.fitted_ladder()),
     output:
         parquet="results/morcela/linking_functions.parquet",
         csv=in_report(
@@ -92,7 +100,7 @@ rule combine_linking_functions:
         "../envs/environment.yaml"
     params:
         code=code_digest("combine_linking_functions"),
-        models=plan.fitted_models(),
+        models=plan.fitted_ladder(),
         datasets=MORCELA["datasets"],
     script:
         "../workflow_scripts/combine_linking_functions.py"

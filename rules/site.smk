@@ -36,6 +36,10 @@ SITE_POINTS = {
     }.items()
     if room in SITE_ROOMS
 }
+if "pairs" in SITE_POINTS:  # of a ladder's models no point is worth its bytes
+    SITE_POINTS["pairs"] = collect(
+        "results/string_probability/{model}/scores.parquet", model=STRINGS["models"]
+    )
 SITE_PAIRS = list(
     dict.fromkeys(
         name

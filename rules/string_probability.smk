@@ -26,16 +26,19 @@ STRINGS_ROOM = Room(
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
         *("figure_4b", "figure_5", "figure_6", "figure_7", "figure_8", "phenomena", "paradigms"),
         *("paradigm_correlations", "distances", "deconfounded", "pools"),
+        *("ladder", "ladder_sizes"),
         *("simulated_predictions", "simulated_assumptions"),
         *(["neighbours"] if NEIGHBOURS else []),
     ],
     pages=["neighbours"] if NEIGHBOURS else [],
     files={
         **{
-            name: collect(
-                f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
+            name: collect(f"results/string_probability/{{model}}/{name}.parquet", model=models)
+            for names, models in (
+                (("scores", "correlations", "separation"), plan.strings_ladder()),
+                (("confounds", "pools", "roc"), STRINGS["models"]),
             )
-            for name in ("scores", "correlations", "confounds", "separation", "pools", "roc")
+            for name in names
         },
         "paradigms": "results/string_probability/paradigms.csv",
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
@@ -46,13 +49,16 @@ STRINGS_ROOM = Room(
                 name for model in STRINGS["models"] for name in plan.paired_datasets(model)
             )
         },
+        "stimuli": {
+            name: f"results/stimuli/{plan.scored_as(name)}.parquet" for name in PREDICTIONS
+        },
         "neighbours": NEIGHBOURS,
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
         "toy_scores": {
             model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
         },
     },
-    models=STRINGS["models"],
+    models=plan.strings_ladder(),
     titles={
         **{
             name: catalog.dataset(name)["title"]
@@ -62,6 +68,7 @@ STRINGS_ROOM = Room(
     },
     options={
         "absent": plan.absent_from_strings(),
+        "ladder": plan.ladder_facts("string_probability"),
         **pick(STRINGS, "pooled", "bootstrap"),
         "seed": settings["seed"],
     },
@@ -214,7 +221,12 @@ rule tabulate_strings:
     input:
         **{
             name: collect(
-                f"results/string_probability/{{model}}/{name}.parquet", model=STRINGS["models"]
+                f"results/string_probability/{{model}}/{name}.parquet",
+                model=(
+                    plan.strings_ladder()
+                    if name in ("correlations", "separation")
+                    else STRINGS["models"]
+                ),
             )
             for name in ("scores", *STRING_CSV)
         },

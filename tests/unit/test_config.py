@@ -164,8 +164,9 @@ def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scal
     usual = read_settings({"scale": scale})[0]["morcela"]
     alone = read_settings({"scale": scale, **own, "morcela": {"datasets": ["mine"]}})[0]["morcela"]
     changed = {key for key in usual if usual[key] != alone[key]}
-    assert changed - {"predicted", "unigrams"} == {"datasets", "frequency_models"}
+    assert changed - {"predicted", "unigrams", "ladder"} == {"datasets", "frequency_models"}
     assert alone["predicted"] == alone["unigrams"] == alone["frequency_models"] == []
+    assert alone["ladder"] == []
     asked = {"datasets": ["mine"], "unigrams": ["corpus_*"], "predicted": ["cola"]}
     named = read_settings({"scale": scale, **own, "morcela": asked})[0]["morcela"]
     assert {key: named[key] for key in asked} == asked
@@ -191,6 +192,38 @@ def test_prefixes_of_ones_own_pairs_are_composed_on_request(scale):
         assert changed <= {"composed_suites", "chat_models"}
     asked = {"datasets": ["mine"], "composed_suites": 3}
     assert read_settings({**own, "context": asked})[0]["context"]["composed_suites"] == 3
+
+
+STEPS = {"scale": "laptop", "training": {"keep_checkpoints": [4, 64]}}
+
+
+def ladder(section: dict, **config) -> list[str]:
+    return read_settings({**STEPS, **config, "morcela": section})[0]["morcela"]["ladder"]
+
+
+def test_a_ladder_has_what_its_patterns_name_less_what_they_take_out_again():
+    patterns = ["trained-tiny-s*", "gutenberg-?gram", "!*-ft*", "!gutenberg-1gram"]
+    assert ladder({"ladder": patterns}) == [
+        "trained-tiny-small", "trained-tiny-small-step4", "trained-tiny-small-step64",
+        *(f"gutenberg-{order}gram" for order in (2, 3, 4, 5)),
+    ]  # fmt: skip
+    # What is one of the models is no second time in the ladder.
+    assert ladder({"models": ["gutenberg-2gram"], "ladder": ["gutenberg-[23]gram"]}) == [
+        "gutenberg-3gram"
+    ]
+
+
+def test_the_scale_s_ladder_has_no_tuned_models_and_goes_where_models_are_named():
+    whole = ladder({})
+    assert len(whole) >= 10
+    assert not [name for name in whole if "-ft" in name or name.endswith("-step4")]
+    assert ladder({"models": ["gpt2"]}) == []
+    assert ladder({"repeats": 3}) == whole
+
+
+def test_a_mistyped_model_that_a_ladder_takes_out_is_named():
+    with pytest.raises(LingprobError, match=r"unknown model 'gutenberg-9gram'.*morcela\.ladder"):
+        ladder({"ladder": ["trained-*", "!gutenberg-9gram"]})
 
 
 CHINESE = {"models": ["gpt2", "gpt2-chinese"], "datasets": ["blimp", "mine"]}

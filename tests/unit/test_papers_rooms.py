@@ -148,19 +148,18 @@ def room(**more: Any) -> Room:
         "slopes": ["a.parquet", "b.parquet"],
         "bins": [],
         "stimuli": {"one": "1.parquet", "two": "2.parquet"},
+        "predictions": {"one": "p.parquet"},
     }
     return Room("morcela", "MORCELA", **{"files": files, "figures": ["figure_2"], **more})
 
 
 def test_a_use_gets_its_own_tables_and_no_others():
-    fits = {"linking_functions": "fits.parquet"}
-    assert room().input("plot") == {**fits, "slopes": ["a.parquet", "b.parquet"]}
-    assert room().input("compare") == {
-        **fits, "slopes": ["a.parquet", "b.parquet"], "stimuli": ["1.parquet", "2.parquet"]
-    }  # fmt: skip
-    assert room().input("tabulate") == {**fits, "stimuli": ["1.parquet", "2.parquet"]}
-    assert room().parts("compare") == {"stimuli": ["one", "two"]}
-    assert room().parts("plot") == {}
+    both = {"linking_functions": "fits.parquet", "stimuli": ["1.parquet", "2.parquet"]}
+    for use in ("plot", "compare"):
+        assert room().input(use) == {**both, "slopes": ["a.parquet", "b.parquet"]}
+        assert room().parts(use) == {"stimuli": ["one", "two"]}
+    assert room().input("tabulate") == {**both, "predictions": ["p.parquet"]}
+    assert room().parts("tabulate") == {"stimuli": ["one", "two"], "predictions": ["one"]}
     assert room().code("compare") == [f"lingprob.papers.morcela.{name}"
                                       for name in ("inputs", "scorecard")]  # fmt: skip
 

@@ -376,7 +376,7 @@ def test_parts_of_samples_are_compared_where_there_are_parts():
 
 
 def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_token():
-    there = plan("laptop")
+    there = plan("laptop", morcela={"ladder": []})
     assert there.frequency_tables("slopes") == [
         f"results/morcela/frequency_slopes/smollm2-135m/{name}.parquet"
         for name in ("none", "endoftext")
@@ -739,3 +739,53 @@ def test_fits_predict_data_sets_that_are_scored_as_they_were_fitted():
     assert alone.bos_policies("pythia-70m", "blimp") == ["bos", "bos_first_excluded"]
     assert alone.bos_policies("pythia-70m", "cola") == ["bos", "none", "bos_first_excluded"]
     assert alone.model_unigrams("pythia-70m", "cola")[0] == "pile_published"
+
+
+LADDER = ["trained-tiny-*", "!*-ft*", "gutenberg-[23]gram"]
+CLIMBED = {
+    "training": {"keep_checkpoints": [16]},
+    "morcela": {"models": ["smollm2-135m"], "ladder": LADDER},
+    "string_probability": {"models": ["smollm2-135m"], "ladder": LADDER},
+}
+
+
+def test_a_ladder_is_fitted_to_the_paper_s_ratings_alone_and_predicts_nothing_else():
+    asked = plan("laptop", **CLIMBED)
+    step = "trained-tiny-small-step16"
+    assert asked.rated_datasets("smollm2-135m") == ["linguistic_inquiry", "li_adger"]
+    assert asked.rated_datasets(step) == ["linguistic_inquiry"] == asked.predicted_datasets(step)
+    assert asked.fitted_models() == ["smollm2-135m"]
+    assert asked.fitted_ladder() == ["smollm2-135m", *asked.settings["morcela"]["ladder"]]
+    assert len(asked.fitted_ladder()) == 1 + 3 * 2 + 2
+    # Exact counts of the very training text come first.
+    assert asked.unigram_sources(step) == ["training_16"]
+    named = plan("laptop", **{**CLIMBED, "morcela": {"models": [step], "unigrams": ["corpus_*"]}})
+    assert named.unigram_sources(step)[0] == "training_16" != named.unigram_sources(step)[-1]
+    # Under all conventions what it is fitted to, under its own what string_probability reads.
+    assert asked.start_tokens(step, "linguistic_inquiry") == ["none", "endoftext"]
+    for dataset in ("li_adger", "syntaxgym_pairs", "cola"):
+        assert asked.start_tokens(step, dataset) == ["endoftext"]
+        assert asked.model_unigrams(step, dataset) == ["training_16"]
+    assert len(asked.start_tokens("smollm2-135m", "syntaxgym_pairs")) > 1
+
+
+def test_a_ladder_s_slopes_are_after_the_first_start_token_and_it_has_no_neighbours():
+    asked = plan("laptop", **CLIMBED)
+    slopes = asked.frequency_tables("slopes")
+    count = {model: sum(f"/{model}/" in path for path in slopes) for model in asked.fitted_ladder()}
+    assert count.pop("smollm2-135m") == 2
+    assert set(count.values()) == {1}
+    assert {path.split("/")[2] for path in asked.neighbours()} == {"smollm2-135m"}
+    assert asked.strings_ladder() == asked.fitted_ladder()
+    assert asked.string_models() == asked.fitted_ladder()
+
+
+def test_what_a_ladder_s_models_are_one_of_several_of():
+    facts = plan("laptop", **CLIMBED).ladder_facts("morcela")
+    assert facts["smollm2-135m"] == {"kind": "model", "series": "smollm2-135m", "ladder": False}
+    end = {"kind": "model", "series": "trained-tiny-small", "ladder": True}
+    assert facts["trained-tiny-small"] == end
+    assert facts["trained-tiny-small-step16"] == {**end, "kind": "step"}
+    orders = [facts[f"gutenberg-{order}gram"] for order in (2, 3)]
+    assert orders[0] == orders[1]
+    assert orders[0]["kind"] == "order"

@@ -68,6 +68,9 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     # Names first, for the chance level looks corpora up; `auto` is none.
     ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
     check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, schema, catalog)
+    for section in ("morcela", "string_probability"):
+        ladder = ladder_models(settings[section], config.get(section, {}), catalog)
+        settings[section] = {**settings[section], "ladder": ladder}
     settings["overlap"] |= chance_level(overlap, catalog)
     settings["overlap"] = with_chunk_corpora(settings["overlap"])
     catalog.check_references()
@@ -197,7 +200,7 @@ def with_chunk_corpora(overlap: Settings) -> Settings:
 
 def check_conventions(strings: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for a model that has no BOS policy as string_probability wants it."""
-    for name in strings["models"]:
+    for name in [*strings["models"], *strings["ladder"]]:
         catalog.bos_policy(name, strings["bos"])
 
 
@@ -281,6 +284,20 @@ def check_surprisals(reading: Settings, catalog: Catalog) -> None:
                 f"reading.models: none of {reading['models']} has surprisals of {texts!r}, which "
                 f"reading.datasets asks for ({name})."
             )
+
+
+def ladder_models(section: Settings, asked: Settings, catalog: Catalog) -> list[str]:
+    """Return the models of a section's `ladder` that its `models` have not, in the catalog's order
+    of each pattern; none of the scale's where the user names (`asked`) models and no ladder."""
+    patterns = section["ladder"] if "ladder" in asked or "models" not in asked else []
+    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
+    refused = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
+    found = [name for pattern in wanted for name in catalog.models if fnmatch(name, pattern)]
+    return [
+        name
+        for name in dict.fromkeys(found)
+        if name not in section["models"] and not any(fnmatch(name, one) for one in refused)
+    ]
 
 
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:

@@ -1,7 +1,8 @@
 """Names in the configuration: each must stand for what its key's `x-names` in the schema declares.
 
 `x-names` lists the kinds of thing that a key's names may be: a kind of data set or another of
-KINDS. With `x-patterns`, a name with a wildcard (`pythia-*`) is a pattern, which may match nothing.
+KINDS. With `x-patterns`, a name with a wildcard (`pythia-*`) is a pattern, which may match nothing;
+with `x-exclusions`, what stands after a `!` is taken out again.
 """
 
 from __future__ import annotations
@@ -52,7 +53,8 @@ def check_names(
     """
     known = names_by_kind(catalog)
     for where, declared, names in declared_names(settings, schema, above):
-        for name in names:
+        for given in names:
+            name = given.removeprefix("!") if declared.get("x-exclusions") else given
             if not (declared.get("x-patterns") and set(name) & set("*?[")):
                 check_name(name, declared["x-names"], known, where)
 

@@ -51,6 +51,12 @@ def model_handles(names: Iterable[str], models: Models) -> list[Line2D]:
     ]
 
 
+def few_handles(names: Iterable[str], models: Models, most: int = 8) -> list[Line2D]:
+    """Return a legend's entries for these models or, for more than so many, for their families."""
+    names = list(dict.fromkeys(names))
+    return (model_handles if len(names) <= most else group_handles)(names, models)
+
+
 def group_handles(names: Iterable[str], models: Models, linestyle: str = "-") -> list[Line2D]:
     """Return a legend's entries for the families (and fine-tunings) of these models."""
     groups = {models[name]["group"]: models[name] for name in names}

@@ -7,7 +7,7 @@ ask for looks, so nothing here imports a plotting library.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import product
 from typing import Any
 
@@ -49,6 +49,10 @@ SPARE = tuple(
 )
 # How far the smallest and the largest model of a group are from its colour, to white and black.
 LIGHTEST, DARKEST = 0.45, 0.35
+# How much farther from black its lightest shade is, for the eye to tell it from black.
+BLACK_REACH = 1.6
+# In place of its steps, of a model that was trained to the end.
+LAST = 10**12
 
 
 def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict[str, Any]:
@@ -60,7 +64,8 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
 
     Returns:
         `title`, `family`, `family_title`, `parameters`, `group` (title of the family and, where
-        there was any, of the fine-tuning), `group_colour`, `colour`, `marker` and `note` of each.
+        there was any, of the fine-tuning), `group_colour`, `colour`, `marker` and `note` of each,
+        and `place`, what of a family is sorted by: parameters, order of n-grams, steps of training.
     """
     groups: dict[str, list[str]] = {}
     for name, entry in catalog.items():
@@ -70,10 +75,10 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
     described = {}
     for group, members in groups.items():
         colour, marker = looks[group]
-        sizes = sorted({catalog[name].get("parameters") or 0 for name in members} - {0})
+        sizes = sorted({size_of(catalog[name]) for name in members} - {0})
         for name in members:
             entry = catalog[name]
-            size = entry.get("parameters")
+            size, shaded_by = entry.get("parameters"), size_of(entry)
             described[name] = {
                 "title": entry["title"],
                 "family": entry["family"],
@@ -81,11 +86,35 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
                 "parameters": size,
                 "group": group_title(entry),
                 "group_colour": colour,
-                "colour": shade(colour, sizes.index(size), len(sizes)) if size else colour,
+                "colour": (
+                    shade(colour, sizes.index(shaded_by), len(sizes)) if shaded_by else colour
+                ),
                 "marker": marker,
                 "note": entry.get("note", ""),
+                "place": [size or 0, entry.get("order", 0), entry.get("training_step", LAST)],
             }
     return {name: described[name] for name in catalog if names is None or name in names}
+
+
+def by_size(names: Iterable[str], models: Models) -> list[str]:
+    """Return models by size, n-grams by their order and states of a training by its steps."""
+
+    def place(name: str) -> list[int]:
+        return models[name].get("place") or [models[name].get("parameters") or 0, 0, LAST]
+
+    return sorted(names, key=place)
+
+
+def in_families(names: Iterable[str], models: Models) -> list[str]:
+    """Return models by size within their families, which stay in the order of the first of each."""
+    names = list(dict.fromkeys(names))
+    families = list(dict.fromkeys(models[name]["family"] for name in names))
+    return sorted(by_size(names, models), key=lambda name: families.index(models[name]["family"]))
+
+
+def size_of(entry: Mapping[str, Any]) -> int:
+    """Return a model's parameters, of n-grams their order; 0 where neither is known."""
+    return int(entry.get("parameters") or entry.get("order") or 0)
 
 
 def group_of(entry: Mapping[str, Any]) -> str:
@@ -108,11 +137,14 @@ def _state(entry: Mapping[str, Any]) -> str:
 def shade(colour: str, place: int, count: int) -> str:
     """Return the shade of the model at a place (0 the smallest) among `count` sizes of a group.
 
-    Shades go from light to dark in even steps; one model alone has the colour itself.
+    Shades go from light to dark in even steps; one model alone has the colour itself. Nothing is
+    darker than black, whose darkest shade is itself.
     """
     if count < 2:
         return colour
     step = 2 * place / (count - 1) - 1
+    if colour == BLACK:
+        step = (step - 1) / 2 * BLACK_REACH
     end, part = (255, -LIGHTEST * step) if step < 0 else (0, DARKEST * step)
     channels = [int(colour[start : start + 2], 16) for start in (1, 3, 5)]
     mixed = [round(channel + part * (end - channel)) for channel in channels]

@@ -14,6 +14,7 @@ from lingprob.context.suites import pairs_per_suite
 from lingprob.files import dataset_paths
 from lingprob.plan.work import formats, prefix_lengths
 from lingprob.training.dosed import dosed_name, dosed_sizes
+from lingprob.training.sizes import model_name
 from lingprob.training.trajectories import trajectories
 
 # Figure 1b's data set, which stands under no prediction.
@@ -135,13 +136,14 @@ class Plan:
         """
         policies: list[str] = self.catalog.model(model)["bos_policies"]
         strings = self.settings["string_probability"]
-        if self._compares_conventions(dataset):
+        if self._compares_conventions(dataset, model):
             return policies
         reads = model in (*self.string_models(), self.settings["audit"]["model"])
         if not reads or not self._is_of_strings(dataset):
             return policies[:1]
         chosen, start_token = self.string_bos(model), self.catalog.start_token_of
-        compared = dataset in map(self.scored_as, strings["conventions"])
+        compared = model not in strings["ladder"]
+        compared = compared and dataset in map(self.scored_as, strings["conventions"])
         compared = compared or self._audits_own(model, dataset)
         return [chosen] + [
             bos
@@ -213,15 +215,17 @@ class Plan:
         return next((name for name in names if self.catalog.start_tokens[name] != "none"), "bos")
 
     def unigram_sources(self, model: str) -> list[str]:
-        """Return a model's default unigram source, and others that `morcela.unigrams` names."""
+        """Return a model's default unigram source and, of one that is not of the ladder alone,
+        others that `morcela.unigrams` names."""
         default, *others = self.catalog.model(model)["unigrams"]
-        patterns = self.settings["morcela"]["unigrams"]
+        morcela = self.settings["morcela"]
+        patterns = [] if model in morcela["ladder"] else morcela["unigrams"]
         return [default, *(name for name in others if _matches(name, patterns))]
 
     def model_unigrams(self, model: str, dataset: str | None = None) -> list[str]:
         """Return those sources that are tables: all where conventions are compared, and the one of
         string_probability for its models; for other data sets the default one alone."""
-        compared = dataset is None or self._compares_conventions(dataset)
+        compared = dataset is None or self._compares_conventions(dataset, model)
         strings = model in self.string_models()
         of_strings = strings and (not dataset or self._is_of_strings(dataset))
         sources = self.unigram_sources(model) if compared else []
@@ -268,13 +272,45 @@ class Plan:
         return {**entry, "ratings": ratings}
 
     def rated_datasets(self, model: str) -> list[str]:
-        """Return the rated data sets that MORCELA fits a model to: those that its scores cover."""
+        """Return the rated data sets that MORCELA fits a model to: those that its scores cover, of
+        one of the ladder the main one alone."""
         covered = self.catalog.model(model).get("datasets", self.catalog.datasets)
-        return [name for name in self.settings["morcela"]["datasets"] if name in covered]
+        ladder = model in self.settings["morcela"]["ladder"]
+        wanted = [self.main_rated()] if ladder else self.settings["morcela"]["datasets"]
+        return [name for name in wanted if name in covered]
+
+    def main_rated(self) -> str:
+        """Return MORCELA's own rated data set or, where the run has others alone, the first."""
+        names: list[str] = self.settings["morcela"]["datasets"]
+        of_paper = read_yaml("scales.yaml")["paper"]["morcela"]["datasets"]
+        return next((name for name in names if name in of_paper), names[0])
 
     def fitted_models(self) -> list[str]:
-        """Return the models that have a rated data set to be fitted to."""
+        """Return the models of MORCELA that have a rated data set to be fitted to."""
         return [name for name in self.settings["morcela"]["models"] if self.rated_datasets(name)]
+
+    def fitted_ladder(self) -> list[str]:
+        """Return these models, and those of the ladder that have one."""
+        ladder = [name for name in self.settings["morcela"]["ladder"] if self.rated_datasets(name)]
+        return [*self.fitted_models(), *ladder]
+
+    def ladder_facts(self, section: str) -> dict[str, dict[str, Any]]:
+        """Return what each model of a paper, those of its ladder included, is one of several of.
+
+        By name: `kind`, `step` of what a training kept on its way, `order` of n-grams over one
+        corpus, else `model`; `series`, the same for all steps of a training, its end included, and
+        for all orders over a corpus; `ladder`, whether it is of the ladder alone.
+        """
+        found: dict[str, dict[str, Any]] = {}
+        ladder = self.settings[section]["ladder"]
+        for name in [*self.settings[section]["models"], *ladder]:
+            entry = self.catalog.model(name)
+            kind = "step" if "training_step" in entry else "model"
+            series = model_name(entry["size"]) if kind == "step" else name
+            if entry["source"] == "ngram":
+                kind, series = "order", f"{entry['tokenizer']}/{entry['corpus']}"
+            found[name] = {"kind": kind, "series": series, "ladder": name in ladder}
+        return found
 
     def default_bos(self, model: str) -> str:
         """Return the BOS policy that MORCELA's figures show of a model."""
@@ -303,18 +339,21 @@ class Plan:
         morcela, causal = self.settings["morcela"], self.causal_models()
         return [
             name
-            for name in morcela["models"]
+            for name in [*morcela["models"], *morcela["ladder"]]
             if _matches(name, morcela["frequency_models"]) and name in causal
         ]
 
     def frequency_tables(self, name: str) -> list[str]:
-        """Return the slopes or bins of each of these models, after each start token."""
+        """Return the slopes or bins of each of these models, after each start token; of those of
+        the ladder after the first alone."""
+        morcela = self.settings["morcela"]
+        asked = morcela["frequency_start_tokens"]
         return [
             f"results/morcela/frequency_{name}/{model}/{start_token}.parquet"
             for model in self.frequency_models()
             for start_token in dict.fromkeys(
                 self.own_start_token(model) if one == "own" else one
-                for one in self.settings["morcela"]["frequency_start_tokens"]
+                for one in (asked[:1] if model in morcela["ladder"] else asked)
             )
         ]
 
@@ -349,10 +388,14 @@ class Plan:
         ]
 
     def string_models(self) -> list[str]:
-        """Return the models whose scores string_probability's rules read: its own and, for their
-        profiles, those of `profiles.models`."""
-        named = [self.settings[section]["models"] for section in ("string_probability", "profiles")]
-        return list(dict.fromkeys([*named[0], *named[1]]))
+        """Return the models whose scores string_probability's rules read: its own, those of its
+        ladder and, for their profiles, those of `profiles.models`."""
+        return list(dict.fromkeys([*self.strings_ladder(), *self.settings["profiles"]["models"]]))
+
+    def strings_ladder(self) -> list[str]:
+        """Return the models of string_probability, and those of its ladder."""
+        strings = self.settings["string_probability"]
+        return [*strings["models"], *strings["ladder"]]
 
     def speaks(self, model: str, dataset: str) -> bool:
         """Tell whether a data set is in a model's language."""
@@ -539,9 +582,11 @@ class Plan:
         varied = self.settings["context"]["composed_tokens"]
         return {"longest": lengths[-1], "varied": varied, "block": lengths[0]}
 
-    def _compares_conventions(self, dataset: str) -> bool:
-        """Whether a data set is scored under every convention of a model: MORCELA's are."""
-        return dataset in self.settings["morcela"]["datasets"]
+    def _compares_conventions(self, dataset: str, model: str | None = None) -> bool:
+        """Whether a data set is scored under every convention of a model: MORCELA's are, of those
+        that it is fitted to."""
+        fitted = self.rated_datasets(model) if model else self.settings["morcela"]["datasets"]
+        return dataset in fitted
 
     def _paths(self, corpus: str) -> dict[str, str]:
         """Paths of a corpus's files by file name."""

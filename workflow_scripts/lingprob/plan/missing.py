@@ -15,6 +15,7 @@ from lingprob.download import MIRROR_VARIABLE, RemoteFile, may_be_had
 # Settings that list data sets or models, and whether a list may become empty.
 LISTS = {
     ("morcela", "models"): False,
+    ("morcela", "ladder"): True,
     ("morcela", "datasets"): False,
     ("morcela", "predicted"): True,
     ("overlap", "texts"): False,
@@ -25,6 +26,7 @@ LISTS = {
     ("reading", "models"): False,
     ("reading", "unigram_corpora"): False,
     ("string_probability", "models"): False,
+    ("string_probability", "ladder"): True,
     ("string_probability", "prediction_1"): True,
     ("string_probability", "prediction_2"): True,
     ("string_probability", "prediction_3"): False,

@@ -13,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
-from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits, printed_fits
+from lingprob.papers.ladder import facts_of, of_models
+from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits, determined, printed_fits
 from lingprob.referee.claims import Statistic
 from lingprob.referee.estimates import slope_difference, slope_within
 from lingprob.referee.verdicts import Estimate
@@ -22,6 +23,11 @@ Rows = Iterator[tuple[str, Estimate]]
 SIZES = {"millions": 1e6, "billions": 1e9}
 # OPT models and the Pythia models of about their size, by name.
 SMALL = {"opt-125m": "pythia-160m", "opt-350m": "pythia-410m"}
+# What a reader of a trend over others than models should know.
+NOTES = {
+    "trainings": "steps of trainings here, of which one depends on that before",
+    "n-grams": "orders over one corpus",
+}
 # A difference of BIC of less than 2 is "not worth more than a bare mention" (Kass & Raftery 1995).
 NO_EVIDENCE = 2.0
 
@@ -30,12 +36,19 @@ def compare_models(linking_function: str, column: str, models: tuple[str, ...] =
     """Return the statistic that is a column of one linking function, for each (or some) model."""
 
     def statistic(tables: Tables, run: Run) -> Rows:
-        fits = default_fits(tables["linking_functions"])
+        fits = judged_fits(tables, run)
         for fit in fits[fits["linking_function"] == linking_function].to_dict("records"):
             if not models or fit["model"] in models:
                 yield population(fit), estimate_of(fit, column)
 
     return statistic
+
+
+def judged_fits(tables: Tables, run: Run) -> pd.DataFrame:
+    """Return the default fits of all models but those that stand for a trend alone: what a training
+    kept on its way, and orders of n-grams."""
+    fits = default_fits(tables["linking_functions"])
+    return of_models(fits, run.options.get("ladder", {}))
 
 
 def estimate_of(fit: dict, column: str) -> Estimate:
@@ -56,7 +69,7 @@ def population(fit: dict) -> str:
 
 def bic_difference(tables: Tables, run: Run) -> Rows:
     """BIC of MORCELA with beta = 1 less MORCELA's; less than 2 decides nothing."""
-    fits = default_fits(tables["linking_functions"])
+    fits = judged_fits(tables, run)
     for (model, dataset), group in fits.groupby(["model", "dataset"], sort=False):
         bic = group.set_index("linking_function")["bic"]
         if {"morcela", "morcela_beta_1"} <= set(bic.index):
@@ -71,7 +84,7 @@ def small_models(tables: Tables, run: Run) -> Rows:
 
     The interval of the difference takes both r as independent, which it is wider for.
     """
-    fits = default_fits(tables["linking_functions"])
+    fits = judged_fits(tables, run)
     fits = fits[fits["linking_function"] == "morcela"]
     for dataset, group in fits.groupby("dataset", sort=False):
         by_model = group.set_index("model")
@@ -88,7 +101,7 @@ def small_models(tables: Tables, run: Run) -> Rows:
 
 def people_less_models(tables: Tables, run: Run) -> Rows:
     """R between halves of the judgments less MORCELA's r: the ends of both intervals."""
-    fits, halves = default_fits(tables["linking_functions"]), tables["intergroup_correlation"]
+    fits, halves = judged_fits(tables, run), tables["intergroup_correlation"]
     halves = halves[halves["definition"] == "equal_halves"].set_index("dataset")
     for fit in fits[fits["linking_function"] == "morcela"].to_dict("records"):
         if fit["dataset"] in halves.index:
@@ -107,20 +120,41 @@ def gain_between_pairs(tables: Tables, run: Run) -> Rows:
 
 
 def trend(x: str, y: str) -> Statistic:
-    """Return the statistic that is the slope of y on x over models, within families."""
+    """Return the statistic that is the slope of y on x over models, within families.
+
+    States of a training and orders of n-grams are no sizes: they are populations of their own, and
+    of what has another x than size. There the slope is within each training or corpus.
+    """
 
     def statistic(tables: Tables, run: Run) -> Rows:
         for about, points in points_of(tables, run).items():
-            if {x, y} <= set(points):
-                slope = slope_within(points[x], points[y], points["family"])
-                yield f"models/{about}", _or_why_not(slope, points)
+            for kind, chosen in kinds_of(points).items():
+                if {x, y} <= set(chosen) and (kind == "models" or x != "size"):
+                    slope = slope_within(chosen[x], chosen[y], chosen["series"])
+                    found = _or_why_not(slope, chosen)
+                    note = "; ".join(filter(None, [found.note, NOTES.get(kind)]))
+                    yield f"{kind}/{about}", replace(found, note=note)
 
     return statistic
 
 
+def kinds_of(points: pd.DataFrame) -> dict[str, pd.DataFrame]:
+    """Return points of `points_of` by what varies among them: models, with their family as series;
+    the steps of trainings, their ends included; and orders of n-grams. None of what is not there.
+    """
+    models = points[points["kind"] == "model"]
+    found = {"models": models.assign(series=models["family"])} if len(models) else {}
+    for kind, title in (("step", "trainings"), ("order", "n-grams")):
+        series = points.loc[points["kind"] == kind, "series"]
+        if len(series):
+            found[title] = points[points["series"].isin(series)]
+    return found
+
+
 def less_in_opt(tables: Tables, run: Run) -> Rows:
     """Slope of r on size in OPT less that in Pythia."""
-    for about, points in points_of(tables, run).items():
+    for about, every in points_of(tables, run).items():
+        points = every[every["kind"] == "model"]
         if "r" in points:
             columns = points["size"], points["r"], points["family"]
             slopes = slope_difference(*columns, "pythia", "opt")
@@ -135,14 +169,17 @@ def _or_why_not(slope: Estimate, points: pd.DataFrame) -> Estimate:
 def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     """Return what is known of each model, a row a model, by data set; `published` is the paper's.
 
-    Columns: family; size, log10 of the parameters; r, slor and logprob (r of MORCELA, SLOR and
-    log-probability); gain and gap (r of MORCELA less SLOR's and less that with beta = 1); beta and
-    gamma of MORCELA; beta_alone, r_beta_alone, gamma_alone, r_gamma_alone of the ablations; and
-    frequency_slope (§5) where it was computed.
+    Columns: family; kind and series, as of `plan.Plan.ladder_facts`; size, log10 of the parameters;
+    r, slor and logprob (r of MORCELA, SLOR and log-probability); gain and gap (r of MORCELA less
+    SLOR's and less that with beta = 1); beta and gamma of MORCELA; beta_alone, r_beta_alone,
+    gamma_alone, r_gamma_alone of the ablations; and frequency_slope (§5) where it was computed.
+    Parameters are those that `fits.determined` leaves.
     """
-    wide, found = _wide(default_fits(tables["linking_functions"]), "r_cv"), {}
+    wide, found = _wide(determined(default_fits(tables["linking_functions"])), "r_cv"), {}
     names = wide.index.get_level_values("model")
     wide["family"] = [run.models[name]["family"] for name in names]
+    facts = [facts_of(run.options.get("ladder", {}), name) for name in names]
+    wide["kind"], wide["series"] = ([one[key] for one in facts] for key in ("kind", "series"))
     sizes = [run.models[name].get("parameters") or np.nan for name in names]
     wide["size"] = np.log10(np.array(sizes, float))
     if "slopes" in tables:
@@ -159,6 +196,7 @@ def published_points(published: Published) -> pd.DataFrame:
     fits = printed_fits(published).assign(dataset="published")
     points = _wide(fits, "r").droplevel("dataset")
     points["family"] = [name.partition("-")[0] for name in points.index]
+    points = points.assign(kind="model", series=points.index)
     return points.assign(size=np.log10(printed_sizes(published)))
 
 

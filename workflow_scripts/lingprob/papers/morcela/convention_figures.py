@@ -89,7 +89,7 @@ def _plot_rows(
     ax: Axes, block: pd.DataFrame, quantity: str, rows: list[str], models: Models
 ) -> None:
     """Plot a quantity of each model of a family in rows, models side by side by size."""
-    by_size = sorted(set(block["model"]), key=lambda name: models[name].get("parameters") or 0)
+    by_size = palette.by_size(dict.fromkeys(block["model"]), models)
     shifts = dict(zip(by_size, np.linspace(-0.32, 0.32, len(by_size) + 2)[1:-1], strict=True))
     place = {row: number for number, row in enumerate(rows)}
     small = 4.0 if len(by_size) < 4 else 2.2

@@ -26,12 +26,16 @@ from lingprob.papers.morcela.convention_figures import (
 )
 from lingprob.papers.morcela.fits import (
     default_fits,
+    determined,
     main_dataset,
     printed_agreement,
     published_fits,
 )
+from lingprob.papers.morcela.ladder_figure import ladder
 from lingprob.papers.morcela.looks import LOOKS, R_LABEL, linking_function_handles
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
+
+OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "ladder")
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
@@ -40,10 +44,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     Args:
         tables: `linking_functions` under all conventions (figures show each model's default one),
             `intergroup_correlation`, `multiverse`, `decomposition` and `draws`; where there are
-            any, of Figure 5 `slopes` and `bins`, of `samples` `sample_sizes`, and what
-            `draw_beyond` takes.
-        run: with the paper's numbers, which stand beside ours, and the option `bos_policies`, the
-            catalog's.
+            any, of Figure 5 `slopes` and `bins`, of `samples` `sample_sizes`, of `ladder`
+            `sentence_scores` and `stimuli`, and what `draw_beyond` takes.
+        run: with the paper's numbers, which stand beside ours, and the options `bos_policies`, the
+            catalog's, and `ladder`, what models are one of several of (`papers.ladder`).
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), published_fits(run.published, every)
@@ -52,7 +56,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     compared = ["logprob", "slor", "morcela"]
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
     correlations = (fits, published, tables["intergroup_correlation"], run)
-    parameters = (fits, published, run)
+    parameters = (determined(fits), published, run)
     figures = {
         "figure_2": correlation_by_model(*correlations, compared),
         "figure_3": correlation_by_model(*correlations, ablated),
@@ -63,18 +67,33 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "decomposition": decomposition(tables["decomposition"], run),
         "differences": parameter_matrix(tables["draws"], fits, run),
     }
+    if "sentence_scores" in tables:
+        main = main_dataset(fits)
+        shown = [table[table["dataset"] == main] for table in (fits, published)]
+        figures["ladder"] = ladder(determined(shown[0]), shown[1], tables, run)
     if "slopes" in tables:
         first = fits[fits["dataset"] == main_dataset(fits)]
-        figures["figure_5"] = frequency_slopes(first, tables["slopes"], tables["bins"], run)
+        of_tokens = (tables["slopes"], tables["bins"])
+        figures["figure_5"] = frequency_slopes(determined(first), *of_tokens, run)
     if "sample_sizes" in tables:
         figures["samples"] = sample_sizes(tables["sample_sizes"], run)
     notes = dict.fromkeys(str(run.models[name]["note"]) for name in fits["model"])
     note = " ".join(filter(None, notes))
     if "shapes" in tables:
         figures |= draw_beyond(tables, run)
-    for figure in figures.values():
-        label_provenance(figure, every["scale"], every["rating_source"], note=note)
+    left = undetermined(fits, run)
+    for name, figure in figures.items():
+        said = " ".join(filter(None, [note, left if name in OF_PARAMETERS else ""]))
+        label_provenance(figure, every["scale"], every["rating_source"], note=said)
     return figures
+
+
+def undetermined(fits: pd.DataFrame, run: Run) -> str:
+    """Return what figures say of models whose parameters they leave out; nothing of none."""
+    of_morcela = fits[(fits["linking_function"] == "morcela") & ~(fits["r_cv_low"] > 0)]
+    titles = [str(run.models[name]["title"]) for name in dict.fromkeys(of_morcela["model"])]
+    why = "Without gamma and beta, for their r may be 0"
+    return f"{why}: {'; '.join(titles)}." if titles else ""
 
 
 def correlation_by_model(
@@ -109,9 +128,8 @@ def correlation_by_model(
             ax.set_visible(scored.isin(names).any())
             for linking_function, shift in zip(linking_functions, shifts, strict=True):
                 place = {name: x + shift for x, name in enumerate(names)}
-                _plot_family(ax, rows[0], rows[1], place, linking_function)
-            ax.set_xticks(range(len(names)), [short_title(name, models) for name in names])
-            ax.tick_params(axis="x", rotation=45)
+                _plot_family(ax, rows[0], rows[1], place, linking_function, models)
+            _name_models(ax, names, models)
             ax.set_xlim(-0.6, len(names) - 0.4)
             ax.set_title(str(models[names[0]]["family_title"]))
             _draw_ceiling(ax, rows[2], printed_agreement(run.published, dataset))
@@ -126,15 +144,32 @@ def correlation_by_model(
 def family_panels(
     fits: pd.DataFrame, published: pd.DataFrame, models: Models
 ) -> dict[str, list[str]]:
-    """Group the models that have a point by family, each by size; our families first."""
+    """Group the models that have a point by family, our families first; each by the steps of its
+    training where it was kept before the end, and by size."""
     names = [*fits["model"], *(published["model"] if len(published) else [])]
     panels: dict[str, list[str]] = {}
     for name in dict.fromkeys(names):
         panels.setdefault(models[name]["family"], []).append(name)
     return {
-        family: sorted(group, key=lambda name: models[name].get("parameters") or 0)
+        family: sorted(palette.by_size(group, models), key=lambda name: steps_of(name, models))
         for family, group in panels.items()
     }
+
+
+def steps_of(name: str, models: Models) -> int:
+    """Return after how many steps of its training a model was kept, a large number at the end."""
+    return int((models[name].get("place") or [palette.LAST])[-1])
+
+
+def _name_models(ax: Axes, names: list[str], models: Models) -> None:
+    """Name the models of a panel below it: upright where names of two lines would meet."""
+    titles = [short_title(name, models) for name in names]
+    if len(names) > 1 and any("\n" in title for title in titles):
+        titles = [" ".join(title.split()) for title in titles]
+        ax.tick_params(axis="x", rotation=90, labelsize=6)
+    else:
+        ax.tick_params(axis="x", rotation=45)
+    ax.set_xticks(range(len(names)), titles)
 
 
 def _plot_family(
@@ -143,8 +178,10 @@ def _plot_family(
     theirs: pd.DataFrame,
     place: dict[str, float],
     linking_function: str,
+    models: Models,
 ) -> None:
-    """Plot one linking function's r for the models that have a place on the x axis."""
+    """Plot one linking function's r for the models that have a place on the x axis: a line a group
+    of a family, such as the sizes after one step of their trainings."""
     colour, marker = LOOKS[linking_function]
     of_panel = theirs[theirs["linking_function"] == linking_function]
     of_panel = of_panel.assign(x=of_panel["model"].map(place)).dropna(subset=["x"])
@@ -160,14 +197,15 @@ def _plot_family(
     )
     ours = fits[fits["linking_function"] == linking_function]
     ours = ours.assign(x=ours["model"].map(place)).dropna(subset=["x"]).sort_values("x")
-    ax.errorbar(
-        ours["x"],
-        ours["r_cv"],
-        yerr=whiskers(ours["r_cv"], ours["r_cv_low"], ours["r_cv_high"]),
-        color=colour,
-        marker=marker,
-        elinewidth=0.8,
-    )
+    for _, line in ours.groupby(ours["model"].map(lambda name: models[name]["group"]), sort=False):
+        ax.errorbar(
+            line["x"],
+            line["r_cv"],
+            yerr=whiskers(line["r_cv"], line["r_cv_low"], line["r_cv_high"]),
+            color=colour,
+            marker=marker,
+            elinewidth=0.8,
+        )
 
 
 def _draw_ceiling(ax: Axes, agreement: pd.DataFrame, printed: float | None) -> None:

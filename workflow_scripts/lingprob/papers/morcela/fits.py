@@ -44,6 +44,20 @@ def printed_agreement(published: Published, dataset: str) -> float | None:
     return float(rows[0][0]) if rows and dataset == PAPER_DATASET else None
 
 
+def determined(fits: pd.DataFrame) -> pd.DataFrame:
+    """Return fits without beta and gamma (NaN) where the interval of r_cv holds 0.
+
+    Both are ratios to the weight of log-probability: what makes a correlation largest that may be
+    none is arbitrary, and thousands of times as large as another's.
+    """
+    if "r_cv_low" not in fits:
+        return fits
+    ratios = [name for name in fits if name.startswith(("beta", "gamma"))]
+    found = fits.copy()
+    found[ratios] = found[ratios].astype(float).where(fits["r_cv_low"] > 0, axis=0)
+    return found
+
+
 def main_dataset(fits: pd.DataFrame) -> str:
     """Return the paper's data set or, where the run has others alone, the first of them."""
     shown = list(dict.fromkeys(fits["dataset"]))

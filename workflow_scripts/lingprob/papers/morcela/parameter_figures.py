@@ -26,6 +26,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, whiskers
 from lingprob.papers.contract import Run
+from lingprob.papers.ladder import of_models
 from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL
 
 Fit = Mapping[Any, Any]  # a row of a table of fits
@@ -80,7 +81,8 @@ def frequency_slopes(
 
     Slopes with 95% intervals (1.96 standard errors by document, where there are several), beta and
     r with their bootstrap intervals. On the left the mean token log-probability by bin of unigram
-    log-probability, under the first start token of `slopes`; hollow: slopes under another one.
+    log-probability, under the first start token of `slopes` and without what trainings kept on
+    their way; hollow: slopes under another one.
     """
     models = run.models
     figure, (axes,) = grid(1, 3, width=style.PAGE_INCHES / 3, height=2.6, margins=(0.0, 0.4))
@@ -90,7 +92,8 @@ def frequency_slopes(
     reach = 1.96 * morcela["slope_std_error"]
     morcela["slope_low"], morcela["slope_high"] = morcela["slope"] - reach, morcela["slope"] + reach
     first = ~morcela.duplicated("model")
-    for fit in morcela[first].to_dict("records"):
+    facts = run.options.get("ladder", {})
+    for fit in of_models(morcela[first], facts, ("model", "order")).to_dict("records"):
         of_fit = (bins["model"] == fit["model"]) & (bins["start_token"] == fit["start_token"])
         _plot_bins(axes[0], bins[of_fit & (bins["n_tokens"] > 1)], fit, models)
     for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
@@ -145,7 +148,7 @@ def _plot_parameter(
 ) -> None:
     """Plot our fits with intervals both ways: named, or numbered by size where a group has many."""
     numbers = numbered(fits["model"], models)
-    for fit in fits.to_dict("records"):
+    for fit in fits.dropna(subset=[x, parameter]).to_dict("records"):
         _with_interval(ax, fit, x, parameter, models)
         point, look = (fit[x], fit[parameter]), models[fit["model"]]
         if fit["model"] not in numbers:
@@ -169,8 +172,8 @@ def numbered(names: Iterable[str], models: Models) -> dict[str, int]:
         groups.setdefault(models[name]["group"], []).append(name)
     found = {}
     for group in groups.values():
-        by_size = sorted(group, key=lambda name: models[name].get("parameters") or 0)
-        found.update({name: place for place, name in enumerate(by_size, start=1)})
+        places = enumerate(palette.by_size(group, models), start=1)
+        found.update({name: place for place, name in places})
     return {name: found[name] for group in groups.values() if len(group) > 2 for name in group}
 
 
@@ -182,7 +185,9 @@ def _legend(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> list
         group = [name for name in numbers if models[name]["group"] == one.get_label()]
         if group:
             first, *_, last = sorted(group, key=numbers.__getitem__)
-            sizes = f"{short_title(first, models)} to {short_title(last, models)}"
+            # What states of a training have behind a comma, their group has, too.
+            ends = [short_title(name, models).partition(",")[0] for name in (first, last)]
+            sizes = " to ".join(" ".join(end.split()) for end in ends)
             one.set_label(f"{one.get_label()} (1 to {len(group)}: {sizes})")
     return handles + ([] if published.empty else [published_handle()])
 

@@ -11,9 +11,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette
-from lingprob.figures.labels import label_provenance, legend_above, model_handles, wrapped_title
+from lingprob.figures.labels import few_handles, label_provenance, legend_above, wrapped_title
 from lingprob.figures.panels import grid, name_axes, wrapped
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.ladder import without_ladder
 from lingprob.papers.string_probability.further_figures import (
     bin_edges,
     deconfounded,
@@ -24,6 +25,7 @@ from lingprob.papers.string_probability.further_figures import (
     separation_by_pool,
     theory,
 )
+from lingprob.papers.string_probability.ladder_figure import ladder
 from lingprob.papers.string_probability.neighbour_figures import neighbours
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
@@ -42,6 +44,7 @@ from lingprob.papers.string_probability.simulation_figures import (
 from lingprob.papers.string_probability.theory import toy_surprisals
 
 POINTS_SHOWN = 2000
+MOST_BANDS = 6
 # Of a footer.
 LETTERS_AN_INCH = 17
 # Without a model.
@@ -60,8 +63,10 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
             `options["absent"]` what the paper has and this run has not; `options["bootstrap"]` and
             `options["seed"]` are of the neighbours.
     """
-    scores, correlations = tables["scores"], tables["correlations"]
-    separation, roc = tables["separation"], tables["roc"]
+    facts = run.options.get("ladder", {})
+    scores, own = (without_ladder(tables[name], facts) for name in ("scores", "separation"))
+    correlations = without_ladder(tables["correlations"], facts)
+    every_r, separation, roc = tables["correlations"], tables["separation"], tables["roc"]
     keys = separation[["model", "dataset"]].drop_duplicates()
     third = scores.merge(keys, on=["model", "dataset"])
     pooled = third["dataset"].isin(run.options["pooled"])
@@ -69,16 +74,16 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     figures = {
         "figure_1b": toy_strings(toy_surprisals(tables), run),
         "figure_2a": pairs_by_prediction(scores, correlations, run, 1),
-        "figure_2b": correlation_by_bin(correlations, run, 1),
+        "figure_2b": correlation_by_bin(every_r, run, 1),
         "figure_3a": pairs_by_prediction(scores, correlations, run, 2),
-        "figure_3b": correlation_by_bin(correlations, run, 2),
+        "figure_3b": correlation_by_bin(every_r, run, 2),
         "figure_4a": distributions(together, run, by_dataset=False),
         "figure_4b": areas(separation, run),
         "figure_5": distributions(third, run, by_dataset=True),
-        "figure_6": curves(roc, separation, run),
+        "figure_6": curves(roc, own, run),
         "figure_8": accuracies(separation, run),
         "figure_7": theory(tables["toy_stimuli"]),
-        "phenomena": by_phenomenon(separation, run),
+        "phenomena": by_phenomenon(own, run),
         "paradigms": paradigm_accuracies(tables["paradigms"], run),
         "paradigm_correlations": paradigm_correlations(correlations, run),
         "distances": distances(scores, correlations, run),
@@ -87,6 +92,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "simulated_predictions": predictions_simulated(tables, run),
         "simulated_assumptions": assumptions_broken(tables["simulations"]),
     }
+    if "stimuli" in tables:
+        figures["ladder"] = ladder(tables, run, "bits")
+        figures["ladder_sizes"] = ladder(tables, run, "size")
     if "neighbours" in tables:
         figures["neighbours"] = neighbours(tables["neighbours"], run)
     second = correlations[correlations["prediction"] == 2]
@@ -187,13 +195,14 @@ def r_text(row: Any) -> str:
 def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) -> Figure:
     """Figures 2b and 3b: r within bins of cosine distance, a panel a data set, a line a model.
 
-    Bands are 95% bootstrap intervals; a bin in which nothing varies has no point.
+    Bands are 95% bootstrap intervals, drawn for MOST_BANDS models at most; a bin in which nothing
+    varies has no point.
     """
     bins = correlations[
         (correlations["prediction"] == prediction) & (correlations["subset"] == "bin")
     ]
     datasets = list(dict.fromkeys(bins["dataset"]))
-    names = list(dict.fromkeys(bins["model"]))
+    names = palette.in_families(bins["model"], run.models)
     # A legend of several models and the notes below want more than two panels' width.
     figure, axes = wrapped(len(datasets), height=1.7, sharey=True, narrowest=5.0)
     for ax, dataset in zip(axes, datasets, strict=True):
@@ -202,11 +211,13 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
             x = line["name"].astype(int)
             colour, marker = run.models[name]["colour"], run.models[name]["marker"]
             ax.plot(x, line["r"], marker=marker, markersize=3, color=colour)
-            ax.fill_between(x, line["r_low"], line["r_high"], color=colour, alpha=0.2, linewidth=0)
+            if len(names) <= MOST_BANDS:
+                ends = line["r_low"], line["r_high"]
+                ax.fill_between(x, *ends, color=colour, alpha=0.2, linewidth=0)
         if prediction == 2:  # of Prediction 1 all are far above 0
             ax.axhline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
         label_edges(ax, bin_edges(bins, dataset))
     name_axes(axes, "Cosine distance, bins", "Pearson r")
-    legend_above(figure, model_handles(names, run.models), columns=3)
+    legend_above(figure, few_handles(names, run.models), columns=3)
     return figure

@@ -13,6 +13,7 @@ TABLES = {
     "paradigms": Table(None, ("plot",)),
     "simulations": Table("string_simulations", ("plot",)),
     "edits": Table("minimalness", ("plot",), part="dataset"),
+    "stimuli": Table("stimuli", ("plot",), "dataset"),
     "toy_stimuli": Table("stimuli"),
     "toy_scores": Table("sentence_scores", part="model"),
     "datasets": Table(None, ("compare",)),

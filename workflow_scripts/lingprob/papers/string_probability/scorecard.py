@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
+from lingprob.papers.ladder import without_ladder
 from lingprob.papers.string_probability.claims import STATISTICS
 from lingprob.papers.string_probability.theory import meaning_matched_pairs, toy_language
 from lingprob.referee.claims import judge_claims
@@ -20,13 +21,23 @@ UNITS = {"millions": 1e6, "billions": 1e9}
 def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours; return a `scorecard` table.
 
-    Claims are judged for each model of ours. Tables: `correlations`, `confounds`, `separation`,
-    `pools`, `toy_stimuli`, `toy_scores` where a model has weights, and as `counts` makes them
-    `datasets` and `filters`.
+    Claims are judged for each model of ours, not for those of the ladder. Tables: `correlations`,
+    `confounds`, `separation`, `pools`, `toy_stimuli`, `toy_scores` where a model has weights, and
+    as `counts` makes them `datasets` and `filters`.
     """
     ours = counted(tables["datasets"], tables["filters"]) | formal(tables["toy_stimuli"])
     numbers = compare_numbers(published, ours | sizes(run), run.scale)
-    return make_scorecard(numbers + judge_claims(published, STATISTICS, tables, run))
+    judged = judged_tables(tables, run)
+    return make_scorecard(numbers + judge_claims(published, STATISTICS, judged, run))
+
+
+def judged_tables(tables: Tables, run: Run) -> Tables:
+    """Return the tables with the rows of the models that claims are judged of."""
+    facts = run.options.get("ladder", {})
+    return {
+        name: without_ladder(table, facts) if "model" in table else table
+        for name, table in tables.items()
+    }
 
 
 def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:

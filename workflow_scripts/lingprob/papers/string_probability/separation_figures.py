@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from lingprob.figures import palette, style
-from lingprob.figures.labels import handle, legend_above, model_handles, wrapped_title
+from lingprob.figures.labels import few_handles, handle, legend_above, model_handles, wrapped_title
 from lingprob.figures.panels import grid, name_axes, whiskers, wrapped
 from lingprob.papers.contract import Run
 
@@ -31,6 +31,8 @@ ROW_LETTERS = 22  # of a line beside a row of densities
 HIGHEST_AUC = 0.75
 # Beyond these quantiles a few long sentences would squeeze the rest.
 SHOWN = (0.002, 0.998)
+# Models whose markers stand beside each other in a narrow panel.
+MOST_ABREAST = 6
 
 
 def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
@@ -97,10 +99,18 @@ def accuracies(separation: pd.DataFrame, run: Run) -> Figure:
 def metric_panels(
     rows: pd.DataFrame, run: Run, value: str, label: str, lines: tuple[float, float]
 ) -> Figure:
-    """Return a figure with a panel a data set, the metrics along x and a marker a model."""
-    datasets, names = (list(dict.fromkeys(rows[key])) for key in ("dataset", "model"))
-    figure, axes = wrapped(len(datasets), height=2.0, sharey=True)
-    shifts = np.linspace(-0.25, 0.25, len(names)) if len(names) > 1 else [0.0]
+    """Return a figure with a panel a data set, the metrics along x and a marker a model.
+
+    Models stand by family and size; panels are twice as wide for more than MOST_ABREAST of them.
+    """
+    datasets = list(dict.fromkeys(rows["dataset"]))
+    names = palette.in_families(rows["model"], run.models)
+    columns = 4 if len(names) <= MOST_ABREAST else 2
+    figure, axes = wrapped(
+        len(datasets), columns=columns, width=style.PAGE_INCHES / columns, height=2.0, sharey=True
+    )
+    reach = 0.25 if columns == 4 else 0.38
+    shifts = np.linspace(-reach, reach, len(names)) if len(names) > 1 else [0.0]
     for ax, dataset in zip(axes, datasets, strict=True):
         for name, shift in zip(names, shifts, strict=True):
             chosen = rows[(rows["dataset"] == dataset) & (rows["model"] == name)]
@@ -119,8 +129,8 @@ def metric_panels(
         ax.set_xticks(range(len(METRICS)), [short for short, _ in METRICS.values()], rotation=60)
         ax.tick_params(axis="x", labelsize=6)
         ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-    name_axes(axes, "", label)
-    legend_above(figure, model_handles(names, run.models), columns=3)
+    name_axes(axes, "", label, columns)
+    legend_above(figure, few_handles(names, run.models), columns=3)
     return figure
 
 

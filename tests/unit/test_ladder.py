@@ -1,0 +1,266 @@
+"""A ladder of models: bits a byte by hand, what is drawn against them, and which trends count."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
+from lingprob.papers.contract import Run
+from lingprob.papers.ladder import bits_a_byte, draw_against, frame, of_models, without_ladder
+from lingprob.papers.morcela.claims import STATISTICS, judged_fits
+from lingprob.papers.morcela.figures import correlation_by_model, family_panels, undetermined
+from lingprob.papers.morcela.fits import determined
+from lingprob.papers.morcela.ladder_figure import ladder as morcela_ladder
+from lingprob.papers.string_probability.figures import correlation_by_bin
+from lingprob.papers.string_probability.ladder_figure import ladder as strings_ladder
+from lingprob.papers.string_probability.scorecard import judged_tables
+from lingprob.papers.string_probability.separation_figures import accuracies
+
+STEPS = (4, 16, 64)
+
+
+def trained(size: str, parameters: int, step: int | None = None) -> dict:
+    state = {} if step is None else {"training_step": step}
+    title = f"{size}, step {step}" if step else size
+    return {"title": title, "family": "trained", "family_title": "Trained here",
+            "parameters": parameters, **state}  # fmt: skip
+
+
+SIZES = {"tiny": 10**5, "large": 10**6}
+CATALOG = {
+    "big": {"title": "Big", "family": "smollm2", "family_title": "SmolLM2", "parameters": 10**8},
+    **{size: trained(size, parameters) for size, parameters in SIZES.items()},
+    **{f"{size}-{step}": trained(size, parameters, step)
+       for size, parameters in SIZES.items() for step in STEPS},
+    **{f"{order}gram": {"title": f"{order}-grams", "family": "ngram", "family_title": "n-grams",
+                        "parameters": None, "order": order} for order in (2, 3, 4, 5)},
+}  # fmt: skip
+FACTS = {
+    name: {
+        "kind": "order" if "order" in entry else "step" if "training_step" in entry else "model",
+        "series": "novels" if "order" in entry else name.partition("-")[0],
+        "ladder": name != "big",
+    }
+    for name, entry in CATALOG.items()
+}
+LOOKS = describe_models(CATALOG)
+POLICIES = {"bos": {"first_token": "scored"}, "none": {"first_token": "excluded"}}
+RUN = Run("demo", LOOKS, options={"ladder": FACTS, "bos_policies": POLICIES, "pooled": []})
+# Bits a byte that each model is made to have.
+BITS = {name: 1.0 + 0.25 * place for place, name in enumerate(CATALOG)}
+
+
+@pytest.fixture(autouse=True)
+def close_figures():
+    yield
+    plt.close("all")
+
+
+def fits() -> pd.DataFrame:
+    """MORCELA's fits: r grows by .1 a step of training and falls by .05 with a tenfold of size."""
+    rows = []
+    for name, entry in CATALOG.items():
+        step = STEPS.index(entry["training_step"]) if "training_step" in entry else len(STEPS)
+        r = 0.2 + 0.1 * step - 0.05 * np.log10((entry["parameters"] or 10**6) / 10**5)
+        r += 0.02 * entry.get("order", 0)
+        values = {"r_cv": r, "beta": 1 - r, "gamma": 3 * r}
+        ends = {f"{key}_low": value - 0.01 for key, value in values.items()}
+        ends |= {f"{key}_high": value + 0.01 for key, value in values.items()}
+        about = {"model": name, "dataset": "mine", "rating_source": "human", "n": 100}
+        about |= {"default_convention": True, "linking_function": "morcela"}
+        rows.append({**about, **values, **ends})
+    return pd.DataFrame(rows)
+
+
+def scores(bits: dict[str, float]) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sentence scores that are so many bits a byte of two acceptable sentences, and the stimuli."""
+    stimuli = pd.DataFrame({"item_id": ["a", "b", "c"], "text": ["abc", "dé", "wrong"],
+                            "rating": [1.0, 0.5, -1.0], "dataset": "mine"})  # fmt: skip
+    rows = [
+        {"model": model, "item_id": item, "bos": bos, "unigrams": unigrams,
+         "logprob": -value * n_bytes * np.log(2) * wrong}
+        for model, value in bits.items()
+        for bos, wrong in (("none", 0.5), ("bos", 1.0))
+        for unigrams in ("u", "v")
+        for item, n_bytes in (("a", 3), ("b", 3), ("c", 500))
+    ]  # fmt: skip
+    return pd.DataFrame(rows), stimuli
+
+
+def test_bits_a_byte_by_hand():
+    texts = pd.Series({"a": "abc", "b": "dé"})
+    logprobs = pd.Series({"b": -4 * np.log(2), "other": -99.0, "a": -8 * np.log(2)})
+    assert bits_a_byte(logprobs, texts) == pytest.approx(12 / 6)
+    assert np.isnan(bits_a_byte(logprobs.drop("b"), texts))
+
+
+def test_models_stand_by_size_orders_by_order_and_steps_before_the_end():
+    assert by_size(["large", "tiny", "tiny-64", "big", "tiny-4", "3gram", "2gram"], LOOKS) == [
+        "2gram", "3gram", "tiny-4", "tiny-64", "tiny", "large", "big"
+    ]  # fmt: skip
+
+
+def test_orders_of_one_family_differ_in_shade_and_none_is_darker_than_black():
+    colours = [LOOKS[f"{order}gram"]["colour"] for order in (2, 3, 4, 5)]
+    assert len(set(colours)) == 4
+    assert colours[-1] == BLACK == shade(BLACK, 1, 2)
+    assert sorted(colours, reverse=True) == colours
+
+
+def test_kinds_of_models():
+    table = pd.DataFrame({"model": ["big", "tiny", "tiny-4", "2gram", "unheard-of"]})
+    assert list(of_models(table, FACTS)["model"]) == ["big", "tiny", "unheard-of"]
+    assert list(without_ladder(table, FACTS)["model"]) == ["big", "unheard-of"]
+    kinds = ("model", "order")
+    assert list(of_models(table, FACTS, kinds)["model"]) == ["big", "tiny", "2gram", "unheard-of"]
+    empty = table.assign(other=1).iloc[:0]
+    assert list(of_models(empty, FACTS)) == list(without_ladder(empty, FACTS)) == list(empty)
+
+
+def test_lines_join_states_of_a_training_in_their_order_and_no_two_sizes():
+    _, ax = plt.subplots()
+    table = fits().assign(bits=lambda rows: rows["model"].map(BITS))
+    draw_against(ax, table, "bits", "r_cv", LOOKS, FACTS)
+    lines = [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) > 1]
+    expected = [[f"{order}gram" for order in (2, 3, 4, 5)]]
+    expected += [[*(f"{size}-{step}" for step in STEPS), size] for size in SIZES]
+    assert sorted(lines) == sorted([BITS[name] for name in names] for names in expected)
+
+
+def test_an_interval_that_reaches_far_does_not_stretch_the_axis():
+    table = pd.DataFrame({"y": [0.0, 1.0], "y_low": [-0.1, -99.0], "y_high": [0.1, 99.0]})
+    _, ax = plt.subplots()
+    frame(ax, table, "y")
+    assert ax.get_ylim() == pytest.approx((-0.5 - 0.12, 1.5 + 0.12))
+
+
+def test_morcela_s_ladder_shows_bits_where_every_token_counts_and_sizes_of_finished_models():
+    sentence_scores, stimuli = scores(BITS)
+    tables = {"sentence_scores": sentence_scores, "stimuli": stimuli}
+    nothing = pd.DataFrame(columns=["model", "linking_function", "r_cv", "beta", "gamma"])
+    figure = morcela_ladder(fits(), nothing, tables, RUN)
+    against_bits, against_size = (
+        {round(float(line.get_xdata()[0]), 6) for line in ax.lines if len(line.get_xdata()) == 1}
+        for ax in figure.axes[:2]
+    )
+    assert against_bits == {round(value, 6) for value in BITS.values()}
+    assert against_size == {10**5, 10**6, 10**8}
+
+
+def test_what_a_training_kept_and_orders_are_judged_apart_and_never_by_size():
+    tables = {"linking_functions": fits()}
+    by_r = dict(STATISTICS["gamma_rises_with_r"](tables, RUN))
+    assert set(by_r) == {"models/mine", "trainings/mine", "n-grams/mine"}
+    assert by_r["trainings/mine"].value == pytest.approx(3)
+    assert by_r["trainings/mine"].n == 2 * (len(STEPS) + 1)
+    assert "steps of trainings" in by_r["trainings/mine"].note
+    assert by_r["n-grams/mine"].n == 4
+    # Within the family r falls with size, whatever rises from step to step.
+    by_size = dict(STATISTICS["gamma_rises_with_size"](tables, RUN))
+    assert set(by_size) == {"models/mine"}
+
+
+def test_one_model_s_claims_are_not_about_what_a_training_kept():
+    tables = {"linking_functions": fits()}
+    assert set(judged_fits(tables, RUN)["model"]) == {"big", "tiny", "large"}
+    populations = [about for about, _ in STATISTICS["gamma_above_0"](tables, RUN)]
+    assert populations == ["big/mine", "tiny/mine", "large/mine"]
+
+
+def strings() -> dict[str, pd.DataFrame]:
+    """String probability's tables of one data set of pairs, with rows of every model."""
+    about = pd.DataFrame({"model": list(CATALOG), "dataset": "mine"})
+    r = about.assign(prediction=1, subset="overall", name="", n=9, simulated=False)
+    r = r.assign(r=0.9, r_low=0.8, r_high=0.95)
+    areas = about.assign(phenomenon="", metric="logprob", n_pairs=9, n_grammatical=9)
+    areas = areas.assign(auc=0.7, auc_low=0.6, auc_high=0.8, n_ungrammatical=9)
+    areas = areas.assign(accuracy=0.9, accuracy_low=0.85, accuracy_high=0.95, lead=np.nan)
+    found, stimuli = scores(BITS)
+    found = found[(found["bos"] == "bos") & (found["unigrams"] == "u")]
+    found = found.assign(dataset="mine", grammatical=found["item_id"] != "c")
+    return {"correlations": r, "separation": areas, "scores": found, "stimuli": stimuli}
+
+
+def test_the_strings_ladder_is_by_bits_of_grammatical_sentences_and_by_size():
+    figures = {x: strings_ladder(strings(), RUN, x) for x in ("bits", "size")}
+    labels = ["r of Prediction 1", "Area under ROC\ncurve of log p", "Accuracy on pairs"]
+    for figure in figures.values():
+        assert [ax.get_ylabel() for ax in figure.axes] == labels
+    shown = {
+        x: {round(float(line.get_xdata()[0]), 6)
+            for line in figure.axes[0].lines if len(line.get_xdata()) == 1}
+        for x, figure in figures.items()
+    }  # fmt: skip
+    assert shown == {"bits": {round(value, 6) for value in BITS.values()},
+                     "size": {10**5, 10**6, 10**8}}  # fmt: skip
+
+
+def test_the_claims_about_strings_are_judged_of_the_paper_s_models_alone():
+    tables = strings()
+    judged = judged_tables({**tables, "datasets": pd.DataFrame({"dataset": ["mine"]})}, RUN)
+    assert {name: len(table) for name, table in judged.items()} == {
+        "correlations": 1, "separation": 1, "scores": 3, "stimuli": 3, "datasets": 1
+    }  # fmt: skip
+    assert len(judged_tables(tables, Run("demo"))["correlations"]) == len(CATALOG)
+
+
+def test_many_models_stand_abreast_by_family_and_size_and_the_legend_has_their_families():
+    rows = strings()["separation"]
+    shuffled = rows.sample(frac=1, random_state=1)
+    one, other = (accuracies(table, RUN) for table in (rows, shuffled[shuffled["model"] < "5"]))
+    (ax,) = one.axes
+    names = in_families(rows["model"], LOOKS)
+    assert names[:5] == ["big", "tiny-4", "tiny-16", "tiny-64", "tiny"]
+    places = [line.get_xdata()[0] for line in ax.lines if line.get_marker() not in ("None", "")]
+    colours = [line.get_color() for line in ax.lines if line.get_marker() not in ("None", "")]
+    assert places == sorted(places)
+    assert colours == [LOOKS[name]["colour"] for name in names]
+    said = [text.get_text() for text in one.legends[0].get_texts()]
+    assert said == list(dict.fromkeys(LOOKS[name]["group"] for name in names))
+    few = [text.get_text() for text in other.legends[0].get_texts()]
+    assert few == ["2-grams", "3-grams", "4-grams"]
+    assert (one.get_figwidth(), other.axes[0].get_gridspec().ncols) == (3.5, 1)
+
+
+def test_bands_of_many_models_would_hide_their_lines():
+    bins = strings()["correlations"].merge(pd.DataFrame({"bin": range(1, 4)}), how="cross")
+    bins = bins.assign(subset="bin", name=bins["bin"].astype(str), cosine_low=0.1, cosine_high=0.2)
+    for names, bands in ((list(CATALOG), 0), (list(CATALOG)[:3], 3)):
+        figure = correlation_by_bin(bins[bins["model"].isin(names)], RUN, 1)
+        ax = figure.axes[0]
+        assert len(ax.collections) == bands
+        assert sum(len(line.get_xdata()) == 3 for line in ax.lines) == len(names)
+
+
+def test_parameters_of_a_correlation_that_may_be_none_are_left_out_and_their_models_said():
+    table = fits()
+    of_step = table["model"] == "tiny-4"
+    table.loc[of_step, ["r_cv_low", "beta", "beta_high", "gamma"]] = [-0.01, 900.0, 9e9, -4e5]
+    kept = determined(table)
+    assert kept.loc[of_step, ["beta", "beta_low", "beta_high", "gamma"]].isna().all(axis=None)
+    assert kept.loc[of_step, "r_cv"].notna().all()
+    pd.testing.assert_frame_equal(kept[~of_step], table[~of_step])
+    assert undetermined(table, RUN) == "Without gamma and beta, for their r may be 0: tiny, step 4."
+    assert undetermined(table[~of_step], RUN) == ""
+    # One such point would decide the slope of all.
+    by_r = dict(STATISTICS["gamma_rises_with_r"]({"linking_functions": table}, RUN))
+    assert by_r["trainings/mine"].value == pytest.approx(3)
+    assert by_r["trainings/mine"].n == 2 * (len(STEPS) + 1) - 1
+
+
+def test_correlations_are_joined_over_the_sizes_of_one_state_of_training():
+    table = fits()
+    panels = family_panels(table, table.iloc[:0], LOOKS)
+    states = [f"{size}-{step}" for step in STEPS for size in SIZES]
+    assert panels["trained"] == [*states, *SIZES]
+    agreement = pd.DataFrame(columns=["dataset", "definition", "r"])
+    figure = correlation_by_model(table, table.iloc[:0], agreement, RUN, ["morcela"])
+    ax = next(ax for ax in figure.axes if ax.get_title() == "Trained here")
+    lines = [line.get_xdata() for line in ax.lines if len(line.get_xdata()) == 2]
+    joined = [[round(float(place) + 0.15) for place in line] for line in lines]
+    assert joined[-4:] == [[0, 1], [2, 3], [4, 5], [6, 7]]
+    labels = [label.get_text() for label in ax.get_xticklabels()]
+    assert labels == [LOOKS[name]["title"] for name in panels["trained"]]
