@@ -9,7 +9,8 @@ import pytest
 
 from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
 from lingprob.papers.contract import Run
-from lingprob.papers.ladder import bits_a_byte, draw_against, frame, of_models, without_ladder
+from lingprob.papers.ladder import bits_a_byte, of_models, without_ladder
+from lingprob.papers.ladder_panels import draw_against, frame
 from lingprob.papers.morcela.claims import STATISTICS, judged_fits
 from lingprob.papers.morcela.figures import correlation_by_model, family_panels, undetermined
 from lingprob.papers.morcela.fits import determined

@@ -10,14 +10,8 @@ from lingprob.figures import palette, style
 from lingprob.figures.labels import group_handles, legend_above, published_handle
 from lingprob.figures.panels import grid
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.ladder import (
-    BITS_LABEL,
-    SIZE_LABEL,
-    bits_a_byte,
-    draw_against,
-    frame,
-    of_models,
-)
+from lingprob.papers.ladder import bits_a_byte, of_models
+from lingprob.papers.ladder_panels import BITS_LABEL, SIZE_LABEL, draw_against, frame
 from lingprob.papers.morcela.looks import PARAMETER_LABELS, R_LABEL
 
 ROWS = {"r_cv": R_LABEL, **PARAMETER_LABELS}

@@ -10,14 +10,8 @@ from lingprob.figures import palette
 from lingprob.figures.labels import group_handles, legend_above, wrapped_title
 from lingprob.figures.panels import wrapped
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.ladder import (
-    BITS_LABEL,
-    SIZE_LABEL,
-    bits_a_byte,
-    draw_against,
-    frame,
-    of_models,
-)
+from lingprob.papers.ladder import bits_a_byte, of_models
+from lingprob.papers.ladder_panels import BITS_LABEL, SIZE_LABEL, draw_against, frame
 
 COLUMNS = 4
 # Where nothing is told apart.
