@@ -70,7 +70,7 @@ def test_points_of_models_are_their_own_columns():
     slopes = pd.DataFrame({"model": ["m"], "slope": [0.7]})
     tables = {"linking_functions": fits, "slopes": slopes}
     points = morcela.points_of(tables, run)["d"].iloc[0].to_dict()
-    assert points.pop("family") == "f"
+    assert [points.pop(name) for name in ("family", "kind", "series")] == ["f", "model", "m"]
     assert points == pytest.approx({
         "logprob": 0.1, "slor": 0.2, "r_beta_alone": 0.3, "r_gamma_alone": 0.4, "r": 0.5,
         "beta": 6, "gamma": 7, "beta_alone": 4, "gamma_alone": 6, "gain": 0.3, "gap": 0.1,

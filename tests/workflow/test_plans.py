@@ -32,7 +32,10 @@ def test_every_scale_has_a_plan(checkout, scale):
     plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "morcela")
     assert plan.returncode == 0, plan.stdout[-2000:]
     models = len(read_yaml("scales.yaml")[scale]["morcela"]["models"])
-    assert planned_jobs(plan.stdout)["fit_linking_functions"] == models
+    ladder = 12 + 4 if scale == "laptop" else 0  # states of trainings, orders of n-grams
+    jobs = planned_jobs(plan.stdout)
+    assert jobs["fit_linking_functions"] == models + ladder
+    assert jobs.get("estimate_ngram_model", 0) == (4 if ladder else 0)
 
 
 def test_the_site_of_one_paper_needs_that_paper_alone(checkout):
@@ -158,7 +161,9 @@ def test_every_scale_has_a_plan_for_string_probability(checkout, scale, scored):
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     models = read_yaml("scales.yaml")[scale]["string_probability"]["models"]
-    assert (jobs["analyse_strings"], jobs["score_stimuli"]) == (len(models), scored)
+    ladder = 12 + 5 if scale == "laptop" else 0  # each on the data sets of its language
+    assert jobs["analyse_strings"] == len(models) + ladder
+    assert jobs["score_stimuli"] == scored + 120 * bool(ladder)
     # Samples of large data sets, and of those whose sentences' neighbours are looked for.
     assert jobs.get("sample_stimuli", 0) == {"demo": 1, "laptop": 3 + 1, "paper": 3}[scale]
     # At scale paper two English models on two data sets, and two Chinese ones on one.
