@@ -10,9 +10,10 @@ FREQUENCY_MODELS = plan.frequency_models()
 MORCELA_ROOM = Room(
     "morcela",
     category="MORCELA",
-    figures=["figure_2", "figure_3", "figure_4", "figure_6", "ladder"]
+    figures=["figure_2", "figure_3", "figure_4", "figure_6"]
     + ["conventions", "multiverse", "decomposition", "transfer", "beyond_linear"]
     + ["differences"] * (len(plan.fitted_models()) > 1)
+    + ["ladder"] * (len(plan.fitted_ladder()) > 1)
     + ["figure_5"] * bool(FREQUENCY_MODELS)
     + ["samples"] * bool(plan.sample_size_tables()),
     files={

@@ -26,7 +26,7 @@ STRINGS_ROOM = Room(
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
         *("figure_4b", "figure_5", "figure_6", "figure_7", "figure_8", "phenomena", "paradigms"),
         *("paradigm_correlations", "distances", "deconfounded", "pools"),
-        *("ladder", "ladder_sizes"),
+        *(["ladder", "ladder_sizes"] if len(plan.strings_ladder()) > 1 else []),
         *("simulated_predictions", "simulated_assumptions"),
         *(["neighbours"] if NEIGHBOURS else []),
     ],
