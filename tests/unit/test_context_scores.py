@@ -315,7 +315,7 @@ def test_without_a_prefix_each_bos_policy_sums_its_own_tokens(tiny, name):
 def test_without_a_prefix_the_sampled_pairs_are_judged_but_all_items_of_suites(tiny):
     policies = {"bos": POLICIES["bos"]}
     table = judge_unprefixed(tiny, PAIRS, {"2"}, policies, [], model="m", dataset="d")
-    assert table["pair_id"].tolist() == ["2"]
+    assert table[["model", "dataset", "pair_id"]].to_numpy().tolist() == [["m", "d", "2"]]
     suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
     stimuli = suite_stimuli(suite)
     table = judge_unprefixed(tiny, stimuli, set(), policies, [suite], model="m", dataset="d")

@@ -107,6 +107,10 @@ def test_spearman_takes_ranks():
 def test_known_correlations_at_the_edge():
     assert ends(known_correlation(1.0, 10))[1:] == pytest.approx((1, 1), abs=1e-9)
     assert ends(known_correlation(-1.0, 10))[1:] == pytest.approx((-1, -1), abs=1e-9)
+    for r in (1.0, -1.0):  # ends, and no warning of what is infinite
+        for ranks in (False, True):
+            inner, outer = sorted(np.abs(ends(known_correlation(r, 10, ranks=ranks))[1:]))
+            assert 0 < 1 - outer < 1 - inner < 1e-9
     few = known_correlation(0.5, 3)
     assert (few.value, few.n, few.note) == (0.5, 3, "n = 3")
     assert math.isnan(few.low)

@@ -208,8 +208,11 @@ def test_the_loss_scale_halves_on_overflow_and_doubles_after_a_thousand_good_ste
     assert scale.value == FIRST_SCALE == 4096
     scale.update(finite=False)
     assert scale.value == 2048
-    for _ in range(GROWTH_STEPS):
+    assert GROWTH_STEPS == 1000
+    for _ in range(999):
         scale.update(finite=True)
+    assert scale.value == 2048
+    scale.update(finite=True)
     assert scale.value == 4096
     other = LossScale(torch.float16)
     other.restore(scale.state())
