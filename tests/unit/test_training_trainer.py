@@ -24,6 +24,7 @@ from lingprob.training.model import build_model
 from lingprob.training.order import examples_of_step
 from lingprob.training.parallel import World
 from lingprob.training.precision import FIRST_SCALE, GROWTH_STEPS, LossScale
+from lingprob.training.speed import peak_flops
 from lingprob.training.sizes import ModelSize
 from lingprob.training.trainer import Means, Plan, Trainer
 from small_disk import on_small_disk
@@ -201,6 +202,27 @@ def test_half_precision_follows_full_precision(corpus, uninterrupted, tmp_path):
 def test_float16_needs_a_gpu(corpus, tmp_path):
     with pytest.raises(LingprobError, match="float16 needs a GPU"):
         trainer(corpus, tmp_path, plan={"precision": "float16"})
+
+
+@pytest.mark.parametrize(
+    ("device", "teraflops"),
+    [("NVIDIA H100 80GB HBM3", 989), ("NVIDIA H200", 989), ("NVIDIA A100-SXM4-40GB", 312),
+     ("NVIDIA L40S", 362), ("NVIDIA L4", 121), ("NVIDIA A40", 150), ("Quadro RTX 8000", 130.5),
+     ("Tesla V100-SXM2-16GB", 125), ("Tesla T4", 65), ("GeForce", None)],
+)  # fmt: skip
+def test_the_peak_of_a_gpu_is_its_maker_s(monkeypatch, device, teraflops):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: device)
+    found = peak_flops(torch.device("cuda"), torch.float16)
+    assert found == (None if teraflops is None else teraflops * 1e12)
+
+
+def test_the_peak_of_a_cpu_is_the_fastest_of_five_products(monkeypatch):
+    """2,048 operations an entry in a second of two threads' time."""
+    clock = iter([0, 3, 10, 14, 20, 25, 30, 32, 40, 41])
+    monkeypatch.setattr("time.process_time", lambda: next(clock))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert peak_flops(torch.device("cpu"), torch.float32) == 2 * 2048 * 1024**2
+    assert not [*clock]
 
 
 def test_the_loss_scale_halves_on_overflow_and_doubles_after_a_thousand_good_steps():
