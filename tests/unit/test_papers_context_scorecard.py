@@ -237,7 +237,8 @@ def test_tables_1_and_2_by_hand():
 def test_cells_of_figure_14_and_correlations_are_the_paper_s_data_sets_own():
     cells = pd.DataFrame({
         "model": "m", "dataset": ["syntaxgym", "syntaxgym", "mine"], "prefix_suite": "x",
-        "target_suite": ["a", "b", "c"], "baseline": [0.5, 0.0, 0.25], "n_pairs": 19, "n_prefixes": 3,
+        "target_suite": ["a", "b", "c"], "baseline": [0.5, 0.0, 0.25], "n_pairs": 19,
+        "n_prefixes": 3,
         "relative_improvement": [20.0, np.nan, 5], "relative_improvement_low": [-1.0, np.nan, 4],
         "relative_improvement_high": [30.0, np.nan, 6],
     })  # fmt: skip

@@ -24,8 +24,8 @@ from lingprob.training.model import build_model
 from lingprob.training.order import examples_of_step
 from lingprob.training.parallel import World
 from lingprob.training.precision import FIRST_SCALE, GROWTH_STEPS, LossScale
-from lingprob.training.speed import peak_flops
 from lingprob.training.sizes import ModelSize
+from lingprob.training.speed import peak_flops
 from lingprob.training.trainer import Means, Plan, Trainer
 from small_disk import on_small_disk
 from training_for_tests import (
