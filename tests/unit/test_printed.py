@@ -162,7 +162,7 @@ class Asked(list):
 
 
 def test_a_window_without_agreement_is_doubled_and_the_next_has_its_size_again():
-    """Twelve other words, then the same ones: eight in a row are in the third window of 4."""
+    """Twelve other words, then the same ones: eight of these in a row are in the third window."""
     same = [f"w{n}" for n in range(30)]
     ours = Asked([*(f"x{n}" for n in range(12)), *same])
     theirs = [*(f"y{n}" for n in range(12)), *same]
