@@ -11,7 +11,7 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced, simulated
-from lingprob.reading.parsers.tables import number, whole
+from lingprob.reading.parsers.tables import number, read, whole
 from lingprob.reading.times import build_reading_times
 
 
@@ -95,6 +95,15 @@ def test_whole_numbers_are_exact_and_say_where_they_are_not():
         whole(path, pd.Series([""], name="n"))
     found = number(path, pd.Series(["1.5", "", "."], name="n"), missing=("", "."))
     assert found.isna().tolist() == [False, True, True]
+
+
+def test_of_a_workbook_the_first_sheet_is_read_as_text(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame({"a": ["01", ""], "b": [1, 2]}).to_excel(book, sheet_name="x", index=False)
+        pd.DataFrame({"a": ["other"]}).to_excel(book, sheet_name="y", index=False)
+    assert read(path, ",", ["a"])["a"].tolist() == ["01", ""]
 
 
 def dundee_text(path: Path, rows: list[tuple[str, int, int]]) -> Path:

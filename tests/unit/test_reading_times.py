@@ -498,6 +498,13 @@ def test_three_words_may_be_mistyped_in_a_row_and_four_are_other_words(typed):
     assert place.tolist() == [*(range(3) if typed == 3 else [-1] * 4), *range(typed, 100)]
 
 
+def test_a_frequent_word_counts_among_typing_errors():
+    """Two other words to either side of the one that stands at every tenth place."""
+    expected = [f"w{n}" if n % 10 else "the" for n in range(300)]
+    found = [f"x{n}" if n in (148, 149, 151, 152) else word for n, word in enumerate(expected)]
+    assert align_words(found, expected, "here").tolist() == list(range(300))
+
+
 def test_rows_of_words_that_are_left_out_are_told(caplog):
     words = text(p1=" ".join(f"w{number}" for number in range(30)))
     times = pd.DataFrame(

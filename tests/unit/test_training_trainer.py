@@ -204,6 +204,18 @@ def test_float16_needs_a_gpu(corpus, tmp_path):
         trainer(corpus, tmp_path, plan={"precision": "float16"})
 
 
+def test_speed_is_of_the_tokens_and_operations_of_a_step(corpus, tmp_path):
+    training = trainer(corpus, tmp_path)
+    training.peak = 1e5  # slower than any
+    record = training.step(1)
+    tokens = 8 * CONTEXT_WINDOW
+    flops = ModelSize(**SIZE).flops_per_token(VOCABULARY, CONTEXT_WINDOW)
+    assert record["tokens_per_second"] == pytest.approx(tokens / record["seconds"], rel=0.05)
+    assert record["mfu"] == pytest.approx(record["tokens_per_second"] * flops / 1e5, rel=1e-3)
+    training.peak = None
+    assert training.step(2)["mfu"] is None
+
+
 @pytest.mark.parametrize(
     ("device", "teraflops"),
     [("NVIDIA H100 80GB HBM3", 989), ("NVIDIA H200", 989), ("NVIDIA A100-SXM4-40GB", 312),
