@@ -275,6 +275,11 @@ def test_an_item_of_a_suite_is_right_where_its_formula_holds():
     scores = pd.concat(tables).assign(pair_id="s/1")
     judged = judge("m", "d", suite_stimuli(suite), prefix_rows(["s/1"]), scores, [suite])
     assert judged.sort_values("length")["correct"].tolist() == [True, False]
+    # Surprisals are in bits: 1 nat is 1.44.
+    for limit, correct in ((1.4, False), (1.5, True)):
+        suite = suite_of(REGIONS, f"(2;%one%) < {limit}")
+        judged = judge("m", "d", suite_stimuli(suite), prefix_rows(["s/1"]), scores, [suite])
+        assert judged.sort_values("length")["correct"].tolist() == [correct, False]
     assert judged["margin"].isna().all()
 
 

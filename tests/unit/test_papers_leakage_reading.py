@@ -710,3 +710,34 @@ def test_published_fits_on_a_small_text(tmp_path):
         fits, describe_models({"one": MODELS["small"], "two": MODELS["large"]})
     )
     assert len(figure.axes) == 8
+    for convention in ("compat", "numeric_order", "realigned", "realigned_all"):
+        found = by_row.loc[("one", convention)]
+        expected = plain_delta(means, stories, convention)
+        assert found[["delta", "word_perplexity", "n"]].tolist() == pytest.approx(expected)
+        assert found["delta_low"] < found["delta"] < found["delta_high"]
+
+
+def plain_delta(means: pd.DataFrame, stories: dict[str, Any], convention: str) -> list[float]:
+    """ΔLogLik, word perplexity and words of one convention, by loops and least squares."""
+    order = ["10", "2"] if convention == "compat" else ["2", "10"]
+    current = [value for story in ("2", "10") for one in stories[story] for value in one]
+    lags = [
+        [one[place - lag] if place >= lag else np.mean(current)
+         for story in order for one in stories[story] for place in range(8)]
+        for lag in (1, 2)
+    ]  # fmt: skip
+    time = means["time"].to_numpy()
+    if convention.startswith("realigned"):  # each story's first word has no time then
+        time = np.where(means["zone"] == 1, 0, np.append(0, time[:-1]))
+    kept = (~means["is_first"] & ~means["is_last"] & (time > 0)).to_numpy()
+    names = [f"{name}{lag}" for name in ("length", "log_gmean_freq")
+             for lag in ("", "_prev_1", "_prev_2")]  # fmt: skip
+    controls = np.column_stack([np.ones(len(means)), means[names]])
+    n, likelihoods = kept.sum(), []
+    known = [] if convention == "realigned_all" else lags
+    for columns in (known, [current, *lags]):
+        design = np.column_stack([controls, *columns])[kept]
+        residual = time[kept] - design @ np.linalg.lstsq(design, time[kept], rcond=None)[0]
+        likelihoods.append(-n / 2 * (np.log(2 * np.pi * residual @ residual / n) + 1))
+    perplexity = np.exp(np.array(current)[kept].mean())
+    return [likelihoods[1] - likelihoods[0], perplexity, n]

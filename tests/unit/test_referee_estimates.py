@@ -68,6 +68,9 @@ def test_the_fewest_points_of_each_statistic():
     flat = slope_difference([1, 2, 4, 3, 3], five["y"], five["later"], 0, 1)
     assert math.isnan(flat.value)
     assert math.isnan(slope_within([1e6] * 4, [1, 2, 3, 5]).value)
+    rounded = 1e6 * np.array([0.3, 0.1 + 0.2, 0.3, 0.1 + 0.2])
+    assert len(set(rounded)) == 2
+    assert math.isnan(slope_within(rounded, [1, 2, 3, 5]).value)
     assert slope_within([1e-3, 2e-3, 4e-3], [1, 3, 2]).value == pytest.approx(
         1000 * slope_within([1, 2, 4], [1, 3, 2]).value
     )
