@@ -213,10 +213,14 @@ def test_of_a_suite_only_what_formulas_name_is_scored(tiny):
     assert alone["region"].to_dict() == {"s/1/one": 2, "s/1/many": 0}
 
 
-def test_a_region_that_no_token_starts_in_is_named(tiny):
+@pytest.mark.parametrize(
+    ("formula", "item"),
+    [("(1;%one%) < (1;%many%)", "s/1/one"), ("(2;%one%) < (1;%many%)", "s/1/many")],
+)
+def test_a_region_that_no_token_starts_in_is_named(tiny, formula, item):
     """Without a start token nothing predicts the first word."""
-    suite = suite_of({"one": ["The", "cat"], "many": ["Who", "cat"]}, "(1;%one%) < (1;%many%)")
-    with pytest.raises(LingprobError, match=r"'s/1/one': no scored token starts in region 1"):
+    suite = suite_of({"one": ["The", "cat"], "many": ["The", "cats"]}, formula)
+    with pytest.raises(LingprobError, match=f"'{item}': no scored token starts in region 1"):
         score(
             tiny,
             prefix_rows(["s/1"]),

@@ -635,7 +635,12 @@ def test_what_surprisal_adds_to_leaked_words_goes_with_them(study, tmp_path):
 
 
 def test_what_surprisal_adds_as_a_stand_in_for_leakage_goes_where_that_is_known(study):
-    table = adjusted_of(*leaked_study(study, "leakage"))
+    made, leakage = leaked_study(study, "leakage")
+    table = adjusted_of(made, leakage)
+    logarithm = pd.DataFrame({"leakage": np.log2(leakage + 1)})
+    known, _ = compare_regressions(Study("mine", ENTRY, **made), covariates=logarithm, **OPTIONS)
+    of_covariate = table.loc[table["adjustment"] == "covariate", "delta"]
+    assert of_covariate.tolist() == pytest.approx(known["delta"].tolist())
     deltas = table.groupby("adjustment")["delta"].first()
     assert deltas["none"] > 20
     assert abs(deltas["covariate"]) < 5
@@ -681,6 +686,7 @@ def test_published_fits_on_a_small_text(tmp_path):
         means[f"length{lag}"] = random.normal(size=len(means))
         means[f"log_gmean_freq{lag}"] = random.normal(size=len(means))
     means["time"] = 300 + 5 * np.append(surprisal[1:], 0) + random.normal(0, 5, len(means))
+    means.loc[19, "time"] = 0.0  # in no regression
     means.sample(frac=1, random_state=1).to_csv(tmp_path / "means.csv")
     read = read_annotated_means(tmp_path / "means.csv")
     pd.testing.assert_frame_equal(read[["article", "zone"]], means[["article", "zone"]])
