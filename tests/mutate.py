@@ -32,7 +32,7 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import yaml
@@ -86,6 +86,15 @@ def nearest_tests(module: Path, folders: list[str], root: Path = ROOT) -> Iterat
             del tests[test]
         near = {user for user, names in users.items() if names & near} - known
         known = known | near
+
+
+def likeness(module: Path, test: str) -> int:
+    """Return how many words of a module's path are in the name of a test file."""
+    return len(_words(module) & _words(Path(test).stem))
+
+
+def _words(name: Path | str) -> set[str]:
+    return set(re.findall("[a-z]+", str(name)))
 
 
 def _dotted(path: Path) -> str:
@@ -247,7 +256,9 @@ def survivors(
     for step, files in enumerate(nearest):
         if step > options.distance and (called >= set(mutants) or step > FURTHEST):
             break
-        for file in sorted(files, key=lambda file: not checkout.is_known(file, compiled)):
+        likely = partial(likeness, mutants[0].module)
+        known = partial(checkout.is_known, compiled=compiled)
+        for file in sorted(files, key=lambda file: (known(file), likely(file)), reverse=True):
             if not mutants:
                 return []
             calls, left = checkout.calls(file, compiled), []

@@ -167,6 +167,9 @@ def test_errors_name_column_and_row() -> None:
         split_half(ratings.assign(item_id=ratings.item_id.where(np.arange(24) != 2)))
     with pytest.raises(LingprobError, match="draws=0"):
         split_half(ratings, draws=0)
+    for confidence in (0.0, 1.0, 1.5):
+        with pytest.raises(LingprobError, match=f"confidence={confidence}"):
+            split_half(ratings, draws=1, confidence=confidence)
 
 
 @pytest.mark.parametrize("at_once", [1, 40, 100, 10_000])

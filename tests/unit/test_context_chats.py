@@ -171,7 +171,7 @@ def test_turns_and_labels_are_what_the_assistant_has_said():
 
 @pytest.mark.parametrize("method", METHODS)
 def test_a_margin_is_what_speaks_for_the_acceptable_sentence(wide, method):
-    """Swapping the members turns it round; by hand from plain passes."""
+    """Swapping the members turns it round; by hand from single passes."""
     wide.tokenizer.chat_template = TEMPLATES["marks"]
     good, bad = "Mary saw John.", "Saw Mary John."
 
@@ -206,7 +206,9 @@ def test_a_margin_is_what_speaks_for_the_acceptable_sentence(wide, method):
             odds.append(chat(turns, "1") - chat(turns, "2"))
         expected = (odds[0] - odds[1]) / 2
     else:
-        return
+        before = "The cat sat. Cat the sat."
+        parts = [text_continuation(wide, "bos", before, text) for text in (good, bad)]
+        expected = np.subtract(*score_continuations(Scorer(wide), parts))
     assert margin(good, bad) == pytest.approx(expected, abs=1e-3)
 
 

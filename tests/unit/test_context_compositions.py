@@ -279,6 +279,7 @@ def test_a_stem_has_one_nonce_word_and_function_words_stay():
     plural, hugged, dog, hug, name, again = found.groups()
     assert plural == dog.capitalize()
     assert (dog, hug, name) == (again, hugged, name.capitalize())
+    assert (dog + hug).islower()
     assert NonceWriter([], 1).rewrite("dog") == dog
     assert NonceWriter([], 2).rewrite("dog") != dog
     assert NonceWriter([f"A {dog}."], 1).rewrite("dog") != dog

@@ -259,6 +259,9 @@ def test_prefixes_that_are_compared_with_others_say_so(stimuli):
     assert len(table) == 3 * len(KINDS)
     assert set(table["perturbation"]) == {"shared"}
     assert not set(table["prefix_id"]) & set(contexts(stimuli)["prefix_id"])
+    prefix = sampler(stimuli).grow("a", ["a3"], "unrelated")
+    ids = [prefix_table("mine", [prefix], how)["prefix_id"].item() for how in (None, "shared")]
+    assert ids == ["unrelated/a3", "shared/unrelated/a3"]
 
 
 def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):

@@ -213,10 +213,14 @@ def test_of_a_suite_only_what_formulas_name_is_scored(tiny):
     assert alone["region"].to_dict() == {"s/1/one": 2, "s/1/many": 0}
 
 
-def test_a_region_that_no_token_starts_in_is_named(tiny):
+@pytest.mark.parametrize(
+    ("formula", "item"),
+    [("(1;%one%) < (1;%many%)", "s/1/one"), ("(2;%one%) < (1;%many%)", "s/1/many")],
+)
+def test_a_region_that_no_token_starts_in_is_named(tiny, formula, item):
     """Without a start token nothing predicts the first word."""
-    suite = suite_of({"one": ["The", "cat"], "many": ["Who", "cat"]}, "(1;%one%) < (1;%many%)")
-    with pytest.raises(LingprobError, match=r"'s/1/one': no scored token starts in region 1"):
+    suite = suite_of({"one": ["The", "cat"], "many": ["The", "cats"]}, formula)
+    with pytest.raises(LingprobError, match=f"'{item}': no scored token starts in region 1"):
         score(
             tiny,
             prefix_rows(["s/1"]),
@@ -275,6 +279,11 @@ def test_an_item_of_a_suite_is_right_where_its_formula_holds():
     scores = pd.concat(tables).assign(pair_id="s/1")
     judged = judge("m", "d", suite_stimuli(suite), prefix_rows(["s/1"]), scores, [suite])
     assert judged.sort_values("length")["correct"].tolist() == [True, False]
+    # Surprisals are in bits: 1 nat is 1.44.
+    for limit, correct in ((1.4, False), (1.5, True)):
+        suite = suite_of(REGIONS, f"(2;%one%) < {limit}")
+        judged = judge("m", "d", suite_stimuli(suite), prefix_rows(["s/1"]), scores, [suite])
+        assert judged.sort_values("length")["correct"].tolist() == [correct, False]
     assert judged["margin"].isna().all()
 
 
@@ -315,7 +324,7 @@ def test_without_a_prefix_each_bos_policy_sums_its_own_tokens(tiny, name):
 def test_without_a_prefix_the_sampled_pairs_are_judged_but_all_items_of_suites(tiny):
     policies = {"bos": POLICIES["bos"]}
     table = judge_unprefixed(tiny, PAIRS, {"2"}, policies, [], model="m", dataset="d")
-    assert table["pair_id"].tolist() == ["2"]
+    assert table[["model", "dataset", "pair_id"]].to_numpy().tolist() == [["m", "d", "2"]]
     suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
     stimuli = suite_stimuli(suite)
     table = judge_unprefixed(tiny, stimuli, set(), policies, [suite], model="m", dataset="d")

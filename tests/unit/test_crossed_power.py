@@ -128,6 +128,17 @@ def test_the_fewest_prefixes_are_the_first_of_a_loop(of, effect, n, design):
     assert fewest(effect, numbers, variance, freedom) == expected
 
 
+def test_degrees_of_freedom_by_hand():
+    """Mean squares of 7 between three prefixes, 9 between four targets and 3 of what is left."""
+    of = Variances(suite=9.0, target=2.0, prefix=1.0, residual=3.0, source=9.0)
+    (variance,), (freedom,) = suite_variance(of, np.array([3]), 4, "crossed")
+    assert variance == pytest.approx(13 / 12)
+    assert freedom == pytest.approx(13**2 / (7**2 / 2 + 9**2 / 3 + 3**2 / 6))
+    _, freedoms = suite_variance(of, np.array([1, 3]), 4, "dealt")
+    assert freedoms.tolist() == [0, 2]
+    assert (ALPHA, POWER) == (0.05, 0.8)
+
+
 def test_one_prefix_and_no_variance_are_told():
     of = Variances(0.0, 1.0, 1.0, 1.0)
     for design in ("dealt", "crossed"):

@@ -118,7 +118,9 @@ def test_the_longest_prefix_of_each_pair_counts():
         ("a1", "p", "matched_acceptable", 30, 0),
         ("a1", "q", "matched_acceptable", 10, 1),
     ]
-    longest = at_longest(judgments(rows), "matched_acceptable").set_index("pair_id")
+    perturbed = judgments([("a1", "p", "matched_acceptable", 40, 1)]).assign(perturbation="quote")
+    table = pd.concat([judgments(rows), perturbed])
+    longest = at_longest(table, "matched_acceptable").set_index("pair_id")
     assert longest["length"].to_dict() == {"p": 30, "q": 10}
     assert longest["correct"].to_dict() == {"p": False, "q": True}
     assert longest["baseline_correct"].to_dict() == {"p": True, "q": False}

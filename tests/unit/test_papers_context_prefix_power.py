@@ -26,6 +26,7 @@ from lingprob.papers.context.prefix_numbers import (
 )
 from lingprob.papers.context.prefix_power import (
     EFFECTS,
+    NUMBERS,
     Claim,
     Sample,
     advice,
@@ -164,6 +165,11 @@ def test_what_is_not_crossed_is_left_out_and_what_is_enough_is_taken():
     assert len(some_pairs(pd.concat([many, many]))) == 40
     assert some_suites(grown(TRUTH, 30, 2, 1, 1))["suite"].nunique() == 20
     assert some_suites(rows)["suite"].nunique() == 3
+
+
+def test_effects_and_numbers_of_prefixes_that_are_looked_for():
+    assert EFFECTS == {"accuracy": (0.05, 0.1, 0.2), "logprob_margin": (0.25, 0.5, 1.0)}
+    assert NUMBERS.tolist() == list(range(1, 1001))
 
 
 def test_a_run_s_samples_are_its_medians():

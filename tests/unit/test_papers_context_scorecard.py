@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.context.names import figures_of
 from lingprob.papers.context.pages import tabulate
-from lingprob.papers.context.scorecard import compare
+from lingprob.papers.context.scorecard import compare, context_quantities
 from lingprob.papers.contract import Run
+from lingprob.referee.estimates import combined, known_correlation
+from lingprob.referee.verdicts import Estimate
 from lingprob.schemas import SCHEMAS
 
 SUITE = "principle_A_reconstruction"
@@ -175,3 +178,98 @@ def test_the_paper_s_suites_stand_below_ours_with_its_means(tables):
     mine = {"accuracy": tables["accuracy"].assign(dataset="mine")}
     elsewhere = tabulate(mine, replace(run, options={"primary": "mine"}))
     assert "published mean_delta" not in elsewhere["table_1"]
+
+
+EMPTY = {
+    name: SCHEMAS[f"context_{name}"].empty_table().to_pandas()
+    for name in ("accuracy", "matrix", "correlations")
+}
+
+
+def numbers(found: Estimate) -> list[float]:
+    return [found.value, found.low, found.high]
+
+
+def test_tables_1_and_2_by_hand():
+    """Two models at two lengths; rows of other levels, data sets, kinds and perturbations."""
+    deltas = {"one": [(0.2, 0.1, 0.4), (0.4, 0.2, 0.7)], "two": [(0.6, 0.5, 0.7), (0.6, 0.4, 0.8)]}
+    rows = [
+        {"model": model, "length": length, "delta": value, "delta_low": low, "delta_high": high,
+         "n_pairs": 2 * length, "dataset": "blimp", "level": "suite", "group": "s",
+         "kind": "matched_acceptable", "perturbation": None}
+        for model, values in deltas.items()
+        for length, (value, low, high) in zip((5, 10), values, strict=True)
+    ]  # fmt: skip
+    own = pd.DataFrame(rows)
+    down = own.assign(kind="matched_unacceptable", delta=-own["delta"],
+                      delta_low=-own["delta_high"], delta_high=-own["delta_low"])  # fmt: skip
+    others = [
+        own.assign(delta=9.0, delta_high=9.5, **{column: value})
+        for column, value in (("level", "phenomenon"), ("dataset", "mine"), ("kind", "unrelated"),
+                              ("perturbation", "quote"))
+    ]  # fmt: skip
+    published = {"items": [
+        {"item": "Table 1", "rows": {"one/s": [], "two/s": [], "mean/s": []}},
+        {"item": "Figure 14", "rows": {"three/s": []}},
+    ]}  # fmt: skip
+    table = pd.concat([own, down, *others], ignore_index=True)
+    found = context_quantities(EMPTY | {"accuracy": table}, published)
+    assert set(found) == {
+        (f"{row}/s", f"{what}_{side}")
+        for row in ("one", "two", "mean")
+        for what in ("delta", "sd")
+        for side in ("acceptable", "unacceptable")
+    }
+    one = found["one/s", "delta_acceptable"]
+    assert numbers(one) == pytest.approx([0.3, 0.15, 0.55])
+    assert (one.n, one.note) == (15, "15 pairs")
+    reach = np.sqrt((0.15**2 + 0.25**2) / 2)
+    assert numbers(found["one/s", "sd_acceptable"]) == pytest.approx([0.1, 0, 0.1 + reach])
+    assert numbers(found["mean/s", "delta_acceptable"]) == pytest.approx([0.45, 0.275, 0.625])
+    reach = np.sqrt((0.2**2 + 0.15**2) / 2)
+    assert numbers(found["mean/s", "sd_acceptable"]) == pytest.approx([0.15, 0, 0.15 + reach])
+    assert numbers(found["one/s", "delta_unacceptable"]) == pytest.approx([-0.3, -0.55, -0.15])
+    narrow = table.assign(delta_low=table["delta"] - 0.01, delta_high=table["delta"] + 0.01)
+    found = context_quantities(EMPTY | {"accuracy": narrow}, published)
+    assert numbers(found["one/s", "sd_acceptable"]) == pytest.approx([0.1, 0.09, 0.11])
+
+
+def test_cells_of_figure_14_and_correlations_are_the_paper_s_data_sets_own():
+    cells = pd.DataFrame({
+        "model": "m", "dataset": ["syntaxgym", "syntaxgym", "mine"], "prefix_suite": "x",
+        "target_suite": ["a", "b", "c"], "baseline": [0.5, 0.0, 0.25], "n_pairs": 19,
+        "n_prefixes": 3,
+        "relative_improvement": [20.0, np.nan, 5], "relative_improvement_low": [-1.0, np.nan, 4],
+        "relative_improvement_high": [30.0, np.nan, 6],
+    })  # fmt: skip
+    columns = ["dataset", "analysis", "x", "y", "statistic", "value", "n"]
+    up, tokens = "delta, matched_acceptable", "token overlap of suites"
+    rows = [("blimp", "perturbations", "similarity", up, "spearman", 0.9, 9),
+            ("mine", "perturbations", "similarity", up, "spearman", 0.1, 9),
+            ("blimp", "suites", tokens, "accuracy", "spearman", 0.4, 50),
+            ("blimp", "suites", "dependency overlap of suites", "accuracy", "spearman", 0.2, 50),
+            ("blimp", "suites", tokens, "delta", "spearman", 0.7, 50),
+            ("mine", "suites", tokens, "accuracy", "spearman", 0.8, 50)]  # fmt: skip
+    rows += [(name, "metric", "baseline", "matched_acceptable", "pearson", r, 40)
+             for name, r in (("blimp", 0.8), ("syntaxgym", 0.5), ("crows_pairs", 0.2),
+                             ("mine", 0.9))]  # fmt: skip
+    correlations = pd.DataFrame(rows, columns=columns).assign(model="m")
+    tables = EMPTY | {"matrix": cells, "correlations": correlations}
+    found = context_quantities(tables, {"items": []})
+    assert set(found) == {
+        ("m/a", "accuracy_unprefixed"), ("m/b", "accuracy_unprefixed"), ("m/a", "x"),
+        ("m/perturbations", "rho_acceptable"), ("m/mean", "r_acceptable"),
+        ("m/suites", "rho_token"), ("m/suites", "rho_dependency"),
+    }  # fmt: skip
+    assert numbers(found["m/a", "accuracy_unprefixed"]) == [0.5, 0.5, 0.5]
+    cell = found["m/a", "x"]
+    assert (*numbers(cell), cell.n, cell.note) == (20, -1, 30, 19, "19 items, 3 prefixes")
+    rho = known_correlation(0.9, 9, ranks=True)
+    assert numbers(found["m/perturbations", "rho_acceptable"]) == numbers(rho)
+    assert found["m/suites", "rho_token"].value == 0.4
+    assert found["m/suites", "rho_dependency"].value == 0.2
+    three = [known_correlation(r, 40) for r in (0.8, 0.5, 0.2)]
+    assert numbers(found["m/mean", "r_acceptable"]) == numbers(combined(three, [1 / 3] * 3))
+    without = correlations[correlations["dataset"] != "crows_pairs"]
+    found = context_quantities(tables | {"correlations": without}, {"items": []})
+    assert ("m/mean", "r_acceptable") not in found

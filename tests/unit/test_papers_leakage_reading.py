@@ -635,7 +635,12 @@ def test_what_surprisal_adds_to_leaked_words_goes_with_them(study, tmp_path):
 
 
 def test_what_surprisal_adds_as_a_stand_in_for_leakage_goes_where_that_is_known(study):
-    table = adjusted_of(*leaked_study(study, "leakage"))
+    made, leakage = leaked_study(study, "leakage")
+    table = adjusted_of(made, leakage)
+    logarithm = pd.DataFrame({"leakage": np.log2(leakage + 1)})
+    known, _ = compare_regressions(Study("mine", ENTRY, **made), covariates=logarithm, **OPTIONS)
+    of_covariate = table.loc[table["adjustment"] == "covariate", "delta"]
+    assert of_covariate.tolist() == pytest.approx(known["delta"].tolist())
     deltas = table.groupby("adjustment")["delta"].first()
     assert deltas["none"] > 20
     assert abs(deltas["covariate"]) < 5
@@ -681,6 +686,7 @@ def test_published_fits_on_a_small_text(tmp_path):
         means[f"length{lag}"] = random.normal(size=len(means))
         means[f"log_gmean_freq{lag}"] = random.normal(size=len(means))
     means["time"] = 300 + 5 * np.append(surprisal[1:], 0) + random.normal(0, 5, len(means))
+    means.loc[19, "time"] = 0.0  # in no regression
     means.sample(frac=1, random_state=1).to_csv(tmp_path / "means.csv")
     read = read_annotated_means(tmp_path / "means.csv")
     pd.testing.assert_frame_equal(read[["article", "zone"]], means[["article", "zone"]])
@@ -710,3 +716,34 @@ def test_published_fits_on_a_small_text(tmp_path):
         fits, describe_models({"one": MODELS["small"], "two": MODELS["large"]})
     )
     assert len(figure.axes) == 8
+    for convention in ("compat", "numeric_order", "realigned", "realigned_all"):
+        found = by_row.loc[("one", convention)]
+        expected = plain_delta(means, stories, convention)
+        assert found[["delta", "word_perplexity", "n"]].tolist() == pytest.approx(expected)
+        assert found["delta_low"] < found["delta"] < found["delta_high"]
+
+
+def plain_delta(means: pd.DataFrame, stories: dict[str, Any], convention: str) -> list[float]:
+    """ΔLogLik, word perplexity and words of one convention, by loops and least squares."""
+    order = ["10", "2"] if convention == "compat" else ["2", "10"]
+    current = [value for story in ("2", "10") for one in stories[story] for value in one]
+    lags = [
+        [one[place - lag] if place >= lag else np.mean(current)
+         for story in order for one in stories[story] for place in range(8)]
+        for lag in (1, 2)
+    ]  # fmt: skip
+    time = means["time"].to_numpy()
+    if convention.startswith("realigned"):  # each story's first word has no time then
+        time = np.where(means["zone"] == 1, 0, np.append(0, time[:-1]))
+    kept = (~means["is_first"] & ~means["is_last"] & (time > 0)).to_numpy()
+    names = [f"{name}{lag}" for name in ("length", "log_gmean_freq")
+             for lag in ("", "_prev_1", "_prev_2")]  # fmt: skip
+    controls = np.column_stack([np.ones(len(means)), means[names]])
+    n, likelihoods = kept.sum(), []
+    known = [] if convention == "realigned_all" else lags
+    for columns in (known, [current, *lags]):
+        design = np.column_stack([controls, *columns])[kept]
+        residual = time[kept] - design @ np.linalg.lstsq(design, time[kept], rcond=None)[0]
+        likelihoods.append(-n / 2 * (np.log(2 * np.pi * residual @ residual / n) + 1))
+    perplexity = np.exp(np.array(current)[kept].mean())
+    return [likelihoods[1] - likelihoods[0], perplexity, n]

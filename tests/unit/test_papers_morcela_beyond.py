@@ -50,7 +50,7 @@ def rated() -> DataSet:
 def plain_sentences(n: int = 60, seed: int = 3):
     random = np.random.default_rng(seed)
     p, u, length = random.normal(-40, 8, n), random.normal(-80, 8, n), random.integers(4, 20, n)
-    return sentences("morcela", p, u, length, p / length + random.normal(size=n))
+    return sentences("morcela", p, u, length, p / length + 4 + random.normal(size=n))
 
 
 def test_measures_of_what_was_left_out_are_those_of_a_plain_loop():
@@ -70,6 +70,7 @@ def test_measures_of_what_was_left_out_are_those_of_a_plain_loop():
                  (~bad & ~called).sum()]  # fmt: skip
         mean += predicted / 2
     hits, alarms, misses, rejections = sums
+    assert min(sums) > 0
     assert found["r"] == pytest.approx(np.mean(r))
     assert found["r_pooled"] == pytest.approx(np.corrcoef(mean, data.rating)[0, 1])
     assert found["accuracy"] == pytest.approx((hits + rejections) / 120)

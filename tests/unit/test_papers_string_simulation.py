@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.special import logit, logsumexp
 from scipy.stats import norm
 
 from lingprob.papers.string_probability.confounds import confounds_of
@@ -19,10 +20,17 @@ from lingprob.papers.string_probability.generator import (
     draw_world,
     growth,
     log_masses,
+    pair_table,
     with_errors,
 )
 from lingprob.papers.string_probability.pools import pool_rows
-from lingprob.papers.string_probability.simulation import SWEEPS, point_rows, simulate, statistics
+from lingprob.papers.string_probability.simulation import (
+    SWEEPS,
+    WORLDS,
+    point_rows,
+    simulate,
+    statistics,
+)
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table
 
@@ -249,3 +257,161 @@ def test_the_sweeps_make_a_table_and_start_from_the_theory_as_it_is(monkeypatch,
                 for place in (0, -1)
             )
             assert first < 1 < last
+
+
+def test_what_is_simulated():
+    assert asdict(Parameters()) == {
+        "messages": 150, "spread": 12, "words": 50, "length": 12, "length_range": 0,
+        "per_word": 6, "error": 0.05, "error_slope": 0, "severity": 3, "distance": 1,
+        "lure_distance": None, "lure_excess": 0, "lure_spread": 0, "lure_of_pair": True,
+        "message_points": 0.03, "error_points": 1, "weight_points": 0.3, "acceptable": 5.2,
+        "rating_sd": 0.5, "rating_range": (1, 7),
+    }  # fmt: skip
+    rare = {"spread": 3, "severity": 1, "error": 1e-4}
+    assert {name: (sweep.parameter, sweep.values, sweep.curve, sweep.curves, sweep.others)
+            for name, sweep in SWEEPS.items()} == {
+        "spread": ("spread", (1, 2, 4, 8, 12, 18, 25), "severity", (1, 2, 4), {}),
+        "distance": ("distance", (1, 2, 3, 4, 6, 8), "words", (3, 8, 50), {}),
+        "error": ("error", (0.0001, 0.001, 0.01, 0.1), "words", (8, 50, 400), {}),
+        "length": ("length_range", (0, 1, 2, 3, 4, 6), "per_word", (3, 6), {}),
+        "assumption_3": ("error_slope", (0, -0.4, -0.8, -1.2, -1.6), "", (0,), rare),
+        "assumption_4": ("lure_excess", (-10, -5, 0, 5, 10, 15, 20), "", (0,),
+                         {"lure_distance": 1}),
+        "assumption_5": ("lure_excess", (-10, 0, 10, 20, 30, 40), "", (0,),
+                         {"lure_distance": 3, "lure_of_pair": False}),
+        "assumption_6": ("lure_spread", (0, 5, 10, 15, 20, 30), "", (0,), {"lure_distance": 1}),
+    }  # fmt: skip
+    ((curve, value, chosen), *_, (last, end, other)) = SWEEPS["spread"].points()
+    assert (curve, value, chosen) == (1, 1, replace(Parameters(), spread=1, severity=1))
+    assert (last, end, other) == (4, 25, replace(Parameters(), spread=25, severity=4))
+
+
+def test_a_point_is_the_mean_of_five_worlds_with_the_normal_interval_of_the_mean():
+    parameters = Parameters(messages=20, words=8)
+    assert WORLDS == 5
+    each = pd.DataFrame([statistics(draw_pairs(parameters, 3 + n), parameters) for n in range(5)])
+    for row in point_rows(parameters, 3):
+        drawn = each[row["statistic"]]
+        reach = 1.96 * drawn.std() / np.sqrt(5)
+        ends = [row["estimate"], row["estimate_low"], row["estimate_high"]]
+        expected = [drawn.mean(), drawn.mean() - reach, drawn.mean() + reach]
+        assert ends == pytest.approx(expected, nan_ok=True)
+
+
+def test_statistics_of_four_pairs_by_hand():
+    """Three right, one a tie; two near masses known."""
+    pairs = pd.DataFrame({
+        "logprob_good": [-10.0, -20, -30, -40], "logprob_bad": [-15.0, -20, -36, -50],
+        "rating_good": [6.0, 5, 6, 4], "rating_bad": [3.0, 4, 3, 2], "n_words": [4, 4, 8, 8],
+        "message": [-1.0, -2, -3, -6], "log_odds": [-3.0, -2, -1, -0.5],
+        "near": [1.0, -np.inf, 3.0, -np.inf], "others": [0.1, 0.2, 0.4, 0.9],
+        "growth": [0.0, 0.5, 1.5, 9.0],
+    })  # fmt: skip
+    good, bad = pairs["logprob_good"], pairs["logprob_bad"]
+    log_error = np.log(1 / (1 + np.exp(-pairs["log_odds"])))
+    expected = {
+        "r_pairs": np.corrcoef(good, bad)[0, 1],
+        "r_ratings": np.corrcoef([3, 1, 3, 2], [5, 0, 6, 10])[0, 1],
+        "gap": 21 / 4,
+        "accuracy": 3 / 4,
+        # Of sixteen comparisons, in sentences and a word.
+        "auc": np.mean([(a > b) + (a == b) / 2 for a in good for b in bad]),
+        "auc_mean_logprob": np.mean([
+            (a > b) + (a == b) / 2
+            for a in (-2.5, -5, -3.75, -5) for b in (-3.75, -5, -4.5, -6.25)
+        ]),
+        "spread_of_difference": np.sqrt(np.var(good) + np.var(bad)),
+        "assumption_3": abs(np.cov(log_error, pairs["message"], ddof=0)[0, 1]) / 3.5,
+        "assumption_4": 0.6,
+        "assumption_5": np.e * 0.2,
+        "assumption_6": 1 / np.sqrt(3.5),
+    }  # fmt: skip
+    assert statistics(pairs, Parameters(error=0.2)) == pytest.approx(expected)
+    alone = pairs.assign(near=[1.0, -np.inf, -np.inf, -np.inf])
+    assert np.isnan(statistics(alone, Parameters())["assumption_6"])
+    two = pairs.assign(near=[1.0, 1.0, -np.inf, -np.inf])
+    assert statistics(two, Parameters())["assumption_6"] == 0
+
+
+def test_a_world_has_the_parameters_priors_odds_and_weights():
+    given = Parameters(words=5, length=4, per_word=2.0, error=0.2, error_slope=-0.5, severity=1.5)
+    world, bad = draw_world(replace(given, spread=3.0), 4, 20, np.random.default_rng(0))
+    level = -2.0 * 4
+    assert world.log_odds == pytest.approx(logit(0.2) - 0.5 * (world.log_prior - level))
+    assert 1.5 < world.log_prior.std() < 4.5
+    assert abs(world.log_prior.mean() - level) < 3
+    assert world.log_step == pytest.approx(np.log(0.2 / (4 * 4)))
+    quantiles = 1.5 * norm.ppf((np.arange(20) + 0.5) / 20)
+    assert given.log_weights(4) == pytest.approx(quantiles)
+    assert np.sort(world.log_weight, axis=None) == pytest.approx(quantiles)
+    assert world.log_weight.shape == (4, 5)
+    lured = replace(given, words=50, spread=3.0, lure_distance=2, lure_excess=1.0)
+    for of_pair in (True, False):
+        parameters = replace(lured, lure_of_pair=of_pair)
+        world, bad = draw_world(parameters, 4, 8, np.random.default_rng(1))
+        prior, lures = world.log_prior[:8], world.log_prior[8:]
+        assert len(lures) == 8
+        assert (world.errors_to(bad)[0][8:].diagonal() == 2).all()
+        assert lures == pytest.approx(prior + 1 if of_pair else np.full(8, level + 1))
+    parameters = replace(lured, lure_spread=5.0)
+    prior = draw_world(parameters, 4, 400, np.random.default_rng(1))[0].log_prior
+    assert (prior[400:] - prior[:400]).std() == pytest.approx(5, rel=0.1)
+
+
+@pytest.mark.parametrize("lure_distance", [None, 1])
+def test_a_pair_s_columns_by_a_loop_over_messages(lure_distance):
+    """In a world so dense that nearest, likeliest and own messages differ."""
+    parameters = Parameters(
+        words=3, length=3, spread=2.0, error=0.3, severity=1.0, per_word=1.5, distance=2,
+        lure_distance=lure_distance, rating_sd=0.0, rating_range=(3.0, 6.0),
+    )  # fmt: skip
+    world, bad = draw_world(parameters, 3, 6, np.random.default_rng(3))
+    table = pair_table(world, bad, parameters, np.random.default_rng(0))
+    realized = {tuple(string) for string in world.strings}
+    own = [place for place, string in enumerate(bad) if tuple(string) not in realized]
+    assert len(table) == len(own) > 0
+    assert (table["n_words"] == 3).all()
+    for row, place in zip(table.itertuples(), own, strict=True):
+        assert row.message == pytest.approx(world.log_prior[place])
+        assert row.log_odds == pytest.approx(world.log_odds[place])
+        for side, string in (("good", world.strings[place]), ("bad", bad[place])):
+            steps = (world.strings != string).sum(axis=1)
+            joint = world.log_joint(*world.errors_to(string[None]))[:, 0]
+            assert getattr(row, f"logprob_{side}") == pytest.approx(logsumexp(joint))
+            likeliest = int(joint.argmax())
+            differs = world.strings[likeliest] != string
+            weight = world.log_weight[np.arange(3), string][differs].sum()
+            rating = 5.2 + 0.03 * (world.log_prior[likeliest] + 4.5) - differs.sum() + 0.3 * weight
+            assert getattr(row, f"rating_{side}") == pytest.approx(np.clip(rating, 3, 6))
+        share = np.exp(joint[place] - logsumexp(joint))
+        assert row.others == pytest.approx(1 - share)
+        masses = [np.exp(world.log_prior[steps == d]).sum() for d in range(4)]
+        with np.errstate(divide="ignore"):
+            assert row.near == pytest.approx(np.log(masses[1]) - world.log_prior[place])
+        first = next(d for d in range(4) if masses[d])
+        rises = [np.log(masses[d] / masses[first]) / (d - first)
+                 for d in range(first + 1, 4) if masses[d]]  # fmt: skip
+        assert row.growth == pytest.approx(max(rises, default=-np.inf) - np.log(6))
+
+
+def test_closed_forms_by_hand():
+    """Of six lengths' messages, 2 errors and a slope."""
+    found = closed_forms(Parameters(
+        words=4, length=5, length_range=1, per_word=2.0, spread=3.0, error=0.1, error_slope=-0.25,
+        severity=1.5, distance=2, weight_points=0.4, rating_sd=0.6,
+    ))  # fmt: skip
+    weights = 1.5 * norm.ppf((np.arange(20) + 0.5) / 20)
+    step = 0.1 / 15
+    total = (1 + 3 * step * np.mean(np.exp(weights))) ** 5 - 1
+    gap = -np.log(0.1) - 2 * np.log(step) + np.log(total)
+    lengths, scatter = 4 * 2 / 3, np.sqrt(2) * weights.std()
+    good, bad = 9 + lengths, 2.25**2 + scatter**2 + lengths
+    within = np.sqrt(0.75**2 + scatter**2)
+    noise = np.sqrt((0.4 * scatter) ** 2 + 2 * 0.6**2)
+    assert found == pytest.approx({
+        "r_pairs": (3 * 2.25 + lengths) / np.sqrt(good * bad),
+        "r_ratings": 0.4 * scatter**2 / (noise * within),
+        "gap": gap,
+        "accuracy": norm.cdf(gap / within),
+        "auc": norm.cdf(gap / np.sqrt(good + bad)),
+    })  # fmt: skip

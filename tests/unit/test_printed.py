@@ -146,3 +146,28 @@ def test_windows_align_as_one_pass_over_the_whole_does():
         for found in (windows, whole)
     )
     assert same >= expected - 3
+
+
+class Asked(list):
+    """A list that remembers how much of it was asked for at once."""
+
+    def __init__(self, words: list[str]) -> None:
+        super().__init__(words)
+        self.sizes: list[int] = []
+
+    def __getitem__(self, place):
+        if isinstance(place, slice):
+            self.sizes.append(place.stop - place.start)
+        return super().__getitem__(place)
+
+
+def test_a_window_without_agreement_is_doubled_and_the_next_has_its_size_again():
+    """Twelve other words, then the same ones: eight of these in a row are in the third window."""
+    same = [f"w{n}" for n in range(30)]
+    ours = Asked([*(f"x{n}" for n in range(12)), *same])
+    theirs = [*(f"y{n}" for n in range(12)), *same]
+    found = list(opcodes_in_windows(ours, theirs, window=6, anchor=8))
+    assert found[0] == ("replace", 0, 12, 0, 12)
+    assert ours.sizes[:4] == [6, 12, 24, 6]
+    assert all(tag == "equal" for tag, *_ in found[1:])
+    assert (found[-1][2], found[-1][4]) == (42, 42)

@@ -11,7 +11,7 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced, simulated
-from lingprob.reading.parsers.tables import number, whole
+from lingprob.reading.parsers.tables import number, read, whole
 from lingprob.reading.times import build_reading_times
 
 
@@ -63,11 +63,14 @@ def test_sentences_of_the_maze_are_numbered_through_all_stories(tmp_path):
 
 def test_answers_come_with_the_times(tmp_path):
     header = "WorkerId\tcorrect\titem\tzone\tRT\tword\n"
-    path = saved(tmp_path / "times", header + "A\t6\t1\t1\t400\tIf\nB\t4\t1\t2\tNA\tyou\n")
+    path = saved(tmp_path / "times", header + "A\t6\t1\t3\t400\tgo\nB\t4\t1\t2\tNA\tyou\n")
     found = self_paced.natural_stories(Source([path], text("If you go."), {}, 0))
     assert found["correct"].tolist() == [6, 4]
-    assert found["word_index"].tolist() == [0, 1]
+    assert found["word_index"].tolist() == [2, 1]
     assert found["rt_ms"].isna().tolist() == [False, True]
+    # Of the word after: the last word's time is nobody's.
+    later = self_paced.natural_stories(Source([path], text("If you go."), {"zone_shift": 1}, 0))
+    assert later[["subject_id", "word_index"]].to_numpy().tolist() == [["B", 2]]
 
 
 def test_own_times_may_lack_and_other_columns_do_not_count(tmp_path):
@@ -92,6 +95,15 @@ def test_whole_numbers_are_exact_and_say_where_they_are_not():
         whole(path, pd.Series([""], name="n"))
     found = number(path, pd.Series(["1.5", "", "."], name="n"), missing=("", "."))
     assert found.isna().tolist() == [False, True, True]
+
+
+def test_of_a_workbook_the_first_sheet_is_read_as_text(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "t.xlsx"
+    with pd.ExcelWriter(path) as book:
+        pd.DataFrame({"a": ["01", ""], "b": [1, 2]}).to_excel(book, sheet_name="x", index=False)
+        pd.DataFrame({"a": ["other"]}).to_excel(book, sheet_name="y", index=False)
+    assert read(path, ",", ["a"])["a"].tolist() == ["01", ""]
 
 
 def dundee_text(path: Path, rows: list[tuple[str, int, int]]) -> Path:

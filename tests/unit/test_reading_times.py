@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.reading.alignment import align_words, attach_words
+from lingprob.reading.alignment import align_words, attach_words, check_words
 from lingprob.reading.exclusions import eye_tracking_reason, saccades, self_paced_reason
 from lingprob.reading.parsers import Source
 from lingprob.reading.times import (
@@ -89,6 +89,9 @@ def test_natural_stories_means(tmp_path):
         "you\t2\t1\t80\t310.5\t1\t1\t1\nIf\t1\t1\t80\t300\t1\t1\t1\n",
     )
     words = text(p1="If you go.")
+    assert parsed("natural_stories_means", words, path) == [
+        ("mean", "1", 0, 300.0), ("mean", "1", 1, 310.5)
+    ]  # fmt: skip
     assert parsed("natural_stories_means", words, path, zone_shift=1) == [
         ("mean", "1", 1, 300.0), ("mean", "1", 2, 310.5)
     ]  # fmt: skip
@@ -380,6 +383,13 @@ def test_limits_belong_to_what_is_kept():
     times = pd.DataFrame({"rt_ms": 200.0, "saccade": [1, 4, 5, 2], "at_edge": [0, 0, 1, 1]})
     reasons = eye_tracking_reason(times, no_boundary, max_saccade=4)
     assert reasons.tolist() == [None, None, "saccade", "line_or_screen_boundary"]
+    times["rt_ms"] = [0.5, 0.0, np.nan, 1.0]
+    reasons = eye_tracking_reason(times, no_boundary, max_saccade=4)
+    assert reasons.tolist() == [None, "unfixated", "unfixated", "line_or_screen_boundary"]
+    keys = {"subject_id": "s", "passage_id": "p", "word_index": range(4)}
+    fixated, distances = saccades(times.assign(**keys))
+    assert fixated.tolist() == [True, True, False, False]
+    assert distances.tolist() == [1, 1, 2, 3]
 
 
 def test_readers_of_four_right_answers_are_left_out(tmp_path):
@@ -467,6 +477,32 @@ def test_a_text_of_other_words_in_as_many_places_is_refused():
     found[1] = "y"
     with pytest.raises(LingprobError, match="only 95%"):
         align_words(found, expected, "mine")
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_one_word_in_twenty_may_be_another_and_two_may_not(others):
+    words = text(p1=" ".join(f"w{n}" for n in range(20)))
+    times = words.assign(word=[*["x"] * others, *words["word"][others:]])
+    if others == 1:
+        check_words(times, words, "here")
+    else:
+        with pytest.raises(LingprobError, match=r"word 0 of passage '1' is 'x'.*as are 2 words"):
+            check_words(times, words, "here")
+
+
+@pytest.mark.parametrize("typed", [3, 4])
+def test_three_words_may_be_mistyped_in_a_row_and_four_are_other_words(typed):
+    expected = [f"w{n}" for n in range(100)]
+    found = [*(f"x{n}" for n in range(typed)), *expected[typed:]]
+    place = align_words(found, expected, "here")
+    assert place.tolist() == [*(range(3) if typed == 3 else [-1] * 4), *range(typed, 100)]
+
+
+def test_a_frequent_word_counts_among_typing_errors():
+    """Two other words to either side of the one that stands at every tenth place."""
+    expected = [f"w{n}" if n % 10 else "the" for n in range(300)]
+    found = [f"x{n}" if n in (148, 149, 151, 152) else word for n, word in enumerate(expected)]
+    assert align_words(found, expected, "here").tolist() == list(range(300))
 
 
 def test_rows_of_words_that_are_left_out_are_told(caplog):

@@ -524,8 +524,9 @@ def test_on_the_paper_s_printed_numbers_a_claim_comes_out_as_the_paper_says(name
 
 @pytest.mark.parametrize(
     ("suites", "error", "verdict"),
-    [(6, 0.01, "supported"), (5, 0.01, "undecided"), (67, 0.0, "undecided")],
-)
+    [(6, 0.01, "supported"), (5, 0.01, "undecided"), (2, 0.01, "undecided"),
+     (67, 0.0, "undecided")],
+)  # fmt: skip
 def test_few_suites_or_suites_all_alike_decide_nothing(suites, error, verdict):
     table = accuracy_rows(UP, np.array([0.2]), error, model="m", dataset="d").assign(
         n_suites=suites
@@ -537,7 +538,7 @@ def test_few_suites_or_suites_all_alike_decide_nothing(suites, error, verdict):
 @pytest.mark.parametrize(
     ("suites", "pairs", "error", "verdict"),
     [(6, 60, 0.01, "supported"), (5, 60, 0.01, "undecided"), (12, 60, 0.0, "undecided"),
-     (1, 60, 0.01, "supported"), (1, 5, 0.01, "undecided")],
+     (2, 60, 0.01, "undecided"), (1, 60, 0.01, "supported"), (1, 5, 0.01, "undecided")],
 )  # fmt: skip
 def test_few_suites_of_chats_decide_nothing(suites, pairs, error, verdict):
     simulate = chat_rows("turns", "unacceptable", "delta", error)

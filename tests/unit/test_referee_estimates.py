@@ -68,6 +68,9 @@ def test_the_fewest_points_of_each_statistic():
     flat = slope_difference([1, 2, 4, 3, 3], five["y"], five["later"], 0, 1)
     assert math.isnan(flat.value)
     assert math.isnan(slope_within([1e6] * 4, [1, 2, 3, 5]).value)
+    rounded = 1e6 * np.array([0.3, 0.1 + 0.2, 0.3, 0.1 + 0.2])
+    assert len(set(rounded)) == 2
+    assert math.isnan(slope_within(rounded, [1, 2, 3, 5]).value)
     assert slope_within([1e-3, 2e-3, 4e-3], [1, 3, 2]).value == pytest.approx(
         1000 * slope_within([1, 2, 4], [1, 3, 2]).value
     )
@@ -107,6 +110,10 @@ def test_spearman_takes_ranks():
 def test_known_correlations_at_the_edge():
     assert ends(known_correlation(1.0, 10))[1:] == pytest.approx((1, 1), abs=1e-9)
     assert ends(known_correlation(-1.0, 10))[1:] == pytest.approx((-1, -1), abs=1e-9)
+    for r in (1.0, -1.0):  # ends, and no warning of what is infinite
+        for ranks in (False, True):
+            inner, outer = sorted(np.abs(ends(known_correlation(r, 10, ranks=ranks))[1:]))
+            assert 0 < 1 - outer < 1 - inner < 1e-9
     few = known_correlation(0.5, 3)
     assert (few.value, few.n, few.note) == (0.5, 3, "n = 3")
     assert math.isnan(few.low)

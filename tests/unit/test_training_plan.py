@@ -29,6 +29,13 @@ def test_the_paper_s_models_have_its_numbers_of_parameters(name, parameters):
     assert size.parameters(50_304) == parameters
 
 
+def test_operations_on_a_token_by_hand():
+    """Two layers of 8: weights in products are 2 x (12 x 64 + 13 x 8), 16 of norms, 100 x 8."""
+    size = ModelSize(layers=2, heads=2, width=8)
+    assert size.parameters(100) == 2 * (768 + 104) + 16 + 1600
+    assert size.flops_per_token(100, 16) == 6 * (1744 + 16 + 800) + 12 * 2 * 8 * 16
+
+
 def test_the_tiny_sizes_relate_as_the_paper_s_do():
     sizes = {
         scale: list(read_yaml("scales.yaml")[scale]["training"]["sizes"].values())

@@ -25,6 +25,7 @@ from lingprob.training.order import examples_of_step
 from lingprob.training.parallel import World
 from lingprob.training.precision import FIRST_SCALE, GROWTH_STEPS, LossScale
 from lingprob.training.sizes import ModelSize
+from lingprob.training.speed import peak_flops
 from lingprob.training.trainer import Means, Plan, Trainer
 from small_disk import on_small_disk
 from training_for_tests import (
@@ -203,13 +204,49 @@ def test_float16_needs_a_gpu(corpus, tmp_path):
         trainer(corpus, tmp_path, plan={"precision": "float16"})
 
 
+def test_speed_is_of_the_tokens_and_operations_of_a_step(corpus, tmp_path):
+    training = trainer(corpus, tmp_path)
+    training.peak = 1e5  # slower than any
+    record = training.step(1)
+    tokens = 8 * CONTEXT_WINDOW
+    flops = ModelSize(**SIZE).flops_per_token(VOCABULARY, CONTEXT_WINDOW)
+    assert record["tokens_per_second"] == pytest.approx(tokens / record["seconds"], rel=0.05)
+    assert record["mfu"] == pytest.approx(record["tokens_per_second"] * flops / 1e5, rel=1e-3)
+    training.peak = None
+    assert training.step(2)["mfu"] is None
+
+
+@pytest.mark.parametrize(
+    ("device", "teraflops"),
+    [("NVIDIA H100 80GB HBM3", 989), ("NVIDIA H200", 989), ("NVIDIA A100-SXM4-40GB", 312),
+     ("NVIDIA L40S", 362), ("NVIDIA L4", 121), ("NVIDIA A40", 150), ("Quadro RTX 8000", 130.5),
+     ("Tesla V100-SXM2-16GB", 125), ("Tesla T4", 65), ("GeForce", None)],
+)  # fmt: skip
+def test_the_peak_of_a_gpu_is_its_maker_s(monkeypatch, device, teraflops):
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda _: device)
+    found = peak_flops(torch.device("cuda"), torch.float16)
+    assert found == (None if teraflops is None else teraflops * 1e12)
+
+
+def test_the_peak_of_a_cpu_is_the_fastest_of_five_products(monkeypatch):
+    """2,048 operations an entry in a second of two threads' time."""
+    clock = iter([0, 3, 10, 14, 20, 25, 30, 32, 40, 41])
+    monkeypatch.setattr("time.process_time", lambda: next(clock))
+    monkeypatch.setattr(torch, "get_num_threads", lambda: 2)
+    assert peak_flops(torch.device("cpu"), torch.float32) == 2 * 2048 * 1024**2
+    assert not [*clock]
+
+
 def test_the_loss_scale_halves_on_overflow_and_doubles_after_a_thousand_good_steps():
     scale = LossScale(torch.float16)
     assert scale.value == FIRST_SCALE == 4096
     scale.update(finite=False)
     assert scale.value == 2048
-    for _ in range(GROWTH_STEPS):
+    assert GROWTH_STEPS == 1000
+    for _ in range(999):
         scale.update(finite=True)
+    assert scale.value == 2048
+    scale.update(finite=True)
     assert scale.value == 4096
     other = LossScale(torch.float16)
     other.restore(scale.state())

@@ -291,6 +291,17 @@ def test_a_result_is_the_same_in_whatever_order_tables_and_models_come():
         pd.testing.assert_frame_equal(one, other)
 
 
+def test_each_data_set_has_its_own_readers():
+    values = {"small": [[1.0, 2, 4], [2, 5, 3]]}
+    one, two = (tables_of(values, name) for name in ("mine", "yours"))
+    alone = [trajectories(*given, **DRAWS) for given in (one, two)]
+    both = (pd.concat([first, second], ignore_index=True)
+            for first, second in zip(one[:2], two[:2], strict=True))  # fmt: skip
+    for place, table in enumerate(trajectories(*both, one[2], **DRAWS)):
+        expected = pd.concat([tables[place] for tables in alone], ignore_index=True)
+        pd.testing.assert_frame_equal(table, expected)
+
+
 def test_one_reader_gives_a_peak_and_no_interval(tmp_path):
     deltas, gains, models = tables_of({"small": [[1], [3], [2]]})
     _, peaks = trajectories(deltas, gains, models, **DRAWS)

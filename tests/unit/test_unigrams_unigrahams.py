@@ -211,6 +211,13 @@ def test_a_checkpoint_of_other_settings_or_a_damaged_one_is_not_taken_up(
     result = estimate(lm, **changed, checkpoint=checkpoint)
     assert "other settings" in caplog.text
     assert np.array_equal(result[0], estimate(lm, **changed)[0])
+    with pytest.raises(Killed):
+        estimate(lm, **settings, checkpoint=checkpoint, progress=KillsAfter(150))
+    with np.load(checkpoint) as kept:
+        longer = {**kept, "sums": np.append(kept["sums"], 0.0)}
+    np.savez(checkpoint, **longer)  # of another vocabulary
+    result = estimate(lm, **settings, checkpoint=checkpoint)
+    assert np.array_equal(result[0], estimate(lm, **settings)[0])
     checkpoint.write_bytes(b"half a file")
     result = estimate(lm, **settings, checkpoint=checkpoint)
     assert "not a checkpoint" in caplog.text

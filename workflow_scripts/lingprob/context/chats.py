@@ -88,7 +88,7 @@ def asked(
 
     sides = ((1.0, good), (-1.0, bad))
     if method == TEXT:
-        before = joined([example.text for example in examples])[0] if examples else ""
+        before, _ = joined([example.text for example in examples])
         return [
             (sign, text_continuation(language_model, start_token, before, text))
             for sign, text in sides

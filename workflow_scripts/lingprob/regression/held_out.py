@@ -48,7 +48,7 @@ def schemes(
 def validate(data: Sentences, scheme: Scheme, *, draws: int, seed: int) -> dict[str, float]:
     """Return measures of held-out predictions, averaged over repeats, with 95% intervals.
 
-    r is the mean over test folds of two sentences at least, as the paper's; r_pooled takes all
+    r is the mean over test folds of three sentences at least, as the paper's; r_pooled takes all
     held-out predictions together, as do accuracy and, for unacceptable sentences, precision,
     recall and f1. Intervals resample `data.unit`, the predictions as they are.
     """

@@ -28,18 +28,19 @@ def first_pass(source: Source) -> pd.DataFrame:
     `previous_fixated` whether any fixation before was on the word before. The words of all texts,
     in the order of the files, are the corpus's.
     """
-    texts = {path.name[2:4]: _text(path) for path in source.files if path.name.startswith("tx")}
-    readers = [path for path in source.files if path.name.endswith("ma1p.dat")]
+    files = sorted(source.files, key=lambda path: path.name)
+    texts = [_text(path) for path in files if path.name.startswith("tx")]
+    readers = [path for path in files if path.name.endswith("ma1p.dat")]
     if not texts or not readers:
         raise LingprobError(
             "dundee: list its txNNwrdp.dat and sXNNma1p.dat files under `files` of the data set."
         )
-    read_words = pd.concat([texts[number] for number in sorted(texts)], ignore_index=True)
+    read_words = pd.concat(texts, ignore_index=True)
     place = align_words(read_words["word"].tolist(), source.words["word"].tolist(), "dundee")
     found = read_words[place >= 0].reset_index(drop=True)
     keys = source.words[["passage_id", "word_index"]].iloc[place[place >= 0]].reset_index(drop=True)
     located = pd.concat([found, keys], axis=1)
-    passes = pd.concat([_passes(path) for path in sorted(readers)], ignore_index=True)
+    passes = pd.concat([_passes(path) for path in readers], ignore_index=True)
     return passes.merge(located, on=["text", "number"]).drop(columns=["text", "number"])
 
 

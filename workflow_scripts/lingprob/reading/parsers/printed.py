@@ -292,5 +292,5 @@ def _sentences(rows: pd.DataFrame, sentence_ids: pd.Series) -> np.ndarray:
     absent = rows["place"].isna()
     run = (~absent).cumsum()
     # Whether a word that ends a sentence is still to come among those left out here.
-    to_come = (ends & absent)[::-1].groupby(run[::-1]).cummax()[::-1]
+    to_come = (ends & absent)[::-1].groupby(run).cummax()[::-1]
     return np.where(to_come, before, after)

@@ -153,9 +153,8 @@ def _estimate(row: Any, name: str) -> Estimate:
     if pd.notna(low):
         found = widened(value, float(low), float(high), int(row.items))
         return _noted(found, f"{row.models} models, {row.items} {row.resampled}s", _source(row))
-    reach = math.nan
-    if name == "slope" and row.models > 2:
-        reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, row.models - 2) * row.std_error)
+    # A slope alone: changes have items wherever they are known.
+    reach = float(stats.t.ppf((1 + CONFIDENCE) / 2, row.models - 2) * row.std_error)
     found = Estimate(value, value - reach, value + reach, int(row.models))
     return _noted(found, f"{row.models} models", _source(row))
 

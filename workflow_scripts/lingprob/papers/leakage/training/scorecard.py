@@ -19,7 +19,7 @@ def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     sizes = tables["perplexity"].drop_duplicates("size")
     ours: Quantities = {
         (str(row.size), "parameters"): Estimate.exact(float(row.parameters))
-        for row in sizes.itertuples(index=False)
+        for row in sizes.itertuples()
     }
     claims = judge_claims(published, STATISTICS, tables, run)
     return make_scorecard(claims + compare_numbers(published, ours, run.scale))
