@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -9,12 +11,13 @@ import pytest
 
 from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
 from lingprob.papers.contract import Run
-from lingprob.papers.ladder import bits_a_byte, of_models, without_ladder
+from lingprob.papers.ladder import bits_a_byte, of_models, with_quality, without_ladder
 from lingprob.papers.ladder_panels import draw_against, frame
 from lingprob.papers.morcela.claims import STATISTICS, judged_fits
 from lingprob.papers.morcela.figures import correlation_by_model, family_panels, undetermined
 from lingprob.papers.morcela.fits import determined
 from lingprob.papers.morcela.ladder_figure import ladder as morcela_ladder
+from lingprob.papers.morcela.ladder_figure import quality_of
 from lingprob.papers.string_probability.figures import correlation_by_bin
 from lingprob.papers.string_probability.ladder_figure import ladder as strings_ladder
 from lingprob.papers.string_probability.scorecard import judged_tables
@@ -44,6 +47,7 @@ FACTS = {
         "kind": "order" if "order" in entry else "step" if "training_step" in entry else "model",
         "series": "novels" if "order" in entry else name.partition("-")[0],
         "ladder": name != "big",
+        "has_quality": True,
     }
     for name, entry in CATALOG.items()
 }
@@ -119,6 +123,16 @@ def test_kinds_of_models():
     assert list(of_models(table, FACTS, kinds)["model"]) == ["big", "tiny", "2gram", "unheard-of"]
     empty = table.assign(other=1).iloc[:0]
     assert list(of_models(empty, FACTS)) == list(without_ladder(empty, FACTS)) == list(empty)
+
+
+def test_what_says_no_text_has_no_quality():
+    """Pseudo-log-likelihoods and imported scores are no bits of a text, whatever they sum to."""
+    table, stimuli = scores({"big": 2.0, "tiny": 3.0})
+    facts = {**FACTS, "big": {**FACTS["big"], "has_quality": False}}
+    assert list(with_quality(table, facts)["model"].unique()) == ["tiny"]
+    run = replace(RUN, options={**RUN.options, "ladder": facts})
+    found = quality_of({"sentence_scores": table, "stimuli": stimuli}, run, "mine")
+    assert found.to_dict() == pytest.approx({"tiny": 3.0})
 
 
 def test_lines_join_states_of_a_training_in_their_order_and_no_two_sizes():

@@ -782,10 +782,13 @@ def test_a_ladder_s_slopes_are_after_the_first_start_token_and_it_has_no_neighbo
 
 def test_what_a_ladder_s_models_are_one_of_several_of():
     facts = plan("laptop", **CLIMBED).ladder_facts("morcela")
-    assert facts["smollm2-135m"] == {"kind": "model", "series": "smollm2-135m", "ladder": False}
-    end = {"kind": "model", "series": "trained-tiny-small", "ladder": True}
+    own = {"kind": "model", "has_quality": True}
+    assert facts["smollm2-135m"] == {**own, "series": "smollm2-135m", "ladder": False}
+    end = {**own, "series": "trained-tiny-small", "ladder": True}
     assert facts["trained-tiny-small"] == end
     assert facts["trained-tiny-small-step16"] == {**end, "kind": "step"}
+    published = plan("laptop", morcela={"models": ["bert-large-cased"]}).ladder_facts("morcela")
+    assert not published["bert-large-cased"]["has_quality"]
     orders = [facts[f"gutenberg-{order}gram"] for order in (2, 3)]
     assert orders[0] == orders[1]
     assert orders[0]["kind"] == "order"

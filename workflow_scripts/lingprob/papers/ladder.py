@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 Facts = Mapping[str, Mapping[str, Any]]
-MODEL = {"kind": "model", "series": "", "ladder": False}
+MODEL = {"kind": "model", "series": "", "ladder": False, "has_quality": True}
 
 
 def facts_of(facts: Facts, model: str) -> Mapping[str, Any]:
@@ -34,6 +34,12 @@ def of_models(
 def without_ladder(table: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     """Return the rows of the paper's models, less those that are of the ladder alone."""
     kept = [not facts_of(facts, name)["ladder"] for name in table["model"]]
+    return table[np.array(kept, dtype=bool)]
+
+
+def with_quality(table: pd.DataFrame, facts: Facts) -> pd.DataFrame:
+    """Return the rows of models whose log-probabilities say how good they are."""
+    kept = [facts_of(facts, name)["has_quality"] for name in table["model"]]
     return table[np.array(kept, dtype=bool)]
 
 

@@ -299,9 +299,12 @@ class Plan:
 
         By name: `kind`, `step` of what a training kept on its way, `order` of n-grams over one
         corpus, else `model`; `series`, the same for all steps of a training, its end included, and
-        for all orders over a corpus; `ladder`, whether it is of the ladder alone.
+        for all orders over a corpus; `ladder`, whether it is of the ladder alone; `has_quality`,
+        whether its log-probabilities are what it takes to say a text, which nobody knows of
+        imported scores, and pseudo-log-likelihoods are not.
         """
         found: dict[str, dict[str, Any]] = {}
+        causal = self.causal_models()
         ladder = self.settings[section]["ladder"]
         for name in [*self.settings[section]["models"], *ladder]:
             entry = self.catalog.model(name)
@@ -309,7 +312,8 @@ class Plan:
             series = model_name(entry["size"]) if kind == "step" else name
             if entry["source"] == "ngram":
                 kind, series = "order", f"{entry['tokenizer']}/{entry['corpus']}"
-            found[name] = {"kind": kind, "series": series, "ladder": name in ladder}
+            found[name] = {"kind": kind, "series": series}
+            found[name] |= {"ladder": name in ladder, "has_quality": name in causal}
         return found
 
     def default_bos(self, model: str) -> str:

@@ -10,7 +10,7 @@ from lingprob.figures import palette, style
 from lingprob.figures.labels import group_handles, legend_above, published_handle
 from lingprob.figures.panels import grid
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.ladder import bits_a_byte, of_models
+from lingprob.papers.ladder import bits_a_byte, of_models, with_quality
 from lingprob.papers.ladder_panels import BITS_LABEL, SIZE_LABEL, draw_against, frame
 from lingprob.papers.morcela.looks import PARAMETER_LABELS, R_LABEL
 
@@ -22,7 +22,7 @@ def quality_of(tables: Tables, run: Run, dataset: str) -> pd.Series:
     """Return bits a byte of a data set's sentences that are rated above the mean, by model.
 
     Under the first of a model's BOS policies that scores a sentence's first token, whatever it fits
-    with: all bytes are then paid for. None of imported scores, which may be of anything.
+    with: all bytes are then paid for. Of models that have a quality alone (`Plan.ladder_facts`).
     """
     stimuli = tables["stimuli"]
     rated = stimuli[(stimuli["dataset"] == dataset) & (stimuli["rating"] > 0)]
@@ -30,7 +30,7 @@ def quality_of(tables: Tables, run: Run, dataset: str) -> pd.Series:
     scoring = {
         name for name, one in run.options["bos_policies"].items() if one["first_token"] == "scored"
     }
-    scores = tables["sentence_scores"]
+    scores = with_quality(tables["sentence_scores"], run.options["ladder"])
     scores = scores[scores["bos"].isin(scoring)]
     found = {}
     for model, rows in scores.groupby("model", sort=False):

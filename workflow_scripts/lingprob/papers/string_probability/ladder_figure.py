@@ -10,7 +10,7 @@ from lingprob.figures import palette
 from lingprob.figures.labels import group_handles, legend_above, wrapped_title
 from lingprob.figures.panels import wrapped
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.ladder import bits_a_byte, of_models
+from lingprob.papers.ladder import bits_a_byte, of_models, with_quality
 from lingprob.papers.ladder_panels import BITS_LABEL, SIZE_LABEL, draw_against, frame
 
 COLUMNS = 4
@@ -28,7 +28,7 @@ def ladder(tables: Tables, run: Run, x: str) -> Figure:
     facts = run.options["ladder"]
     points = points_of(tables)
     if x == "bits":
-        points = points.merge(quality_of(tables), on=["model", "dataset"])
+        points = with_quality(points, facts).merge(quality_of(tables), on=["model", "dataset"])
     else:
         points = of_models(points, facts)
         size = {name: look.get("parameters") or np.nan for name, look in run.models.items()}
