@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import torch
 import yaml
 
 import checkout
@@ -88,6 +89,16 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+@pytest.fixture
+def one_thread():
+    """Torch with the one thread that scoring jobs have."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("one_thread")
 def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkeypatch):
     done = snakemake(folder, "--configfile", "own.yaml", "--", "morcela")
     assert done.returncode == 0, done.stdout[-4000:]
