@@ -145,8 +145,21 @@ def test_lines_join_states_of_a_training_in_their_order_and_no_two_sizes():
     assert sorted(lines) == sorted([BITS[name] for name in names] for names in expected)
 
 
+def test_intervals_of_one_or_two_points_are_whole():
+    _, ax = plt.subplots()
+    table = pd.DataFrame({"model": ["big", "tiny"], "x": [1.0, 2.0], "y": [0.5, 0.6],
+                          "y_low": [-3.0, 0.5], "y_high": [4.0, 0.7]})  # fmt: skip
+    draw_against(ax, table, "x", "y", LOOKS, FACTS)
+    frame(ax, table, "y")
+    low, high = ax.get_ylim()
+    assert low < -3
+    assert high > 4
+
+
 def test_an_interval_that_reaches_far_does_not_stretch_the_axis():
-    table = pd.DataFrame({"y": [0.0, 1.0], "y_low": [-0.1, -99.0], "y_high": [0.1, 99.0]})
+    table = pd.DataFrame(
+        {"y": [0.0, 0.5, 1.0], "y_low": [-0.1, 0.4, -99.0], "y_high": [0.1, 0.6, 99.0]}
+    )
     _, ax = plt.subplots()
     frame(ax, table, "y")
     assert ax.get_ylim() == pytest.approx((-0.5 - 0.12, 1.5 + 0.12))

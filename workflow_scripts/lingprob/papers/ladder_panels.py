@@ -48,9 +48,10 @@ def draw_against(
 
 
 def frame(ax: Axes, table: pd.DataFrame, y: str, margin: float = 0.12) -> None:
-    """Limit an axis to the points of a table: intervals that reach farther are cut off."""
+    """Limit an axis to the points of a table: intervals that reach farther are cut off, but where
+    there are two points or one, which show nothing without."""
     values = table[y].dropna()
-    if len(values):
+    if len(values) > 2:
         reach = max(float(np.ptp(values)), 0.1 * float(values.abs().max()), 1e-6)
         ends = [table.get(f"{y}_{end}", table[y]).fillna(table[y]) for end in ("low", "high")]
         low = np.maximum(ends[0].min(), values.min() - reach / 2)

@@ -71,7 +71,8 @@ def ladder(fits: pd.DataFrame, published: pd.DataFrame, tables: Tables, run: Run
     axes[-1, 0].set_xlabel(BITS_LABEL.format("sentences rated acceptable"))
     axes[-1, 1].set_xlabel(SIZE_LABEL)
     axes[0, 1].set_xscale("log")
-    handles = group_handles([*ours["model"], *theirs["model"]], run.models, "none")
+    shown = pd.concat([ours.dropna(subset="bits"), final.dropna(subset="parameters"), theirs])
+    handles = group_handles(shown["model"], run.models, "none")
     legend_above(figure, handles + ([] if theirs.empty else [published_handle()]), columns=4)
     return figure
 
