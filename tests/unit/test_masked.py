@@ -251,6 +251,7 @@ def test_a_masked_model_has_no_neighbours_words_or_contexts(folder):
         ),
         ({"hub": {"kind": "causal", "bos_policies": ["whole_word"]}}, "'hub' reads from left to"),
         ({"hub": {"unigrams": ["unigrahams_bert"]}}, "masked models do not generate"),
+        ({"hub": {"context_window": 64}}, "models.hub.context_window: 'hub' is a masked model"),
         ({"reading": {"models": ["bert"]}}, "reading.models: 'bert' is a masked model"),
         ({"audit": {"model": "bert"}}, "audit.model: 'bert' is a masked model"),
         ({"context": {"models": ["bert"]}}, "context.models: 'bert' is a masked model"),

@@ -261,7 +261,13 @@ def check_doses(settings: Settings) -> None:
 
 def check_masked(settings: Settings, catalog: Catalog) -> None:
     """Raise LingprobError for a masked model that is named where one that reads from left to right
-    is needed, or one that start tokens may precede."""
+    is needed, or one that start tokens may precede, and for what its own entry cannot change."""
+    for name, entry in settings["models"].items():
+        if catalog.is_masked(name) and (ignored := entry.keys() & {"context_window", "dtype"}):
+            raise LingprobError(
+                f"models.{name}.{min(ignored)}: {name!r} is a masked model, which is run in "
+                "scoring.dtype, and sees what its config.json says. Delete the key."
+            )
     left_to_right = {
         "reading.models": settings["reading"]["models"],
         "audit.model": [settings["audit"]["model"]],
