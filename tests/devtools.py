@@ -82,6 +82,11 @@ class Page:
         """Move the pointer there."""
         self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y)
 
+    def press(self, key: str) -> None:
+        """Press a key, by its name."""
+        for event in ("keyDown", "keyUp"):
+            self.call("Input.dispatchKeyEvent", type=event, key=key)
+
     def picture(self, path: Path) -> None:
         """Write a screenshot of the whole page."""
         size = self.call("Page.getLayoutMetrics")["cssContentSize"]

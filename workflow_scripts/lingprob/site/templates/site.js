@@ -1,4 +1,4 @@
-// Tables that sort and search, and figures that filter and answer to a pointer.
+// Tables that sort and search, and figures that filter and answer to a pointer and to keys.
 "use strict";
 
 const MINUS = "\u2212";
@@ -95,6 +95,42 @@ function filtered(rows, filters, selects) {
   return rows;
 }
 
+const POINT = ".mark-symbol.role-mark path";
+const STEPS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+// Whoever points at a mark with keys is told what one is told who does with a pointer.
+function pointAs(event, mark) {
+  const { x, y, width, height } = mark.getBoundingClientRect();
+  const place = { clientX: x + width / 2, clientY: y + height / 2 };
+  mark.dispatchEvent(new MouseEvent(event, { bubbles: true, ...place }));
+}
+
+// Arrows lead from point to point, Home and End to the first and the last, Escape hides what is told.
+function answerToKeys(plot) {
+  plot.addEventListener("focusin", ({ target }) => {
+    if (target.matches(POINT)) pointAs("mousemove", target);
+  });
+  plot.addEventListener("focusout", ({ target }) => {
+    if (target.matches(POINT)) pointAs("mouseout", target);
+  });
+  plot.addEventListener("keydown", event => {
+    const points = [...plot.querySelectorAll(POINT)], at = points.indexOf(event.target);
+    if (at < 0) return;
+    if (event.key === "Escape") pointAs("mouseout", event.target);
+    const next = { Home: 0, End: points.length - 1 }[event.key] ?? at + STEPS[event.key];
+    if (Number.isNaN(next)) return;
+    event.preventDefault();
+    points.at(next % points.length).focus();
+  });
+}
+
+// One point stands in the page's order; marks that say nothing are not read out.
+function makeReachable(plot) {
+  plot.querySelectorAll(POINT).forEach((point, n) => { point.tabIndex = n ? -1 : 0; });
+  plot.querySelectorAll("g[role='graphics-symbol']:not([aria-label])")
+    .forEach(group => { group.removeAttribute("role"); group.ariaHidden = "true"; });
+}
+
 function makeChart(chart) {
   const { filters, rows, spec } = JSON.parse(chart.querySelector("script").textContent);
   const plot = chart.querySelector(".plot");
@@ -109,8 +145,9 @@ function makeChart(chart) {
     const options = { actions: false, renderer: "svg", logLevel: vega.Error,
       tooltip: { theme: "site" } };
     const drawn = { ...themed(spec, plot.clientWidth), height: heightOf(spec, values) };
-    return vegaEmbed(plot, { ...drawn, data: { values } }, options);
+    return vegaEmbed(plot, { ...drawn, data: { values } }, options).then(() => makeReachable(plot));
   };
+  answerToKeys(plot);
   selects.forEach(select => select.addEventListener("change", draw));
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", draw);
   draw().then(() => { chart.dataset.drawn = "yes"; });
