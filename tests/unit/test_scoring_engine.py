@@ -9,9 +9,10 @@ from transformers import AutoModelForCausalLM
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
-from lingprob.scoring import forward
+from lingprob.scoring import engine, forward, trunk
 from lingprob.scoring.engine import Scorer, score_sequences
 from models_for_tests import CONFIGS, CONTEXT_WINDOW, SENTENCES, save_tiny_model
+from without_float64 import without_float64
 
 
 @pytest.fixture(scope="module", params=CONFIGS)
@@ -42,6 +43,23 @@ def test_every_family_equals_the_float64_reference(family, start_id):
     scored = score_sequences(language_model, sequences, start_id, tokens_per_batch=50)
     for ids, logprobs in zip(sequences, scored, strict=True):
         np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, start_id), atol=1e-5)
+
+
+@pytest.mark.parametrize("start_id", [None, 0])
+def test_a_device_without_float64_gives_the_same_numbers(family, start_id):
+    _, directory = family
+    language_model = load_language_model(directory)
+    sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
+    with without_float64():
+        scored = score_sequences(language_model, sequences, start_id, tokens_per_batch=50)
+    for ids, logprobs in zip(sequences, scored, strict=True):
+        np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, start_id), atol=2e-5)
+
+
+def test_every_kind_of_device_has_its_sizes():
+    sizes = [forward.LOGITS_AT_ONCE, forward.LOGITS_PER_PASS, engine.TOKENS_PER_BATCH,
+             engine.TOKENS_PER_ROW, trunk.TOKENS_PER_PIECE]  # fmt: skip
+    assert [set(by_device) for by_device in sizes] == [{"cpu", "cuda", "mps"}] * len(sizes)
 
 
 def test_a_model_without_a_head_is_run_a_few_rows_at_a_time(tmp_path, monkeypatch):

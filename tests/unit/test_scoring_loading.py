@@ -85,6 +85,12 @@ def test_a_missing_gpu_names_the_remedy(directory):
         load_language_model(directory, device="cuda")
 
 
+@pytest.mark.skipif(torch.backends.mps.is_available(), reason="this machine has an Apple GPU")
+def test_a_missing_apple_gpu_names_the_remedy(directory):
+    with pytest.raises(LingprobError, match=r"no Apple GPU.*scoring\.device: cpu"):
+        load_language_model(directory, device="mps")
+
+
 @pytest.mark.parametrize(
     ("option", "value"), [("device", "gpu"), ("dtype", "float8"), ("device_map", "balanced")]
 )

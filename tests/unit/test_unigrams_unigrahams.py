@@ -14,6 +14,7 @@ from lingprob.unigrams import unigrahams
 from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
 from lingprob.unigrams.unigrahams import sample_totals, unigrahams_sums
 from models_for_tests import CONFIGS, CONTEXT_WINDOW, VOCABULARY_SIZE, tiny_model
+from without_float64 import without_float64
 
 SMALL_VOCABULARY, LENGTH, PROMPT = 7, 4, [3]
 
@@ -222,6 +223,14 @@ def test_a_checkpoint_of_other_settings_or_a_damaged_one_is_not_taken_up(
     result = estimate(lm, **settings, checkpoint=checkpoint)
     assert "not a checkpoint" in caplog.text
     assert np.array_equal(result[0], estimate(lm, **settings)[0])
+
+
+def test_a_device_without_float64_gives_the_same_sums(lm):
+    sums, squares, _ = estimate(lm, samples=20, seed=0, batch_size=5)
+    with without_float64():
+        others = estimate(lm, samples=20, seed=0, batch_size=5)
+    np.testing.assert_allclose(others[0], sums, rtol=1e-6)
+    np.testing.assert_allclose(others[1], squares, rtol=1e-6)
 
 
 def test_an_impossible_token_is_never_drawn():

@@ -58,7 +58,8 @@ def load(
         unigrams: log-probabilities (nats) of the vocabulary, for SLOR: a source's name, a Parquet
             or CSV file or data frame (`token_id`, `logprob`), or a series by token id; by default
             what the cache has of the model's sources.
-        device: auto (a GPU where there is one), cpu, cuda or cuda:N; `scoring.device` if None.
+        device: auto (a GPU where there is one), cpu, cuda, cuda:N or mps (an Apple GPU, not tried
+            yet); `scoring.device` if None.
         dtype: auto (the catalog's), float32, bfloat16 or float16; `scoring.dtype` if None.
         correction: of a masked model: what is masked with a token, within_word_l2r (if None: the
             tokens of its word that follow it), whole_word or none.

@@ -107,8 +107,8 @@ def load_language_model(
 ) -> LanguageModel:
     """Load the causal language model in `directory`; never touches the network.
 
-    `device` is 'auto' (a GPU where there is one), 'cpu', 'cuda' or 'cuda:N'. `dtype` 'auto' is
-    float32 on a CPU and the checkpoint's own on a GPU. `device_map` 'auto' spreads the model
+    `device` is as of `choose_device`. `dtype` 'auto' is the checkpoint's own on an NVIDIA GPU, and
+    float32 elsewhere. `device_map` 'auto' spreads the model
     over all GPUs. `context_window` narrows the model's own.
     Raises LingprobError if the directory holds no model with a fast tokenizer, wants code of its
     own, has weights that are a pickle or do not fit its config.json, if the device is absent, or
@@ -199,11 +199,17 @@ def _kind(name: str) -> str:
 
 
 def choose_device(name: str) -> torch.device:
-    """Return the device of a name; raise LingprobError where it is unknown or absent."""
+    """Return the device of a name; raise LingprobError where it is unknown or absent.
+
+    'auto' is a GPU where there is one and else the CPU; the others are 'cpu', 'cuda', 'cuda:N' and
+    'mps', an Apple GPU, which nobody has tried yet and which is never taken unasked.
+    """
     if name == "auto":
         return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name != "cpu" and name != "cuda" and not name.startswith("cuda:"):
-        raise LingprobError(f"scoring.device: {name!r} is not 'auto', 'cpu', 'cuda' or 'cuda:N'.")
+    if name not in ("cpu", "cuda", "mps") and not name.startswith("cuda:"):
+        raise LingprobError(
+            f"scoring.device: {name!r} is not 'auto', 'cpu', 'cuda', 'cuda:N' or 'mps'."
+        )
     try:
         device = torch.device(name)
     except RuntimeError as error:
@@ -215,12 +221,17 @@ def choose_device(name: str) -> torch.device:
             "choose a smaller scale (`--config scale=demo` or `scale=laptop`), or run with a "
             "profile that requests a GPU (`--profile profiles/slurm`)."
         )
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise LingprobError(
+            "scoring.device: 'mps' was asked for, and torch finds no Apple GPU on this machine. "
+            "Set `scoring.device: cpu`."
+        )
     return device
 
 
 def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
     if name == "auto":
-        return torch.float32 if device.type == "cpu" else "auto"
+        return "auto" if device.type == "cuda" else torch.float32
     if name not in DTYPES:
         raise LingprobError(f"scoring.dtype: {name!r} is not 'auto' or one of {list(DTYPES)}.")
     if device.type == "cpu" and name != "float32":

@@ -68,8 +68,7 @@ def load_masked_model(
 ) -> MaskedLanguageModel:
     """Load the masked language model in `directory`; never touches the network.
 
-    `device` is 'auto' (a GPU where there is one), 'cpu', 'cuda' or 'cuda:N'; `dtype` 'auto' is
-    float32. Raises LingprobError if the folder holds no such model with a fast tokenizer and a
+    `device` is as of `loading.choose_device`; `dtype` 'auto' is float32. Raises LingprobError if the folder holds no such model with a fast tokenizer and a
     mask, wants code of its own, lacks weights, or if the device is absent or an option unknown.
     """
     directory = Path(directory)

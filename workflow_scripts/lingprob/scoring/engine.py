@@ -25,10 +25,13 @@ from lingprob.scoring.windows import sliding_windows
 logger = logging.getLogger(__name__)
 
 # On a CPU, larger batches fall out of the cache and gain nothing.
-TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
+TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384, "mps": 4096}
 # In a longer row there is more to share, and more that its tokens do not see.
-TOKENS_PER_ROW = {"cpu": 128, "cuda": 512}
-OUT_OF_MEMORY = ("not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+TOKENS_PER_ROW = {"cpu": 128, "cuda": 512, "mps": 512}
+OUT_OF_MEMORY = (
+    "not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED",
+    "MPS backend out of memory",
+)  # fmt: skip
 
 
 @dataclass(frozen=True)

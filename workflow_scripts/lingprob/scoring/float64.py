@@ -1,4 +1,4 @@
-"""A float32 model that computes in float64 for a while, without its weights twice in memory."""
+"""Numbers in float64: of a device that has none, and of a float32 model for a while."""
 
 from __future__ import annotations
 
@@ -9,9 +9,25 @@ from typing import Any
 import torch
 
 
+WITHOUT_FLOAT64 = ("mps",)  # types of devices
+
+
+def has_float64(device: torch.device) -> bool:
+    """Return whether a device computes in float64; an Apple GPU does not."""
+    return device.type not in WITHOUT_FLOAT64
+
+
+def widened(values: torch.Tensor) -> torch.Tensor:
+    """Return values in float64: where they are, or on the CPU if there is none there."""
+    return values.double() if has_float64(values.device) else values.cpu().double()
+
+
 @contextmanager
 def in_float64(model: Any) -> Iterator[None]:
-    """Make a float32 model compute in float64, holding one module's weights so at a time."""
+    """Make a float32 model compute in float64, holding one module's weights so at a time.
+
+    Its device must have float64.
+    """
 
     def widen(module: Any, _inputs: Any) -> None:
         for parameter in module.parameters(recurse=False):

@@ -21,7 +21,7 @@ from transformers import DynamicCache
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.float64 import in_float64
+from lingprob.scoring.float64 import has_float64, in_float64, widened
 from lingprob.scoring.key_values import KeyValues, states_of
 from lingprob.scoring.linear import fast_linear
 from lingprob.scoring.trees import Branch, Row, pack, visible
@@ -30,9 +30,9 @@ logger = logging.getLogger(__name__)
 
 # Positions, and entries of the vocabulary, whose logits are made at a time: on a CPU, a piece
 # that stays in its cache.
-LOGITS_AT_ONCE = {"cpu": (512, 2048), "cuda": (2048, 2**16)}
+LOGITS_AT_ONCE = {"cpu": (512, 2048), "cuda": (2048, 2**16), "mps": (2048, 2**16)}
 # Logits in one pass of a model that makes its own.
-LOGITS_PER_PASS = {"cpu": 2**23, "cuda": 2**27}
+LOGITS_PER_PASS = {"cpu": 2**23, "cuda": 2**27, "mps": 2**26}
 # Mean differences (nats a token) that rounding alone explains when a batch changes shape.
 TOLERANCE = {torch.bfloat16: 0.15, torch.float16: 0.02}
 TOLERANCE_IN_FULL_PRECISION = 1e-3
@@ -235,21 +235,21 @@ class Forward:
         return None
 
     def _read_start(self, start_id: int) -> KeyValues | None:
-        """Run the start token alone, and a float32 model's in float64.
+        """Run the start token alone, and a float32 model's in float64 where the device has it.
 
         A first token's activations are huge, and their rounding errors reach every token after
         it: SmolLM2-135M is off by 2.9e-5 nats a sentence with them, 1.0e-5 without.
         """
-        fed = torch.tensor([[start_id]]).to(self.language_model.device)
-        exactly = self.language_model.dtype == torch.float32
+        device, dtype = self.language_model.device, self.language_model.dtype
+        exactly = dtype == torch.float32 and has_float64(device)
+        fed = torch.tensor([[start_id]]).to(device)
         with torch.no_grad(), in_float64(self._body()) if exactly else nullcontext():
             output = self._body()(input_ids=fed, use_cache=True)
         cache = getattr(output, "past_key_values", None)
         if not isinstance(cache, DynamicCache):
             return None
-        dtype = self.language_model.dtype
         states = [(keys.to(dtype), values.to(dtype)) for keys, values in states_of(cache)]
-        logits = self._logits(output[0][0]).double()
+        logits = widened(self._logits(output[0][0]))
         logprobs = (logits - logits.logsumexp(dim=1))[0].cpu().numpy()
         return KeyValues(states, 1, logprobs)
 
@@ -303,7 +303,8 @@ class Forward:
             return outputs.new_empty(0 if members is None else (0, 2), dtype=self.dtype)
         with fast_linear(outputs.device, outputs.dtype):
             sums = [self._logsumexp(some, members) for some in outputs.split(at_once)]
-        logsumexp = torch.cat(sums)[row]
+        logsumexp = torch.cat(sums)
+        logsumexp = logsumexp[row.to(logsumexp.device)]
         chosen = torch.cat(
             [
                 self._logit(outputs, some_row, some)
@@ -334,8 +335,8 @@ class Forward:
             highest.append(top)
             total.append(torch.stack(sums, dim=1))
             first += logits.shape[1]
-        log_sums = torch.stack(total, dim=1).double().log_()
-        return torch.stack(highest, dim=1).double().add(log_sums).logsumexp(dim=1)
+        log_sums = widened(torch.stack(total, dim=1)).log_()
+        return widened(torch.stack(highest, dim=1)).add(log_sums).logsumexp(dim=1)
 
     def _logits_in_pieces(self, outputs: torch.Tensor) -> Iterator[torch.Tensor]:
         if self.head is None:
@@ -355,16 +356,17 @@ class Forward:
     ) -> torch.Tensor:
         """Return the logits (n,) of `targets` at the positions `row` of outputs, in float64."""
         if self.head is None:
-            return outputs[row, targets].double()
+            return widened(outputs[row, targets])
         weight, bias = self.head
-        logits = (outputs[row].double() * weight[targets].double()).sum(dim=1)
-        return logits if bias is None else logits + bias[targets].double()
+        logits = (widened(outputs[row]) * widened(weight[targets])).sum(dim=1)
+        return logits if bias is None else logits + widened(bias[targets])
 
     def _plain_logprobs(self, ids: np.ndarray) -> torch.Tensor:
         """Return ln p of `ids[1:]` from the model as its authors meant it to be called."""
         fed = torch.from_numpy(ids[None]).to(self.language_model.device)
-        logits = self.language_model.model(input_ids=fed).logits[0, :-1].double()
-        return (logits - logits.logsumexp(dim=1, keepdim=True)).gather(1, fed[0, 1:, None])[:, 0]
+        logits = widened(self.language_model.model(input_ids=fed).logits[0, :-1])
+        targets = fed[0, 1:, None].to(logits.device)
+        return (logits - logits.logsumexp(dim=1, keepdim=True)).gather(1, targets)[:, 0]
 
 
 def lay_out(rows: Sequence[Row], prefix: int = 0) -> Batch:

@@ -16,7 +16,7 @@ from lingprob.scoring.forward import KeyValues
 from lingprob.scoring.trees import Branch, pack, shared_length
 
 # The pieces in which a chain is run: a longer one makes more of the attention in vain.
-TOKENS_PER_PIECE = {"cpu": 256, "cuda": 4096}
+TOKENS_PER_PIECE = {"cpu": 256, "cuda": 4096, "mps": 2048}
 
 
 def score_along(

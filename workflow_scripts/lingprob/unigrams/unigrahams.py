@@ -18,6 +18,7 @@ from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, require_identity
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
+from lingprob.scoring.float64 import has_float64
 
 logger = logging.getLogger(__name__)
 
@@ -170,12 +171,14 @@ def sample_totals(
 def _next_token(lm: LanguageModel, ids: torch.Tensor, cache: DynamicCache) -> torch.Tensor:
     """Read `ids` (rows, n) after what is cached; return the softmax (rows, V) in float32.
 
-    Normalised by a float64 sum, as torch's own softmax is biased in float32.
+    Normalised by a float64 sum, as torch's own softmax is biased in float32; on the CPU where the
+    model's device has no float64.
     """
     output = lm.model(
         input_ids=ids.to(lm.device), past_key_values=cache, use_cache=True, logits_to_keep=1
     )
     weights = output.logits[:, -1].float()
+    weights = weights if has_float64(lm.device) else weights.cpu()
     weights = (weights - weights.amax(dim=1, keepdim=True)).exp_()
     return weights.div_(weights.sum(dim=1, keepdim=True, dtype=torch.float64).float())
 

@@ -1,0 +1,43 @@
+"""The CPU as a stand-in for a device that has no float64, such as an Apple GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import torch
+from torch.overrides import TorchFunctionMode
+
+from lingprob.scoring import float64
+
+
+class OnTheHost(torch.Tensor):
+    """What was brought away from the device, and whatever is made of it."""
+
+
+def is_float64(value: Any) -> bool:
+    return isinstance(value, torch.Tensor) and value.dtype == torch.float64
+
+
+class _Refuses(TorchFunctionMode):
+    """Raises where something is float64 that was not brought away from the device."""
+
+    def __torch_function__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: Any = None
+    ) -> Any:
+        made = func(*args, **(kwargs or {}))
+        if func is torch.Tensor.cpu:
+            return made.as_subclass(OnTheHost)
+        # What was float64 before came from numpy, and lies on the host.
+        if is_float64(made) and not isinstance(made, OnTheHost) and not is_float64(args[0]):
+            raise TypeError(f"{func}: this device has no float64")
+        return made
+
+
+@contextmanager
+def without_float64() -> Iterator[None]:
+    """Let the CPU have no float64 for whatever was not brought to it by name."""
+    with patch.object(float64, "WITHOUT_FLOAT64", ("cpu",)), _Refuses():
+        yield
