@@ -123,6 +123,20 @@ def test_probabilities_sum_to_one_after_any_context(order):
     assert np.exp(logprobs(tables, ids)).sum(axis=1) == pytest.approx(np.ones(len(ids)), abs=1e-5)
 
 
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_a_token_asked_for_alone_has_its_logprob_of_all_logits(order):
+    model = as_language_model(count_ngrams(corpus(), order, VOCABULARY, MARK), MARK)
+    ids = torch.randint(VOCABULARY, (4, 9), generator=torch.Generator().manual_seed(order))
+    seen = [token for ids in corpus() for token in (MARK, *ids)]
+    ids[2:] = torch.tensor(seen[:18]).view(2, 9)
+    logits = model(ids).logits
+    row, column = torch.cartesian_prod(torch.arange(4), torch.arange(9)).T
+    for shift in range(3):
+        targets = (ids[row, (column + 1) % 9] + shift) % VOCABULARY
+        alone = model.logprobs_at(ids, row, column, targets)
+        assert torch.equal(alone, logits[row, column, targets])
+
+
 def test_a_vocabulary_of_which_all_occurs_is_refused_where_kenlm_keeps_some(tmp_path):
     with pytest.raises(LingprobError, match="estimator: counts"):
         read_arpa(FACTS, 24, MARK)

@@ -138,9 +138,7 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
     command.add_argument("--config", metavar="FILE", help="entries of your own, as config.yaml")
     if name == "certify":
         return
-    command.add_argument(
-        "--device", help="auto, cpu, cuda, cuda:N or mps (an Apple GPU, not tried yet)"
-    )
+    command.add_argument("--device", help="auto, cpu, cuda, cuda:N or mps")
     command.add_argument("--family", help="known family of a folder or repository, such as gpt2")
     command.add_argument(
         "--correction",

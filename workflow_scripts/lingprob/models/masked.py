@@ -68,8 +68,9 @@ def load_masked_model(
 ) -> MaskedLanguageModel:
     """Load the masked language model in `directory`; never touches the network.
 
-    `device` is as of `loading.choose_device`; `dtype` 'auto' is float32. Raises LingprobError if the folder holds no such model with a fast tokenizer and a
-    mask, wants code of its own, lacks weights, or if the device is absent or an option unknown.
+    `device` is as of `loading.choose_device`; `dtype` 'auto' is float32. Raises LingprobError if
+    the folder holds no such model with a fast tokenizer and a mask, wants code of its own, lacks
+    weights, or if the device is absent or an option unknown.
     """
     directory = Path(directory)
     if dtype not in ("auto", *DTYPES):

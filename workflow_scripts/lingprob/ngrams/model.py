@@ -92,16 +92,48 @@ class NgramForCausalLM(PreTrainedModel):
             self._follow(logits, order, context[seen], after[:, n_context - 1 :].flatten()[seen])
         return CausalLMOutput(logits=logits.view(rows, length, -1))
 
+    @torch.no_grad()
+    def logprobs_at(
+        self,
+        ids: torch.Tensor,
+        row: torch.Tensor,
+        column: torch.Tensor,
+        targets: torch.Tensor,
+    ) -> torch.Tensor:
+        """Return log p (n,) of `targets` after position `column` of row `row` of `ids`, in nats.
+
+        These are what `forward` has there, without those of the rest of the vocabulary.
+        """
+        device = self.unigrams.weight.device
+        ids, row, column, targets = (part.to(device) for part in (ids, row, column, targets))
+        found = self.unigrams.weight[targets]
+        for order in range(2, len(self.logprobs) + 2):
+            far = torch.nonzero(column >= order - 2)[:, 0]
+            before = column[far, None] + torch.arange(2 - order, 1, device=device)
+            context, seen = self._places(ids[row[far, None], before])
+            far, context = far[seen], context[seen]
+            found[far] += self.backoffs[order - 2][context]
+            ngram, seen = self._place(order, context, targets[far])
+            found[far[seen]] = self.logprobs[order - 2][ngram[seen]]
+        return found
+
     def _places(self, contexts: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Return the places (n,) of contexts (n, order) in their order, and which are there."""
         place = contexts[:, 0]
         seen = torch.ones_like(place, dtype=torch.bool)
         for column in range(1, contexts.shape[1]):
-            keys = self.get_buffer(f"keys_{column + 1}")
-            wanted = place * self.config.vocab_size + contexts[:, column]
-            place = torch.searchsorted(keys, wanted).clamp_(max=len(keys) - 1)
-            seen = seen & (keys[place] == wanted)
+            place, there = self._place(column + 1, place, contexts[:, column])
+            seen = seen & there
         return place, seen
+
+    def _place(
+        self, order: int, context: torch.Tensor, token: torch.Tensor
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Return the places of n-grams, of a context's place and a token each, and if there."""
+        keys = self.get_buffer(f"keys_{order}")
+        wanted = context * self.config.vocab_size + token
+        place = torch.searchsorted(keys, wanted).clamp_(max=len(keys) - 1)
+        return place, keys[place] == wanted
 
     def _follow(
         self, logits: torch.Tensor, order: int, context: torch.Tensor, row: torch.Tensor

@@ -8,7 +8,6 @@ from typing import Any
 
 import torch
 
-
 WITHOUT_FLOAT64 = ("mps",)  # types of devices
 
 

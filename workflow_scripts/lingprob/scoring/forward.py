@@ -60,7 +60,8 @@ class Batch:
 class Forward:
     """The fastest exact way to run one language model; call `prepare` before the rest.
 
-    `takes_trees` says whether rows may hold more than one branch, or begin inside a prefix.
+    `takes_trees` says whether rows may hold more than one branch, or begin inside a prefix. A model
+    that has a method `logprobs_at` (n-grams) is asked for the targets alone, not for all logits.
     """
 
     def __init__(self, language_model: LanguageModel) -> None:
@@ -68,6 +69,7 @@ class Forward:
         self.dtype = torch.promote_types(language_model.dtype, torch.float32)
         self.prepared = False
         self.takes_trees = False
+        self.knows_targets = hasattr(language_model.model, "logprobs_at")
         self.head: tuple[torch.Tensor, torch.Tensor | None] | None = None
         self.after_starts: dict[int, KeyValues | None] = {}
 
@@ -81,6 +83,12 @@ class Forward:
         the token in the target's place is any of them. Without a head of its own, the whole model
         runs on a few rows at a time, so that its logits stay small.
         """
+        if self.knows_targets and members is None:
+            model = self.language_model.model
+            values: torch.Tensor = model.logprobs_at(
+                batch.ids, batch.row, batch.column, batch.targets
+            )
+            return values.cpu()
         length = batch.ids.shape[1]
         cache = None if prefix is None else prefix.kept()
         device, vocabulary = self.language_model.device, self.language_model.vocabulary_size
@@ -127,7 +135,8 @@ class Forward:
         """
         if self.prepared:
             return
-        self.head = self._separate_head(probes[0])
+        if not self.knows_targets:
+            self.head = self._separate_head(probes[0])
         alone = [self._plain_logprobs(ids) for ids in probes]
         difference = _mean_difference(self._in_rows(probes, None, merge=False), alone)
         if not difference <= self._tolerance():
@@ -137,7 +146,7 @@ class Forward:
                 "a causal model as loaded. Check its config.json, or import its scores instead "
                 "(a model with source `scores`)."
             )
-        self.takes_trees = self._try_trees(probes[0])
+        self.takes_trees = not self.knows_targets and self._try_trees(probes[0])
         self.prepared = True
 
     @torch.no_grad()
@@ -146,6 +155,8 @@ class Forward:
 
         `probes` are sequences that begin with the start token.
         """
+        if self.knows_targets:
+            return None
         if start_id not in self.after_starts:
             after_start = self._read_start(start_id)
             probes = [ids[1:] for ids in probes if len(ids) > 2]
