@@ -98,12 +98,30 @@ def test_whole_numbers_are_exact_and_say_where_they_are_not():
 
 
 def test_of_a_workbook_the_first_sheet_is_read_as_text(tmp_path):
-    pytest.importorskip("openpyxl")
     path = tmp_path / "t.xlsx"
+    cells = {"a": ["01", ""], "b": [1, 2], "c": [0.25, None], "d": [".", 187], "e": ["NA", True]}
     with pd.ExcelWriter(path) as book:
-        pd.DataFrame({"a": ["01", ""], "b": [1, 2]}).to_excel(book, sheet_name="x", index=False)
+        pd.DataFrame(cells).to_excel(book, sheet_name="x", index=False)
         pd.DataFrame({"a": ["other"]}).to_excel(book, sheet_name="y", index=False)
-    assert read(path, ",", ["a"])["a"].tolist() == ["01", ""]
+    found = read(path, ",", ["d", "c", "b", "a", "e"])
+    assert found.to_dict("list") == {
+        "d": [".", "187"], "c": ["0.25", ""], "b": ["1", "2"], "a": ["01", ""], "e": ["NA", "True"],
+    }  # fmt: skip
+    as_text = pd.read_excel(path, dtype=str, keep_default_na=False, engine="openpyxl")
+    pd.testing.assert_frame_equal(found, as_text[[*"dcbae"]])
+
+
+def test_a_workbook_that_is_none_or_lacks_a_column_is_named(tmp_path):
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame({"a": ["01"]}).to_excel(path, index=False)
+    with pytest.raises(LingprobError, match=r"t\.xlsx: no column 'b', but \['a'\]"):
+        read(path, ",", ["a", "b"])
+    path.write_bytes(path.read_bytes()[:900])
+    with pytest.raises(LingprobError, match=r"t\.xlsx: cannot be read .*Fetch the file again"):
+        read(path, ",", ["a"])
+    pd.DataFrame().to_excel(path, index=False)
+    with pytest.raises(LingprobError, match=r"t\.xlsx: no column 'a'"):
+        read(path, ",", ["a"])
 
 
 def dundee_text(path: Path, rows: list[tuple[str, int, int]]) -> Path:
