@@ -49,7 +49,7 @@ def test_windows_that_would_skip_tokens_are_refused(window, stride):
         sliding_windows(20, window, stride)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     sequences=st.lists(ids, min_size=1, max_size=12),
     budgets=st.tuples(st.integers(1, 200), st.integers(1, 2000)),
@@ -90,7 +90,7 @@ def test_duplicates_are_scored_once(language_models):
 alike = st.lists(st.integers(3, 5), min_size=1, max_size=12).map(np.array)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(
     sequences=st.lists(alike, min_size=1, max_size=12),
     row_length=st.integers(1, 40),
