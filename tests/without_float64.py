@@ -10,7 +10,7 @@ from unittest.mock import patch
 import torch
 from torch.overrides import TorchFunctionMode
 
-from lingprob.scoring import float64
+from lingprob.models import devices
 
 
 class OnTheHost(torch.Tensor):
@@ -39,5 +39,5 @@ class _Refuses(TorchFunctionMode):
 @contextmanager
 def without_float64() -> Iterator[None]:
     """Let the CPU have no float64 for whatever was not brought to it by name."""
-    with patch.object(float64, "WITHOUT_FLOAT64", ("cpu",)), _Refuses():
+    with patch.object(devices, "WITHOUT_FLOAT64", ("cpu",)), _Refuses():
         yield

@@ -16,6 +16,7 @@ from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.models.architectures import register
+from lingprob.models.devices import choose_device
 from lingprob.models.kinds import is_masked
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
 from lingprob.models.tokenizer import encode
@@ -107,9 +108,9 @@ def load_language_model(
 ) -> LanguageModel:
     """Load the causal language model in `directory`; never touches the network.
 
-    `device` is as of `choose_device`. `dtype` 'auto' is the checkpoint's own on an NVIDIA GPU, and
-    float32 elsewhere. `device_map` 'auto' spreads the model
-    over all GPUs. `context_window` narrows the model's own.
+    `device` is as of `devices.choose_device`. `dtype` 'auto' is the checkpoint's own on an NVIDIA
+    GPU, and float32 elsewhere. `device_map` 'auto' spreads the model over all GPUs.
+    `context_window` narrows the model's own.
     Raises LingprobError if the directory holds no model with a fast tokenizer, wants code of its
     own, has weights that are a pickle or do not fit its config.json, if the device is absent, or
     an option is unknown.
@@ -196,37 +197,6 @@ def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
 def _kind(name: str) -> str:
     """Return a weight's name without the number of its layer."""
     return re.sub(r"\.\d+\.", ".N.", name)
-
-
-def choose_device(name: str) -> torch.device:
-    """Return the device of a name; raise LingprobError where it is unknown or absent.
-
-    'auto' is a GPU where there is one and else the CPU; the others are 'cpu', 'cuda', 'cuda:N' and
-    'mps', an Apple GPU, which nobody has tried yet and which is never taken unasked.
-    """
-    if name == "auto":
-        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
-    if name not in ("cpu", "cuda", "mps") and not name.startswith("cuda:"):
-        raise LingprobError(
-            f"scoring.device: {name!r} is not 'auto', 'cpu', 'cuda', 'cuda:N' or 'mps'."
-        )
-    try:
-        device = torch.device(name)
-    except RuntimeError as error:
-        raise LingprobError(f"scoring.device: {name!r} is not a device ({error}).") from error
-    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
-        raise LingprobError(
-            f"scoring.device: {name!r} was asked for, and this machine has "
-            f"{torch.cuda.device_count()} GPUs that torch can use. Set `scoring.device: cpu`, "
-            "choose a smaller scale (`--config scale=demo` or `scale=laptop`), or run with a "
-            "profile that requests a GPU (`--profile profiles/slurm`)."
-        )
-    if device.type == "mps" and not torch.backends.mps.is_available():
-        raise LingprobError(
-            "scoring.device: 'mps' was asked for, and torch finds no Apple GPU on this machine. "
-            "Set `scoring.device: cpu`."
-        )
-    return device
 
 
 def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:

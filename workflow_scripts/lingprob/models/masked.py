@@ -13,7 +13,8 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
-from lingprob.models.loading import DTYPES, Tokens, choose_device, tokens_of
+from lingprob.models.devices import choose_device
+from lingprob.models.loading import DTYPES, Tokens, tokens_of
 from lingprob.models.manifest import read_manifest
 from lingprob.models.prepared import KEPT
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
@@ -68,7 +69,7 @@ def load_masked_model(
 ) -> MaskedLanguageModel:
     """Load the masked language model in `directory`; never touches the network.
 
-    `device` is as of `loading.choose_device`; `dtype` 'auto' is float32. Raises LingprobError if
+    `device` is as of `devices.choose_device`; `dtype` 'auto' is float32. Raises LingprobError if
     the folder holds no such model with a fast tokenizer and a mask, wants code of its own, lacks
     weights, or if the device is absent or an option unknown.
     """

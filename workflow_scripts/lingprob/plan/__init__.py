@@ -7,10 +7,11 @@ nobody can fetch and is not there. `forecast` sums up a whole run, `usage` what 
 """
 
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
-from lingprob.plan.data import Plan, pick
+from lingprob.plan.data import Plan
 from lingprob.plan.missing import LeftOut, announce, leave_out, note_on
 from lingprob.plan.ngrams import ngram_inputs
 from lingprob.plan.profiles import profile_facts, profile_files, profile_notes, profiles_beside
+from lingprob.plan.sources import pick
 from lingprob.plan.work import Work
 
 __all__ = [

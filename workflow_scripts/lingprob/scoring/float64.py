@@ -1,4 +1,4 @@
-"""Numbers in float64: of a device that has none, and of a float32 model for a while."""
+"""A float32 model that computes in float64 for a while, without its weights twice in memory."""
 
 from __future__ import annotations
 
@@ -7,18 +7,6 @@ from contextlib import contextmanager
 from typing import Any
 
 import torch
-
-WITHOUT_FLOAT64 = ("mps",)  # types of devices
-
-
-def has_float64(device: torch.device) -> bool:
-    """Return whether a device computes in float64; an Apple GPU does not."""
-    return device.type not in WITHOUT_FLOAT64
-
-
-def widened(values: torch.Tensor) -> torch.Tensor:
-    """Return values in float64: where they are, or on the CPU if there is none there."""
-    return values.double() if has_float64(values.device) else values.cpu().double()
 
 
 @contextmanager

@@ -16,9 +16,9 @@ from transformers import DynamicCache
 
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, require_identity
+from lingprob.models.devices import has_float64
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
-from lingprob.scoring.float64 import has_float64
 
 logger = logging.getLogger(__name__)
 

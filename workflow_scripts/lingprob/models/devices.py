@@ -1,0 +1,50 @@
+"""The devices that models run on, and what they can do."""
+
+from __future__ import annotations
+
+import torch
+
+from lingprob.errors import LingprobError
+
+WITHOUT_FLOAT64 = ("mps",)  # types of devices
+
+
+def choose_device(name: str) -> torch.device:
+    """Return the device of a name; raise LingprobError where it is unknown or absent.
+
+    'auto' is a GPU where there is one and else the CPU; the others are 'cpu', 'cuda', 'cuda:N' and
+    'mps', an Apple GPU, which nobody has tried yet and which is never taken unasked.
+    """
+    if name == "auto":
+        return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    if name not in ("cpu", "cuda", "mps") and not name.startswith("cuda:"):
+        raise LingprobError(
+            f"scoring.device: {name!r} is not 'auto', 'cpu', 'cuda', 'cuda:N' or 'mps'."
+        )
+    try:
+        device = torch.device(name)
+    except RuntimeError as error:
+        raise LingprobError(f"scoring.device: {name!r} is not a device ({error}).") from error
+    if device.type == "cuda" and (device.index or 0) >= torch.cuda.device_count():
+        raise LingprobError(
+            f"scoring.device: {name!r} was asked for, and this machine has "
+            f"{torch.cuda.device_count()} GPUs that torch can use. Set `scoring.device: cpu`, "
+            "choose a smaller scale (`--config scale=demo` or `scale=laptop`), or run with a "
+            "profile that requests a GPU (`--profile profiles/slurm`)."
+        )
+    if device.type == "mps" and not torch.backends.mps.is_available():
+        raise LingprobError(
+            "scoring.device: 'mps' was asked for, and torch finds no Apple GPU on this machine. "
+            "Set `scoring.device: cpu`."
+        )
+    return device
+
+
+def has_float64(device: torch.device) -> bool:
+    """Return whether a device computes in float64; an Apple GPU does not."""
+    return device.type not in WITHOUT_FLOAT64
+
+
+def widened(values: torch.Tensor) -> torch.Tensor:
+    """Return values in float64: where they are, or on the CPU if there is none there."""
+    return values.double() if has_float64(values.device) else values.cpu().double()

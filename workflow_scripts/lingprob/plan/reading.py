@@ -1,0 +1,69 @@
+"""Which models' surprisals reading times are regressed on, trained ones among them (leakage)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from lingprob.catalog import surprisal_file
+from lingprob.config import surprisal_models
+from lingprob.plan.sources import Sources, matches
+from lingprob.training.dosed import dosed_name, dosed_sizes
+from lingprob.training.trajectories import trajectories
+
+
+class Reading(Sources):
+    """Which models meet which reading times, and what is known of their surprisals."""
+
+    def dataset_models(self, dataset: str) -> list[str]:
+        """Return the models whose surprisals a data set of reading times is regressed on."""
+        texts = self.catalog.dataset(dataset)["texts"]
+        return surprisal_models(self.catalog, self.settings["reading"]["models"], texts)
+
+    def dosed_sizes(self) -> dict[str, int]:
+        """Return the sizes of models that are trained with passages, and their parameters."""
+        sizes = dosed_sizes(self.settings["doses"], self.settings["training"])
+        return {size: self.catalog.model(dosed_name(size, 0))["parameters"] for size in sizes}
+
+    def dosed_models(self) -> list[str]:
+        """Return these models, each size's without passages first."""
+        return [
+            dosed_name(size, copies)
+            for size in self.dosed_sizes()
+            for copies in [0, *self.settings["doses"]["copies"]]
+        ]
+
+    def trajectories(self) -> dict[str, dict[str, Any]]:
+        """Return the trained models of sizes that reading times are regressed on in several states
+        of their training, as `lingprob.training.trajectories` describes them."""
+        patterns = self.settings["reading"]["models"]
+        read = {name: self.catalog.models[name] for name in self.models_with("trained")}
+        read = {name: entry for name, entry in read.items() if matches(name, patterns)}
+        return trajectories(read, self.settings["training"])
+
+    def reading_contexts(self, models: list[str]) -> dict[str, str]:
+        """Return what precedes a word in each model's surprisals."""
+        own = self.settings["reading"]["context"]
+        imported = self.models_with("scores", level="word")
+        return {
+            name: self.catalog.model(name).get("context", "imported") if name in imported else own
+            for name in models
+        }
+
+    def reading_corrections(self, models: list[str]) -> dict[str, bool | None]:
+        """Return whether each model's surprisals are corrected for trailing blanks; None where
+        nobody knows."""
+        own = self.settings["reading"]["corrected"]
+        imported = self.models_with("scores", level="word")
+        return {
+            name: self.catalog.model(name).get("corrected") if name in imported else own
+            for name in models
+        }
+
+    def imported_surprisals(self, model: str, texts: str) -> tuple[str, str]:
+        """Return what brings a model's imported word surprisals of a text, and their file."""
+        entry = self.catalog.model(model)
+        path = str(surprisal_file(entry, texts))
+        if "dataset" not in entry:
+            return path, path
+        manifest = self.dataset_manifest(entry["dataset"])
+        return manifest, f"resources/datasets/{entry['dataset']}/{path}"
