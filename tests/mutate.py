@@ -333,7 +333,7 @@ def main() -> None:
     parser.add_argument("modules", nargs="+", help=f"files or folders below {PACKAGE}")
     parser.add_argument("--sample", type=int, default=10, help="mutants a module; 0: all (10)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
-    parser.add_argument("--distance", type=int, default=0, help="imports from test to module (0)")
+    parser.add_argument("--distance", type=int, default=1, help="imports from test to module (1)")
     parser.add_argument("--folders", default="unit,property", help="of tests (unit,property)")
     parser.add_argument("--seconds", type=float, default=30, help="of CPU time, a mutant (30)")
     parser.add_argument("--calls", help="folder to keep what unchanged tests call (none)")
