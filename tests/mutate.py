@@ -91,7 +91,7 @@ def nearest_tests(module: Path, folders: list[str], root: Path = ROOT) -> Iterat
 
 def likeness(module: Path, test: str) -> int:
     """Return how many words of a module's path are in the name of a test file."""
-    return len(_words(module) & _words(Path(test).stem))
+    return len((_words(module) & _words(Path(test).stem)) - {"papers"})
 
 
 def _words(name: Path | str) -> set[str]:
@@ -275,8 +275,8 @@ def survivors(
 ) -> list[Mutant]:
     """Return which of a module's mutants no test catches.
 
-    Goes from the nearest test files to those `options.distance` imports away, and to `FURTHEST`
-    while a mutant's function was not called at all.
+    Goes from the nearest test files to those `options.distance` imports away that share a word
+    with the module's path, and to all up to `FURTHEST` while a mutant's function was not called.
     """
     compiled, passed = "njit" not in source, set[tuple[Mutant, str]]()
 
@@ -291,10 +291,11 @@ def survivors(
 
     nearest = nearest_tests(mutants[0].module, options.folders.split(","), checkout.tree)
     for step, files in enumerate(nearest):
-        called = {mutant for mutant, _ in passed}
-        if step > options.distance and (called >= set(mutants) or step > FURTHEST):
+        if not mutants or step > max(options.distance, FURTHEST):
             break
         likely = partial(likeness, mutants[0].module)
+        if step and {mutant for mutant, _ in passed} >= set(mutants):
+            files = [file for file in files if step <= options.distance and likely(file)]
         known = partial(checkout.is_known, compiled=compiled)
         files.sort(key=lambda file: (known(file), likely(file)), reverse=True)
         for slow in (False, True):

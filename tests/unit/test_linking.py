@@ -66,6 +66,16 @@ def test_every_function_states_its_predictors_and_the_parameters_it_sets() -> No
     assert fits.loc[["logprob", "mean_logprob"], ["beta", "gamma"]].isna().all(axis=None)
 
 
+def test_what_is_done_unless_another_number_is_given() -> None:
+    given = {"folds": 5, "repeats": 100, "bootstrap": 1000, "confidence": 0.95, "seed": 0}
+    chosen = {**sentences(30), "linking_functions": ["logprob", "morcela"]}
+    found, draws = resample_linking_functions(**chosen)
+    same, same_draws = resample_linking_functions(**chosen, **given)
+    pd.testing.assert_frame_equal(found, same)
+    pd.testing.assert_frame_equal(draws, same_draws)
+    pd.testing.assert_frame_equal(fit_linking_functions(**chosen), same)
+
+
 def test_columns_are_those_of_the_stored_table() -> None:
     table = SCHEMAS["linking_functions"].names
     added = ["model", "dataset", "rating_source", "unigrams", "bos", "default_convention", "scale",

@@ -7,7 +7,12 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.regression.designs import LINKING_FUNCTIONS
-from lingprob.regression.linking_predictions import fit_predictor, held_out, sentences
+from lingprob.regression.linking_predictions import (
+    beta_and_gamma,
+    fit_predictor,
+    held_out,
+    sentences,
+)
 
 
 def made(n: int, seed: int, noise: float = 0.5, units: int | None = None):
@@ -55,6 +60,17 @@ def test_predictions_and_intervals_are_those_of_the_plain_formulas(function):
     mean = design[0] @ slopes
     wanted = [mean, mean - half, mean + half, mean - wide, mean + wide]
     assert found.to_numpy() == pytest.approx(wanted, rel=1e-9)
+
+
+def test_an_end_that_is_infinite_is_missing():
+    slopes = np.array([0.5, 0.35, 6.0])  # of (p, u, 1) / l
+    surely = beta_and_gamma("morcela", slopes, np.diag([1e-4, 1e-4, 1e-2]), 50)
+    assert np.isfinite(list(surely.values())).all()
+    # The slope of log-probability may be 0: what is divided by it may be anything.
+    hardly = beta_and_gamma("morcela", slopes, np.diag([0.3, 1e-4, 1e-2]), 50)
+    assert {name: value for name, value in hardly.items() if not np.isnan(value)} == {
+        name: surely[name] for name in ("beta", "gamma")
+    }
 
 
 def test_held_out_predictions_are_those_of_refits_without_the_unit():
