@@ -13,6 +13,7 @@ from lingprob.regression.linking_predictions import (
     held_out,
     sentences,
 )
+from lingprob.regression.ratios import fieller
 
 
 def made(n: int, seed: int, noise: float = 0.5, units: int | None = None):
@@ -60,6 +61,24 @@ def test_predictions_and_intervals_are_those_of_the_plain_formulas(function):
     mean = design[0] @ slopes
     wanted = [mean, mean - half, mean + half, mean - wide, mean + wide]
     assert found.to_numpy() == pytest.approx(wanted, rel=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_ends_of_a_ratio_differ_from_it_as_much_as_may_be_chance(seed):
+    random = np.random.default_rng(seed)
+    a, b = random.normal(size=2)
+    root = random.normal(scale=0.2, size=(2, 2))
+    covariance = root @ root.T
+    value, *ends = fieller(np.array([a, b]), covariance, 11, 0.9)
+    assert value == pytest.approx(a / b)
+    quantile = 1.795884819  # of t with 11 degrees of freedom, one side of 90%
+    if abs(b) < quantile * np.sqrt(covariance[1, 1]):
+        assert ends == [-np.inf, np.inf]
+        return
+    assert ends[0] < value < ends[1]
+    for end in ends:
+        variance = covariance[0, 0] - 2 * end * covariance[0, 1] + end**2 * covariance[1, 1]
+        assert abs(a - end * b) == pytest.approx(quantile * np.sqrt(variance))
 
 
 def test_an_end_that_is_infinite_is_missing():

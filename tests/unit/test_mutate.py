@@ -46,7 +46,7 @@ def test_mutants_know_their_function():
 def test_rounding_and_what_stands_for_the_rest_are_passed_over():
     source = (
         "SMALL, LARGE_AT_ONCE = 1, 2\nEXACT = 1e-9\nROWS_AT_ONCE = 2**20\n"
-        "def f(x):\n    return x.reshape(-1, 4), x < EXACT * 3, x < 0.1\n"
+        "def f(x):\n    return x.reshape(-1, 4), x < EXACT * 3, x < 0.1, np.maximum(x, f)\n"
     )
     found = {mutant.change for mutant in mutants_of(Path("m.py"), source)}
     assert found == {
