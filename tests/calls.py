@@ -27,7 +27,10 @@ class Calls:
 
 @dataclass(eq=False)
 class Watch:
-    """The plugin: `tests` are (name, processor seconds, functions called) of those that passed."""
+    """The plugin: `tests` are (name, processor seconds, functions called) of those that passed.
+
+    Those that the limit kept from being run follow with an infinite time.
+    """
 
     package: Path
     limit: float = float("inf")  # CPU seconds, after which no other test is begun
@@ -82,6 +85,8 @@ class Watch:
             self.tests.append((item.nodeid, seconds, self._names(codes)))
         if time.process_time() > self.limit:
             item.session.shouldstop = f"after {self.limit:g} s"
+            left = item.session.items[item.session.items.index(item) + 1 :]
+            self.tests += [(other.nodeid, float("inf"), []) for other in left]
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:

@@ -30,7 +30,9 @@ OPTIONS = {
     "ignore_index", "verbose", "quoting",  # of files read: 0 and 1 are the same
 }  # fmt: skip
 # How much is done at once: memory and speed. That it changes no number, tests of pieces see to.
-AMOUNTS = ("_AT_ONCE", "_PER_BATCH", "_PER_PIECE", "_PER_PASS", "BATCH_OF_PASSAGES")
+AMOUNTS = ("_AT_ONCE", "_PER_BATCH", "_PER_PIECE", "_PER_PASS", "_PER_ROW", "BATCH_OF_PASSAGES")
+# The same whichever argument comes first.
+SYMMETRIC = {"max", "maximum", "min", "minimum"}
 # What is this small parts rounding from numbers; doubled, or met to the last bit, it is the same.
 ROUNDING = 1e-6
 DRAWING = ("figure.py", "figures.py", "looks.py", "page.py", "pages.py")
@@ -177,7 +179,7 @@ def _variants(node: ast.expr) -> Iterator[ast.expr]:
     elif isinstance(changed, ast.Call):
         for place, (one, other) in enumerate(zip(changed.args, changed.args[1:], strict=False)):
             both = isinstance(one, ast.Name) and isinstance(other, ast.Name)
-            if both and one.id != other.id:
+            if both and one.id != other.id and _name(node.func) not in SYMMETRIC:
                 changed.args[place : place + 2] = other, one
                 yield changed
                 changed.args[place : place + 2] = one, other

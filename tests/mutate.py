@@ -5,7 +5,8 @@
 A seeded sample of each module's mutants (`mutants.py`) is tried in a copy of the checkout. The
 tests that import the module (where none calls it, or with `--distance`, what imports it) are run
 once unbroken, to see which functions each of them calls (`calls.py`); a mutant is tried by those
-that call its function, the quickest first, up to `--seconds` of a file's. Whatever
+that call its function, the quickest first, up to `--seconds` of a file's. What survives these is
+tried by the slow ones, too, and by those that `--limit` kept from being watched at first. Whatever
 `equivalent_mutants.yaml` judges to change no number is counted apart. Tests run in forks of this
 process, which has the libraries loaded; where the mutant is in a module that numba compiles, they
 run without its compiler.
@@ -48,7 +49,7 @@ LIBRARIES = (
     "pyarrow.parquet", "pytest", "scipy.optimize", "scipy.sparse.linalg", "scipy.stats", "torch",
     "transformers",
 )  # fmt: skip
-LONGEST = 100.0  # CPU seconds of a mutant's tests
+LONGEST = 600.0  # CPU seconds of a file's tests
 FURTHEST = 2  # imports from a test to a module whose functions nearer tests do not call
 Call = tuple[str, float, list[str]]  # a test, its CPU seconds, the functions that it calls
 
@@ -90,7 +91,7 @@ def nearest_tests(module: Path, folders: list[str], root: Path = ROOT) -> Iterat
 
 def likeness(module: Path, test: str) -> int:
     """Return how many words of a module's path are in the name of a test file."""
-    return len(_words(module) & _words(Path(test).stem))
+    return len((_words(module) & _words(Path(test).stem)) - {"papers"})
 
 
 def _words(name: Path | str) -> set[str]:
@@ -110,19 +111,36 @@ class Checkout:
     limit: float  # CPU seconds of a file's tests that are watched
     kept: Path
 
-    def calls(self, file: str, compiled: bool) -> list[Call]:
-        """Return (test, seconds, functions called) of the tests of a file that pass unbroken."""
-        said = self._kept(file, compiled)
-        if not said.exists() and self.run([file], compiled, 10 * self.limit, said) != "passed":
-            print(f"  {file}: not all tests pass in time; the others count", flush=True)
+    def calls(self, file: str, compiled: bool, whole: bool = False) -> list[Call]:
+        """Return (test, seconds, functions called) of the tests of a file that pass unbroken.
+
+        What the limit kept from being watched has an infinite time, or, with `whole`, is watched.
+        """
+        kept = self._kept(file, compiled)
+        if not kept.exists():
+            kept.write_text(json.dumps(self._watch([file], compiled, self.limit), indent=0))
+        known: list[Call] = json.loads(kept.read_text())
+        left = [test for test, seconds, _ in known if seconds == float("inf")]
+        if whole and left:
+            known = [row for row in known if row[0] not in left]
+            known += self._watch(left, compiled, float("inf"))
+            kept.write_text(json.dumps(known, indent=0))
+        return known
+
+    def _watch(self, tests: list[str], compiled: bool, limit: float) -> list[Call]:
+        said = self.tree.parent / "said.json"
+        said.unlink(missing_ok=True)
+        if self.run(tests, compiled, LONGEST, said, limit) != "passed":
+            print(f"  {tests[0]}: not all tests pass in time; the others count", flush=True)
         return json.loads(said.read_text()) if said.exists() else []
 
-    def passes(self, mutant: Mutant, source: str, tests: list[str], compiled: bool) -> bool:
-        """Tell whether tests pass with a mutant of a module's source."""
+    def passes(self, mutant: Mutant, source: str, tests: list[Call], compiled: bool) -> bool:
+        """Tell whether tests pass with a mutant of a module's source, in a time like theirs."""
         path = self.tree / PACKAGE / mutant.module
+        limit = 20 + 3 * sum(seconds for _, seconds, _ in tests)
         try:
             path.write_text(mutant.apply(source))
-            return self.run(tests, compiled, LONGEST) == "passed"
+            return self.run([test for test, *_ in tests], compiled, limit) == "passed"
         finally:
             path.write_text(source)
 
@@ -134,15 +152,25 @@ class Checkout:
         digest = hashlib.sha256((self.tree / file).read_bytes()).hexdigest()[:16]
         return self.kept / f"{Path(file).stem}-{digest}-{compiled}.json"
 
-    def run(self, tests: list[str], compiled: bool, limit: float, said: Path | None = None) -> str:
-        """Run tests in a fork; return passed, caught or, over `limit` CPU seconds, too slow."""
+    def run(
+        self,
+        tests: list[str],
+        compiled: bool,
+        limit: float,
+        said: Path | None = None,
+        watched: float = 0.0,
+    ) -> str:
+        """Run tests in a fork; return passed, caught or, over `limit` CPU seconds, too slow.
+
+        With `said`, what they call is written there, `watched` seconds long.
+        """
         child = os.fork()
         if child == 0:
             status = 99
             try:
                 os.setsid()
                 resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
-                status = self._pytest(tests, compiled, said)
+                status = self._pytest(tests, compiled, said, watched)
             finally:
                 os._exit(status)
         began = time.monotonic()
@@ -155,7 +183,7 @@ class Checkout:
         os.waitpid(child, 0)
         return "too slow"
 
-    def _pytest(self, tests: list[str], compiled: bool, said: Path | None) -> int:
+    def _pytest(self, tests: list[str], compiled: bool, said: Path | None, watched: float) -> int:
         import numba
         import pytest
 
@@ -170,7 +198,7 @@ class Checkout:
         os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         sys.dont_write_bytecode = True
         sys.path[:] = [path for path in sys.path if Path(path).resolve() != ROOT / "tests"]
-        watch = Watch(self.tree / PACKAGE, self.limit)
+        watch = Watch(self.tree / PACKAGE, watched)
         options = ["-q", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
         code = pytest.main(
             [*options, *([] if said else ["-x"]), f"--rootdir={self.tree}", *tests],
@@ -197,8 +225,8 @@ def judged() -> set[tuple[str, str, str]]:
     return {(entry["module"], entry["line"], entry["change"]) for entry in entries}
 
 
-def callers_of(mutant: Mutant, known: list[Call], most: float) -> list[str]:
-    """Return the tests that call a mutant's function, the quickest ones of `most` seconds.
+def callers_of(mutant: Mutant, known: list[Call], most: float) -> list[Call]:
+    """Return the tests that call a mutant's function, the quickest ones of `most` seconds or one.
 
     A test that starts a process may call anything. What is outside functions is anybody's who
     calls one of the module; where nobody does (a table of constants), everybody's.
@@ -209,11 +237,10 @@ def callers_of(mutant: Mutant, known: list[Call], most: float) -> list[str]:
     else:
         callers = [row for row in known if any(name.startswith(within) for name in row[2])]
         callers = callers or known
-    chosen, total = [], 0.0
-    for test, seconds, _ in sorted(callers, key=lambda row: row[1]):
-        if not chosen or total + seconds <= most:
-            chosen.append(test)
-            total += seconds
+    chosen: list[Call] = []
+    for row in sorted(callers, key=lambda row: row[1]):
+        if sum(row[1] for row in chosen) + row[1] <= (most if chosen else LONGEST):
+            chosen.append(row)
     return chosen
 
 
@@ -248,26 +275,32 @@ def survivors(
 ) -> list[Mutant]:
     """Return which of a module's mutants no test catches.
 
-    Goes from the nearest test files to those `options.distance` imports away, and to `FURTHEST`
-    while a mutant's function was not called at all.
+    Goes from the nearest test files to those `options.distance` imports away that share a word
+    with the module's path, and to all up to `FURTHEST` while a mutant's function was not called.
     """
-    compiled, called = "njit" not in source, set()
+    compiled, passed = "njit" not in source, set[tuple[Mutant, str]]()
+
+    def passes(mutant: Mutant, file: str, slow: bool) -> bool:
+        calls = checkout.calls(file, compiled, whole=slow)
+        callers = callers_of(mutant, calls, LONGEST if slow else options.seconds)
+        tests = [row for row in callers if (mutant, row[0]) not in passed]
+        if tests and not checkout.passes(mutant, source, tests, compiled):
+            return False
+        passed.update((mutant, test) for test, *_ in tests)
+        return True
+
     nearest = nearest_tests(mutants[0].module, options.folders.split(","), checkout.tree)
     for step, files in enumerate(nearest):
-        if step > options.distance and (called >= set(mutants) or step > FURTHEST):
+        if not mutants or step > max(options.distance, FURTHEST):
             break
         likely = partial(likeness, mutants[0].module)
+        if step and {mutant for mutant, _ in passed} >= set(mutants):
+            files = [file for file in files if step <= options.distance and likely(file)]
         known = partial(checkout.is_known, compiled=compiled)
-        for file in sorted(files, key=lambda file: (known(file), likely(file)), reverse=True):
-            if not mutants:
-                return []
-            calls, left = checkout.calls(file, compiled), []
-            for mutant in mutants:
-                tests = callers_of(mutant, calls, options.seconds)
-                called |= {mutant} if tests else set()
-                if not tests or checkout.passes(mutant, source, tests, compiled):
-                    left.append(mutant)
-            mutants = left
+        files.sort(key=lambda file: (known(file), likely(file)), reverse=True)
+        for slow in (False, True):
+            for file in files:
+                mutants = [mutant for mutant in mutants if passes(mutant, file, slow)]
     return mutants
 
 
@@ -301,7 +334,7 @@ def main() -> None:
     parser.add_argument("modules", nargs="+", help=f"files or folders below {PACKAGE}")
     parser.add_argument("--sample", type=int, default=10, help="mutants a module; 0: all (10)")
     parser.add_argument("--seed", type=int, default=1, help="of the sample (1)")
-    parser.add_argument("--distance", type=int, default=0, help="imports from test to module (0)")
+    parser.add_argument("--distance", type=int, default=1, help="imports from test to module (1)")
     parser.add_argument("--folders", default="unit,property", help="of tests (unit,property)")
     parser.add_argument("--seconds", type=float, default=30, help="of CPU time, a mutant (30)")
     parser.add_argument("--calls", help="folder to keep what unchanged tests call (none)")

@@ -148,7 +148,7 @@ def test_larger_models_fit_maze_times_worse(mirror: Path) -> None:
             [counts], surprisals,
         ),
         contexts=dict.fromkeys(MODELS, "imported"),
-        corrections=dict.fromkeys(MODELS), bootstrap=200, scale="test",
+        corrections=dict.fromkeys(MODELS), bootstrap=200, seed=0, scale="test",
     )  # fmt: skip
     deltas = deltas.set_index("model")
     assert deltas["converged"].all()

@@ -112,6 +112,13 @@ def test_tokens_are_the_template_s_up_to_the_target_s_end(wide, template):
     assert 0 in one.ids  # <s> as one token
 
 
+def test_a_template_may_begin_with_the_target(wide):
+    wide.tokenizer.chat_template = "{{ messages[-1]['content'] }}</s>"
+    one = chat_continuation(wide, TURNS, "The cats sleep.")
+    assert one.first == 0
+    assert wide.tokenizer.decode(one.ids) == "The cats sleep."
+
+
 def test_the_real_template_s_logprob_is_that_of_a_plain_pass(smollm2):
     lm = load_language_model(smollm2)
     targets = ["The cats sleep.", "Yes"]

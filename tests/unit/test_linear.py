@@ -1,6 +1,6 @@
 """Linear layers by the library that serves the processor best: the same products by either."""
 
-from pathlib import Path
+import platform
 
 import pytest
 import torch
@@ -30,18 +30,23 @@ def test_products_are_those_of_float64(monkeypatch, one_dnn):
 
 
 @pytest.mark.parametrize(
-    ("cpuinfo", "has_mkl", "expected"),
+    ("cpuinfo", "processor", "has_mkl", "expected"),
     [
-        ("vendor_id : GenuineIntel", True, False),
-        ("vendor_id : GenuineIntel", False, True),
-        ("vendor_id : AuthenticAMD", True, True),
+        ("vendor_id : GenuineIntel", "", True, False),
+        ("vendor_id : GenuineIntel", "", False, True),
+        ("vendor_id : AuthenticAMD", "", True, True),
+        (None, "i386", True, False),
+        (None, "arm", True, True),
     ],
 )
 def test_one_dnn_is_for_processors_that_mkl_is_not_made_for(
-    monkeypatch, cpuinfo, has_mkl, expected
+    monkeypatch, tmp_path, cpuinfo, processor, has_mkl, expected
 ):
-    monkeypatch.setattr(Path, "is_file", lambda _path: True)
-    monkeypatch.setattr(Path, "read_text", lambda _path: cpuinfo)
+    told = tmp_path / "cpuinfo"
+    if cpuinfo is not None:
+        told.write_text(cpuinfo)
+    monkeypatch.setattr(linear, "Path", {"/proc/cpuinfo": told}.__getitem__)
+    monkeypatch.setattr(platform, "processor", lambda: processor)
     monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: has_mkl)
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
     linear._one_dnn_is_faster.cache_clear()

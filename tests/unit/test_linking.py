@@ -19,6 +19,7 @@ from lingprob.regression.linking import (
     resample_linking_functions,
 )
 from lingprob.regression.resampling import fold_numbers, resample_counts
+from lingprob.regression.reweighted import correlations, weighted_moments
 from lingprob.schemas import SCHEMAS
 
 QUICK: dict[str, Any] = {"repeats": 2, "bootstrap": 20}
@@ -64,6 +65,34 @@ def test_every_function_states_its_predictors_and_the_parameters_it_sets() -> No
     assert list(learned.loc["morcela_gamma_0"]) == [True, True, False, False]
     assert not learned.loc[["logprob", "mean_logprob", "slor"]].any(axis=None)
     assert fits.loc[["logprob", "mean_logprob"], ["beta", "gamma"]].isna().all(axis=None)
+
+
+def test_what_is_done_unless_another_number_is_given() -> None:
+    given = {"folds": 5, "repeats": 100, "bootstrap": 1000, "confidence": 0.95, "seed": 0}
+    chosen = {**sentences(30), "linking_functions": ["logprob", "morcela"]}
+    found, draws = resample_linking_functions(**chosen)
+    same, same_draws = resample_linking_functions(**chosen, **given)
+    pd.testing.assert_frame_equal(found, same)
+    pd.testing.assert_frame_equal(draws, same_draws)
+    pd.testing.assert_frame_equal(fit_linking_functions(**chosen), same)
+
+
+def test_what_does_not_vary_correlates_with_nothing() -> None:
+    generator = np.random.default_rng(2)
+    terms, rating = generator.normal(size=(50, 2)), generator.normal(size=50)
+    columns = {
+        "varied": np.column_stack([np.ones(50), terms, rating]),
+        "same term": np.column_stack([np.ones(50), np.full(50, 0.1), terms[:, 0], rating]),
+        "same rating": np.column_stack([np.ones(50), terms, np.full(50, 0.1)]),
+    }
+    weights = np.array([np.ones(50), generator.integers(1, 4, 50)])
+    slopes = np.array([3.0, 0.0])
+    r = {name: correlations(moments, slopes)
+         for name, moments in weighted_moments(columns, weights).items()}  # fmt: skip
+    for found, times in zip(r["varied"], weights.astype(int), strict=True):
+        repeated = np.repeat(np.column_stack([terms[:, 0], rating]), times, axis=0)
+        assert found == pytest.approx(np.corrcoef(repeated.T)[0, 1])
+    assert np.isnan([r["same term"], r["same rating"]]).all()
 
 
 def test_columns_are_those_of_the_stored_table() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -11,11 +12,14 @@ from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
 from lingprob.regression import linear_mixed
+from lingprob.regression.linear_mixed.blocks import factors_of, grouped_moments
 from lingprob.regression.linear_mixed.crossed_data import CrossedData
 from lingprob.regression.linear_mixed.fit import fit_mixed_models
 from lingprob.regression.linear_mixed.formula import RandomTerm, parse_formula
-from lingprob.regression.linear_mixed.moments import MixedModelData
-from lingprob.regression.linear_mixed.reduce import reduce_random_effects
+from lingprob.regression.linear_mixed.likelihood import ModelMoments
+from lingprob.regression.linear_mixed.moments import MixedModelData, group_moments
+from lingprob.regression.linear_mixed.objectives import OneTerm, SeveralTerms
+from lingprob.regression.linear_mixed.reduce import reduce_random_effects, settled
 from lingprob.regression.linear_mixed.result import CrossedFit, MixedFit
 from mixed_data import EYE_TRACKING, SELF_PACED, simulated
 
@@ -154,6 +158,47 @@ def test_standardising_moments_is_standardising_rows(
     assert abs(by_moments.held_out_log_likelihood(own) - raw) > 0.01
 
 
+@pytest.mark.parametrize("value", [0.0, 2.0, 0.1])
+def test_what_does_not_vary_is_not_standardised(value: float) -> None:
+    # Sixty times 0.1 has a mean and a deviation from it with rounding.
+    data = MixedModelData.from_formulas(broken(surprisal=value), [SELF_PACED])
+    with pytest.raises(LingprobError, match=f"surprisal is {value:g} in every row"):
+        data.standardised()
+    with pytest.raises(LingprobError, match=f"surprisal is {value:g} in every row"):
+        fit_mixed_models(data, [SELF_PACED])
+
+
+@pytest.mark.parametrize("reml", [False, True])
+def test_the_best_new_direction_is_that_of_a_parabola(reml: bool) -> None:
+    # From no variance at all, in a model of one term and in the same one among several.
+    frame = simulated(300, 6, 4, (4.0, 0.0, 0.0, 0.0, 1.0))
+    frame["rt_ms"] = (frame["rt_ms"] - frame["rt_ms"].mean()) / frame["rt_ms"].std()
+    frame["length"] -= frame["length"].mean()
+    columns = [np.ones(len(frame)), frame["length"].to_numpy(), frame["rt_ms"].to_numpy()]
+    moments = group_moments(columns, frame["subject_id"].to_numpy(), 6)
+    with_z = moments[:, :2, [0, 1, 0, 1, 2]]
+    (factor,) = factors_of(parse_formula("rt_ms ~ length + (1 + length | s)"), {"s": 6})
+    together = grouped_moments(factor, with_z, moments.sum(axis=0), len(frame))
+    one = OneTerm(ModelMoments(with_z, moments.sum(axis=0), len(frame)), reml)
+    for objective, start in (
+        (one, np.zeros((2, 2))), (SeveralTerms(together, (2,), reml), np.zeros(4)),
+    ):  # fmt: skip
+        gain, found = objective.escape(objective.profile(start), start)
+        (own,) = objective.split(found)
+        ((_, variance), axes) = np.linalg.eigh(own @ own.T)
+        step = 1e-6
+
+        def deviance(variance: float, along=axes[:, 1], objective=objective, start=start) -> float:
+            factor = np.column_stack([np.sqrt(variance) * along, np.zeros(2)])
+            return objective.profile(factor.reshape(start.shape)).deviance
+
+        ends = [deviance(place * step) for place in range(3)]
+        slope = (4 * ends[1] - 3 * ends[0] - ends[2]) / (2 * step)
+        curvature = max((ends[0] - 2 * ends[1] + ends[2]) / step**2, -slope)
+        assert variance == pytest.approx(-slope / curvature, rel=3e-2)
+        assert gain == pytest.approx(slope**2 / curvature / 4, rel=3e-2)
+
+
 def test_models_of_one_batch_are_those_fitted_alone(
     partitions: tuple[pd.DataFrame, pd.DataFrame],
 ) -> None:
@@ -174,6 +219,8 @@ def test_reduction_takes_out_the_least_predictive_slopes() -> None:
     data = MixedModelData.from_formulas(frame, [SELF_PACED, baseline])
     reduction = reduce_random_effects(data, [SELF_PACED, baseline])
     assert all(fit.converged and not fit.singular for fit in reduction.fits[0])
+    assert all(map(settled, reduction.fits[0]))
+    assert not settled(replace(reduction.fits[0][0], converged=False))
     assert "surprisal" in reduction.formulas[0].random
     assert reduction.removed
     for name, cost in reduction.removed.items():

@@ -81,6 +81,17 @@ def test_every_convention_meets_every_other_and_one_specification_is_the_default
         assert ours[column] == theirs[column]
 
 
+def test_specifications_have_200_draws_and_20_shuffles_at_most():
+    stimuli, scores = inputs()
+    one = scores[(scores["bos"] == "none") & (scores["unigrams"] == "pile")]
+    given = ("m", {"d": DataSet(stimuli.assign(pair_id=None, phenomenon=None), one)})
+    asked = FITTING | {"bootstrap": 900, "repeats": 90, "cluster": "sentence"}
+    found = default_fits(cross_conventions(*given, **asked))
+    functions = ("logprob", "slor", "morcela")
+    most = asked | {"bootstrap": 200, "repeats": 20, "linking_functions": functions}
+    pd.testing.assert_frame_equal(found, default_fits(fit_model(*given, **most)))
+
+
 def test_a_convention_explains_what_it_moves(crossed):
     """Resamples move widths alone, folds r alone, and an inverted order of rows nothing."""
     specified = specifications(crossed, POLICIES)
@@ -247,6 +258,26 @@ def test_models_differ_by_what_their_scores_do_in_every_resample(tmp_path):
         assert row[f"beta{end}"] == pytest.approx(-0.1)
         assert row[f"gamma{end}"] == pytest.approx(0, abs=1e-9)
         assert row[f"r_cv{end}"] == pytest.approx(0, abs=1e-9)
+
+
+def test_differences_by_hand():
+    """r_cv of draws lies elsewhere than that of all sentences: its interval is moved to it."""
+    fits = pd.DataFrame({
+        "dataset": "d", "model": ["a", "b"], "linking_function": "morcela",
+        "beta": [0.9, 0.5], "gamma": [20.0, 11.0], "r_cv": [0.7, 0.6],
+    })  # fmt: skip
+    number = np.arange(41)
+    draws = pd.concat(
+        pd.DataFrame({
+            "dataset": "d", "model": model, "draw": number, "n": 9, "cluster": "item",
+            "beta": size * number, "gamma": size * number**2, "r_cv": size * number / 100,
+        })
+        for model, size in (("a", 2.0), ("b", 1.0))
+    )  # fmt: skip
+    row = parameter_differences(fits, draws.sample(frac=1, random_state=0)).iloc[0]
+    assert row[["beta", "beta_low", "beta_high"]].to_list() == pytest.approx([0.4, 1, 39])
+    assert row[["gamma", "gamma_low", "gamma_high"]].to_list() == pytest.approx([9, 1, 39**2])
+    assert row[["r_cv", "r_cv_low", "r_cv_high"]].to_list() == pytest.approx([0.1, -0.09, 0.29])
 
 
 def test_models_of_other_sentences_are_not_compared():

@@ -46,7 +46,7 @@ def test_mutants_know_their_function():
 def test_rounding_and_what_stands_for_the_rest_are_passed_over():
     source = (
         "SMALL, LARGE_AT_ONCE = 1, 2\nEXACT = 1e-9\nROWS_AT_ONCE = 2**20\n"
-        "def f(x):\n    return x.reshape(-1, 4), x < EXACT * 3, x < 0.1\n"
+        "def f(x):\n    return x.reshape(-1, 4), x < EXACT * 3, x < 0.1, np.maximum(x, f)\n"
     )
     found = {mutant.change for mutant in mutants_of(Path("m.py"), source)}
     assert found == {
@@ -69,10 +69,12 @@ def test_a_mutant_is_tried_by_the_quickest_tests_that_call_its_function():
     known = [
         ("a.py::slow", 9.0, ["m.py:f"]), ("a.py::quick", 1.0, ["m.py:f", "m.py:g"]),
         ("b.py::other", 0.1, ["n.py:f"]), ("b.py::process", 2.0, ["*"]),
+        ("b.py::unwatched", float("inf"), []),
     ]  # fmt: skip
 
     def tried(function, most):
-        return callers_of(Mutant(Path("m.py"), function, 1, 0, 1, "1", "2"), known, most)
+        mutant = Mutant(Path("m.py"), function, 1, 0, 1, "1", "2")
+        return [test for test, *_ in callers_of(mutant, known, most)]
 
     assert tried("f", 20) == ["a.py::quick", "b.py::process", "a.py::slow"]
     assert tried("f", 4) == ["a.py::quick", "b.py::process"]
@@ -80,7 +82,9 @@ def test_a_mutant_is_tried_by_the_quickest_tests_that_call_its_function():
     assert tried("g", 20) == ["a.py::quick", "b.py::process"]
     assert tried("C.", 20) == tried("", 20) == ["a.py::quick", "a.py::slow"]
     constants = callers_of(Mutant(Path("c.py"), "", 1, 0, 1, "1", "2"), known, 20)
-    assert constants == ["b.py::other", "a.py::quick", "b.py::process", "a.py::slow"]
+    assert [test for test, *_ in constants] == [
+        "b.py::other", "a.py::quick", "b.py::process", "a.py::slow",
+    ]  # fmt: skip
 
 
 def test_calls_of_shared_fixtures_count_for_all_their_tests(tmp_path):
@@ -98,15 +102,25 @@ def test_calls_of_shared_fixtures_count_for_all_their_tests(tmp_path):
     )
     run = (
         "import json, pathlib, sys, pytest, calls\n"
-        "watch = calls.Watch(pathlib.Path('package').resolve())\n"
+        "watch = calls.Watch(pathlib.Path('package').resolve(), float(sys.argv[1]))\n"
         "pytest.main(['-q', '-c', '/dev/null', '--rootdir=.', 'test_m.py'], plugins=[watch])\n"
         "pathlib.Path('said').write_text(json.dumps(watch.tests))\n"
     )
     path = f"{Path(__file__).parents[1]}:{tmp_path / 'package'}"
-    subprocess.run([sys.executable, "-c", run], cwd=tmp_path, env={"PYTHONPATH": path}, check=True)
-    said = json.loads((tmp_path / "said").read_text())
-    assert {test.split("::")[1]: names for test, _, names in said} == {
-        "test_first": ["m.py:f"], "test_second": ["m.py:f", "m.py:g"], "test_alone": ["m.py:g"],
-        "test_process": ["*"],
+
+    def watched(limit):
+        command = [sys.executable, "-c", run, limit]
+        subprocess.run(command, cwd=tmp_path, env={"PYTHONPATH": path}, check=True)
+        said = json.loads((tmp_path / "said").read_text())
+        assert all(seconds >= 0 for _, seconds, _ in said)
+        return {
+            test.split("::")[1]: (seconds < float("inf"), names) for test, seconds, names in said
+        }
+
+    assert watched("inf") == {
+        "test_first": (True, ["m.py:f"]), "test_second": (True, ["m.py:f", "m.py:g"]),
+        "test_alone": (True, ["m.py:g"]), "test_process": (True, ["*"]),
     }  # fmt: skip
-    assert all(seconds >= 0 for _, seconds, _ in said)
+    assert watched("0") == {"test_first": (True, ["m.py:f"])} | dict.fromkeys(
+        ["test_second", "test_alone", "test_process", "test_fails"], (False, [])
+    )

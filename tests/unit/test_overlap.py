@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 from itertools import permutations
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+import tokenizers
+from transformers import PreTrainedTokenizerFast
 
 from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
@@ -24,8 +27,10 @@ from lingprob.overlap.passages import longest_matches, overlap_texts, passage_ov
 from lingprob.overlap.streaming import ScanResult, load_result, merge, scan
 from lingprob.overlap.texts import read_texts, scan_file
 from lingprob.overlap.token_blocks import block_of, count_rows, normalise, read_rows
+from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
 from lingprob.papers.leakage.overlap import analysis as leakage
 from lingprob.progress import Progress
+from models_for_tests import save_tiny_tokenizer
 from overlap_reference import arrays, block
 
 ARPA = """\\data\\
@@ -261,6 +266,72 @@ def test_files_of_another_layout(tmp_path: Path) -> None:
         count_rows(tmp_path / "b.npy", row_length=4)
     with pytest.raises(LingprobError, match="row_length is 0"):
         count_rows(tmp_path / "b.npy", row_length=0)
+    np.save(tmp_path / "c.npy", np.asfortranarray(np.zeros((2, 3), dtype=np.uint16)))
+    with pytest.raises(LingprobError, match="stored by columns"):
+        count_rows(tmp_path / "c.npy", row_length=3)
+    # What has one dimension is by rows, whatever its header says, of the second version here.
+    with open(tmp_path / "d.npy", "wb") as stream:
+        described = {"descr": "<u2", "fortran_order": True, "shape": (6,)}
+        np.lib.format.write_array_header_2_0(stream, described)
+        np.arange(6, dtype="<u2").tofile(stream)
+    assert [b.tokens.tolist() for b in read_rows(tmp_path / "d.npy", row_length=3)] == [[*range(6)]]
+
+
+PLAIN = "a dog  barks, the\u0301\ncats' tail\u2019s 12 1s!"
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_fast"),
+    [
+        ({}, True),
+        ({"normalizer": {"type": "NFC"}}, True),
+        ({"normalizer": {"type": "Lowercase"}}, False),
+        ({"model": {"byte_fallback": True}}, False),
+        ({"pre_tokenizer": {"add_prefix_space": True}}, False),
+        ({"pre_tokenizer": {"type": "Whitespace"}}, False),
+        ({"added": "bark"}, False),
+        ({"added": "  "}, True),
+    ],
+)
+def test_tiktoken_is_taken_where_it_does_the_same(
+    tmp_path: Path, changes: dict[str, Any], is_fast: bool
+) -> None:
+    pytest.importorskip("tiktoken")
+    save_tiny_tokenizer(tmp_path)
+    content = json.loads((tmp_path / "tokenizer.json").read_text())
+    for part, change in changes.items():
+        if part == "added":
+            token = {"id": 320, "content": change, "single_word": False, "lstrip": False,
+                     "rstrip": False, "normalized": False, "special": False}  # fmt: skip
+            content["added_tokens"].append(token)
+        else:
+            content[part] = {**(content[part] or {}), **change}
+    backend = tokenizers.Tokenizer.from_str(json.dumps(content))
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend)
+    usual = usual_tokenize(tokenizer)
+    found = fast_tokenize(tokenizer, ["", "a dog barks"])
+    assert (found.__qualname__ != usual.__qualname__) == is_fast
+    text = normalise(PLAIN)
+    assert [list(ids) for ids in found([text, "", "a"])] == usual([text, "", "a"])
+    with pytest.raises(LingprobError, match="it is empty"):
+        fast_tokenize(tokenizer, [""])
+
+
+def test_tiktoken_is_left_where_its_ids_differ_on_the_sample() -> None:
+    """Here merges cross blanks, at which tiktoken parts words."""
+    pytest.importorskip("tiktoken")
+    level = tokenizers.pre_tokenizers.ByteLevel
+    backend = tokenizers.Tokenizer(tokenizers.models.BPE())
+    backend.pre_tokenizer = level(add_prefix_space=False, use_regex=False)
+    trainer = tokenizers.trainers.BpeTrainer(
+        vocab_size=300, initial_alphabet=level.alphabet(), show_progress=False
+    )
+    backend.train_from_iterator(["a b"] * 9, trainer)
+    tokenizer = PreTrainedTokenizerFast(tokenizer_object=backend)
+    usual = usual_tokenize(tokenizer)
+    assert len(usual(["a b"])[0]) == 1
+    assert fast_tokenize(tokenizer, ["c", "a b"]).__qualname__ == usual.__qualname__
+    assert fast_tokenize(tokenizer, ["c"]).__qualname__ != usual.__qualname__
 
 
 def test_texts_are_normalised_and_tokenised(tmp_path: Path) -> None:

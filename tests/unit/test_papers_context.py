@@ -509,3 +509,7 @@ def test_judgments_in_categories_give_the_same_tables():
     for expected, found in zip(tables(lambda frame: frame), tables(in_categories), strict=True):
         assert len(expected)
         assert found.astype(object).equals(expected.astype(object))
+    found = summarise(plain, alone, **settings)
+    pd.testing.assert_frame_equal(found["accuracy"], accuracy_table(plain, **settings))
+    without = {name: settings[name] for name in ("bootstrap", "seed", "scale")}
+    pd.testing.assert_frame_equal(found["unprefixed"], unprefixed_accuracy(alone, **without))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 
 import matplotlib.pyplot as plt
@@ -24,12 +25,19 @@ from lingprob.papers.string_probability.data import (
     Dataset,
     Options,
     assemble,
+    countable_sentences,
     pairs_of,
     string_scores,
 )
 from lingprob.papers.string_probability.figures import draw
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
-from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
+from lingprob.papers.string_probability.paradigms import (
+    COLUMNS,
+    SYNTAXGYM_SYSTEMS,
+    paradigm_accuracies,
+    read_accuracies,
+)
+from lingprob.papers.string_probability.pools import LENGTH_GROUPS, pooled_groups
 from lingprob.papers.string_probability.scorecard import compare
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
 from lingprob.papers.string_probability.simulation import ASSUMPTIONS, PREDICTIONS, SWEEPS
@@ -506,6 +514,92 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     areas = metrics.set_index("metric")["auc"]
     others = areas[["logprob", "uniform_bayes_factor", "unigram_bayes_factor"]]
     assert lead == pytest.approx(areas["slor"] - others.max())
+
+
+def test_pools_are_of_data_sets_their_paradigms_and_thirds_by_length(results):
+    scores = results["scores"]
+    found = {tuple(key): pairs for *key, pairs in pooled_groups(scores, ["pairs", "rated"])}
+    of_each = {name: pairs_of(scores[scores["dataset"] == name]) for name in ("pairs", "rated")}
+    for name, pairs in of_each.items():
+        assert found[name, "overall", ""].equals(pairs)
+        parts = {part: group for (of, kind, part), group in found.items()
+                 if (of, kind) == (name, "paradigm")}  # fmt: skip
+        if pairs["paradigm"].nunique() > 1:
+            assert set(parts) == set(pairs["paradigm"])
+            assert all((group["paradigm"] == part).all() for part, group in parts.items())
+        thirds = [found[name, "length", part] for part in LENGTH_GROUPS]
+        assert sorted(chain.from_iterable(third.index for third in thirds)) == list(pairs.index)
+        sizes = [len(third) for third in thirds]
+        assert max(sizes) - min(sizes) <= 1
+        lengths = [third["n_tokens_good"] for third in thirds]
+        ends = [end for third in lengths for end in (third.min(), third.max())]
+        assert ends == sorted(ends)
+    assert len(found[POOLED, "overall", ""]) == sum(map(len, of_each.values()))
+    alone = {name for name, *_ in pooled_groups(scores, ["pairs"])}
+    assert POOLED not in alone
+
+
+def test_a_paradigm_alone_is_resampled_by_pairs(results):
+    scores = results["scores"].query("dataset == 'pairs'")
+    clustered = replace(OPTIONS, cluster_by_paradigm=True)
+
+    def both(part):
+        return [pd.DataFrame(separation_rows(part, way)) for way in (OPTIONS, clustered)]
+
+    one = scores[scores["paradigm"] == scores["paradigm"].iloc[0]]
+    pd.testing.assert_frame_equal(*both(one))
+    by_pair, by_paradigm = (table.set_index("metric").loc["slor"] for table in both(scores))
+    assert by_pair["auc"] == by_paradigm["auc"]
+    assert by_pair["auc_low"] != by_paradigm["auc_low"]
+    assert by_pair["accuracy_low"] != by_paradigm["accuracy_low"]
+
+
+def test_pages_show_what_is_of_all_pairs(results):
+    assert page("scores", results["scores"]) is results["scores"]
+    shown = page("confounds", results["confounds"])
+    changes = results["confounds"].query("subset == 'change'")
+    assert shown["value"].tolist() == changes["value"].tolist()
+    whole = results["pools"].query("subset == 'overall'").drop(columns=["subset", "name"])
+    pd.testing.assert_frame_equal(page("pools", results["pools"]), whole)
+    assert len(whole) < len(results["pools"])
+
+
+def test_sentences_that_count_are_those_of_pairs_that_differ_and_those_without_pair():
+    stimuli = pd.DataFrame({
+        "pair_id": ["a", "a", "b", "b", "c", "c", None, None, None],
+        "grammatical": [True, False] * 3 + [True, True, False],
+        "text": ["one", "two", "same", "same", "three", "four", "x", "y", "z"],
+    })  # fmt: skip
+    assert countable_sentences(stimuli, "mine") == 2 * 2 + 3
+    assert countable_sentences(stimuli[stimuli["pair_id"].notna()], "mine") == 4
+
+
+def test_without_scores_there_are_no_accuracies(results):
+    nothing = paradigm_accuracies(results["scores"][:0], results["correlations"][:0], [], {})
+    assert nothing.empty
+    assert list(nothing) == COLUMNS
+
+
+def test_published_accuracies_are_read_from_files(tmp_path):
+    systems = {"ngram": 0.5, "lstm": 0.6, "txl": 0.7, "gpt2": 0.8}
+    lines = [{"UID": name, **systems} for name in ("overall", "p1", "p2")]
+    pd.DataFrame(lines).to_json(tmp_path / "models_summary.jsonl", orient="records", lines=True)
+    (tmp_path / "human_validation_summary.csv").write_text(
+        "Condition,total_mean,count\np1,0.9,20\nelsewhere,0.1,20\n"
+    )
+    table = read_accuracies("blimp_accuracies", tmp_path).set_index(["paradigm", "system"])
+    assert len(table) == 2 * 4 + 1
+    assert table.loc[("p2", "GPT-2 large"), ["accuracy", "n"]].to_list() == [0.8, 1000]
+    assert table.loc[("p1", "people"), ["accuracy", "n"]].to_list() == [0.9, 20]
+    assert set(table["dataset"]) == {"blimp"}
+    for name in SYNTAXGYM_SYSTEMS:
+        text = "suite,correct\ns1,True\ns1,False\ns2,True\n"
+        (tmp_path / f"syntaxgym_results_{name}.csv").write_text(text)
+    suites = read_accuracies("syntaxgym_accuracies", tmp_path).set_index(["paradigm", "system"])
+    assert suites.loc[("s1", "GRNN"), ["accuracy", "n"]].to_list() == [0.5, 2]
+    assert suites.loc[("s2", "JRNN"), ["accuracy", "n"]].to_list() == [1, 1]
+    assert len(suites) == 2 * len(SYNTAXGYM_SYSTEMS)
+    assert set(suites["source"]) == {"published"}
 
 
 def test_accuracies_by_paradigm_stand_beside_published_ones(results):

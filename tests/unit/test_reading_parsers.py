@@ -54,6 +54,7 @@ def test_sentences_of_the_maze_are_numbered_through_all_stories(tmp_path):
     for fault, said in (
         ("1\t3\ta\tBoar\t0\t2\n", "have 3 words, the text 6, and 0 sentences"),
         ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t2\n", "have 6 words, the text 6, and 2 sent"),
+        ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t1\n", "have 5 words, the text 6, and 2 sent"),
         ("1\t3\ta\tBoar\t0\t6\n", "have 7 words, the text 6"),
     ):
         path = saved(tmp_path / "m", MAZE + fault)

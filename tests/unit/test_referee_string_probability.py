@@ -79,6 +79,27 @@ def separated(column: str, metric: str, value: np.ndarray, error: float) -> pd.D
     return table
 
 
+@pytest.mark.parametrize(
+    ("column", "metric", "claim"),
+    [("lead", "slor", "slor_leads"), ("lead", "mean_logprob", "mean_logprob_leads"),
+     ("accuracy", "logprob", "good_accuracy"), ("auc", "slor", "poor_separation")],
+)  # fmt: skip
+def test_data_sets_without_the_number_are_no_populations_of_a_claim(column, metric, claim):
+    table = separated(column, metric, np.array([0.1, np.nan]), 0.01)
+    if claim == "poor_separation":
+        table.loc[table["dataset"] == "1", ["auc", "auc_low", "auc_high"]] = np.nan
+    one = {**PUBLISHED, "claims": [CLAIMS[claim]]}
+
+    def populations(table: pd.DataFrame) -> list[str]:
+        rows = judge_claims(one, {claim: STATISTICS[claim]}, {"separation": table}, RUN)
+        return [row["row"] for row in rows]
+
+    assert populations(table) == ["m/0"]
+    assert populations(table[table["dataset"] == "1"]) == ["(none)"]
+    if column == "lead":
+        assert populations(table[table["metric"] != metric]) == ["(none)"]
+
+
 def estimated(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
     """Tables of as many data sets as runs whose estimate scatters about `effect` times the
     assumed one, beyond the limit, with a true standard error."""

@@ -14,6 +14,8 @@ from lingprob.errors import LingprobError
 from lingprob.figures.palette import group_of
 from lingprob.training.model import build_model
 from lingprob.training.order import examples_of_step
+from lingprob.training.parallel import world_of
+from lingprob.training.precision import choose_dtype
 from lingprob.training.schedule import learning_rate, warmup_steps
 from lingprob.training.sizes import ModelSize
 
@@ -161,3 +163,46 @@ def test_an_entry_of_a_model_that_nothing_trains_is_refused():
     entry = {"title": "M", "family": "trained", "source": "trained", "size": "huge"}
     with pytest.raises(LingprobError, match="unknown trained model 'trained-huge'"):
         read_settings({"models": {"trained-huge": {**entry, "fine_tuning_steps": 0}}})
+
+
+@pytest.mark.parametrize(
+    ("asked", "there", "device"),
+    [
+        ("auto", True, "cuda:1"),
+        ("auto", False, "cpu"),
+        ("cpu", True, "cpu"),
+        ("cuda", True, "cuda:1"),
+    ],
+)
+def test_each_process_of_a_machine_takes_its_own_gpu(asked, there, device, monkeypatch):
+    taken: list[torch.device] = []
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: there)
+    monkeypatch.setattr(torch.cuda, "set_device", taken.append)
+    monkeypatch.setenv("LOCAL_RANK", "1")
+    with world_of(asked) as world:
+        assert (world.device, world.rank, world.size) == (torch.device(device), 0, 1)
+        assert world.is_first
+        assert world.gather("mine") == ["mine"]
+    assert taken == ([world.device] if device != "cpu" else [])
+
+
+def test_a_gpu_that_is_not_there_is_asked_for_in_vain(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(LingprobError, match="torch finds no GPU"), world_of("cuda"):
+        pass
+
+
+@pytest.mark.parametrize("avx512", [False, True])
+@pytest.mark.parametrize("amx", [False, True])
+@pytest.mark.parametrize("gpu", [False, True])
+def test_half_precision_is_for_what_multiplies_in_it(avx512, amx, gpu, monkeypatch):
+    monkeypatch.setattr(torch.cpu, "_is_avx512_bf16_supported", lambda: avx512)
+    monkeypatch.setattr(torch.cpu, "_is_amx_tile_supported", lambda: amx)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda: gpu)
+    on_cpu, on_gpu = (choose_dtype("auto", torch.device(kind)) for kind in ("cpu", "cuda"))
+    assert on_cpu == (torch.bfloat16 if avx512 or amx else torch.float32)
+    assert on_gpu == (torch.bfloat16 if gpu else torch.float16)
+    assert choose_dtype("float16", torch.device("cuda")) == torch.float16
+    assert choose_dtype("float32", torch.device("cpu")) == torch.float32
+    with pytest.raises(LingprobError, match="float16 needs a GPU"):
+        choose_dtype("float16", torch.device("cpu"))

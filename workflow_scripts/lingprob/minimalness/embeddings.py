@@ -65,5 +65,6 @@ class SentenceEmbedder:
         ).to(self.device)
         states = self.model(**encoded).last_hidden_state
         mask = encoded["attention_mask"].unsqueeze(-1).to(states.dtype)
-        means = (states * mask).sum(dim=1) / mask.sum(dim=1)
-        return torch.nn.functional.normalize(means, dim=1).cpu().numpy()
+        # The mean over tokens, at length one.
+        sums = (states * mask).sum(dim=1)
+        return torch.nn.functional.normalize(sums, dim=1).cpu().numpy()

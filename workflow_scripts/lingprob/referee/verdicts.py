@@ -35,7 +35,7 @@ class Estimate:
     note: str = ""
 
     def __post_init__(self) -> None:
-        if math.isfinite(self.value) and self.low > self.high:
+        if self.low > self.high:
             raise LingprobError(f"an interval from {self.low} to {self.high} is upside down.")
 
     @classmethod

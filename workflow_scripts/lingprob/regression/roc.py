@@ -126,4 +126,4 @@ def _areas(
                 tied[draw] += once * times[draw]
                 negatives[draw] += once * times[draw]
     comparisons = positives * negatives
-    return np.where(comparisons > 0, twice / np.where(comparisons > 0, 2 * comparisons, 1), np.nan)
+    return twice / np.where(comparisons > 0, 2 * comparisons, np.nan)

@@ -30,8 +30,7 @@ HALF_PRECISION = 0.05
 
 def estimate_of(row: dict, column: str, count: str) -> Estimate:
     """Return a column with its interval; `count` is the column of the observations."""
-    ends = (float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
-    value, low, high = (np.nan if pd.isna(end) else end for end in ends)
+    value, low, high = (float(row[f"{column}{end}"]) for end in ("", "_low", "_high"))
     note = "simulated ratings" if row.get("simulated") else ""
     return Estimate(value, low, high, int(row[count]), note)
 

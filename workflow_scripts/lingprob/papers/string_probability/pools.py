@@ -67,7 +67,7 @@ def pooled_groups(
             if len(chosen) < len(pairs):
                 yield str(name), "paradigm", str(paradigm), chosen
         rank = pairs["n_tokens_good"].rank(method="first").to_numpy()
-        third = np.minimum((rank - 1) * 3 // len(pairs), 2).astype(int)
+        third = (rank - 1) * 3 // len(pairs)
         for place, title in enumerate(LENGTH_GROUPS):
             yield str(name), "length", title, pairs[third == place]
     together = [pairs for pairs in parts if pairs["dataset"].iloc[0] in pooled_datasets]

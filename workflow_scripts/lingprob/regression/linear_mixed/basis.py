@@ -92,11 +92,11 @@ def check_determined(
                 f"effects each by {term.group}, or the fixed effects, from the residuals. Give "
                 "more rows a group, or leave out random slopes."
             )
-    means, spread = data.means(), data.deviations()
+    spread = data.deviations()
     for name in formula.predictors:
         at = 1 + data.predictors.index(name)
-        if spread[at] <= 1e-12 * max(abs(means[at]), 1e-300):
-            raise constant_predictor(name, means[at])
+        if spread[at] <= 1e-12 * abs(data.shift[at]):
+            raise constant_predictor(name, data.shift[at])
     pairs = [(formula.fixed, fixed)]
     pairs += [(term.effects, own) for term, own in zip(formula.terms, random, strict=True)]
     for names, columns in pairs:

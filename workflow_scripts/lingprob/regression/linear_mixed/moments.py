@@ -27,8 +27,7 @@ Array = NDArray[np.float64]
 class Columns(ABC):
     """The columns [1, predictors, response] of n rows less `shift`, (k + 2,) float64.
 
-    The shift is the columns' means (0 for the ones), which keeps digits; once standardised, the
-    columns may be shifted by other numbers.
+    The shift is the columns' means (0 for the ones), which keeps digits.
     """
 
     response: str
@@ -58,10 +57,6 @@ class Columns(ABC):
         """Rows in all."""
         return round(self.total[0, 0])
 
-    def means(self) -> Array:
-        """Return the means (k + 2,) of [1, predictors, response] over all rows."""
-        return self.shift + self.total[0] / self.n * (np.arange(len(self.shift)) > 0)
-
     def deviations(self) -> Array:
         """Return the standard deviations (k + 2,), with n - 1 as R has them; 0 for the ones."""
         squares = np.diag(self.total) - self.total[0] ** 2 / self.n
@@ -79,9 +74,9 @@ class Columns(ABC):
                 f"data with predictors {', '.join(self.predictors)} cannot be standardised like "
                 f"data with {', '.join(source.predictors)}."
             )
-        means, spread = source.means(), source.deviations()
+        means, spread = source.shift.copy(), source.deviations()
         for name, sd, mean in zip(self.predictors, spread[1:-1], means[1:-1], strict=True):
-            if sd <= 1e-10 * abs(mean) or sd == 0:
+            if sd <= 1e-10 * abs(mean):
                 raise constant_predictor(name, mean)
         means[[0, -1]], spread[[0, -1]] = 0, 1
         return self.divided(spread, (self.shift - means) / spread)

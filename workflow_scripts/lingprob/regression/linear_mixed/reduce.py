@@ -53,13 +53,13 @@ def reduce_random_effects(
             )
     removed: dict[str, float] = {}
     fits = _fit_all(data_sets, current)
-    while not all(_settled(fit) for row in fits for fit in row):
+    while not all(settled(fit) for row in fits for fit in row):
         candidates = {}
         for role in _slope_roles(current, roles):
             without = [_without(formula, role, roles) for formula in current]
             candidates[role] = without, _fit_all(data_sets, without)
         if not candidates:
-            fit = next(fit for row in fits for fit in row if not _settled(fit))
+            fit = next(fit for row in fits for fit in row if not settled(fit))
             raise LingprobError(
                 f"{fit.formula.text!r} has no random slope to spare and does not converge: "
                 f"standard deviation between groups {fit.covariance.iloc[0, 0] ** 0.5:.3g}."
@@ -72,7 +72,8 @@ def reduce_random_effects(
     return Reduction(current, fits, removed)
 
 
-def _settled(fit: MixedFit) -> bool:
+def settled(fit: MixedFit) -> bool:
+    """Tell whether nothing is to be taken out for a fit's sake."""
     return fit.converged and not fit.singular
 
 

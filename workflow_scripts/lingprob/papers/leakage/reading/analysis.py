@@ -115,9 +115,9 @@ def compare_regressions(
     random_effects: str = "paper",
     held_out: str = "marginal",
     smoothing: float = 1.0,
-    bootstrap: int = 1000,
+    bootstrap: int,
     covariates: pd.DataFrame | None = None,
-    seed: int = 0,
+    seed: int,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what each model's surprisal adds to the regression of one data set.

@@ -51,8 +51,8 @@ def surprisal_curves(
     partition: str = "exploratory",
     held_out: str = "marginal",
     smoothing: float = 1.0,
-    bootstrap: int = 1000,
-    seed: int = 0,
+    bootstrap: int,
+    seed: int,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what curves of surprisal add to the regressions of a data set, and the curves.

@@ -102,8 +102,8 @@ def spillover(
     partition: str = "exploratory",
     held_out: str = "marginal",
     smoothing: float = 1.0,
-    bootstrap: int = 1000,
-    seed: int = 0,
+    bootstrap: int,
+    seed: int,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what surprisals of a word and of those before it add to the regressions of a data set.
