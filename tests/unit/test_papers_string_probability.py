@@ -539,6 +539,12 @@ def test_pools_are_of_data_sets_their_paradigms_and_thirds_by_length(results):
     assert POOLED not in alone
 
 
+def test_there_is_no_flat_set_of_one_data_set():
+    tables = analyse("m", [made("alone", {3})], ["alone"], VOCABULARY, OPTIONS)
+    for name in ("separation", "roc", "pools"):
+        assert set(tables[name]["dataset"]) == {"alone"}
+
+
 def test_a_paradigm_alone_is_resampled_by_pairs(results):
     scores = results["scores"].query("dataset == 'pairs'")
     clustered = replace(OPTIONS, cluster_by_paradigm=True)
