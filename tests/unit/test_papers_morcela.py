@@ -127,6 +127,14 @@ def test_figures_of_two_data_sets_show_the_models_that_each_has():
     plt.close("all")
 
 
+def test_figure_4_names_in_its_legend_whom_it_shows():
+    without = fits("trigram").assign(gamma=np.nan, beta=np.nan)
+    figures = draw(tables(pd.concat([fits("smollm2-135m"), without], ignore_index=True)), RUN)
+    legend = [text.get_text() for text in figures["figure_4"].legends[0].get_texts()]
+    assert legend == ["SmolLM2", "OPT", "Pythia", "published"]
+    plt.close("all")
+
+
 def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
     table = fits()
     row = default_fits(table).set_index("linking_function").loc["morcela"]

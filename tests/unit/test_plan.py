@@ -719,6 +719,11 @@ def test_what_the_paper_has_and_a_scale_has_not_is_named():
     absent = " ".join(plan("laptop").absent_from_strings())
     assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
     assert "CoLA" not in absent
+    # A model of the ladder alone sees it, too.
+    ladder = {"models": ["trigram"], "ladder": ["gutenberg-2gram"]}
+    assert "CoLA" not in " ".join(plan("laptop", string_probability=ladder).absent_from_strings())
+    alone = {"models": ["trigram"], "ladder": []}
+    assert "CoLA" in " ".join(plan("laptop", string_probability=alone).absent_from_strings())
 
 
 def test_fits_predict_data_sets_that_are_scored_as_they_were_fitted():

@@ -75,8 +75,7 @@ class Strings(Sources):
         wanted = [name for number in (1, 2, 3) for name in paper[f"prediction_{number}"]]
         if self.settings["scale"].startswith("demo"):  # which has none of them
             return []
-        models = self.settings["string_probability"]["models"]
-        seen = {name for model in models for name in self.string_datasets(model)}
+        seen = {one for model in self.strings_ladder() for one in self.string_datasets(model)}
         return [self.catalog.dataset(n)["title"] for n in dict.fromkeys(wanted) if n not in seen]
 
     def minimalness(self, dataset: str) -> str:

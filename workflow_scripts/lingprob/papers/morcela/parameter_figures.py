@@ -47,7 +47,8 @@ def parameters_by_correlation(
         for parameter in ("gamma", "beta")
     }
     models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
-    fits = fits[fits["linking_function"].isin(linking_functions)]
+    drawn = fits[["gamma", "beta"]].notna().any(axis=1)
+    fits = fits[drawn & fits["linking_function"].isin(linking_functions)]
     columns = len(free["gamma"])
     figure, axes = grid(
         2 * len(datasets), columns, width=1.8, height=1.8, margins=(style.COLUMN_INCHES - 1.8, 0.8),
