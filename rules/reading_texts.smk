@@ -61,7 +61,7 @@ rule build_reading_times:
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=5000, # 51 million cells of GECO are 3,700
+        mem_mb=5000,  # 51 million cells of GECO are 3,700
         runtime=60,
     params:
         code=lambda wildcards: code_over(
