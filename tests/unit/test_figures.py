@@ -122,6 +122,15 @@ def test_panels_are_as_many_as_asked_for_and_no_wider_than_a_page():
     assert figure.get_size_inches().tolist() == pytest.approx([PAGE_INCHES, 0.7 + 2 * 1.0])
 
 
+def test_a_figure_without_a_panel_says_so():
+    figure, panels = wrapped(0, width=3.0, height=1.0)
+    assert panels == []
+    assert [text.get_text() for ax in figure.axes for text in ax.texts] == [
+        "This run has nothing to show here."
+    ]
+    assert not any(ax.axison for ax in figure.axes)
+
+
 @pytest.mark.parametrize("width", [2.0, 3.35, 7.0])
 def test_a_legend_is_never_cut(width):
     figure, _ = grid(1, 1, width=width, height=1.5, margins=(0.0, 0.5), narrowest=width)

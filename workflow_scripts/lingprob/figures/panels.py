@@ -47,21 +47,30 @@ def grid(
 def blank(why: str) -> Figure:
     """Return a figure that says why it has nothing to show."""
     figure, ((ax,),) = grid(1, 1, width=style.COLUMN_INCHES, height=0.6, margins=(0.0, 0.0))
+    _say(ax, why)
+    return figure
+
+
+def _say(ax: Axes, why: str) -> None:
     ax.set_axis_off()
     ax.text(0.5, 0.5, why, ha="center", va="center")
-    return figure
 
 
 def wrapped(
     count: int, *, columns: int = 4, width: float = 1.75, **options: Any
 ) -> tuple[Figure, list[Axes]]:
-    """Return a figure with `count` panels in rows of at most `columns`; arguments as of `grid`."""
+    """Return a figure with `count` panels in rows of at most `columns`; arguments as of `grid`.
+
+    Without a panel it says so.
+    """
     columns = min(columns, max(count, 1))
     options = {"margins": (0.0, 0.7), **options}
     figure, axes = grid(-(-max(count, 1) // columns), columns, width=width, **options)
     panels = list(axes.flat)
-    for ax in panels[count:]:
+    for ax in panels[max(count, 1) :]:
         ax.remove()
+    if count == 0:
+        _say(panels[0], "This run has nothing to show here.")
     for ax in panels[max(count - columns, 0) : count]:  # with `sharex`, too, where none is below
         ax.tick_params(labelbottom=True)
     return figure, panels[:count]
