@@ -72,7 +72,7 @@ def points() -> dict[str, pd.DataFrame]:
     """Sentences, pairs and prefixes of two models."""
     names = ["little", "large"]
     sentences = [
-        {"model": name, "dataset": "d", "text": f"Sentence {n}.", "rating": n / 5,
+        {"model": name, "dataset": "d", "text": f"Sentence {n}. As long as one of a data set may be.", "rating": n / 5,
          "predicted": n / 9}
         for name in names for n in range(9)
     ]  # fmt: skip
@@ -285,6 +285,19 @@ def test_keys_lead_from_point_to_point_and_each_tells_what_it_is(results, page):
         page.wait_for(f"({told}).includes({text!r})")
     page.press("Escape")
     page.wait_for(f"({told}) === ''")
+
+
+@pytest.mark.parametrize("width", [390, 1366])
+def test_what_a_point_tells_is_within_the_window(results, page, width):
+    page.open(results / "site" / "morcela.html", width)
+    page.wait_for(DRAWN)
+    points = "[...document.querySelectorAll('#sentences .mark-symbol.role-mark path')]"
+    for place in (0, 4, 8):
+        page.run(f"{points}[{place}].focus()")
+        page.wait_for("!!document.querySelector('#vg-tooltip-element.visible')")
+        box = "document.querySelector('#vg-tooltip-element').getBoundingClientRect()"
+        left, right = page.run(f"[{box}.left, {box}.right]")
+        assert 0 <= left < right <= width, place
 
 
 def test_a_table_sorts_searches_and_keeps_its_first_column(results, page):
