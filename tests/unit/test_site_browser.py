@@ -72,8 +72,8 @@ def points() -> dict[str, pd.DataFrame]:
     """Sentences, pairs and prefixes of two models."""
     names = ["little", "large"]
     sentences = [
-        {"model": name, "dataset": "d", "text": f"Sentence {n}. As long as one of a data set may be.", "rating": n / 5,
-         "predicted": n / 9}
+        {"model": name, "dataset": "d", "rating": n / 5, "predicted": n / 9,
+         "text": f"Sentence {n}. As long as one of a data set may be."}
         for name in names for n in range(9)
     ]  # fmt: skip
     pairs = [
