@@ -22,6 +22,7 @@ from rival import (
     ROOT,
     START_TOKEN,
     Clock,
+    Workers,
     finish,
     has_minicons,
     measure_float64,
@@ -66,7 +67,7 @@ def measure_ours(model: str, items: list[Item], _options: dict[str, Any]) -> dic
     return {"totals": by_target.sum().tolist(), "tokens": sum(fed), **measured}
 
 
-WORKERS = {"ours": measure_ours, "minicons": measure_minicons, "float64": measure_float64}
+WORKERS: Workers = {"ours": measure_ours, "minicons": measure_minicons, "float64": measure_float64}
 
 
 def make_items(model: str, n_pairs: int, n_sharing: int) -> list[Item]:

@@ -26,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -189,7 +190,7 @@ def fit_hundred(folder: str) -> dict[str, Any]:
     return {**clock.read(), "fits": len(values), "converged": converged}
 
 
-WORKERS = {
+WORKERS: dict[str, Callable[..., dict[str, Any]]] = {
     "lingprob": fit_ours,
     "lme4": fit_lme4,
     "glmm": fit_glmm,
@@ -253,11 +254,11 @@ def compare(task: str, systems: list[str], size: tuple[int, ...]) -> list[dict[s
 def measure(quick: bool, rivals: list[str]) -> list[dict[str, Any]]:
     """Run all tasks and return a row for each system."""
     systems = ["lingprob", *filter(available, rivals)]
-    size = (30_000, 40) if quick else (371_000, 181)
-    table = compare("one_fit_of_15_variance_parameters", systems, size)
-    size = (20_000, 40, 200) if quick else (56_000, 63, 475)
+    one = (30_000, 40) if quick else (371_000, 181)
+    table = compare("one_fit_of_15_variance_parameters", systems, one)
+    crossed = (20_000, 40, 200) if quick else (56_000, 63, 475)
     both = [system for system in systems if system in ("lingprob", "lme4")]
-    table += compare("one_fit_with_crossed_factors", both, size)
+    table += compare("one_fit_with_crossed_factors", both, crossed)
     with tempfile.TemporaryDirectory() as folder:
         write_corpora(Path(folder), 0.1 if quick else 1.0)
         result = run("hundred", folder)

@@ -73,7 +73,7 @@ def main() -> None:
     if options.measure:
         print(json.dumps(measure(options.measure[0], Path(options.measure[1]))))
         return
-    rows = []
+    rows: list[tuple[Any, ...]] = []
     with tempfile.TemporaryDirectory() as scratch:
         for name in options.corpora:
             sources = real_sources() if name == "real" else zipf_sources()

@@ -29,6 +29,8 @@ COLUMNS = (
     "ratio_to_rival", "agreement",
 )  # fmt: skip
 
+Workers = Mapping[str, Callable[..., dict[str, Any]]]
+
 
 class Clock:
     """Wall and CPU seconds since it was made, and the process's peak memory (MB)."""
@@ -68,15 +70,13 @@ def finish(started: Any) -> dict[str, Any]:
     return json.loads(job.with_suffix(".out").read_text())
 
 
-def be_worker(job: Path, workers: Mapping[str, Callable[..., dict[str, Any]]]) -> None:
+def be_worker(job: Path, workers: Workers) -> None:
     """Do the job and leave the measurements beside its description."""
     worker, model, work, options = json.loads(job.read_text())
     job.with_suffix(".out").write_text(json.dumps(workers[worker](model, work, options)))
 
 
-def options_of(
-    doc: str | None, quick: str, workers: Mapping[str, Callable[..., dict[str, Any]]]
-) -> argparse.Namespace | None:
+def options_of(doc: str | None, quick: str, workers: Workers) -> argparse.Namespace | None:
     """Return a benchmark's options, or None for a worker, whose job is done then."""
     parser = argparse.ArgumentParser(description=(doc or "").split("\n")[0])
     parser.add_argument("--quick", action="store_true", help=quick)

@@ -20,6 +20,7 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
@@ -118,7 +119,7 @@ def make_prefixes(folder: Path, pairs: int) -> int:
         table_writer("context_prefix_tokens", folder / "n_tokens.parquet") as write_tokens,
     ):
         for suite, names in every:
-            before = [
+            before: list[tuple[str, str, str | None, str | None, list[str]]] = [
                 (f"{kind}/{name}", kind, suite, None, [name]) for name in names for kind in KINDS
             ]
             others = [name for other, of_other in every if other != suite for name in of_other]
@@ -203,7 +204,9 @@ def measure_context_overlap(folder: Path, pairs: int) -> int:
     between, of_prefixes = overlaps(
         read_table(folder / "stimuli.parquet", "stimuli"),
         prefixes,
-        lambda texts: [[match.span() for match in re.finditer(r"\S+", text)] for text in texts],
+        lambda texts: [
+            np.array([match.span() for match in re.finditer(r"\S+", text)]) for text in texts
+        ],
         dataset="blimp",
         sentences=10 * pairs,
         seed=0,
@@ -219,7 +222,12 @@ def summarise_context(folder: Path, pairs: int) -> int:
     from lingprob.context.responses import in_categories
     from lingprob.papers.context.summary import summarise, summarise_primary
 
-    settings = {"fewest_pairs": 10, "bootstrap": 1000, "seed": 0, "scale": "benchmark"}
+    settings: dict[str, Any] = {
+        "fewest_pairs": 10,
+        "bootstrap": 1000,
+        "seed": 0,
+        "scale": "benchmark",
+    }
     judgments = in_categories(read_table(folder / "judgments.parquet", "context_judgments"))
     alone = judgments[judgments["kind"] == NO_PREFIX].assign(bos_policy="bos")
     tables = summarise(judgments, alone, **settings)

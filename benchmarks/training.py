@@ -224,7 +224,8 @@ def run(system: str, job: dict[str, Any], threads: int, processes: int = 1) -> d
     for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS"):
         environment[name] = str(threads)
     torchrun = ["-m", "torch.distributed.run", "--standalone", f"--nproc-per-node={processes}"]
-    command = [sys.executable, *(torchrun if processes > 1 else []), __file__, "--worker", path]
+    command = [sys.executable, *(torchrun if processes > 1 else []), __file__]
+    command += ["--worker", str(path)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     if done.returncode != 0:
         raise SystemExit(f"{system} failed:\n{done.stderr}")
@@ -250,7 +251,7 @@ def corpus_of_a_novel(vocabulary: int, context_window: int) -> dict[str, Any]:
     chunk = Chunk("novel", path.name, {"parser": "gutenberg"}, str(path))
     return prepare_corpus(
         [chunk], [], tokenizer_file=None, vocabulary=vocabulary, context_window=context_window,
-        folder=Path(tempfile.mkdtemp()), progress=Progress(None, "tokens", "tokens"),
+        folder=Path(tempfile.mkdtemp()), code="", progress=Progress(None, "tokens", "tokens"),
     )  # fmt: skip
 
 
