@@ -194,7 +194,7 @@ def test_prefixes_of_ones_own_pairs_are_composed_on_request(scale):
     assert read_settings({**own, "context": asked})[0]["context"]["composed_suites"] == 3
 
 
-STEPS = {"scale": "laptop", "training": {"keep_checkpoints": [4, 64]}}
+STEPS = {"scale": "laptop", "training": {"keep_checkpoints": [16, 64]}}
 
 
 def ladder(section: dict, **config) -> list[str]:
@@ -204,7 +204,7 @@ def ladder(section: dict, **config) -> list[str]:
 def test_a_ladder_has_what_its_patterns_name_less_what_they_take_out_again():
     patterns = ["trained-tiny-s*", "gutenberg-?gram", "!*-ft*", "!gutenberg-1gram"]
     assert ladder({"ladder": patterns}) == [
-        "trained-tiny-small", "trained-tiny-small-step4", "trained-tiny-small-step64",
+        "trained-tiny-small", "trained-tiny-small-step16", "trained-tiny-small-step64",
         *(f"gutenberg-{order}gram" for order in (2, 3, 4, 5)),
     ]  # fmt: skip
     # What is one of the models is no second time in the ladder.
@@ -216,7 +216,7 @@ def test_a_ladder_has_what_its_patterns_name_less_what_they_take_out_again():
 def test_the_scale_s_ladder_has_no_tuned_models_and_goes_where_models_are_named():
     whole = ladder({})
     assert len(whole) >= 10
-    assert not [name for name in whole if "-ft" in name or name.endswith("-step4")]
+    assert not [name for name in whole if "-ft" in name or name.endswith("-step16")]
     assert ladder({"models": ["gpt2"]}) == []
     assert ladder({"repeats": 3}) == whole
 
