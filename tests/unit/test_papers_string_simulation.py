@@ -286,13 +286,13 @@ def test_what_is_simulated():
     assert (last, end, other) == (4, 25, replace(Parameters(), spread=25, severity=4))
 
 
-def test_a_point_is_the_mean_of_five_worlds_with_the_normal_interval_of_the_mean():
+def test_a_point_is_the_mean_of_five_worlds_with_the_t_interval_of_the_mean():
     parameters = Parameters(messages=20, words=8)
     assert WORLDS == 5
     each = pd.DataFrame([statistics(draw_pairs(parameters, 3 + n), parameters) for n in range(5)])
     for row in point_rows(parameters, 3):
         drawn = each[row["statistic"]]
-        reach = 1.96 * drawn.std() / np.sqrt(5)
+        reach = 2.776445 * drawn.std() / np.sqrt(5)  # t of 4 degrees of freedom
         ends = [row["estimate"], row["estimate_low"], row["estimate_high"]]
         expected = [drawn.mean(), drawn.mean() - reach, drawn.mean() + reach]
         assert ends == pytest.approx(expected, nan_ok=True)
