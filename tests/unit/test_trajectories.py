@@ -123,7 +123,7 @@ def test_steps_of_the_scale_that_a_shorter_training_does_not_reach_are_left_out(
         read_settings({"scale": "laptop", "training": training})[0]["training"]["keep_checkpoints"]
         for training in ({}, {"steps": 100}, {"steps": 4}, {"keep_checkpoints": []})
     ]
-    assert kept == [[16, 64, 256, 1024], [16, 64], [], []]
+    assert kept == [[64, 256, 1024, 2048], [64], [], []]
     with pytest.raises(LingprobError, match=r"no step 256 in a training of 100 steps"):
         read_settings({"scale": "laptop", "training": {"steps": 100, "keep_checkpoints": [256]}})
 

@@ -89,7 +89,7 @@ def test_reading_at_scale_laptop_is_of_the_trained_models_in_every_state(checkou
     jobs = planned_jobs(plan.stdout)
     assert jobs["train_model"] == jobs["fine_tune_model"] == 3
     scored = set(re.findall(r"output: results/surprisal/(trained-[^/]+)/geco\.", plan.stdout))
-    states = ["", "-ft5", "-ft10", *(f"-step{step}" for step in (16, 64, 256, 1024))]
+    states = ["", "-ft5", "-ft10", *(f"-step{step}" for step in (64, 256, 1024, 2048))]
     assert scored == {
         f"trained-tiny-{size}{state}" for size in ("small", "medium", "large") for state in states
     }
