@@ -153,11 +153,10 @@ def pool_areas(logprob: Array, pool: Ints, weight: Array, unit: Ints, counts: Ar
         found = drawn_areas(values, positive, unit[rows], counts, weight[rows])
         times = weight[members, None] * counts[unit[members]]
         share, own = times.sum(axis=0), times**2
-        others = share**2 - own.sum(axis=0)
+        several = (times > 0).sum(axis=0) > 1
         with np.errstate(divide="ignore", invalid="ignore"):
-            area = (np.nan_to_num(found) * share**2 - right[members] @ own) / others
-        several = others > 1e-9 * share**2
-        areas += np.where(several, share * np.nan_to_num(area), 0.0)
+            area = (found * share**2 - right[members] @ own) / (share**2 - own.sum(axis=0))
+        areas += np.where(several, share * area, 0.0)
         total += np.where(several, share, 0.0)
     with np.errstate(invalid="ignore"):
         return areas / total
