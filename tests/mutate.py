@@ -340,11 +340,13 @@ def main() -> None:
     parser.add_argument("--calls", help="folder to keep what unchanged tests call (none)")
     parser.add_argument("--limit", type=float, default=60, help="of a file's unbroken tests (60)")
     options = parser.parse_args()
+    paths = [ROOT / PACKAGE / name for name in options.modules]
+    if missing := [str(path) for path in paths if not path.exists()]:
+        parser.error(f"no such file or folder: {', '.join(missing)}")
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for library in LIBRARIES:
         importlib.import_module(library)
     gc.freeze()
-    paths = [ROOT / PACKAGE / name for name in options.modules]
     modules = [
         file.relative_to(ROOT / PACKAGE)
         for path in paths
