@@ -620,9 +620,14 @@ def test_accuracies_by_paradigm_stand_beside_published_ones(results):
             "source": "published",
         }
     )
+    # Of another prediction, and of a phenomenon that is called as a paradigm is.
+    others = [{"prediction": 2}, {"subset": "phenomenon"}]
+    of_others = [results["correlations"].assign(r=0.0, **other) for other in others]
+    correlations = pd.concat([results["correlations"], *of_others], ignore_index=True)
     table = paradigm_accuracies(
-        results["scores"], results["correlations"], [published], {"m": {"title": "Mine"}}
+        results["scores"], correlations, [published], {"m": {"title": "Mine"}}
     )
+    assert not table.duplicated(["dataset", "paradigm", "system"]).any()
     assert table["source"].value_counts()["published"] == 1
     ours = table[(table["source"] == "ours") & (table["dataset"] == "pairs")]
     assert set(ours["system"]) == {"Mine"}

@@ -50,7 +50,7 @@ def paradigm_accuracies(
         right = pairs["logprob_good"] > pairs["logprob_bad"]
         found = accuracies(right, pairs["paradigm"]).rename_axis("paradigm").reset_index()
         rows.append(found.assign(dataset=dataset, model=model))
-    empty = pd.DataFrame(columns=["dataset", "paradigm", "model", *COLUMNS[5:9]])
+    empty = pd.DataFrame(columns=["dataset", "paradigm", "model"])
     ours = pd.concat(rows, ignore_index=True) if rows else empty
     by_paradigm = correlations[
         (correlations["subset"] == "paradigm") & (correlations["prediction"] == 1)
