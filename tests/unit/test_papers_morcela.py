@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -26,7 +28,7 @@ from lingprob.papers.morcela.fits import (
 )
 from lingprob.papers.morcela.pages import tabulate
 from lingprob.papers.morcela.parameter_figures import numbered
-from lingprob.papers.morcela.rated import DataSet
+from lingprob.papers.morcela.rated import DataSet, read_datasets
 from lingprob.papers.morcela.scorecard import compare
 from lingprob.papers.morcela.units import units_of
 from lingprob.report import table_as_html
@@ -292,6 +294,48 @@ def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path
     assert set(card.loc[card["kind"] == "claim", "column"]) == {
         claim["id"] for claim in PUBLISHED["claims"]
     }
+
+
+def test_of_the_agreements_between_participants_the_paper_s_own_meets_the_published_one():
+    """§4.1: of equal halves, of its data set; other rows, whatever their order, say nothing."""
+    kinds = [("linguistic_inquiry", "equal_halves"), ("linguistic_inquiry", "one_and_rest"),
+             ("elsewhere", "equal_halves")]  # fmt: skip
+    halves = pd.DataFrame(kinds, columns=["dataset", "definition"])
+    halves = halves.assign(r=[0.99, 0.5, 0.5], r_low=0.4, r_high=1.0, description="of these")
+    table, stimuli = fits("pythia-12b"), inputs()[0].assign(dataset="linguistic_inquiry")
+    by_name = default_fits(table).set_index("linking_function")
+    for order in (halves, halves[::-1]):
+        card = compare(
+            tables(table, stimuli) | {"intergroup_correlation": order}, PUBLISHED, RUN
+        ).set_index(["row", "column"])
+        row = card.loc[("linguistic_inquiry/intergroup_correlation", "r")]
+        assert (row["ours"], row["published"]) == (0.99, 0.86)
+        less = card.loc[("pythia-12b/gain", "error_reduction")]
+        gain = by_name.loc["morcela", "r_cv"] - by_name.loc["slor", "r_cv"]
+        assert less["ours"] == pytest.approx(100 * gain / (0.99 - by_name.loc["slor", "r_cv"]))
+
+
+def test_where_slor_lacks_nothing_of_the_agreement_there_is_no_error_to_reduce():
+    halves = pd.DataFrame(
+        {"dataset": ["linguistic_inquiry"], "definition": ["equal_halves"], "r": [0.1],
+         "r_low": [0.0], "r_high": [0.2], "description": ["of these"]}
+    )  # fmt: skip
+    given = tables(fits("pythia-12b"), inputs()[0].assign(dataset="linguistic_inquiry"))
+    card = compare(given | {"intergroup_correlation": halves}, PUBLISHED, RUN)
+    row = card.set_index(["row", "column"]).loc[("pythia-12b/gain", "error_reduction")]
+    assert row["verdict"] == "not run"
+
+
+def test_data_sets_are_read_from_their_tables_by_name(tmp_path):
+    files = []
+    for schema in ("stimuli", "sentence_scores"):
+        files.append(str(tmp_path / f"{schema}.parquet"))
+        write_table(SCHEMAS[schema].empty_table().to_pandas(), schema, Path(files[-1]))
+    stimuli, scores = files
+    found = read_datasets(["one"], [stimuli], [scores])
+    assert list(found) == ["one"]
+    assert {"rating", "text"} <= set(found["one"].stimuli)
+    assert {"logprob", "unigram_logprob"} <= set(found["one"].scores)
 
 
 def test_numbers_on_simulated_ratings_never_meet_published_ones():

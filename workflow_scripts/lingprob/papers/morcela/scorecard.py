@@ -82,7 +82,8 @@ def _sizes(published: Published, run: Run) -> Quantities:
 def _gains(fits: pd.DataFrame, halves: pd.DataFrame) -> Quantities:
     """What MORCELA gains over log-probability and over SLOR, and what part of the error that is.
 
-    The error is what SLOR's r lacks of the r between halves of the judgments (morcela, §4.1).
+    The error is what SLOR's r lacks of the r between halves of the judgments (morcela, §4.1);
+    where it lacks nothing there is none to reduce.
     """
     found: Quantities = {}
     for model, group in fits.groupby("model", sort=False):
@@ -92,10 +93,10 @@ def _gains(fits: pd.DataFrame, halves: pd.DataFrame) -> Quantities:
         over_slor = estimate_of(by_name["morcela"], "over_slor")
         found[f"{model}/gain", "over_slor"] = over_slor
         found[f"{model}/gain", "over_logprob"] = estimate_of(by_name["logprob"], "below_morcela")
-        if len(halves):
-            percent = 100 / (float(halves["r"].iloc[0]) - by_name["slor"]["r_cv"])
+        error = float(halves["r"].iloc[0]) - by_name["slor"]["r_cv"] if len(halves) else 0.0
+        if error > 0:
             value, low, high = (
-                percent * end for end in (over_slor.value, over_slor.low, over_slor.high)
+                100 * end / error for end in (over_slor.value, over_slor.low, over_slor.high)
             )
             found[f"{model}/gain", "error_reduction"] = Estimate(value, low, high, over_slor.n)
     return found
