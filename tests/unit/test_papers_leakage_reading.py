@@ -285,6 +285,24 @@ def test_reduced_structures_come_from_the_maximal_one(study, of_length, kept):
     assert not found["singular"].any()
 
 
+def test_a_comparison_is_singular_where_one_of_its_regressions_is(study, caplog):
+    """Readers differ in what the baseline has slopes of, and not in those of surprisal."""
+    random = np.random.default_rng(2)
+    subjects = study["times"]["subject_id"].unique()
+    slopes = pd.DataFrame(random.normal(0, 1, (6, 3)) * (30, 9, 9), subjects)
+    words = study["words"].assign(true=study["surprisals"]["small"]["surprisal"])
+    times = study["times"].merge(words, on=["passage_id", "word_index"])
+    predictors = [np.ones(len(times)), times["word"].str.len(), times["word_index"] % 6]
+    own = slopes.loc[times["subject_id"]].to_numpy() * np.column_stack(predictors)
+    times["rt_ms"] = 300 + 6 * times["true"] + own.sum(axis=1) + random.normal(0, 9, len(times))
+    changed = {**study, "times": times[study["times"].columns]}
+    with caplog.at_level("WARNING"):
+        found = delta_log_likelihoods("mine", ENTRY, **changed, **OPTIONS).set_index("model")
+    assert "baseline: " not in caplog.text
+    assert "small: " in caplog.text
+    assert found.loc["small", "singular"]
+
+
 def test_an_empty_partition_is_refused(study):
     times = study["times"][study["times"]["partition"] != "exploratory"]
     with pytest.raises(LingprobError, match="'fit' or 'exploratory' is empty"):
