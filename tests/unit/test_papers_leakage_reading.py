@@ -509,6 +509,7 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     tables = {"deltas": labelled, "trends": trends, "counts": counts}
     card = compare(tables, read_published("reading"), run)
     write_table(card, "scorecard", tmp_path / "s.parquet")
+    assert set(card["kind"]) == {"claim", "number"}
     claims = card[card["row"].str.contains("mine")].set_index(["column", "row"])
     adds = claims.loc["surprisal_predicts_reading_times"]
     assert adds["verdict"].tolist() == ["supported"] * 3
@@ -664,6 +665,11 @@ def test_what_surprisal_adds_as_a_stand_in_for_leakage_goes_where_that_is_known(
     assert abs(deltas["covariate"]) < 5
 
 
+def test_where_no_word_has_leaked_more_than_another_there_is_nothing_to_adjust_for(study):
+    table = adjusted_of(study, np.full(len(study["words"]), 3))
+    assert table["adjustment"].unique().tolist() == ["none"]
+
+
 def test_leakage_of_several_corpora_is_the_longest(study):
     tables = [pd.DataFrame({"covering_tokens": lengths}) for lengths in ([3, 0], [1, 7])]
     assert most_leaked(tables).tolist() == [3, 7]
@@ -727,6 +733,8 @@ def test_published_fits_on_a_small_text(tmp_path):
     for convention in ("numeric_order", "realigned", "realigned_all"):
         ours = by_row.loc[("two", convention), "delta"]
         assert ours == pytest.approx(by_row.loc[("one", convention), "delta"])
+        perplexities = by_row.loc[[("one", convention), ("two", convention)], "word_perplexity"]
+        assert perplexities.iloc[1] == pytest.approx(perplexities.iloc[0])
     # The label of a word has the time of the next: realigned, the word's own surprisal tells most.
     assert by_row.loc[("one", "realigned"), "delta"] > 100
     assert by_row.loc[("one", "numeric_order"), "delta"] < 10

@@ -292,6 +292,14 @@ def test_likelihoods_given_readers_effects_are_those_of_residuals():
     assert (gains["log_likelihood"] > marginal["log_likelihood"] + SUBJECTS).all()
 
 
+def test_likelihoods_given_readers_effects_know_them_beside_intercepts_by_word(of_words):
+    study = study_of(word_sd=WORD_SD)
+    gains, _ = fitted(study, words=1, held_out="conditional")
+    known = gains.set_index("random_by")["log_likelihood"]["subject and word"]
+    unknown = of_words[0].set_index("random_by")["log_likelihood"]["subject and word"]
+    assert known > unknown + SUBJECTS
+
+
 def test_intercepts_by_word_are_those_of_the_density_of_all_times(of_words):
     """Each reader's times by themselves, and all together, to which readers of a word contribute
     less than as many words would."""
