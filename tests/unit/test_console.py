@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import logging
 import re
-import time
 from types import SimpleNamespace
 
 import pytest
@@ -60,13 +59,16 @@ def fail(handler: Console, number: int, *logs: str, message: str | None = None) 
         shellcmd=None, aux={}, indent=False)  # fmt: skip
 
 
-def test_a_finished_job_is_a_line_with_the_share_of_the_expected_work_and_the_time_left():
+def test_a_finished_job_is_a_line_with_the_share_of_the_expected_work_and_the_time_left(
+    monkeypatch,
+):
+    clock = iter([0, 0, 0, 60, 60, 180, 180, 180])  # a third of what was expected, two at one time
+    monkeypatch.setattr("lingprob.console.time.monotonic", lambda: next(clock))
     stream = io.StringIO()
     handler = console(stream)
     say(handler, "a banner\nof lines", event=LogEvent.WORKFLOW_STARTED)
     say(handler, "Job stats: ...", event=LogEvent.RUN_INFO, stats={})
-    handler.expect({1: 30.0, 2: 90.0})
-    handler.began = time.monotonic() - 60  # a quarter of the work in a minute: three are left
+    handler.expect({1: 180.0, 2: 540.0})
     start(handler, 1, "fit", model="gpt2", dataset="mine")
     start(handler, 2, "plot")
     say(handler, "Execute 1 jobs...", event=LogEvent.JOB_STARTED, jobs=[1])
@@ -78,7 +80,7 @@ def test_a_finished_job_is_a_line_with_the_share_of_the_expected_work_and_the_ti
     first, *lines = stream.getvalue().splitlines()
     assert first == "Jobs: 2. What each one did is in logs/, by rule."
     assert [re.sub(r"^\d\d:\d\d:\d\d", "", line) for line in lines] == [
-        "  1/2  25%  03:00 left  fit gpt2 mine",
+        "  1/2  25%  01:00 left  fit gpt2 mine",
         "  2/2 100%  00:00 left  plot",
     ]
 

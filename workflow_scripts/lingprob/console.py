@@ -21,6 +21,7 @@ from snakemake.logging import ColorizingTextHandler, get_event, show_logs
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
+from lingprob.plan.pace import Pace
 from lingprob.workflow import refusal
 
 # What Snakemake tells that is of use only to who looks for a fault, and finds it in its log file.
@@ -68,19 +69,18 @@ class Console(ColorizingTextHandler):
         self.seconds: Mapping[int, float] = {}
         self.failed: dict[int, str] = {}
         self.done: set[int] = set()
-        self.began = time.monotonic()
+        self.pace = Pace({}, 0.0)
         self.bar = tqdm(disable=True)
 
     def expect(self, seconds: Mapping[int, float]) -> None:
         """Begin the bar: the seconds that each job is expected to take, by its number."""
-        self.seconds, self.began = seconds, time.monotonic()
+        self.seconds, self.pace = seconds, Pace(seconds, time.monotonic())
         self.stream.write(f"Jobs: {len(seconds)}. What each one did is in logs/, by rule.\n")
         self.bar = tqdm(
             total=sum(seconds.values()),
             file=self.stream,
             disable=not self.is_tty,
-            bar_format="{percentage:3.0f}% {bar} {elapsed} so far, {remaining} left",
-            smoothing=0,  # the mean of the whole: jobs that just ended say little of the rest
+            bar_format="{percentage:3.0f}% {bar} {elapsed} so far{postfix}",
             dynamic_ncols=True,
             leave=False,
         )
@@ -89,6 +89,7 @@ class Console(ColorizingTextHandler):
         """Write a record's words above the bar."""
         if get_event(record) == LogEvent.JOB_INFO and not self.dry:
             self.names[record.jobid] = " ".join([record.rule_name, *record.wildcards.values()])
+            self.pace.start(record.jobid, time.monotonic())
             return
         with tqdm.external_write_mode(file=self.stream):
             super().emit(record)
@@ -129,12 +130,13 @@ class Console(ColorizingTextHandler):
         if number not in self.seconds:  # a target or another rule of no work
             return ""
         self.done.add(number)
+        self.pace.finish(number, time.monotonic())
+        left = f"{tqdm.format_interval(self.pace.left(time.monotonic())):>5} left"
+        self.bar.set_postfix_str(left, refresh=False)
         self.bar.update(self.seconds[number])
-        done, whole = sum(self.seconds[of] for of in self.done), sum(self.seconds.values())
-        left = tqdm.format_interval((time.monotonic() - self.began) * (whole - done) / done)
         count = f"{len(self.done):{len(str(len(self.seconds)))}}/{len(self.seconds)}"
         clock = time.strftime("%H:%M:%S")
-        return f"{clock}  {count} {done / whole:4.0%}  {left:>5} left  {self._called(number)}"
+        return f"{clock}  {count} {self.pace.share:4.0%}  {left}  {self._called(number)}"
 
     def _called(self, number: int) -> str:
         return self.names.get(number, f"job {number}")

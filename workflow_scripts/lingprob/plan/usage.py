@@ -11,9 +11,9 @@ from typing import NamedTuple
 import pandas as pd
 
 from lingprob.plan.jobs import PlannedJob
+from lingprob.plan.pace import LEAST_SECONDS
 
 TOO_LITTLE, TOO_MUCH = 0.8, 0.2  # shares of what was asked for that are marked
-LEAST_SECONDS = 60  # jobs that took less say nothing about speeds, for they mostly started
 
 
 class Benchmark(NamedTuple):

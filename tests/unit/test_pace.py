@@ -1,0 +1,64 @@
+"""How long a run still takes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lingprob.plan.pace import Pace
+
+
+def test_quick_starts_do_not_shorten_a_training():
+    """Fifty downloads that were to take 15 s took one, one after the other; a training of 1,000 s
+    is still to come."""
+    pace = Pace(dict.fromkeys(range(50), 15.0) | {50: 1000.0}, 100.0)
+    for number in range(49):
+        pace.start(number, 100.0 + number)
+        pace.finish(number, 101.0 + number)
+    assert pace.share == pytest.approx(49 * 15 / 1750)
+    assert pace.left(149.0) == pytest.approx(1001)
+
+
+def test_long_jobs_tell_of_long_ones():
+    """Three of 100 s; the first took 300, the second has run for 100 of them, beside it."""
+    pace = Pace({1: 100.0, 2: 100.0, 3: 100.0, 4: 6.0}, 0.0)
+    pace.start(1, 0.0)
+    pace.start(2, 200.0)
+    pace.finish(1, 300.0)
+    # 200 of the second, 300 of the third and 6; 400 busy seconds were in 300.
+    assert pace.left(300.0) == pytest.approx(506 * 300 / 400)
+    pace.start(2, 300.0)  # again, from its beginning
+    assert pace.left(300.0) == pytest.approx(606)
+    pace.finish(2, 1000.0)
+    assert pace.left(1000.0) == pytest.approx(500 + 6)
+
+
+def test_what_runs_longer_than_expected_ends_any_moment():
+    pace = Pace({1: 100.0}, 0.0)
+    assert pace.left(0.0) == 100
+    pace.start(1, 0.0)
+    assert pace.left(30.0) == 70
+    assert pace.left(130.0) == 0
+    pace.start(99, 5.0)  # of which nothing is expected
+
+
+@given(
+    st.lists(st.floats(0.1, 1e5), min_size=1, max_size=30),
+    st.floats(0.1, 10),
+    st.integers(1, 4),
+)
+def test_where_all_take_one_factor_of_the_expected_time_the_rest_is_known(seconds, factor, cores):
+    """So many equal lanes run the same jobs."""
+    pace = Pace({(lane, n): s for n, s in enumerate(seconds) for lane in range(cores)}, 0.0)
+    now = 0.0
+    for number, expected in enumerate(seconds):
+        for lane in range(cores):
+            pace.start((lane, number), now)
+        now += expected * factor
+        for lane in range(cores):
+            pace.finish((lane, number), now)
+        kinds = {s >= 60 for s in seconds[: number + 1]}
+        rest = sum(s * (factor if (s >= 60) in kinds else 1) for s in seconds[number + 1 :])
+        assert pace.left(now) == pytest.approx(rest, rel=1e-6, abs=1e-6 * sum(seconds))
+    assert pace.share == pytest.approx(1)
