@@ -43,6 +43,18 @@ def test_what_runs_longer_than_expected_ends_any_moment():
     pace.start(99, 5.0)  # of which nothing is expected
 
 
+def test_a_job_that_failed_keeps_no_core_busy_and_is_still_to_come():
+    pace = Pace({1: 100.0, 2: 100.0}, 0.0)
+    pace.start(1, 0.0)
+    pace.start(2, 0.0)
+    pace.fail(1)
+    assert pace.left(50.0) == pytest.approx(50 + 100)
+    pace.start(1, 50.0)
+    pace.finish(2, 100.0)
+    assert pace.left(100.0) == pytest.approx(50 * 100 / 150)
+    pace.fail(99)  # of which nothing is expected
+
+
 @given(
     st.lists(st.floats(0.1, 1e5), min_size=1, max_size=30),
     st.floats(0.1, 10),

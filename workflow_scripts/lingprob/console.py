@@ -143,6 +143,7 @@ class Console(ColorizingTextHandler):
 
     def _failure(self, number: int, message: str | None, logs: list[str]) -> str:
         """What the user can mend, in one message; else what a cluster tells, and the logs."""
+        self.pace.fail(number)
         self.failed[number] = f"{self._called(number)} ({', '.join(logs)})"
         said = next(filter(None, (refusal(Path(log)) for log in logs)), None)
         whole = [*filter(None, [message]), *(line for log in logs for line in show_logs([log]))]

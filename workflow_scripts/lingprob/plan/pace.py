@@ -31,6 +31,11 @@ class Pace:
         if number in self.expected:
             self.running[number] = now
 
+    def fail(self, number: int) -> None:
+        """Take note that a job that had begun is to be done again, or by nobody."""
+        if self.running.pop(number, None) is not None:
+            self.waiting[is_long(self.expected[number])] += self.expected[number]
+
     def finish(self, number: int, now: float) -> None:
         """Take note that a job is done; of one that nobody saw begin, that it took no time."""
         if number not in self.running:
