@@ -27,7 +27,6 @@ from lingprob.ending import list_contents, what_to_open
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.files import dataset_paths
-from lingprob.models.manifest import model_files
 from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, ngram_inputs, note_on
 from lingprob.plan import Work, pick, profile_facts, profile_files, profile_notes, profiles_beside
@@ -41,7 +40,7 @@ from lingprob.site.library import LIBRARY
 from lingprob.site.papers import papers_of
 from lingprob.site.sources import read_captions, rules_of, template_files
 from lingprob.stimuli.names import parser_module
-from lingprob.targets import answering
+from lingprob.targets import answering, naming_options
 from snakemake import dag
 from snakemake.logging import logger
 
@@ -121,6 +120,7 @@ dag.MissingRuleException = answering(
     workflow,
     [*catalog.models, *catalog.datasets, *catalog.start_tokens, *catalog.embeddings],
 )
+dag.MissingInputException = naming_options(config)
 
 
 rule all:

@@ -24,6 +24,13 @@ RUN, TEST, CONDA = (
     FOLDER / name for name in ("requirements.txt", "requirements-test.txt", "environment.yaml")
 )
 HEADER = "# Written by envs/lock.py; change pyproject.toml and run it again.\n"
+# Where a package cannot be had: what pyproject.toml says of it holds in the lock, too.
+MARKERS = {
+    canonicalize_name(requirement.name): f"; {requirement.marker}"
+    for texts in (PROJECT["dependencies"], *PROJECT["optional-dependencies"].values())
+    for requirement in map(Requirement, texts)
+    if requirement.marker
+}
 CUDA = (
     "# Wheels of PyTorch for Linux in the Python package index are built for CUDA; docs/install.md "
     "says\n# how to get those for another CUDA version, or for none.\n"
@@ -50,12 +57,14 @@ def closure(requirements: list[str]) -> dict[str, str]:
 def pinned(path: Path) -> dict[str, str]:
     """Return the pins of a lock file by canonical name."""
     lines = [line for line in path.read_text().splitlines() if "==" in line]
-    return dict(line.split("==") for line in lines)
+    return dict(line.partition(";")[0].split("==") for line in lines)
 
 
 def as_lines(pins: dict[str, str]) -> str:
     """Return pins as lines of a requirements file."""
-    return "".join(f"{name}=={version}\n" for name, version in sorted(pins.items()))
+    return "".join(
+        f"{name}=={version}{MARKERS.get(name, '')}\n" for name, version in sorted(pins.items())
+    )
 
 
 def conda_environment(pins: dict[str, str]) -> str:

@@ -39,11 +39,6 @@ def model_entry(keys, bulk=False):
     return lambda wildcards: plan.model_entry(wildcards.model, keys, bulk)
 
 
-def local_files(entry):
-    """The files of a model that the user has on disk: others in their place are another model."""
-    return model_files(Path(entry["path"])) if entry["source"] == "local" else []
-
-
 def with_model(rule, **others):
     """Resources of a rule's job that feeds a model."""
     return {

@@ -8,7 +8,7 @@
 rule prepare_embedding:
     """Bring a sentence-embedding model's files to a local directory, once for all jobs."""
     input:
-        lambda wildcards: local_files(catalog.embedding(wildcards.embedding)),
+        lambda wildcards: asked(plan.embedding_files, wildcards.embedding),
     output:
         "resources/embeddings/{embedding}/manifest.json",
     log:

@@ -61,8 +61,8 @@ def command(*arguments: str) -> list[str]:
 
 
 def environment() -> dict[str, str]:
-    """This environment, with no mirror and no hub in it."""
-    hidden = ("LINGPROB_MIRROR", "HF_ENDPOINT", "HF_TOKEN")
+    """This environment, with no mirror and no hub in it, and as many threads as Snakemake gives."""
+    hidden = ("LINGPROB_MIRROR", "HF_ENDPOINT", "HF_TOKEN", "OMP_NUM_THREADS")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PATH": path}
 

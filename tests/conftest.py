@@ -13,6 +13,9 @@ from lingprob.errors import LingprobError
 from lingprob.models.manifest import read_manifest
 from lingprob.models.prepare import prepare_model
 
+# The processes of pytest-xdist inherit this. Two of them with two threads each, on two cores, wait
+# for each other: tests of tiny models took up to forty times as long.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 BESIDE = Path(__file__).resolve().parents[2] / "shared" / "mirror"
 
 

@@ -1,7 +1,9 @@
 """Write a model's profile as a page and as CSV."""
 
+from datetime import date
 from pathlib import Path
 
+import lingprob
 from lingprob.files import write_text
 from lingprob.profiles.cost import cost_of
 from lingprob.profiles.page import profile_page
@@ -27,6 +29,7 @@ with job(snakemake):
         titles=params.titles,
         facts=params.facts,
         notes=params.notes,
+        made=f"lingprob {lingprob.__version__}, {date.today()}",
         cost=cost_of(model, Path("logs")),
     )
     write_csv(rows.assign(model=model), snakemake.output.csv)

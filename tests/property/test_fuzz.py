@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Callable, Iterator
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from openpyxl import Workbook
+from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
 from lingprob.config import config_schema, read_settings, refuse_duplicate_keys
 from lingprob.corpora import iter_documents
@@ -165,8 +168,38 @@ def parquet_files(draw: st.DrawFn, columns: list[str]) -> tuple[str, bytes]:
     return "t.parquet", bytes(content)
 
 
+@st.composite
+def json_line_files(draw: st.DrawFn, columns: list[str]) -> tuple[str, bytes]:
+    """The name and bytes of a file of JSON lines, some of which are none."""
+    values = fields | st.floats() | st.integers() | st.booleans() | st.none() | st.lists(fields)
+    row = st.dictionaries(st.sampled_from([*columns, "other", ""]), values)
+    lines = draw(st.lists(row.map(json.dumps) | fields | values.map(json.dumps), max_size=6))
+    content = "\n".join(lines).encode("utf-8", errors="replace")
+    return "t.jsonl", content + draw(st.sampled_from([b""] * 4 + [b"\xed\xa0\x80", b"\x00"]))
+
+
+@st.composite
+def workbook_files(draw: st.DrawFn, columns: list[str]) -> tuple[str, bytes]:
+    """The name and bytes of a workbook with cells of any type, now and then damaged."""
+    texts = fields.filter(lambda text: not ILLEGAL_CHARACTERS_RE.search(text))
+    cells = texts | st.floats() | st.integers() | st.booleans() | st.none() | st.datetimes()
+    book = Workbook()
+    for sheet in [book.active, *(book.create_sheet() for _ in range(draw(st.integers(0, 1))))]:
+        rows = draw(st.lists(st.lists(cells, max_size=6), max_size=4))
+        for row in [columns, *rows] if draw(st.integers(0, 3)) else rows:
+            sheet.append(list(row))
+    stream = BytesIO()
+    book.save(stream)
+    content = bytearray(stream.getvalue())
+    if draw(st.integers(0, 4)) == 0:
+        # A workbook holds the time at which it was written, and so is not always as long.
+        place = draw(st.integers(0, 10**6)) % len(content)
+        content[place : place + draw(st.integers(0, 50))] = draw(st.binary(max_size=50))
+    return "t.xlsx", bytes(content)
+
+
 @pytest.mark.parametrize("times", EXAMPLES)
-@pytest.mark.parametrize("kind", [text_files, parquet_files])
+@pytest.mark.parametrize("kind", [text_files, parquet_files, json_line_files, workbook_files])
 @pytest.mark.parametrize("reader", READERS)
 def test_own_tables_are_read_or_refused(reader, kind, times):
     read, columns = READERS[reader]

@@ -148,6 +148,7 @@ def test_what_the_user_can_mend_is_one_message_and_the_end_names_it_again(tmp_pa
         "",
         "Failed: 1 of the 2 jobs.",
         f"  {named}",
+        "    bad.csv, row 3: no rating.",
     ]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from lingprob.config import ROOT
 from lingprob.contents import as_pattern, spelled_out, write_contents
+from lingprob.ending import what_to_open
 
 TABLE = """# results
 
@@ -62,6 +64,18 @@ def test_what_no_row_tells_of_is_named(tmp_path):
     found, below = rows(tmp_path, "report.html", "mine/a.csv", "mine/b.csv", "fits/x/y/z.parquet")
     assert found == []
     assert below == "Beside these: `fits/`, `mine/`, `report.html`."
+
+
+def test_a_run_ends_with_the_pages_that_it_made(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["snakemake"])
+    pages = [tmp_path / "results" / "profiles" / name for name in ("old.html", "new.html")]
+    pages[0].parent.mkdir(parents=True)
+    for page, time in zip(pages, (100, 300), strict=True):
+        page.touch()
+        os.utime(page, (time, time))
+    (line,) = what_to_open(200.0)
+    assert line.startswith("Open in a browser: results/profiles/new.html; what is where: ")
 
 
 def test_without_results_there_is_no_page(tmp_path):

@@ -264,3 +264,20 @@ def test_every_pair_is_judged_by_every_method_after_every_context(wide):
     assert fewer["n_sentences"].max() == 2
     with pytest.raises(LingprobError, match=r"'d': no composed prefixes.*composed_suites"):
         list(judge_chats(wide, STIMULI, doses.iloc[:0], sentences=2, **options))
+
+
+def test_no_margin_is_no_right_answer(wide):
+    """Without a choice between answers that are equally probable, no pair is judged rightly."""
+    wide.tokenizer.chat_template = TEMPLATES["marks"]
+    doses = prefixes({level: "2g 3g" for level in ("0", "0.5", "1")})
+    embedding = wide.model.get_output_embeddings()
+    weight = embedding.weight.data.clone()
+    try:
+        embedding.weight.data.zero_()
+        options = {"start_token": "bos", "model": "m", "dataset": "d"}
+        (table,) = judge_chats(wide, STIMULI, doses, sentences=2, **options)
+    finally:
+        embedding.weight.data.copy_(weight)
+    even = table[table["method"].isin(["labels", "choice"])]
+    assert (even["margin"] == 0).all()
+    assert not even["correct"].any()

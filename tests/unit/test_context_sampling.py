@@ -192,6 +192,11 @@ def test_matrix_prefixes_stand_before_the_targets_of_other_suites(stimuli):
     assert len(rows.loc["a", "pair_ids"]) == 4
 
 
+def test_a_data_set_of_one_suite_has_no_matrix(stimuli):
+    alone = contexts(stimuli[stimuli["pair_id"].str.startswith("a")])
+    assert set(alone["kind"]) == {"matched_acceptable", "matched_unacceptable", "unrelated"}
+
+
 def test_targets_are_dealt_to_the_prefixes_of_a_matrix_in_turn(stimuli):
     table = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3)
     of_a = table[(table["kind"] == "from_suite") & (table["source_suite"] == "a")]

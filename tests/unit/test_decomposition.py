@@ -97,11 +97,25 @@ def test_intervals_are_of_refits_to_whole_clusters():
         found = {name: direct(f, data["rating"][rows], group)
                  for name, f in scores(data, rows).items()}  # fmt: skip
         gains = {key: found["morcela"][key] - found["slor"][key] for key in found["slor"]}
-        drawn.append(gains["r_between"] - gains["r_within"])
-    low, high = np.quantile(drawn, (0.025, 0.975)) - np.mean(drawn)
-    row = table.loc["morcela"]
-    assert row["gain_difference_low"] == pytest.approx(row["gain_difference"] + low)
-    assert row["gain_difference_high"] == pytest.approx(row["gain_difference"] + high)
+        gains["difference"] = gains["r_between"] - gains["r_within"]
+        drawn.append(gains)
+    row, refits = table.loc["morcela"], pd.DataFrame(drawn)
+    for quantity, values in refits.items():
+        low, high = np.quantile(values, (0.025, 0.975)) - values.mean()
+        gain = row[f"gain_{quantity}"]
+        assert row[f"gain_{quantity}_low"] == pytest.approx(gain + low)
+        assert row[f"gain_{quantity}_high"] == pytest.approx(gain + high)
+
+
+def test_a_pair_that_scores_alike_is_half_in_order():
+    data = pairs()
+    for name in ("logprob", "unigram_logprob", "n_tokens"):
+        data[name][1:40:2] = data[name][:40:2]
+    score = (data["logprob"] - data["unigram_logprob"]) / data["n_tokens"]
+    first, second = (np.sign(values[::2] - values[1::2]) for values in (score, data["rating"]))
+    assert (first[:20] == 0).all()
+    expected = np.mean(np.where(first == 0, 0.5, first == second))
+    assert decomposed(data, bootstrap=2).loc["slor", "ordered"] == pytest.approx(expected)
 
 
 def test_groups_that_are_no_pairs_have_no_order():

@@ -282,7 +282,7 @@ def test_of_a_scale_s_texts_those_that_are_searched_for_are_put_in():
         ({"copies": []}, r"doses\.copies"),
         ({"period": [0.5, 0.5]}, r"doses\.period: .* ends before it begins"),
         ({"period": [0, 2]}, r"doses\.period\.1: 2 is greater than the maximum of 1"),
-        ({"copy": [2]}, r"'copy' \(did you mean \['copies'\]"),
+        ({"copy": [2]}, r"'copy' \(did you mean 'copies'"),
     ],
 )
 def test_odd_doses_are_refused(changes, said):

@@ -23,6 +23,7 @@ from lingprob.context.scores import score_prefixes
 from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.facade import cache
+from lingprob.facade.inputs import read_passages
 from lingprob.facade.overlap import corpus_entry
 from lingprob.facade.sources import find_model
 from lingprob.facade.unigrams import find_unigrams
@@ -276,6 +277,8 @@ def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
     table = lm.compare(PAIRS).set_index("phenomenon")
     assert table.index.tolist() == ["order", "agreement", "licensing", "all"]
     assert table["n"].tolist() == [2, 1, 1, 4]
+    assert set(table["bos"]) == {"bos"}  # the first of its policies that counts first tokens
+    assert set(lm.compare(PAIRS, bos="none")["bos"]) == {"none"}
     shares = [np.mean([right[0], right[3]]), right[1], right[2], np.mean(right)]
     assert table["accuracy"].tolist() == [float(share) for share in shares]
     assert (table["accuracy_low"] <= table["accuracy"]).all()
@@ -338,6 +341,20 @@ def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
     ]  # fmt: skip
 
 
+def test_lines_that_look_wrapped_are_warned_of(tmp_path, caplog):
+    text = tmp_path / "text.txt"
+    text.write_text("The cat, which\nwas old, sat\non the mat.\n\nIt slept.\nYes.\n")
+    assert len(read_passages(text)) == 6
+    assert not caplog.records  # two of five
+    text.write_text("The cat, which\nwas old, sat\non the mat.\n")
+    assert read_passages(text) == ["The cat, which", "was old, sat", "on the mat."]
+    assert "2 of 3 lines do not end a sentence" in caplog.text
+    caplog.clear()
+    text.write_text("A title without an end\n")
+    assert len(read_passages(text)) == 1
+    assert not caplog.records
+
+
 @pytest.mark.parametrize(
     ("name", "parser"),
     [("a.txt", "text"), ("a.txt.gz", "text"), ("a.jsonl", "lines"), ("a.b.jsonl.zst", "lines"),
@@ -376,6 +393,9 @@ def test_the_command_writes_what_the_calls_return(lm, config, folder, tmp_path, 
     expected = lm.score(SENTENCES[:3], context="It seems.", bos="bos")
     assert after["logprob"].tolist() == expected["logprob"].tolist()
     assert run("surprisal", "texts.txt", *model).equals(lm.surprisal(PASSAGES))
+    pd.DataFrame({"Passage": PASSAGES}).to_csv(tmp_path / "passages.csv", index=False)
+    in_column = run("surprisal", "passages.csv", *model, "--column", "text=Passage")
+    assert in_column.equals(lm.surprisal(PASSAGES))
     compared = run("compare", "pairs.csv", *model, "--by", "phenomenon")
     pd.testing.assert_frame_equal(compared, lm.compare(PAIRS), check_exact=True)
     found = run("overlap", "texts.txt", "--corpus", tmp_path / "corpus.jsonl", "--model",
@@ -386,7 +406,12 @@ def test_the_command_writes_what_the_calls_return(lm, config, folder, tmp_path, 
     with pytest.raises(SystemExit):
         main(["score", str(tmp_path / "sentences.csv"), *map(str, model), "--column",
               "sentence=Text"])  # fmt: skip
-    assert capsys.readouterr().out.startswith("Text,mark,logprob,n_tokens,mean_logprob,")
+    said = capsys.readouterr()
+    assert said.out.startswith("Text,mark,logprob,n_tokens,mean_logprob,")
+    assert f"3 rows: {tmp_path / 'output.parquet'} (log-probabilities in nats)\n" in said.err
+    rounded = run("score", "contexts.csv", *model, "--column", "sentence=Text", "--digits", 2)
+    in_full = lm.score(SENTENCES[:3], context="It seems.")["logprob"]
+    assert rounded["logprob"].tolist() == [round(logprob, 2) for logprob in in_full]
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
 
 
@@ -394,9 +419,15 @@ def test_the_command_writes_what_the_calls_return(lm, config, folder, tmp_path, 
     ("text", "options", "said"),
     [
         ("Sentences\nThe cat sat.\n", [], r"no column 'sentence'.*--column sentence=Sentences\?"),
+        ("Satz\nThe cat sat.\n", [], r"no column 'sentence'.*meant: --column sentence=YOURS"),
         ("sentence,logprob\nThe cat sat.,1\n", [], "a column 'logprob' is there"),
         ("sentence,mark\nThe cat sat.,a\n  ,b\n", [], "sentence 2 is empty"),
-        ("text\nThe cat sat.\n", ["--column", "sentence=Text"], r"no column 'Text'.*\['text'\]"),
+        (
+            "text\nThe cat sat.\n",
+            ["--column", "sentence=Text"],
+            r"no column 'Text'.*\['text'\].*mean --column sentence=text\?",
+        ),
+        ("Text\nThe cat sat.\n", ["--column", "sentnce=Text"], "Did you mean 'sentence'"),
         ("sentence\nThe cat sat.\n", ["--bos", "boss"], "unknown BOS policy 'boss'. Did you mean"),
         ("sentence\nThe cat sat.\n", ["--unigrams", "no.csv"], "no.csv: no such file"),
         (None, [], "no such file"),
@@ -458,6 +489,39 @@ def test_importing_the_package_and_asking_for_help_import_nothing_heavy():
         assert "lingprob" in loaded
 
 
+@pytest.mark.parametrize(
+    ("text", "options", "said"),
+    [
+        ("good,worse\nA.,B.\n", [], r"no column 'bad'.*meant: --column bad=YOURS"),
+        ("Good,Bad\nA.,B.\n", ["--column", "good=Good"], r"no column 'bad'.*--column bad=Bad\?"),
+        ("sentence,pair\nA.,1\n", [], "pair '1': 0 grammatical sentences"),
+    ],
+)
+def test_a_column_of_pairs_that_is_not_there_is_named_with_its_file(
+    config, folder, tmp_path, text, options, said
+):
+    (tmp_path / "own.yaml").write_text(json.dumps(config))
+    (tmp_path / "pairs.csv").write_text(text)
+    given = ["--model", "tiny", "--config", tmp_path / "own.yaml", "--cache", folder, *options]
+    with pytest.raises(SystemExit, match=rf"(?s)^lingprob compare: .*{said}"):
+        main(["compare", str(tmp_path / "pairs.csv"), *map(str, given)])
+
+
+def test_a_mistyped_model_is_told_before_anything_heavy_is_imported(tmp_path):
+    (tmp_path / "in.csv").write_text("sentence\nThe cat sat.\n")
+    code = (
+        "import sys; from lingprob.command_line.parser import main\n"
+        "try: main(['score', 'in.csv', '--model', 'smolm2-135m'])\n"
+        "except SystemExit as end: print(end.code, {'torch', 'statsmodels'} & set(sys.modules))"
+    )
+    said = subprocess.run(
+        [sys.executable, "-c", code], env={"PYTHONPATH": str(SCRIPTS)}, text=True,
+        cwd=tmp_path, capture_output=True, check=True,
+    ).stdout  # fmt: skip
+    assert "Did you mean 'smollm2-135m'?" in said
+    assert said.endswith("set()\n")
+
+
 def test_every_name_of_the_package_can_be_had_and_no_other():
     for name in lingprob.__all__:
         assert getattr(lingprob, name).__name__ == name
@@ -497,7 +561,7 @@ def test_what_a_call_cannot_take_is_named(lm, call, said):
         ("./absent", {}, "no such folder"),
         ("some/model", {}, "which revision"),
         ("some/model/more", {"revision": "main"}, "neither a folder that exists nor"),
-        ("tiny", {"config": {"model": {}}}, r"unknown key.*did you mean \['models'\]"),
+        ("tiny", {"config": {"model": {}}}, r"unknown key.*did you mean 'models'"),
         ("gpt2", {"config": "absent.yaml"}, "absent.yaml: cannot be read"),
     ],
 )

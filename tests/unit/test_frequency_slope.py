@@ -169,6 +169,11 @@ def test_a_smaller_context_window_takes_the_place_of_the_papers(lm, unigram_logp
     assert default == narrow
 
 
+def test_a_window_of_two_tokens_goes_on_by_one(lm, unigram_logprob):
+    default, _ = regressed(lm, DOCUMENTS, unigram_logprob, window=2, stride=2)
+    assert default == regressed(lm, DOCUMENTS, unigram_logprob, window=2, stride=1)[0]
+
+
 @pytest.mark.parametrize(
     ("documents", "unigrams", "message"),
     [

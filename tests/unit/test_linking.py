@@ -231,6 +231,17 @@ def test_without_unigrams_the_functions_that_need_them_are_left_out(
     assert list(fits.index) == ["logprob", "mean_logprob"]
 
 
+def test_two_functions_are_compared_as_they_are_among_all() -> None:
+    some = fit(sentences(), linking_functions=["slor", "morcela"])
+    columns = ["over_slor", "over_slor_low", "below_morcela", "below_morcela_high"]
+    pd.testing.assert_frame_equal(some[columns], fit(sentences()).loc[some.index, columns])
+    assert some.loc["morcela", "over_slor"] == some.loc["slor", "below_morcela"] > 0
+
+
+def test_a_sentence_of_one_token_is_fitted() -> None:
+    assert len(fit(broken("n_tokens", 5, 1)))
+
+
 def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
     data = sentences()
     values = data[column].astype(float)

@@ -157,7 +157,9 @@ def test_sentences_words_and_pairs_through_the_facade(folder, bert):
     pairs = [(SENTENCES[0], SENTENCES[1]), (SENTENCES[1], SENTENCES[0])]
     assert bert.compare(pairs)[["n", "accuracy"]].to_numpy().tolist() == [[2, 0.5]]
     better = sorted(pairs, key=lambda pair: bert.score(pair)["logprob"].diff()[1])[:1]
-    assert bert.compare(better)["accuracy"].tolist() == [1.0]
+    compared = bert.compare(better)
+    assert compared["accuracy"].tolist() == [1.0]
+    assert compared["correction"].tolist() == ["within_word_l2r"]
 
 
 def test_unigrams_give_slor(folder):

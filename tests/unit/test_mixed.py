@@ -15,7 +15,7 @@ from lingprob.regression import linear_mixed
 from lingprob.regression.linear_mixed.blocks import factors_of, grouped_moments
 from lingprob.regression.linear_mixed.crossed_data import CrossedData
 from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.formula import RandomTerm, parse_formula
+from lingprob.regression.linear_mixed.formula import RandomTerm, parse_formula, write_formula
 from lingprob.regression.linear_mixed.likelihood import ModelMoments
 from lingprob.regression.linear_mixed.moments import MixedModelData, group_moments
 from lingprob.regression.linear_mixed.objectives import OneTerm, SeveralTerms
@@ -295,6 +295,13 @@ def test_formulas(formula: str, fixed: tuple[str, ...], random: tuple[str, ...])
     assert parse_formula(formula)[1:] == ("y", fixed, (RandomTerm(random, "s"),))
 
 
+@pytest.mark.parametrize("fixed", [("(Intercept)", "a"), ("a",)])
+@pytest.mark.parametrize("random", [("(Intercept)",), ("a", "a:b")])
+def test_a_written_formula_says_what_it_is(fixed: tuple[str, ...], random: tuple[str, ...]) -> None:
+    written = write_formula("y", fixed, random, "s")
+    assert written == parse_formula(written.text)
+
+
 def test_formulas_with_several_random_terms() -> None:
     one, a, b = ("(Intercept)",), ("a",), ("a:b",)
     formula = parse_formula("y ~ a + (a + a:b || s) + (1 | d : e) + (0 + a | w)")
@@ -432,6 +439,18 @@ def test_a_balanced_two_way_layout_by_hand() -> None:
     assert fit.fixed_effects.iloc[0] == pytest.approx(mean)
     # One fixed effect and three variances.
     assert fit.aic == pytest.approx(8 - 2 * fit.log_likelihood)
+
+
+def test_standardising_crossed_data_is_standardising_rows() -> None:
+    scaled = crossed()
+    assert scaled["length"].agg(["mean", "std"]).tolist() == pytest.approx([0, 1])
+    by_rows = fit_crossed(scaled, CROSSED)
+    frame = scaled.assign(length=2 + 3 * scaled["length"])
+    data = CrossedData.from_formulas(frame, [CROSSED]).standardised()
+    (by_columns,) = fit_mixed_models(data, [CROSSED])
+    np.testing.assert_allclose(by_columns.fixed_effects, by_rows.fixed_effects, rtol=1e-6)
+    np.testing.assert_allclose(by_columns.standard_errors, by_rows.standard_errors, rtol=1e-5)
+    assert by_columns.log_likelihood == pytest.approx(by_rows.log_likelihood, abs=1e-8)
 
 
 def test_a_crossed_fit_names_what_it_estimates() -> None:

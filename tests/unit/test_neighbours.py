@@ -161,6 +161,9 @@ def test_edits_by_hand():
         ("insertion", [7, 1, 2]), ("insertion", [1, 8, 2]), ("insertion", [1, 2, 9]),
     ]  # fmt: skip
     assert not [edit for edit, _ in single_edits(np.array([1]), [[], []], [[]])]
+    swaps = single_edits(np.array([1, 2, 3, 4]), [[]] * 5, [[]] * 4)
+    swapped = [ids.tolist() for edit, ids in swaps if edit == "transposition"]
+    assert swapped == [[2, 1, 3, 4], [1, 3, 2, 4], [1, 2, 4, 3]]
 
 
 def stimuli() -> pd.DataFrame:

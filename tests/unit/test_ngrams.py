@@ -297,6 +297,8 @@ def test_what_an_n_gram_model_cannot_do_is_refused(words, tmp_path):
     model = load_language_model(words).model
     with pytest.raises(TypeError, match="keeps no others"):
         model(torch.tensor([[1]]), past_key_values=object())
+    with pytest.raises(TypeError, match="keeps no others"):
+        model(torch.tensor([[1]]), position_ids=torch.tensor([[0]]))
     with pytest.raises(LingprobError, match="without a sentence"):
         estimate_model(lambda: ["\n"], 2, tmp_path)
 

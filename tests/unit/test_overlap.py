@@ -372,6 +372,8 @@ def test_chunks(index: StimulusIndex) -> None:
     assert len(set(seeds)) == 3
     with pytest.raises(LingprobError, match="would go unseen"):
         select_chunks(table, min_length=4, seed=1, max_overlap=2, chunks_selected=2)
+    every = select_chunks(table, min_length=1, seed=1, max_overlap=2, chunks_selected=3)
+    assert every.selected.tolist() == every.leakage_free.tolist()
     with pytest.raises(LingprobError, match="3 of 5 chunks"):
         select_chunks(table, min_length=1, seed=1, max_overlap=2, chunks_selected=4)
 

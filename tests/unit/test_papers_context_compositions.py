@@ -171,6 +171,7 @@ def test_the_interval_of_what_is_kept_is_that_of_suites_means():
     expected = fieller(means.mean(axis=0), np.cov(means.T) / SUITES, SUITES - 1)
     assert kept(both) == pytest.approx(expected)
     assert np.isfinite(expected).all()
+    assert np.isnan(kept(both * [1, 0])).all()  # no share of nothing
 
 
 def test_a_suite_alone_is_resampled_by_pairs_and_conditions_that_are_not_there_are_left_out():

@@ -124,7 +124,7 @@ def test_numbers_and_claims_are_compared(tables):
     found = by.loc[("Table 1", f"gpt2/{SUITE}", "delta_acceptable")]
     # .528 lies in .4 to .6; ten points are too wide to tell five apart.
     assert (found["published"], found["ours"], found["verdict"]) == (0.528, 0.5, "undecided")
-    assert "about 400 would tell" in found["note"]
+    assert "about n = 400 would tell" in found["note"]
     cell = by.loc[("Figure 14", "gpt2/number_src", "mvrr")]
     assert (cell["published"], cell["ours"], cell["verdict"]) == (21.4, 20.0, "undecided")
     assert (cell["low"], cell["high"]) == (-10.0, 26.0)

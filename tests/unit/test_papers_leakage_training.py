@@ -144,3 +144,14 @@ def test_a_contrast_is_the_ratio_of_sums_and_its_error_that_of_resampled_passage
     drawn = random.integers(40, size=(4000, 40))
     ratios = -(tokens * falls)[drawn].sum(1) / tokens[drawn].sum(1)
     assert found.half_width == pytest.approx(2.02 * ratios.std(), rel=0.1)
+
+
+def test_the_error_over_two_passages_of_one_length_is_that_of_a_mean():
+    """Log perplexities of 4 and 3: their mean, give or take Student's t of one freedom by .5."""
+    table = pd.DataFrame(
+        [(1, 0, "c", place, 100, -100.0 * nats) for place, nats in enumerate((4, 3))],
+        columns=["parameters", "fine_tuning_steps", "corpus", "passage", "n_tokens", "logprob"],
+    )
+    found = log_perplexity_contrast(table, pd.Series({(1, 0): 1.0}))
+    assert found.value == pytest.approx(3.5)
+    assert found.half_width == pytest.approx(12.7062 * 0.5, rel=1e-4)

@@ -186,7 +186,7 @@ def test_a_sentence_without_rating_is_named():
     ],
 )
 def test_what_intervals_resample_is_the_wanted_unit_or_the_next_finer_one(
-    wanted, articles, pairs, used
+    wanted, articles, pairs, used, caplog
 ):
     """Fewer than twenty clusters tell little; here paradigms are unknown of one sentence."""
     items = pd.DataFrame({"item_id": [f"s{row}" for row in range(120)]})
@@ -197,6 +197,7 @@ def test_what_intervals_resample_is_the_wanted_unit_or_the_next_finer_one(
     assert name == used
     expected = {"article": articles, "pair": pairs, "sentence": 120}[used]
     assert ids.nunique() == expected
+    assert ("taking each" in caplog.text) == (used != wanted)
 
 
 def test_intervals_resample_the_unit_that_the_table_names():

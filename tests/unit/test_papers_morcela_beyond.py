@@ -88,6 +88,7 @@ def test_phenomena_are_left_out_where_there_are_two():
     assert phenomena.folds.tolist() == [[0, 1, 0, 2] * 15]
     assert len(schemes(60, named.where(named != "b"), folds=5, repeats=3, seed=1)) == 1
     assert len(schemes(60, pd.Series(["a"] * 60), folds=5, repeats=3, seed=1)) == 1
+    assert len(schemes(60, pd.Series(["a", "b"] * 30), folds=5, repeats=3, seed=1)) == 2
 
 
 def test_every_function_is_validated_and_curves_are_fitted(rated, tmp_path):
@@ -125,6 +126,7 @@ def test_sentences_of_few_lengths_have_no_curves_and_stop_nothing(rated):
 
 def test_transfer_fits_one_data_set_and_asks_another(rated, tmp_path):
     other = described(data_set("b", 150, 12, gamma=-5))
+    other.stimuli["rating_source"] = "simulated"
     labelled = described(data_set("c", 150, 13))
     labelled.stimuli["rating"] = np.nan
     unknown = data_set("d", 10, 14, rated=False)
@@ -142,6 +144,8 @@ def test_transfer_fits_one_data_set_and_asks_another(rated, tmp_path):
     assert cell.loc[("labelled", "own"), "fitted_as"] == "label"
     assert cell.loc[("own", "labelled"), "target"] == "label"
     assert cell.loc[("own", "other"), "r"] < cell.loc[("other", "other"), "r"]
+    touched = [name == "simulated" for name in cell["rating_source"]]
+    assert touched == ["other" in names for names in cell.index]
     # By hand: the fit to one, its predictions of the other.
     fit, asked = (rated_rows(MODEL, {"x": x}, CONVENTION)["x"] for x in (rated, other))
     keys = ["logprob", "unigram_logprob", "n_tokens"]

@@ -11,7 +11,7 @@ from scipy.stats import norm, pearsonr
 
 from lingprob.papers.string_probability.confounds import QUANTITIES, confounds_of
 from lingprob.papers.string_probability.data import Options, variables
-from lingprob.papers.string_probability.pools import pool_rows
+from lingprob.papers.string_probability.pools import pool_areas, pool_rows
 
 OPTIONS = Options(
     bins=5,
@@ -195,3 +195,28 @@ def test_each_pool_by_a_loop_over_other_pairs():
         ]  # fmt: skip
         assert rows.loc[pool, "auc"] == pytest.approx(np.mean(wins))
     assert rows.loc["pair", "auc"] == pytest.approx((good > bad).mean())
+
+
+def test_a_draw_of_pools_by_a_loop_over_its_copies():
+    """Pairs count as often as they were drawn, times their weight, and never beside themselves;
+    pools by the weight in them. In the second draw one pool has a single pair left."""
+    rng = np.random.default_rng(5)
+    pool = np.repeat([0, 1], 5)
+    logprob, weight = rng.normal(size=(10, 2)), rng.uniform(0.5, 2, 10)
+    counts = np.ones((10, 3))
+    counts[:, 1] = [2, 0, 1, 3, 1, 0, 0, 4, 0, 0]
+    counts[:, 2] = rng.integers(0, 4, 10)
+    expected = []
+    for times in (weight * drawn for drawn in counts.T):
+        total = area = 0.0
+        for number in (0, 1):
+            members = np.flatnonzero((pool == number) & (times > 0))
+            others = [(i, j) for i in members for j in members if i != j]
+            if others:
+                mass = [times[i] * times[j] for i, j in others]
+                wins = [logprob[i, 0] > logprob[j, 1] for i, j in others]
+                area += times[members].sum() * np.average(wins, weights=mass)
+                total += times[members].sum()
+        expected.append(area / total)
+    found = pool_areas(logprob, pool, weight, np.arange(10), counts)
+    np.testing.assert_allclose(found, expected)

@@ -282,6 +282,11 @@ def test_learned_weights_are_those_of_the_other_folds(datasets):
         model = LinearRegression().fit(terms[~tested], good[~tested].astype(float))
         np.testing.assert_allclose(found[tested], model.predict(terms[tested]), atol=1e-9)
     assert roc_auc_score(good, found) > 0.6
+    weight = np.random.default_rng(4).uniform(0.5, 3, len(scores))
+    weighted = learned_weights(scores, good, unit, folds=5, seed=3, weight=weight)
+    first = fold == 0
+    model = LinearRegression().fit(terms[~first], good[~first].astype(float), weight[~first])
+    np.testing.assert_allclose(weighted[first], model.predict(terms[first]), atol=1e-9)
 
 
 def test_a_data_set_of_one_class_has_no_area_and_says_so_in_counts():

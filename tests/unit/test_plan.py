@@ -140,15 +140,16 @@ def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
 
 
 def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
-    """Five prefixes of 1,000 tokens and targets of 16 (SyntaxGym: 32) at ten lengths for each pair;
-    67,000 pairs of BLiMP, 842 of SyntaxGym, 1,508 of CrowS-Pairs; matrices of 70 and 23 suites."""
+    """Five prefixes of 1,000 tokens and targets of 16 (SyntaxGym: 20) at ten lengths for each pair;
+    67,000 pairs of BLiMP, 842 of SyntaxGym, 1,508 of CrowS-Pairs; matrices of 70 and 23 suites, ten
+    prefixes each of ten sentences (SyntaxGym: of 500 tokens)."""
     asked, names = costs().work, ("blimp", "syntaxgym", "crows_pairs")
     matrices = [asked.matrix_tokens(name) for name in names]
-    assert matrices == [67_000 * 69 * 16 + 70_000, 842 * 22 * 32 + 23_000, 0]
+    assert matrices == [67_000 * 69 * 16 + 70_000, 842 * 22 * 20 + 115_000, 0]
     grown = [asked.context_tokens("sampled", name) for name in names]
     assert [one - matrix for one, matrix in zip(grown, matrices, strict=True)] == [
         67_000 * 5 * 1160,
-        842 * 5 * 1320,
+        842 * 5 * 1200,
         1508 * 5 * 1160,
     ]
     few = costs(context={"pairs_per_suite": 2})
@@ -178,10 +179,11 @@ def test_jobs_that_use_all_their_threads_take_less_time_on_more():
     assert work.seconds("score_stimuli", wildcards, 2) == work.seconds("score_stimuli", wildcards)
 
 
-def test_tokens_without_a_prefix_are_of_every_policy():
+def test_tokens_without_a_prefix_are_run_once_a_start_token():
+    """SmolLM2's five policies have three start tokens: none, its own and another's."""
     few = costs(context={"pairs_per_suite": 2})
-    policies = len(few.catalog.model("smollm2-135m")["bos_policies"])
-    assert few.work.unprefixed_tokens("smollm2-135m", "syntaxgym") == 23 * 2 * 60 * policies
+    assert len(few.catalog.model("smollm2-135m")["bos_policies"]) == 5
+    assert few.work.unprefixed_tokens("smollm2-135m", "syntaxgym") == 23 * 2 * 20 * 3
 
 
 def test_a_scan_takes_the_time_of_its_bytes():

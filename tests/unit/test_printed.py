@@ -5,6 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
@@ -13,6 +14,7 @@ from lingprob.reading.parsers.printed import (
     ids_between,
     opcodes_in_windows,
     printed_geco,
+    with_ids,
     words_that_differ,
 )
 
@@ -113,6 +115,12 @@ def test_words_left_out_have_the_ids_that_are_free(before, after, count, expecte
     assert ids_between(before, after, count) == expected
 
 
+def test_several_words_left_out_in_a_row_have_an_id_each():
+    rows = pd.DataFrame({"place": [0, None, None, 1, None]})
+    found = with_ids(rows, pd.Series(["1-5-8", "1-6-1"]))
+    assert found["word_id"].tolist() == ["1-5-8", "1-5-9", "1-5-10", "1-6-1", "1-6-2"]
+
+
 @pytest.mark.parametrize(
     ("words", "text", "expected"),
     [
@@ -146,6 +154,16 @@ def test_windows_align_as_one_pass_over_the_whole_does():
         for found in (windows, whole)
     )
     assert same >= expected - 3
+
+
+@pytest.mark.parametrize(("ours", "theirs"), [(40, 0), (0, 40), (400, 350)])
+def test_what_one_text_has_beyond_the_other_s_end_is_aligned_with_nothing(ours, theirs):
+    words = [f"w{n}" for n in range(400)]
+    found = list(opcodes_in_windows(words[:ours], words[:theirs], window=150, anchor=8))
+    assert sum(end - first for _, first, end, _, _ in found) == ours
+    assert sum(stop - start for _, _, _, start, stop in found) == theirs
+    tag = "delete" if ours > theirs else "insert"
+    assert found[-1] == (tag, min(ours, theirs), ours, min(ours, theirs), theirs)
 
 
 class Asked(list):

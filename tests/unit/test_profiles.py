@@ -14,6 +14,7 @@ from lingprob.config import read_settings
 from lingprob.plan import Plan, profile_facts, profile_files, profile_notes, profiles_beside
 from lingprob.profiles.cost import cost_of
 from lingprob.profiles.page import profile_page
+from lingprob.profiles.quantities import quantity_like
 from lingprob.profiles.rows import COLUMNS, profile_rows, published_rows
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import write_table
@@ -93,7 +94,8 @@ def files(tmp_path) -> dict[str, list[Path]]:
 
 def test_a_model_s_tables_become_a_row_a_quantity(files):
     found = profile_rows("m", files)
-    shown = [tuple(row) for row in found[["quantity", "group", "value", "n"]].to_numpy()]
+    shown = found[["quantity", "group", "value", "n"]].fillna({"n": 0})
+    shown = [tuple(row) for row in shown.to_numpy()]
     assert shown == [
         ("r of SLOR with ratings", "", 0.3, 40),
         ("r of MORCELA with ratings", "", 0.5, 40),
@@ -106,7 +108,7 @@ def test_a_model_s_tables_become_a_row_a_quantity(files):
         ("accuracy on minimal pairs", "anaphor agreement", 0.8, 8),
         ("r of log p within pairs", "", 0.4, 8),
         ("ΔLogLik", "held-out", 3.0, 99),
-        ("perplexity of a word", "", 50.0, 99),
+        ("perplexity of a word", "", 50.0, 0),  # not of the reading times
         ("accuracy without a prefix", "bos", 0.7, 8),
         ("change of accuracy after a prefix", "matched acceptable, 40 tokens", 0.1, 8),
     ]
@@ -126,7 +128,12 @@ def test_published_numbers_are_those_of_the_paper_s_tables():
 
 
 def page(rows: pd.DataFrame, others: dict[str, pd.DataFrame], **more: Any) -> str:
-    given = {"titles": {"d": "Data <1>"}, "facts": ["Mine"], "notes": []} | more
+    given = {
+        "titles": {"d": "Data <1>"},
+        "facts": ["Mine"],
+        "notes": [],
+        "made": "1.0, today",
+    } | more
     return profile_page({"title": "My <model>"}, rows, others, {}, **given)
 
 
@@ -146,10 +153,11 @@ def test_a_page_places_a_value_and_its_interval_among_those_of_others():
     text = page(own, others, notes=["Not <here>."], cost="3 jobs")
     assert '<span class="own" style="left: 37.5%"' in text
     assert 'class="interval" style="left: 25.0%; width: 25.0%"' in text
-    assert 'style="left: 0.0%"\n title="a: 0.2"' in text
-    assert "e: 9" not in text  # another group
+    assert 'style="left: 0.0%"\n title="a: 0.200"' in text
+    assert "e: 9.00" not in text  # another group
     assert "above 1 of 3 others" in text
-    assert "0.4 to 0.6; n 7" in text
+    assert "0.400 to 0.600; n 7" in text
+    assert "Mine · 1.0, today" in text
     for escaped in ("My &lt;model&gt;", "Data &lt;1&gt;", "Not &lt;here&gt;."):
         assert escaped in text
     assert "<h2>Cost</h2><p>3 jobs</p>" in text
@@ -160,8 +168,10 @@ def test_a_page_of_one_model_alone_and_of_a_value_that_is_not_defined():
     nothing = pd.DataFrame([row | {"value": None}, row | {"value": 1.0}], columns=COLUMNS)
     text = page(nothing.assign(rating_source="simulated"), {})
     assert "not defined" in text
-    assert '<span class="own" style="left: 50.0%"' in text
+    assert 'class="strip"' not in text  # beside nothing, a value has no place
     assert "others</span>" not in text
+    assert "computed here" not in text
+    assert "published" not in text.split("</style>")[1]
     assert "Simulated ratings" in text
 
 
@@ -172,9 +182,54 @@ def test_a_quantity_of_many_groups_is_folded_behind_its_range(groups, folded):
     many = [row | {"group": f"g{n}", "value": 0.9 - n / 100} for n in range(groups)]
     text = page(pd.DataFrame([*alone, *many], columns=COLUMNS), {})
     before, _, behind = text.partition("<details>")
-    assert ("<summary>accuracy, 13 groups: 0.78 to 0.9</summary>" in behind) == folded
+    summary = "<summary>accuracy of 13 groups: lowest 0.780, highest 0.900</summary>"
+    assert (summary in behind) == folded
     assert before.count('class="row"') == (2 if folded else 2 + groups)
     assert text.count('class="row"') == 2 + groups
+
+
+def test_chance_is_on_the_axis_whatever_other_models_have():
+    row = {"paper": "string_probability", "dataset": "d", "group": "", "scale": "demo", "n": 60}
+    accuracy = row | {"quantity": "accuracy on minimal pairs"}
+    own = [
+        accuracy | {"value": 0.6, "low": 0.55, "high": 0.7},
+        accuracy | {"group": "three pairs", "value": 1.0, "low": 1.0, "high": 1.0, "n": 3},
+        row | {"quantity": "perplexity of a word", "value": 257_883_835_027.0},
+    ]
+    text = page(pd.DataFrame(own, columns=COLUMNS), {})
+    assert '<span class="own" style="left: 60.0%"' in text
+    assert 'class="interval" style="left: 55.0%; width: 15.0%"' in text
+    assert text.count('<span class="chance" style="left: 50.0%"') == 2
+    assert text.count('class="interval"') == 1  # three that came out alike bound nothing
+    assert "1.00 to 1.00" not in text
+    assert "2.58e11" in text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "is_open", "bar"),
+    [
+        (-40.0, 82.0, True, None),
+        (0.5, 1.25, False, "left: 40.0%; width: 60.0%"),  # of 0 to 1.25
+        (-0.25, 1.0, False, "left: 0.0%; width: 100.0%"),  # SLOR's 1 is at its very end
+    ],
+)
+def test_a_beta_that_leaves_everything_open_is_said_to(low, high, is_open, bar):
+    row = {"paper": "morcela", "dataset": "d", "group": "", "scale": "demo", "n": 60}
+    beta = row | {"quantity": "optimal beta", "value": 0.5, "low": low, "high": high}
+    text = page(pd.DataFrame([beta], columns=COLUMNS), {})
+    assert ("undetermined: neither no correction" in text) == is_open
+    assert ('class="strip"' in text) == (not is_open)
+    assert bar is None or f'class="interval" style="{bar}"' in text
+
+
+def test_what_quantities_are_is_told_once_of_those_that_are_alike(files):
+    rows = profile_rows("m", files)
+    assert all(quantity_like(name).gloss for name in rows["quantity"])
+    text = page(rows, {})
+    assert text.count("<dt>r of SLOR with ratings, r of MORCELA with ratings</dt><dd>Pearson") == 1
+    assert text.count("<summary>What these quantities are</summary>") == 4
+    unknown = rows.iloc[:1].assign(quantity="q")
+    assert "What these quantities are" not in page(unknown, {})
 
 
 def test_conventions_are_compared_whatever_they_are_called():
@@ -200,8 +255,11 @@ def test_a_profile_asks_for_the_tables_of_a_model_and_of_its_data_sets_alone():
     assert named.string_models()[-1] == "gpt2"
     own = plan(models={"mine": OWN}, profiles={"models": ["mine"], "papers": ["morcela"]})
     assert profile_files(own, "mine") == {"fits": ["results/morcela/mine.parquet"]}
-    assert profile_notes(own, "mine") == ["Not asked for (profiles.papers): reading, context."]
-    assert profile_facts(own, "mine") == ["mine", "mine", "source: local"]
+    assert profile_notes(own, "mine") == [
+        "Not asked for: reading, context. Add them to profiles.papers."
+    ]
+    facts = ["mine", "mine", "source: local", "BOS policies: none"]
+    assert profile_facts(own, "mine") == facts
 
 
 def test_a_model_of_imported_scores_or_another_language_is_asked_for_less():

@@ -134,7 +134,7 @@ def test_an_interval_as_narrow_as_what_decides_decides():
     exactly = Estimate(0.125, 0.0, 0.25, 10)
     assert judge_number(exactly, 0.25, 0.0625, 0.125) == ("reproduced", "")
     assert judge_number(exactly, 0.25, 0.0625, 0.0625) == (
-        "undecided", "n = 10; about 40 would tell"
+        "undecided", "n = 10; about n = 40 would tell"
     )  # fmt: skip
     # Half the published interval counts as rounding.
     assert judge_number(Estimate(0.5, 0.0, 1.0, 10), 0.0, 0.5, 0.1)[0] == "reproduced"

@@ -41,7 +41,7 @@ def row(verdict: str, **values: object) -> dict[str, object]:
         "column": "rises",
         "verdict": verdict,
         "scale": "demo",
-        "note": "n = 12; about 400 would tell",
+        "note": "n = 12; about n = 400 would tell",
         **estimate,
         **values,
     }

@@ -47,7 +47,7 @@ def test_a_number_is_judged_by_rounding_and_interval(low, high, value, verdict):
 def test_an_undecided_number_says_what_would_tell():
     """An interval of .10 to either side is five times .02: twenty-five times the observations."""
     verdict, note = judge_number(Estimate(0.80, 0.70, 0.90, 40), 0.86, 0.0005, 0.02)
-    assert (verdict, note) == ("undecided", "n = 40; about 1000 would tell")
+    assert (verdict, note) == ("undecided", "n = 40; about n = 1,000 would tell")
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_an_interval_that_ends_on_the_limit_does_not_contradict(low, high, expec
 def test_the_note_says_how_many_would_tell(value, expected):
     """The interval is half a unit either way, the limit a quarter off: four times as many."""
     verdict, note = judge_claim(Estimate(value, value - 0.5, value + 0.5, 10), expected)
-    assert (verdict, note) == ("undecided", "n = 10; about 40 would tell")
+    assert (verdict, note) == ("undecided", "n = 10; about n = 40 would tell")
 
 
 def test_a_mistyped_expectation_and_an_interval_upside_down_are_refused():

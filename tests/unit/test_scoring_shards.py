@@ -63,6 +63,18 @@ def test_the_table_holds_every_token_of_every_item(language_model, tmp_path):
         np.testing.assert_allclose(rows["logprob"], expected, atol=1e-5)
 
 
+def test_texts_are_read_through_the_window_that_is_asked_for(language_model):
+    text = " ".join(SENTENCES[:3])
+    (tokens,) = language_model.tokenize([text])
+    assert len(tokens.ids) > 16
+    start_id = language_model.start_id("bos")
+    table = score(language_model, None, [text], ["long"], window=8, stride=2)
+    (expected,) = score_sequences(language_model, [tokens.ids], start_id, window=8, stride=2)
+    np.testing.assert_allclose(table["logprob"], expected, atol=1e-5)
+    (whole,) = score_sequences(language_model, [tokens.ids], start_id)
+    assert not np.allclose(whole, expected, atol=1e-3)
+
+
 def test_finished_shards_are_found_again_and_deleted_on_request(language_model, tmp_path):
     shards = tmp_path / "shards"
     first, runs = forwards(language_model, lambda: score(language_model, shards))

@@ -89,6 +89,7 @@ def test_a_page_a_paper_that_was_run_and_none_of_others(made):
     front = pages["index.html"]
     assert re.findall(r"<article aria-labelledby=\"(\w+)\"", front) == ["morcela", "leakage"]
     assert "String probability" not in front
+    assert "Claims of the papers are supported where" in text_of(front)
     first, second = front.split("<article")[1:]
     assert "2 supported 1 reproduced 1 differs 1 undecided 2 not run" in text_of(first)
     assert "1 not run" in text_of(second)

@@ -160,7 +160,9 @@ def test_bad_input_names_file_row_and_remedy(tmp_path, text, said):
 def test_a_missing_file_and_an_unknown_suffix_are_named(tmp_path):
     with pytest.raises(LingprobError, match=r"absent\.csv: no such file"):
         own(tmp_path / "absent.csv")
-    with pytest.raises(LingprobError, match=r"neither \.csv, \.tsv nor \.parquet"):
+    with pytest.raises(
+        LingprobError, match=r"a table is \.csv, \.tsv, \.parquet, \.xlsx, \.jsonl\. C"
+    ):
         own(write(tmp_path / "mine.xls", "x"))
 
 
@@ -210,6 +212,73 @@ def test_ids_and_sentences_are_text_as_it_stands(tmp_path):
     stimuli, _ = own(path)
     assert stimuli["item_id"].tolist() == ["01", "1"]
     assert stimuli["text"].tolist() == ["NA", "null"]
+
+
+def test_every_form_of_a_table_gives_the_same_sentences(tmp_path):
+    frame = pd.DataFrame(
+        {"item": ["01", "2", "x"], "sentence": ["A “b”, c.", "NA", "Zoë can’t."],
+         "rating": [1.5, -2.0, 3.0], "pair": ["p", "p", None], "grammatical": [True, False, None]}
+    )  # fmt: skip
+    frame.to_csv(tmp_path / "mine.csv", index=False)
+    frame.to_csv(tmp_path / "mine.tsv", index=False, sep="\t")
+    frame.to_parquet(tmp_path / "mine.parquet")
+    frame.to_excel(tmp_path / "mine.xlsx", index=False)
+    frame.to_json(tmp_path / "mine.jsonl", orient="records", lines=True, force_ascii=False)
+    tables = [own(path)[0] for path in sorted(tmp_path.glob("mine.*"))]
+    assert len(tables) == 5
+    assert tables[0]["item_id"].tolist() == ["01", "2", "x"]
+    assert tables[0]["rating"].tolist() == [1.5, -2.0, 3.0]
+    for table in tables[1:]:
+        pd.testing.assert_frame_equal(table, tables[0])
+
+
+def workbook(path: Path, *sheets: list[list[object]]) -> Path:
+    with pd.ExcelWriter(path) as writer:
+        for number, rows in enumerate(sheets):
+            pd.DataFrame(rows).to_excel(writer, sheet_name=f"s{number}", index=False, header=False)
+    return path
+
+
+def test_a_workbook_has_one_table_whose_blank_rows_do_not_count(tmp_path):
+    rows = [["sentence", "rating", "item"], ["A.", 1, 7], [None, None, None], ["B.", 2.5, 8]]
+    stimuli, _ = own(workbook(tmp_path / "mine.xlsx", [], rows, []))
+    assert stimuli["item_id"].tolist() == ["7", "8"]
+    with pytest.raises(LingprobError, match=r"2 sheets have rows \(s0, s1\).*save that as CSV"):
+        own(workbook(tmp_path / "two.xlsx", rows, rows))
+    with pytest.raises(LingprobError, match=r"none.xlsx: no rows"):
+        own(workbook(tmp_path / "none.xlsx", [], []))
+
+
+def test_what_excel_made_a_date_of_is_refused(tmp_path):
+    rows = [["item", "sentence"], ["1-1", "A."], [pd.Timestamp("2026-02-01"), "B."]]
+    with pytest.raises(LingprobError, match=r"mine.xlsx, data row 2, column 1: a date .*as text"):
+        own(workbook(tmp_path / "mine.xlsx", rows))
+
+
+def test_a_damaged_workbook_is_one_clear_message(tmp_path):
+    for content in (b"", b"PK and nothing more", "sentence,rating\nA.,1\n".encode("utf-16")):
+        (tmp_path / "mine.xlsx").write_bytes(content)
+        with pytest.raises(LingprobError, match=r"mine.xlsx: cannot be read as a table"):
+            own(tmp_path / "mine.xlsx")
+    with pytest.raises(LingprobError, match=r"absent.xlsx: no such file"):
+        own(tmp_path / "absent.xlsx")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"sentence": "A."}\n\n{"sentence": ', r"line 3: not JSON .* A line is a row"),
+        ('["A."]\n', r"line 1: list and no object"),
+        ("\n", "no rows"),
+        ('{"sentence": ["A."]}\n', r"data row 1, column 'sentence': not text"),
+        ('{"sentence": "A."}\n{"rating": 1}\n', r"data row 2.*sentence"),
+    ],
+)
+def test_json_lines_of_another_form_name_the_remedy(tmp_path, text, said):
+    path = write(tmp_path / "mine.jsonl", text)
+    with pytest.raises(LingprobError, match=said) as error:
+        own(path)
+    assert str(path) in str(error.value)
 
 
 def test_damaged_or_odd_parquet_is_one_clear_message(tmp_path):

@@ -151,7 +151,7 @@ def test_a_model_kept_in_training_has_an_entry_and_a_state_of_its_own():
         ({"tokenizer": "gpt-neox"}, r"'gpt-neox-20b'.*\(training\.tokenizer\)"),
         ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, "'width' is a required property"),
         ({"chunks": "some"}, r"training\.chunks: 'some' is not one of"),
-        ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean \['steps'\]"),
+        ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean 'steps'"),
     ],
 )
 def test_a_mistake_in_the_configuration_is_refused(training, said):

@@ -169,11 +169,15 @@ def test_sentence_context_forgets_the_sentences_before(lm, words):
 
 
 @pytest.mark.parametrize(("counts", "fed"), [("predicted", 63), ("fed", 64)])
-def test_a_long_passage_goes_on_with_the_second_half_of_the_window(lm, counts, fed):
+@pytest.mark.parametrize(("stride", "step"), [(None, 32), (16, 16)])
+def test_a_long_passage_goes_on_with_what_a_stride_leaves_of_the_window(
+    lm, counts, fed, stride, step
+):
     """Each token from the tokens that it may see, one by one, in float64; in two conventions.
 
     The window is the model's own. Token 64 (from 0, the start token counts) is the first that a
-    model sees the second half of the window before, or the last that it sees the whole before.
+    model sees the end of the window before (its second half, unless a stride is given), or the
+    last that it sees the whole before.
     """
     import torch
 
@@ -183,13 +187,15 @@ def test_a_long_passage_goes_on_with_the_second_half_of_the_window(lm, counts, f
         {"passage_id": "a", "word_index": range(len(split)), "word": split, "sentence_index": 0}
     )
     assert lm.context_window == 64
-    table = word_surprisals(lm, words, start_token="bos", window=64, window_counts=counts)
+    table = word_surprisals(
+        lm, words, start_token="bos", window=64, stride=stride, window_counts=counts
+    )
     ids = np.array([0, *lm.tokenize([long])[0].ids])
     nats = []
     for place in range(1, len(ids)):
         start = 0
         while place - start > fed:
-            start += 32
+            start += step
         logits = lm.model(torch.from_numpy(ids[None, start:place])).logits[0, -1].double()
         nats.append(-logits.log_softmax(-1)[ids[place]].item())
     ends = table["n_tokens"].cumsum().to_numpy()
@@ -315,6 +321,10 @@ def test_one_file_of_two_texts_says_which_row_is_of_which(tmp_path):
     with pytest.raises(LingprobError, match=r"word 0 of passage '1' occurs twice.*`text`"):
         import_word_surprisals(path, small_words(), text="ours")
     frame.iloc[:3].drop(columns="text").to_csv(path, index=False)
+    with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'other'\]"):
+        import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
+    path = tmp_path / "s.json"  # which has no column to say it
+    path.write_text('{"1": [2.0, 3.0], "2": [4.0]}')
     with pytest.raises(LingprobError, match=r"is the one file of \['ours', 'other'\]"):
         import_word_surprisals(path, small_words(), text="ours", texts_in_file=texts)
 

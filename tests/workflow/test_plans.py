@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +16,11 @@ import yaml
 from checkout import ROOT, copy_of_the_checkout, planned_jobs, snakemake
 from lingprob.catalog import Catalog, read_yaml
 from lingprob.plan import BASE_MEMORY_MB
+
+NOWHERE = (
+    'datasets={"mine": {"title": "M", "kind": "stimuli", "parser": "table", "path": "nowhere.csv"}}'
+)
+MOVED = 'models={"mine": {"title": "Mine", "family": "gpt2", "source": "local", "path": "nowhere"}}'
 
 CHUNK_CORPORA = {
     "demo": ["demo_sentences"],
@@ -390,6 +396,17 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
     assert "smollm2-135m" not in plan.stdout
 
 
+def test_a_model_s_folder_may_go_once_it_is_prepared(checkout):
+    manifest = checkout / "resources" / "models" / "mine" / "manifest.json"
+    manifest.parent.mkdir(parents=True)
+    manifest.write_text("{}")
+    try:
+        plan = snakemake(checkout, "-n", "--config", MOVED, "--", "results/morcela/mine.parquet")
+    finally:
+        shutil.rmtree(checkout / "resources")
+    assert plan.returncode == 0, plan.stdout[-2000:]
+
+
 def test_a_profile_plans_its_model_alone_and_all_four_papers(checkout):
     named = 'profiles={"models": ["gpt2"]}'
     plan = snakemake(
@@ -439,6 +456,12 @@ def test_a_profile_plans_its_model_alone_and_all_four_papers(checkout):
         (["--config", 'context={"control": "blimp"}'], "a data set of stimuli, not a corpus"),
         (["--config", 'context={"composed_tokens": 30}'], "none of context.composed_lengths"),
         (["--config", 'context={"chat_models": ["smollm2-135m"]}'], "composed_suites is 0"),
+        (["--config", MOVED, 'morcela={"models": ["mine"]}'], "no such folder (models.mine.path)"),
+        (
+            ["--config", NOWHERE, 'morcela={"datasets": ["mine"]}'],
+            "nowhere.csv: no such file (datasets.mine.path). Mend the path",
+        ),
+        (["--", "morcella"], "morcella: no such target. Did you mean morcela?"),
         (["--config", "scale=laptop", "--", "demo"], "ask for morcela or all"),
         (["--", "results/morcela/gtp2.parquet"], "unknown model 'gtp2'. Did you mean 'gpt2'"),
         (["--", "results/stimuli/linguistic.parquet"], "Did you mean 'linguistic_inquiry'"),

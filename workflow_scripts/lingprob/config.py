@@ -412,6 +412,13 @@ def retyped(value: Any, schema: Settings) -> Any:
         return value  # which the schema refuses
 
 
+def _hinted(key: str, known: list[str]) -> str:
+    """Return an unknown key with what else could be meant."""
+    if close := nearest(key, known, 1):
+        return f"{key!r} (did you mean {close[0]!r}?)"
+    return f"{key!r} (known are {', '.join(map(repr, known)) or 'none'})"
+
+
 def types_of(part: Settings) -> list[str]:
     """Return the types that a part of a schema allows."""
     types = part.get("type", [])
@@ -424,8 +431,7 @@ def worded(error: ValidationError) -> str:
     if error.validator == "additionalProperties" and isinstance(error.instance, dict):
         known = list(error.schema.get("properties", {}))
         unknown = [key for key in error.instance if key not in known]
-        hints = [f"{key!r} (did you mean {nearest(key, known, 1) or known}?)" for key in unknown]
-        return f"unknown key at {where}: {', '.join(hints)}"
+        return f"unknown key at {where}: {', '.join(_hinted(key, known) for key in unknown)}"
     if error.validator == "enum" and isinstance(error.instance, str):
         close = nearest(error.instance, map(str, error.validator_value), 1)
         if close:

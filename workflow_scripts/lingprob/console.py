@@ -67,7 +67,7 @@ class Console(ColorizingTextHandler):
         self.closing: Callable[[], Iterable[str]] = list
         self.names: dict[int, str] = {}
         self.seconds: Mapping[int, float] = {}
-        self.failed: dict[int, str] = {}
+        self.failed: dict[int, tuple[str, str]] = {}  # what and, if the user can mend it, why
         self.done: set[int] = set()
         self.pace = Pace({}, 0.0)
         self.bar = tqdm(disable=True)
@@ -118,7 +118,8 @@ class Console(ColorizingTextHandler):
         lines = [*self.closing()]
         if self.failed:
             lines += [f"Failed: {len(self.failed)} of the {len(self.seconds)} jobs."]
-            lines += [f"  {name}" for name in self.failed.values()]
+            for name, cause in self.failed.values():
+                lines += [f"  {name}", *([f"    {cause}"] if cause else [])]
         self.closing, self.failed = list, {}  # Snakemake closes a handler more than once
         for line in lines:
             self.stream.write(f"{line}\n")
@@ -144,10 +145,11 @@ class Console(ColorizingTextHandler):
     def _failure(self, number: int, message: str | None, logs: list[str]) -> str:
         """What the user can mend, in one message; else what a cluster tells, and the logs."""
         self.pace.fail(number)
-        self.failed[number] = f"{self._called(number)} ({', '.join(logs)})"
-        said = next(filter(None, (refusal(Path(log)) for log in logs)), None)
+        name = f"{self._called(number)} ({', '.join(logs)})"
+        said = next(filter(None, (refusal(Path(log)) for log in logs)), "")
+        self.failed[number] = name, said.partition("\n")[0]
         whole = [*filter(None, [message]), *(line for log in logs for line in show_logs([log]))]
-        return "\n".join(["", f"FAILED: {self.failed[number]}", *([said] if said else whole), ""])
+        return "\n".join(["", f"FAILED: {name}", *([said] if said else whole), ""])
 
     def _error(self, text: str) -> str:
         """An error of Snakemake's, without what another message has said."""

@@ -27,8 +27,9 @@ def what_to_open(since: float) -> list[str]:
         since: when the run began (seconds since the epoch); what is older is another run's.
     """
     places = report_file(since)
-    if FRONT.is_file() and FRONT.stat().st_mtime >= since:
-        places.insert(0, f"open in a browser: {FRONT}")
+    pages = [FRONT, *sorted((RESULTS / "profiles").glob("*.html"))]
+    if new := [str(page) for page in pages if page.is_file() and page.stat().st_mtime >= since]:
+        places.insert(0, f"open in a browser: {', '.join(new)}")
     if RESULTS.is_dir():
         places.append(f"what is where: {RESULTS / PAGE}")
     where = "; ".join(places)

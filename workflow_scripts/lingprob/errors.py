@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -11,6 +12,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike
 
 Value = TypeVar("Value")
+LISTED = 12  # names that a message lists
 
 
 class LingprobError(Exception):
@@ -24,7 +26,7 @@ def nearest(name: str, known: Iterable[str], count: int = 3) -> list[str]:
     """
     by_lower_case = {candidate.lower(): candidate for candidate in known if candidate != name}
     containing = [candidate for candidate in by_lower_case if name.lower() in candidate]
-    similar = difflib.get_close_matches(name.lower(), by_lower_case, n=count, cutoff=0.4)
+    similar = difflib.get_close_matches(name.lower(), by_lower_case, n=count, cutoff=0.55)
     found = dict.fromkeys([*containing, *similar])
     return [by_lower_case[candidate] for candidate in found][:count]
 
@@ -35,8 +37,15 @@ def unknown_name(kind: str, name: str, known: Iterable[str], remedy: str = "") -
     if close := nearest(name, others):
         hint = f"Did you mean {', '.join(map(repr, close))}?"
     else:
-        hint = f"Known are {', '.join(map(repr, others[:5])) or 'none'}."
+        more = f" and {len(others) - LISTED} more" if len(others) > LISTED else ""
+        hint = f"Known are {', '.join(map(repr, others[:LISTED])) or 'none'}{more}."
     return LingprobError(f"unknown {kind} {name!r}. {hint} {remedy}".strip())
+
+
+def no_such_file(path: Path) -> LingprobError:
+    """Build the error for a file that is not there."""
+    begins = "" if path.is_absolute() else f": it begins in {Path.cwd()}"
+    return LingprobError(f"{path}: no such file. Mend the path{begins}.")
 
 
 def looked_up(kind: str, name: str, known: Mapping[str, Value], remedy: str = "") -> Value:

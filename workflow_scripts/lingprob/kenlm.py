@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import sys
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
@@ -15,6 +16,9 @@ PROGRAMS = ("lmplz", "build_binary")
 BOOST = "libboost_program_options"
 # What a linker takes; a library that programs alone run with (.so.1.74.0) has no headers beside it.
 LINKED = ("*.so", "*.a", "*.dylib")
+INSTALL = "pip install kenlm"
+if sys.version_info >= (3, 13):
+    INSTALL = f"{INSTALL} compiles with Python 3.11 or 3.12 only"
 
 
 def missing_for_kenlm() -> str | None:
@@ -23,7 +27,7 @@ def missing_for_kenlm() -> str | None:
     That is the package kenlm, and KenLM's programs on the PATH or what they are built with.
     """
     if find_spec("kenlm") is None:
-        return "the package kenlm is not installed (pip install kenlm)"
+        return f"the package kenlm is not installed ({INSTALL})"
     return lmplz_missing()
 
 

@@ -1,7 +1,8 @@
-"""A user's own tables: CSV, TSV or Parquet to columns of text and numbers, or one clear error."""
+"""A user's own tables: files of five forms to columns of text and numbers, or one clear error."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from decimal import Decimal
 from numbers import Real
@@ -13,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pandas.api import types
 
-from lingprob.errors import LingprobError, refuse_rows
+from lingprob.errors import LingprobError, no_such_file, refuse_rows
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
+FORMATS = (*SEPARATORS, ".parquet", ".xlsx", ".jsonl")
 NO_NUMBER = {"", "NA", "N/A", "NaN", "nan", "NULL", "null", "None"}
 EXACT = 2**53  # whole numbers up to here are exact as floats
 LARGEST = 2**31 - 1  # in our tables
@@ -23,22 +25,25 @@ ENCODING = "is not text in UTF-8. Save it in UTF-8 (in a spreadsheet: `CSV UTF-8
 
 
 def read_frame(path: Path) -> pd.DataFrame:
-    """Read a CSV, TSV or Parquet file; the first two have text in all columns, '' where empty.
+    """Read a table of one of `FORMATS`: CSV, TSV, Parquet, an Excel workbook, JSON lines.
 
+    Of CSV, TSV and workbooks all columns are text, '' where empty.
     Raises LingprobError that names the file and the remedy if it is absent, without rows, damaged,
     of another form or encoding, if two columns have one name or a row has too many fields.
     """
+    if path.suffix not in FORMATS:
+        raise LingprobError(f"{path}: a table is {', '.join(FORMATS)}. Convert it to one of these.")
     try:
         if path.suffix == ".parquet":
             frame = _read_parquet(path)
-        elif path.suffix in SEPARATORS:
-            frame = _read_text(path, SEPARATORS[path.suffix])
+        elif path.suffix == ".xlsx":
+            frame = _read_workbook(path)
+        elif path.suffix == ".jsonl":
+            frame = _read_json_lines(path)
         else:
-            raise LingprobError(f"{path}: neither .csv, .tsv nor .parquet. Rename or convert it.")
+            frame = _read_text(path, SEPARATORS[path.suffix])
     except FileNotFoundError as error:
-        raise LingprobError(
-            f"{path}: no such file. Paths are relative to the working directory of Snakemake."
-        ) from error
+        raise no_such_file(path) from error
     except UnicodeError as error:
         raise LingprobError(f"{path} {ENCODING} ({error})") from error
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -175,6 +180,34 @@ def _other_separator(path: Path, separator: str) -> str:
 def _read_parquet(path: Path) -> pd.DataFrame:
     with pq.ParquetFile(path) as file:
         return file.read().to_pandas(ignore_metadata=True)
+
+
+def _read_workbook(path: Path) -> pd.DataFrame:
+    from lingprob.workbooks import rows_of_only_sheet
+
+    names, *rows = rows_of_only_sheet(path) or [[]]
+    return pd.DataFrame(rows, columns=names, dtype=str)
+
+
+def _read_json_lines(path: Path) -> pd.DataFrame:
+    rows = []
+    with open(path, encoding="utf-8-sig") as stream:
+        for number, line in enumerate(stream, start=1):
+            if not line.strip():
+                continue
+            try:
+                row = json.loads(line)
+            except ValueError as error:
+                raise LingprobError(
+                    f"{path}, line {number}: not JSON ({error}). A line is a row, an object."
+                ) from error
+            if not isinstance(row, dict):
+                raise LingprobError(
+                    f"{path}, line {number}: {type(row).__name__} and no object. A line is a row, "
+                    'such as {"sentence": "The cat sleeps."}.'
+                )
+            rows.append(row)
+    return pd.DataFrame(rows)
 
 
 def _number_or_text(value: Any) -> Any:

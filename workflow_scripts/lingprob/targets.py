@@ -1,12 +1,12 @@
-"""What a target is answered with that names a file which no rule makes."""
+"""What is answered to a target that no rule makes, and to a path of the user's with no file."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from snakemake.exceptions import MissingRuleException
+from snakemake.exceptions import MissingInputException, MissingRuleException
 from snakemake.io import strip_wildcard_constraints
 
 from lingprob.errors import nearest
@@ -41,13 +41,36 @@ def unmade(
         return f"{said} Did you mean {' or '.join(found)}? {REMEDY}"
     alike = sorted(others, key=lambda path: -_shared(path, target))
     alike = [path for path in alike if _shared(path, target) > 1][:SHOWN]
-    return f"{said} There are {', '.join(alike)}. {REMEDY}" if alike else f"{said} {REMEDY}"
+    if not alike:
+        return f"{said} {REMEDY}"
+    stem, named = PurePosixPath(target).stem, any("{" in path for path in alike)
+    own = OWN.format(stem) if named and stem not in known else ""
+    return f"{said} There are {', '.join(alike)}. {own}{REMEDY}"
 
 
 REMEDY = (
     "What a run makes follows from the lists of its paper's section in config.yaml; results.md in "
     "the folder report says what is where."
 )
+
+
+OWN = "If {!r} is an entry in a file of your own, name that with --configfile. "
+
+
+def unknown_target(target: str, known: Iterable[str]) -> str:
+    """Return what is said of a name that is no target's, with the nearest or all that are."""
+    others = sorted(known)
+    meant = " or ".join(nearest(target, others)) or ", ".join(others)
+    return f"{target}: no such target. Did you mean {meant}?"
+
+
+def options_with(value: object, config: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """Yield the options of a configuration, as `a.b`, that have this value."""
+    for key, found in config.items():
+        if isinstance(found, Mapping):
+            yield from options_with(value, found, f"{above}{key}.")
+        elif found == value:
+            yield f"{above}{key}"
 
 
 def _renamed(target: str, names: list[str]) -> Iterator[str]:
@@ -70,10 +93,11 @@ def _shared(one: str, other: str) -> int:
 
 
 def answering(workflow: Any, names: Iterable[str]) -> type[MissingRuleException]:
-    """Return Snakemake's error for a file that no rule makes, in the words of `unmade`.
+    """Return Snakemake's error for what no rule makes, in our words.
 
-    Of results alone: a source file, too, has no rule. Arguments: the workflow, whose rules are
-    asked when a file is not made, and `names` as of `unmade`.
+    Of results (`unmade`) and bare names (`unknown_target`) alone: a source file, too, has no rule.
+    Arguments: the workflow, whose rules are asked when a file is not made, and `names` as of
+    `unmade`.
     """
     known = list(names)
 
@@ -91,5 +115,25 @@ def answering(workflow: Any, names: Iterable[str]) -> type[MissingRuleException]
                         known,
                     ),
                 )
+            elif "/" not in str(file):
+                targets = [rule.name for rule in workflow.rules if not [*rule.products()]]
+                self.args = (unknown_target(str(file), targets),)
 
     return MissingRule
+
+
+def naming_options(config: Mapping[str, Any]) -> type[MissingInputException]:
+    """Return Snakemake's error for files that are not there, which names their options."""
+
+    class MissingInput(MissingInputException):
+        def __init__(self, job: Any, files: Iterable[Any], *place: Any, **more: Any) -> None:
+            super().__init__(job, files, *place, **more)
+            said = [
+                f"{file}: no such file ({option}). Mend the path: it begins where snakemake is run."
+                for file in files
+                for option in options_with(str(file), config)
+            ]
+            if said:
+                self.args = ("\n".join(said),)
+
+    return MissingInput

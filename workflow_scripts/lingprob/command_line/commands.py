@@ -10,13 +10,12 @@ from pathlib import Path
 import pandas as pd
 
 import lingprob
-from lingprob.certificate.page import certificate_page
 from lingprob.config import read_settings
-from lingprob.errors import LingprobError, nearest
+from lingprob.errors import LingprobError, looked_up, nearest
 from lingprob.facade.cache import cache_folder
 from lingprob.facade.datasets import dataset_texts
-from lingprob.facade.inputs import read_passages
-from lingprob.facade.sources import read_config
+from lingprob.facade.inputs import COLUMNS, read_passages
+from lingprob.facade.sources import find_model, read_config
 from lingprob.files import atomic_path, write_text
 from lingprob.own_tables import read_frame, text_of
 from lingprob.plan.data import Plan
@@ -29,8 +28,13 @@ def run(options: argparse.Namespace) -> None:
     Raises LingprobError before any model is loaded where the input cannot be read.
     """
     table = COMMANDS[options.command](options)
-    write(table, options.output)
+    write(table if options.digits is None else table.round(options.digits), options.output)
+    read_as = f" ({note})" if (note := NOTES.get(options.command)) else ""
+    if options.output:
+        print(f"{len(table):,} rows: {options.output}{read_as}", file=sys.stderr)
     if options.command == "certify" and options.output:
+        from lingprob.certificate.page import certificate_page
+
         page = certificate_page(table, options.input.name, options.output.name)
         write_text(page, options.output.with_suffix(".html"))
 
@@ -55,19 +59,19 @@ def score(options: argparse.Namespace) -> pd.DataFrame:
 
 def surprisal(options: argparse.Namespace) -> pd.DataFrame:
     """Return the surprisal of each word."""
-    passages = read_passages(options.input)
+    passages = read_passages(options.input, dict(options.columns).get("text", "text"))
     return load(options).surprisal(passages)
 
 
 def compare(options: argparse.Namespace) -> pd.DataFrame:
     """Return accuracy on pairs by phenomenon."""
-    frame = read_input(options)
+    frame = read_pairs(options)
     return load(options).compare(frame, by=options.by, bos=options.bos)
 
 
 def audit(options: argparse.Namespace) -> pd.DataFrame:
     """Return what is wrong with pairs."""
-    frame = read_input(options)
+    frame = read_pairs(options)
     return load(options).audit(frame, corpora=options.corpus or ())
 
 
@@ -100,6 +104,12 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
     )
 
 
+OURS = (*COLUMNS, "context")  # what `--column` may name of tables that are read
+# How a table is read, said when it is written.
+NOTES = {
+    "score": "log-probabilities in nats",
+    "surprisal": "bits; the one to report is `surprisal`, whose words end with their blanks",
+}
 COMMANDS = {
     "score": score,
     "surprisal": surprisal,
@@ -111,7 +121,8 @@ COMMANDS = {
 
 
 def load(options: argparse.Namespace) -> lingprob.Model | lingprob.MaskedModel:
-    """Load the model that a command line names."""
+    """Load the model that a command line names; a wrong name is told before torch is imported."""
+    find_model(options.model, family=options.family, config=options.config)
     return lingprob.load(
         options.model,
         family=options.family,
@@ -129,17 +140,26 @@ def read_input(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.Da
     Raises LingprobError for a column that `--column` names or a command needs, and is not there.
     """
     frame = read_frame(options.input)
+    for name, _ in options.columns:
+        looked_up("column", name, dict.fromkeys(OURS), "(--column)")
     ours = {theirs: name for name, theirs in options.columns}
     wanted = [*ours, *(name for name in needed if name not in ours.values())]
     for column in wanted:
         if column not in frame.columns:
             close = nearest(column, map(str, frame.columns), 1)
-            hint = f" Did you mean --column {column}={close[0]}?" if close else ""
+            named = f"--column {ours.get(column, column)}={close[0] if close else 'YOURS'}"
             raise LingprobError(
-                f"{options.input}: no column {column!r}. It has {list(frame.columns)[:12]}."
-                + (hint if column not in ours else "")
+                f"{options.input}: no column {column!r}. It has {list(frame.columns)[:12]}. "
+                + (f"Did you mean {named}?" if close else f"Name the one that is meant: {named}.")
             )
     return frame.rename(columns=ours)
+
+
+def read_pairs(options: argparse.Namespace) -> pd.DataFrame:
+    """Return the input table of pairs, a row a pair or a sentence, likewise."""
+    named = {name for name, _ in options.columns}
+    of_sentences = "sentence" in named or "sentence" in read_frame(options.input).columns
+    return read_input(options, () if of_sentences else ("good", "bad"))
 
 
 def write(table: pd.DataFrame, output: Path | None) -> None:

@@ -11,12 +11,13 @@ from textwrap import fill
 from typing import NoReturn
 
 import lingprob
+from lingprob.errors import no_such_file
 
 FORMATS = (".csv", ".tsv", ".parquet")
 NAMED = "the name of a corpus of the catalog, or the folder of a saved one"
 SEARCHES = ("overlap", "certify")
 MODEL_HELP = "a name of the catalog, a folder, or a repository of the hub (owner/name@revision)"
-TABLE = "CSV, TSV or Parquet file"
+TABLE = "CSV, TSV, Parquet, Excel (.xlsx) or JSON-lines (.jsonl) file"
 COMMANDS = {
     "score": (
         "log-probabilities of sentences",
@@ -65,6 +66,8 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0, 1 after an error of the input, 2 after one of options."""
     options = build_parser().parse_args(arguments)
     try:
+        if options.command != "certify" and not options.input.exists():
+            raise no_such_file(options.input)
         # Heavy imports come after the options are known to be sound.
         run = import_module("lingprob.command_line.commands").run
         run(options)
@@ -108,6 +111,9 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
         metavar="FILE",
         help="CSV, TSV or Parquet file to write; as CSV to the screen without it",
     )
+    command.add_argument(
+        "--digits", type=int, metavar="N", help="decimals to round to; in full without it"
+    )
     command.add_argument("--cache", metavar="DIR", help="where models are kept, or LINGPROB_CACHE")
     if name in ("audit", *SEARCHES):
         command.add_argument(
@@ -150,21 +156,27 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
             "--unigrams", metavar="SOURCE", help="unigrams for SLOR: a source, or a file"
         )
     if name in ("score", "compare"):
-        command.add_argument("--bos", metavar="POLICY", help="what precedes a sentence, as bos")
+        command.add_argument(
+            "--bos",
+            metavar="POLICY",
+            help="what precedes a sentence and whether its first token counts: none, bos, "
+            "bos_first_excluded ... (docs/catalog.md); if left out the model's first"
+            + (" that counts the first token" if name == "compare" else ""),
+        )
     if name == "compare":
         command.add_argument(
             "--by", default="phenomenon", choices=("phenomenon", "paradigm"), help="what a row is"
         )
-    if name != "surprisal":
-        command.add_argument(
-            "--column",
-            dest="columns",
-            action="append",
-            default=[],
-            type=_column,
-            metavar="OURS=YOURS",
-            help="what a column is called in the file, such as sentence=Text",
-        )
+    ours = {"score": "sentence", "surprisal": "text"}.get(name, "good")
+    command.add_argument(
+        "--column",
+        dest="columns",
+        action="append",
+        default=[],
+        type=_column,
+        metavar="OURS=YOURS",
+        help=f"what a column is called in the file, such as {ours}=Text",
+    )
 
 
 def _output(text: str) -> Path:

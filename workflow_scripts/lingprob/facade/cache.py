@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 
 from filelock import FileLock
@@ -69,6 +70,8 @@ def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
 
 def prepare(name: str, entry: Entry, manifest: Path) -> None:
     """Fetch a model and write its manifest as the rule does; a masked one is checked as such."""
+    if entry["source"] != "local":
+        print(f"Preparing {name}, once: it is kept in {manifest.parent}.", file=sys.stderr)
     directory = Path(entry["path"]) if entry["source"] == "local" else manifest.parent
     if entry["source"] == "hub":
         from lingprob.models.hub import fetch_snapshot

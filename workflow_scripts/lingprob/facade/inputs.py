@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import logging
+import re
 from collections.abc import Iterable
 from pathlib import Path
 
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.own_tables import SEPARATORS, need_columns, read_frame, text_of
+from lingprob.own_tables import FORMATS, need_columns, read_frame, text_of
+from lingprob.reading.passages import SENTENCE_END
 from lingprob.reading.texts import lines_of, with_places, words_of
 from lingprob.stimuli.checks import check_stimuli
 from lingprob.stimuli.user_table import as_stimuli
 from lingprob.tables import as_table
 
+logger = logging.getLogger(__name__)
 PAIRS = "the table of pairs"
 # What a table of pairs may have as columns, and this reads of it.
 COLUMNS = ("good", "bad", "sentence", "item", "pair", "grammatical", "phenomenon", "paradigm")
@@ -85,13 +89,23 @@ def as_words(texts: str | Iterable[str]) -> pd.DataFrame:
     return with_places(words_of(as_passages(texts).items()))
 
 
-def read_passages(path: Path) -> list[str]:
-    """Return the passages of a file: the lines of a text, or the column `text` of a table.
+def read_passages(path: Path, column: str = "text") -> list[str]:
+    """Return the passages of a file: the lines of a text, or a column of a table.
 
-    Raises LingprobError if the file is not there, is not UTF-8 or has no such column.
+    Warns of lines that look wrapped, since each would be read without those before it. Raises
+    LingprobError if the file is not there, is not UTF-8 or has no such column.
     """
-    if path.suffix not in (*SEPARATORS, ".parquet"):
-        return lines_of(path)
+    if path.suffix not in FORMATS:
+        lines = lines_of(path)
+        written = [line for line in lines if line.strip()]
+        unended = sum(re.search(SENTENCE_END, line.strip()) is None for line in written)
+        if len(written) > 1 and unended > len(written) / 2:
+            logger.warning(
+                "%s: %d of %d lines do not end a sentence. A line is a passage, read without the "
+                "lines before it: put a text that is wrapped on one line.",
+                path, unended, len(written),
+            )  # fmt: skip
+        return lines
     frame = read_frame(path)
-    need_columns(path, frame, ["text"], "A row is a passage, in the column `text`.")
-    return text_of(path, "text", frame["text"]).fillna("").tolist()
+    need_columns(path, frame, [column], "A row is a passage, in the column `text`.")
+    return text_of(path, column, frame[column]).fillna("").tolist()

@@ -142,7 +142,8 @@ class MaskedModel:
 
         self._refuse_sides(None, bos)
         language = self.plan.catalog.model(self.name)["language"]
-        return compare_pairs(self, as_pairs(pairs, language), by, self.correction)
+        table = compare_pairs(self, as_pairs(pairs, language), by, self.correction)
+        return table.assign(correction=self.correction)
 
     def audit(self, pairs: object, *, corpora: Iterable[str | Path] = ()) -> NoReturn:
         """Refuse to audit: an audit varies start tokens, which a masked model has not."""

@@ -224,11 +224,14 @@ class Model:
 
         Returns:
             A row a phenomenon in the order of the pairs, and one of all pairs: its name, n,
-            accuracy, accuracy_low and accuracy_high (Wilson's 95% interval). A tie is an error.
+            accuracy, accuracy_low and accuracy_high (Wilson's 95% interval), bos. A tie is an
+            error.
         """
         from lingprob.facade.pairs import compare_pairs
 
-        return compare_pairs(self, as_pairs(pairs, self.entry["language"]), by, bos)
+        policy = bos or self.plan.string_bos(self.name)
+        table = compare_pairs(self, as_pairs(pairs, self.entry["language"]), by, policy)
+        return table.assign(bos=policy)
 
     def audit(
         self,

@@ -22,11 +22,10 @@ GROUPS = ("phenomenon", "paradigm")
 
 
 def compare_pairs(
-    model: Model | MaskedModel, stimuli: pd.DataFrame, by: str, bos: str | None
+    model: Model | MaskedModel, stimuli: pd.DataFrame, by: str, policy: str
 ) -> pd.DataFrame:
     """Return accuracy by phenomenon or paradigm and over all pairs; see `Model.compare`."""
     looked_up("group", by, dict.fromkeys(GROUPS), "(by)")
-    policy = bos or model.plan.string_bos(model.name)
     paired = _paired(stimuli)
     scores = model.sentence_scores(paired, [policy], PAIRS)
     sides = sides_of(Evidence(PAIRS, paired, scores, (policy, "")), policy)

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.own_tables import need_columns, numeric, read_frame, whole
+from lingprob.own_tables import FORMATS, need_columns, numeric, read_frame, whole
 from lingprob.plan.data import Plan
 from lingprob.tables import read_table
 
@@ -34,7 +34,7 @@ def find_unigrams(
         return {GIVEN: wanted.astype(float)}
     if isinstance(wanted, pd.DataFrame):
         return {GIVEN: _by_token(wanted, "the table of unigrams")}
-    if wanted is not None and Path(wanted).suffix in (".csv", ".tsv", ".parquet"):
+    if wanted is not None and Path(wanted).suffix in FORMATS:
         return {GIVEN: _by_token(read_frame(Path(wanted)), wanted)}
     entry = plan.catalog.model(model)
     sources = entry["unigrams"] if wanted is None else [str(wanted)]

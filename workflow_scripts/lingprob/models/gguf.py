@@ -13,6 +13,7 @@ import gguf
 import torch
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.files import disk_problem
@@ -29,6 +30,7 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
     gguf_path, directory = Path(gguf_path), Path(directory)
     if not gguf_path.is_file():
         raise LingprobError(f"{gguf_path}: no such file. Fetch the model again.")
+    transformers_logging.disable_progress_bar()
     source = {"pretrained_model_name_or_path": str(gguf_path.parent), "gguf_file": gguf_path.name}
     try:
         with _read_once():

@@ -82,8 +82,8 @@ def load_kenlm(path: str | Path) -> Any:
         import kenlm
     except ImportError as error:
         raise LingprobError(
-            "the package kenlm is not installed. `pip install kenlm`, or leave out the chance "
-            "level (overlap.ngrams: null)."
+            "the package kenlm is not installed. `pip install kenlm` (Python 3.11 or 3.12), or "
+            "leave out the chance level (overlap.ngrams: null)."
         ) from error
     if not Path(path).is_file():
         raise LingprobError(f"{path}: no such n-gram model. Estimate one with lmplz, or name one.")

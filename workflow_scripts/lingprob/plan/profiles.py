@@ -72,7 +72,7 @@ def profiles_beside(plan: Plan, model: str) -> dict[str, Files]:
 def profile_facts(plan: Plan, model: str) -> list[str]:
     """Return what the head of a profile says of the model, each a few words."""
     entry: dict[str, Any] = plan.catalog.model(model)
-    parameters = entry.get("parameters")
+    parameters, policies = entry.get("parameters"), entry.get("bos_policies")
     origin = [entry.get("repository"), entry.get("revision", "")[:8], entry.get("path")]
     return [
         str(fact)
@@ -81,6 +81,7 @@ def profile_facts(plan: Plan, model: str) -> list[str]:
             f"{parameters:,} parameters" if parameters else None,
             " ".join(str(part) for part in origin if part),
             f"source: {entry['source']}",
+            f"BOS policies: {', '.join(policies)}" if policies else None,
             f"trained on {entry['corpus']}" if "corpus" in entry else None,
             entry.get("note"),
         )
@@ -97,5 +98,6 @@ def profile_notes(plan: Plan, model: str) -> list[str]:
         why = "no data set in its language" if listed else f"put {model} into profiles.models"
         said.append(f"String probability is not shown: {why}.")
     left = [name for name in ("morcela", "reading", "context") if name not in settings["papers"]]
-    said += [f"Not asked for (profiles.papers): {', '.join(left)}."] if left else []
+    if left:
+        said.append(f"Not asked for: {', '.join(left)}. Add them to profiles.papers.")
     return said

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from pathlib import Path
 from typing import Any
 
 from lingprob.catalog import Catalog, Entry
+from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
+from lingprob.models.manifest import model_files
 from lingprob.plan.work import formats
 
 # Sources of models that can score what they have not seen.
@@ -23,6 +26,27 @@ def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
 def matches(name: str, patterns: list[str]) -> bool:
     """Whether a name is one of these patterns."""
     return any(fnmatch(name, pattern) for pattern in patterns)
+
+
+def local_files(entry: Mapping[str, Any], option: str, made: str) -> list[Path]:
+    """Return the files of a model that the user has on disk: others there are another model.
+
+    Args:
+        entry: of the model in the catalog.
+        option: that its path is the value of, for the message.
+        made: what is made of the files. Once it is there, they may go.
+
+    Raises:
+        LingprobError: neither the folder nor what is made of it is there.
+    """
+    if entry["source"] != "local":
+        return []
+    folder = Path(entry["path"])
+    if not (folder.is_dir() or Path(made).exists()):
+        raise LingprobError(
+            f"{folder}: no such folder ({option}). Mend the path: it begins where snakemake is run."
+        )
+    return model_files(folder)
 
 
 @dataclass(frozen=True)
@@ -69,6 +93,20 @@ class Sources:
     def model_manifest(self, model: str) -> str:
         """Return what says where a model's files lie."""
         return f"resources/models/{model}/manifest.json"
+
+    def model_files(self, model: str) -> list[Path]:
+        """Return the files of a model that the user has on disk; LingprobError if not there."""
+        entry, manifest = self.catalog.model(model), self.model_manifest(model)
+        return local_files(entry, f"models.{model}.path", manifest)
+
+    def embedding_files(self, embedding: str) -> list[Path]:
+        """Return the files of an embedding model likewise."""
+        entry, manifest = self.catalog.embedding(embedding), self.embedding_manifest(embedding)
+        return local_files(entry, f"embeddings.{embedding}.path", manifest)
+
+    def embedding_manifest(self, embedding: str) -> str:
+        """Return what says where an embedding model's files lie."""
+        return f"resources/embeddings/{embedding}/manifest.json"
 
     def model_entry(self, model: str, keys: str, bulk: bool) -> Entry:
         """Return these parts of a model's entry, and its number formats for usual or much work."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lingprob.catalog import Catalog
-from lingprob.context.names import CROWS_PAIRS
+from lingprob.context.names import CROWS_PAIRS, SYNTAXGYM
 from lingprob.context.suites import pairs_per_suite
 from lingprob.files import dataset_paths
 from lingprob.plan.speeds import Speeds, speeds
@@ -188,24 +188,29 @@ class Work:
 
     def matrix_tokens(self, dataset: str) -> int:
         """Return about how many tokens a data set's matrix has: ten sentences of ten tokens of
-        each suite, and targets of all others after one of its draws."""
+        each suite (SyntaxGym's suites have sentences for some half of the longest prefix), and
+        targets of all others after one of its draws."""
         context, others = self.settings["context"], self.suites(dataset) - 1
         if dataset == CROWS_PAIRS:
             return 0
         pairs = min(self.judged_pairs(dataset), (others + 1) * (context["matrix_targets"] or 10**6))
         targets = pairs * others * context["matrix_draws"]
-        prefixes = (others + 1) * context["matrix_prefixes"] * 10 * context["matrix_sentences"]
+        fit = max(context["lengths"]) // 2
+        prefix = fit if dataset == SYNTAXGYM else 10 * context["matrix_sentences"]
+        prefixes = (others + 1) * context["matrix_prefixes"] * prefix
         return int(targets * self.target_tokens(dataset) + prefixes)
 
     def target_tokens(self, dataset: str) -> int:
         """Return the tokens of a target's sentences, whose common beginning is run once: of a pair,
         or of a SyntaxGym item's four conditions."""
-        return 32 if self.catalog.dataset(dataset)["parser"] == "syntaxgym" else 16
+        return 20 if dataset == SYNTAXGYM else 16
 
     def unprefixed_tokens(self, model: str, dataset: str) -> int:
-        """Return about how many tokens the same targets have without a prefix: two or four of 15
-        tokens a pair or item, once a BOS policy."""
-        return 60 * self.judged_pairs(dataset) * len(self.catalog.model(model)["bos_policies"])
+        """Return about how many tokens the same targets have without a prefix: once a start token
+        of the model's BOS policies."""
+        policies = self.catalog.model(model)["bos_policies"]
+        start_tokens = {self.catalog.start_token_of(policy) for policy in policies}
+        return self.target_tokens(dataset) * self.judged_pairs(dataset) * len(start_tokens)
 
     def chat_tokens(self, dataset: str) -> int:
         """Return about how many tokens chats have: four contexts of a turn of 30 tokens a sentence,

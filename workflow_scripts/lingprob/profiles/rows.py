@@ -115,8 +115,8 @@ def reading_rows(deltas: pd.DataFrame) -> Rows:
     """Reading: what surprisal adds to a regression of reading times, and perplexity."""
     for row in deltas.to_dict("records"):
         common = {"paper": "reading", "dataset": row["dataset"], "group": row["partition"]}
-        common["n"] = row["n_evaluated"]
-        yield {**common, **_estimated(row, "delta"), "quantity": "ΔLogLik", "unit": "nats"}
+        yield {**common, **_estimated(row, "delta"), "quantity": "ΔLogLik", "unit": "nats",
+               "n": row["n_evaluated"]}  # fmt: skip
         yield {**common, "group": "", "quantity": "perplexity of a word",
                "value": row["word_perplexity"]}  # fmt: skip
 

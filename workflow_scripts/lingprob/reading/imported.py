@@ -19,7 +19,7 @@ logger = logging.getLogger(__name__)
 
 BITS = {"bits": 1.0, "nats": 1 / np.log(2)}
 KEYS = ["passage_id", "word_index"]
-REMEDY = "README.md, `Your own reading times and surprisals`, lists the columns."
+REMEDY = "README.md, `Your own data`, lists the columns."
 SIGN = (
     "Surprisals are 0 or more. If these are log-probabilities, their sign is turned by "
     "`surprisal = -logprob`."
@@ -39,9 +39,10 @@ def import_word_surprisals(
     a context: it is missing in the result, and the log says how many are.
 
     Args:
-        path: CSV, TSV or Parquet with passage_id, word_index (from 0), surprisal and, if it is to
-            be checked, word; or JSON {passage_id: numbers, possibly in lists by sentence}. Other
-            passages than the text's do not count. With a column `text`, only rows of `text` do.
+        path: a table (`own_tables.FORMATS`) with passage_id, word_index (from 0), surprisal and, if
+            it is to be checked, word; or JSON {passage_id: numbers, possibly in lists by sentence}.
+            Other passages than the text's do not count. With a column `text`, only rows of `text`
+            do.
         words: the `words` table of the text; every passage must be there.
         unit: `bits` or `nats`.
         text: the text's name.

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
-from lingprob.errors import LingprobError, refuse_rows, unknown_name
+from lingprob.errors import LingprobError, no_such_file, refuse_rows, unknown_name
 from lingprob.reading.alignment import align_words
 from lingprob.reading.parsers.printed import printed_geco
 from lingprob.reading.parsers.tables import read
@@ -207,6 +207,8 @@ def lines_of(path: Path) -> list[str]:
         return path.read_text(encoding="utf-8-sig").splitlines()
     except UnicodeDecodeError as error:
         raise LingprobError(f"{path}: not UTF-8 text ({error}). Convert it to UTF-8.") from error
+    except FileNotFoundError as error:
+        raise no_such_file(path) from error
     except OSError as error:
         raise LingprobError(f"{path}: cannot be read ({error}). Check its path.") from error
 

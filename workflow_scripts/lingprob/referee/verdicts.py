@@ -125,4 +125,4 @@ def _more(estimate: Estimate, wanted: float) -> str:
     if not estimate.n or wanted <= 0 or not estimate.half_width > wanted:
         return ""
     n = math.ceil(estimate.n * (estimate.half_width / wanted) ** 2 * (1 - NOISE))
-    return f"n = {estimate.n}; about {n} would tell"
+    return f"n = {estimate.n:,}; about n = {n:,} would tell"

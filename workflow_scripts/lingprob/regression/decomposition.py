@@ -27,6 +27,8 @@ from lingprob.regression.reweighted import (
 
 QUANTITIES = ["r", "between", "within", "r_between", "r_within", "ordered"]
 PAIR = 2
+# Of whitened terms (standard deviations), whose last bits differ in sentences that are alike.
+ROUNDING = 1e-10
 
 
 class Grouping(NamedTuple):
@@ -133,7 +135,8 @@ def _ordered(fit: Fit, grouping: Grouping, slopes: Array, weights: Array) -> Arr
     terms = fit.columns[:, 1:-1]
     higher = slopes @ (terms[grouping.better] - terms[grouping.worse]).T
     of_pairs = weights[:, grouping.better]
-    right = (higher > 0) + 0.5 * (higher == 0)
+    tied = np.abs(higher) <= ROUNDING * np.linalg.norm(slopes, axis=1, keepdims=True)
+    right = np.where(tied, 0.5, higher > 0)
     return (right * of_pairs).sum(axis=1) / of_pairs.sum(axis=1)
 
 

@@ -1,4 +1,4 @@
-"""Log-probabilities from elsewhere, as CSV, TSV or Parquet, into the tables of our own scores."""
+"""Log-probabilities from elsewhere, as a table, into the tables of our own scores."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pandas as pd
 from lingprob.errors import refuse_rows
 from lingprob.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
 
-REMEDY = "README.md, `Your own model, ratings and scores`, lists the columns."
+REMEDY = "README.md, `Your own data`, lists the columns."
 SIGN = (
     "Log-probabilities are 0 or less. If these are surprisals, turn their sign (and bits to nats: "
     "times 0.6931); if they are probabilities, take the logarithm."

@@ -43,6 +43,14 @@ POINTS: dict[str, tuple[str, Callable[[pd.DataFrame], Chart | None]]] = {
     "context": ("prefixes", prefix_chart),
 }
 
+# What a run was that has nothing of the user's own, by scale.
+ABOUT = {
+    "demo": "A first look (scale demo): a small language model and two tiny ones, hand-written "
+    "pairs, and ratings and reading times that are simulated.",
+    "laptop": "Real data, the large sets in samples, and models that a laptop runs (scale laptop).",
+    "paper": "All models and data of the papers (scale paper).",
+}
+
 
 @dataclass(frozen=True)
 class Made:
@@ -121,6 +129,7 @@ def _front(papers: Sequence[Paper], made: Made) -> dict[str, Any]:
     links = [(f"profiles/{name}.html", f"Profile: {name}") for name in own["models"]]
     links += [(f"audit/{name}.html", f"Audit: {name}") for name in own["datasets"]]
     return {
+        "about": "" if own["models"] or own["datasets"] else ABOUT.get(made.scale, ""),
         "cards": [_at_a_glance(paper, made) for paper in papers],
         "own": own_rows(made.rows, own),
         "own_links": [link for link in links if (made.results / link[0]).is_file()],

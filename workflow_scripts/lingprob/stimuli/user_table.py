@@ -1,4 +1,4 @@
-"""A researcher's own sentences, as CSV, TSV or Parquet, by a config entry alone."""
+"""A researcher's own sentences, as a table, by a config entry alone."""
 
 from __future__ import annotations
 

@@ -103,16 +103,18 @@ def redrawn(rows: pd.DataFrame, measure: str, draws: int, seed: int) -> Iterator
 
     A draw that determines none is left out.
     """
-    by_suite = [group for _, group in rows.groupby("suite", sort=False)]
-    generator = np.random.default_rng(seed)
     columns = ["suite", "pair_id", "prefix", "source"]
+    numbered = rows.assign(**{name: pd.factorize(rows[name])[0] for name in columns})
+    by_suite = list(numbered.groupby("suite", sort=False).indices.values())
+    generator = np.random.default_rng(seed)
     for _ in range(draws):
-        drawn = [
-            by_suite[suite].assign(**{name: by_suite[suite][name] + f"#{n}" for name in columns})
-            for n, suite in enumerate(generator.integers(len(by_suite), size=len(by_suite)))
-        ]
+        suites = [by_suite[n] for n in generator.integers(len(by_suite), size=len(by_suite))]
+        drawn = numbered.iloc[np.concatenate(suites)]
+        copy = np.repeat(np.arange(len(suites)), [len(one) for one in suites])
+        # A suite that was drawn twice is two suites, with targets and prefixes of their own.
+        drawn = drawn.assign(**{name: drawn[name] * len(suites) + copy for name in columns})
         try:
-            yield components(pd.concat(drawn, ignore_index=True), measure)
+            yield components(drawn.reset_index(drop=True), measure)
         except LingprobError:
             continue
 

@@ -49,7 +49,7 @@ def groupings_of(stimuli: pd.DataFrame) -> dict[str, pd.Series]:
     found: dict[str, pd.Series] = {}
     for name in list(UNITS)[1 : list(UNITS).index(coarsest) + 1]:
         ids = stimuli.get(UNITS[name])
-        known = ids is not None and ids.notna().all() and 1 < ids.nunique() < len(stimuli)
+        known = ids is not None and ids.notna().all() and ids.nunique() < len(stimuli)
         if known and (clusters.groupby(ids).nunique() == 1).all():
             found[name] = ids
     return found

@@ -30,7 +30,7 @@ UCL_TYPING_ERRORS = {
     "nan of the": "None of the",
 }
 SECONDS = 20.0  # what no median of reading times in milliseconds is below
-REMEDY = "README.md, `Your own reading times and surprisals`, lists the columns."
+REMEDY = "README.md, `Your own data`, lists the columns."
 UCL_WORD = re.compile(r"^  Word \d+: '(.*)'  <<(not fixated|[\d.]+)>>", re.M)
 UCL_TRIAL = re.compile(r"^Trial \d+:$", re.M)
 
@@ -155,7 +155,7 @@ def ucl(source: Source) -> pd.DataFrame:
 def table(source: Source) -> pd.DataFrame:
     """Read a table of the user's own: subject_id, passage_id, word_index (from 0), rt_ms; word.
 
-    CSV, TSV or Parquet by the file's name; `word` is optional and checked. Times must be
+    Of one of `own_tables.FORMATS` by the file's name; `word` is optional and checked. Times must be
     milliseconds: half of them below SECONDS are refused as seconds.
     """
     path = source.files[0]

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pandas as pd
-from python_calamine import CalamineError, CalamineWorkbook
 
 from lingprob.errors import LingprobError, refuse_rows
+from lingprob.workbooks import as_text, rows_of_first_sheet
 
 LARGEST = 2**53  # whole numbers up to here are exact as floats
 
@@ -38,7 +38,7 @@ def read(
             f"{path}: not text in {encoding.removesuffix('-sig')} ({error}). Save a file of "
             "your own in UTF-8; fetch another again."
         ) from error
-    except (ValueError, KeyError, OSError, CalamineError) as error:
+    except (ValueError, KeyError, OSError) as error:
         raise LingprobError(f"{path}: cannot be read ({error}). Fetch the file again.") from error
     missing = [column for column in columns if column not in table.columns]
     if missing:
@@ -53,18 +53,13 @@ def _first_sheet(path: Path, columns: Sequence[str]) -> pd.DataFrame:
 
     Row by row and these alone: GECO's workbook has 51 million cells.
     """
-    rows = CalamineWorkbook.from_path(path).get_sheet_by_index(0).iter_rows()
-    names = [_as_text(cell) for cell in next(rows, [])]
+    rows = rows_of_first_sheet(path)
+    names = [as_text(cell) for cell in next(rows, [])]
     places = [names.index(name) for name in columns if name in names]
     if len(places) < len(columns):
         return pd.DataFrame(columns=names)
-    kept = [[_as_text(row[place]) for place in places] for row in rows]
+    kept = [[as_text(row[place]) for place in places] for row in rows]
     return pd.DataFrame(kept, columns=list(columns), dtype=str)
-
-
-def _as_text(cell: object) -> str:
-    """Return a cell as it would stand in a CSV: a sheet knows no whole numbers."""
-    return str(int(cell) if isinstance(cell, float) and cell.is_integer() else cell)
 
 
 def number(path: Path, values: pd.Series, *, missing: Sequence[str] = ("",)) -> pd.Series:
