@@ -165,7 +165,8 @@ def test_bad_data_stops_before_any_scoring_with_one_message(folder, text, said):
     target = "results/scores/tiny/bos/bad.parquet"
     refused = snakemake(folder, "--configfile", "own.yaml", "--config", entry, fitted, "--", target)
     assert refused.returncode != 0
-    assert refused.stdout.count(said) == 1
+    where, end = refused.stdout.split("\nFailed: ")
+    assert where.count(said) == end.count(said) == 1
     assert "bad.csv" in refused.stdout
     assert "logs/build_stimuli/bad.log" in refused.stdout
     assert "Traceback" not in refused.stdout
