@@ -30,8 +30,9 @@ MORCELA_ROOM = Room(
         "predictions": RATED_PREDICTIONS,
         **{
             name: collect(f"results/morcela/{name}/{{model}}.parquet", model=plan.fitted_models())
-            for name in ("multiverse", "decomposition", "draws", *BEYOND)
+            for name in ("multiverse", "decomposition", *BEYOND)
         },
+        "draws": collect("results/morcela/draws/{model}.parquet", model=plan.fitted_ladder()),
     },
     models=plan.fitted_ladder(),
     titles={

@@ -8,7 +8,8 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.contract import Run
-from lingprob.papers.morcela.claims import SMALL, STATISTICS, published_points
+from lingprob.papers.morcela.claims import SMALL, STATISTICS
+from lingprob.papers.morcela.trends import published_points
 from lingprob.referee.claims import judge_claims
 from lingprob.referee.estimates import slope_within
 from lingprob.regression.decomposition import decompose

@@ -6,6 +6,7 @@ Points of a trend are models, bins or lengths: few, so intervals are Student's t
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -41,6 +42,38 @@ def slope_within(x: ArrayLike, y: ArrayLike, group: Sequence[object] | None = No
     error = np.sqrt(residual / degrees / spread)
     reach = stats.t.ppf((1 + CONFIDENCE) / 2, degrees) * error
     return Estimate(slope, slope - reach, slope + reach, len(points), f"{len(points)} points")
+
+
+def slopes_within(x: np.ndarray, y: np.ndarray, group: Sequence[object]) -> np.ndarray:
+    """Return the slope of `slope_within` in each of many resamples.
+
+    Args:
+        x, y: points of shape (resamples, points), all of them known.
+        group: of each point.
+    """
+    codes, _ = pd.factorize(np.asarray(group, dtype=object))
+    member = codes[:, None] == np.unique(codes)
+    dx, dy = (one - (one @ member / member.sum(0)) @ member.T for one in (x, y))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return (dx * dy).sum(1) / (dx * dx).sum(1)
+
+
+def widened(estimate: Estimate, draws: ArrayLike) -> Estimate:
+    """Return an estimate whose interval has one more source of error: how draws spread.
+
+    Each end is moved as by an independent error (the root of the sum of squares); of the draws
+    their reach from the median to the percentile counts, since a resample's level may be off. Fewer
+    than two draws change nothing.
+    """
+    known = np.asarray(draws, float)
+    known = known[np.isfinite(known)]
+    if len(known) < 2 or not np.isfinite(estimate.value):
+        return estimate
+    tail = (1 - CONFIDENCE) / 2
+    low, middle, high = np.quantile(known, [tail, 0.5, 1 - tail])
+    below = np.hypot(estimate.value - estimate.low, middle - low)
+    above = np.hypot(estimate.high - estimate.value, high - middle)
+    return replace(estimate, low=estimate.value - below, high=estimate.value + above)
 
 
 def slope_difference(

@@ -48,10 +48,10 @@ SCHEMAS = {
         )
         + required(TEXT, "scale")
     ),
-    # MORCELA of one model under its default convention, refitted to one resample, a row. Resamples
-    # of a data set are the same for all models whose scores have its sentences.
+    # One linking function of one model under its default convention, refitted to one resample, a
+    # row. Resamples of a data set are the same for all models whose scores have its sentences.
     "linking_draws": pa.schema(
-        required(TEXT, "model", "dataset", "rating_source", "cluster")
+        required(TEXT, "model", "dataset", "rating_source", "cluster", "linking_function")
         + required(INT32, "draw", "n")
         + optional(FLOAT64, "r_cv", "beta", "gamma")
         + required(TEXT, "scale")

@@ -125,7 +125,7 @@ def draw_parameters(
     scale: str,
     **fitting: Any,
 ) -> pd.DataFrame:
-    """Refit MORCELA under a model's default convention to resamples that all models share.
+    """Refit linking functions under a model's default convention to resamples that all share.
 
     Arguments as of `fit_model`; returns a `linking_draws` table, without rows for data sets of
     which the model has no unigrams.
@@ -138,7 +138,6 @@ def draw_parameters(
         kept = units_of(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
         _, draws = resample_linking_functions(
             *(rated[name] for name in FITTED_COLUMNS),
-            linking_functions=["morcela"],
             together=kept[1],
             clusters=clusters,
             **fitting,

@@ -7,27 +7,20 @@ more data set of the latter, so that the same statistic judges the paper and us.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.contract import Published, Run, Tables
-from lingprob.papers.ladder import facts_of, of_models
-from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits, determined, printed_fits
+from lingprob.papers.contract import Run, Tables
+from lingprob.papers.ladder import of_models
+from lingprob.papers.morcela.fits import default_fits
+from lingprob.papers.morcela.trends import less_in_opt, trend
 from lingprob.referee.claims import Statistic
-from lingprob.referee.estimates import slope_difference, slope_within
 from lingprob.referee.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
-SIZES = {"millions": 1e6, "billions": 1e9}
 # OPT models and the Pythia models of about their size, by name.
 SMALL = {"opt-125m": "pythia-160m", "opt-350m": "pythia-410m"}
-# What a reader of a trend over others than models should know.
-NOTES = {
-    "trainings": "steps of trainings here, of which one depends on that before",
-    "n-grams": "orders over one corpus",
-}
 # A difference of BIC of less than 2 is "not worth more than a bare mention" (Kass & Raftery 1995).
 NO_EVIDENCE = 2.0
 
@@ -117,116 +110,6 @@ def gain_between_pairs(tables: Tables, run: Run) -> Rows:
     chosen = (parts["grouping"] == "pair") & (parts["linking_function"] == "morcela")
     for part in parts[chosen].to_dict("records"):
         yield population(part), estimate_of(part, "gain_difference")
-
-
-def trend(x: str, y: str) -> Statistic:
-    """Return the statistic that is the slope of y on x over models, within families.
-
-    States of a training and orders of n-grams are no sizes: they are populations of their own, and
-    of what has another x than size. There the slope is within each training or corpus.
-    """
-
-    def statistic(tables: Tables, run: Run) -> Rows:
-        for about, points in points_of(tables, run).items():
-            for kind, chosen in kinds_of(points).items():
-                if {x, y} <= set(chosen) and (kind == "models" or x != "size"):
-                    slope = slope_within(chosen[x], chosen[y], chosen["series"])
-                    found = _or_why_not(slope, chosen)
-                    note = "; ".join(filter(None, [found.note, NOTES.get(kind)]))
-                    yield f"{kind}/{about}", replace(found, note=note)
-
-    return statistic
-
-
-def kinds_of(points: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """Return points of `points_of` by what varies among them: models, with their family as series;
-    the steps of trainings, their ends included; and orders of n-grams. None of what is not there.
-    """
-    models = points[points["kind"] == "model"]
-    found = {"models": models.assign(series=models["family"])} if len(models) else {}
-    for kind, title in (("step", "trainings"), ("order", "n-grams")):
-        series = points.loc[points["kind"] == kind, "series"]
-        if len(series):
-            found[title] = points[points["series"].isin(series)]
-    return found
-
-
-def less_in_opt(tables: Tables, run: Run) -> Rows:
-    """Slope of r on size in OPT less that in Pythia."""
-    for about, every in points_of(tables, run).items():
-        points = every[every["kind"] == "model"]
-        if "r" in points:
-            columns = points["size"], points["r"], points["family"]
-            slopes = slope_difference(*columns, "pythia", "opt")
-            yield f"opt and pythia/{about}", _or_why_not(slopes, points)
-
-
-def _or_why_not(slope: Estimate, points: pd.DataFrame) -> Estimate:
-    few = f"too few models for a slope within families: {', '.join(points.index.unique('model'))}"
-    return slope if np.isfinite(slope.value) else replace(slope, note=few)
-
-
-def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
-    """Return what is known of each model, a row a model, by data set; `published` is the paper's.
-
-    Columns: family; kind and series, as of `plan.Plan.ladder_facts`; size, log10 of the parameters;
-    r, slor and logprob (r of MORCELA, SLOR and log-probability); gain and gap (r of MORCELA less
-    SLOR's and less that with beta = 1); beta and gamma of MORCELA; beta_alone, r_beta_alone,
-    gamma_alone, r_gamma_alone of the ablations; and frequency_slope (§5) where it was computed.
-    Parameters are those that `fits.determined` leaves.
-    """
-    wide, found = _wide(determined(default_fits(tables["linking_functions"])), "r_cv"), {}
-    names = wide.index.get_level_values("model")
-    wide["family"] = [run.models[name]["family"] for name in names]
-    facts = [facts_of(run.options.get("ladder", {}), name) for name in names]
-    wide["kind"], wide["series"] = ([one[key] for one in facts] for key in ("kind", "series"))
-    sizes = [run.models[name].get("parameters") or np.nan for name in names]
-    wide["size"] = np.log10(np.array(sizes, float))
-    if "slopes" in tables:
-        wide["frequency_slope"] = names.map(tables["slopes"].groupby("model")["slope"].first())
-    for dataset, points in wide.groupby(level="dataset", sort=False):
-        found[str(dataset)] = points
-    if run.published and PAPER_DATASET in found:
-        found["published"] = published_points(run.published)
-    return found
-
-
-def published_points(published: Published) -> pd.DataFrame:
-    """Return the paper's points as `points_of` does, r from the SSE for all linking functions."""
-    fits = printed_fits(published).assign(dataset="published")
-    points = _wide(fits, "r").droplevel("dataset")
-    points["family"] = [name.partition("-")[0] for name in points.index]
-    points = points.assign(kind="model", series=points.index)
-    return points.assign(size=np.log10(printed_sizes(published)))
-
-
-def printed_sizes(published: Published) -> pd.Series:
-    """Return the parameters of models as Table 1 prints them, by model."""
-    sizes = {}
-    for item in published["items"]:
-        if item["item"] == "Table 1":
-            for name, values in item["rows"].items():
-                sizes[name.partition("/")[0]] = values[0] * SIZES[item["columns"][0]]
-    return pd.Series(sizes)
-
-
-def _wide(fits: pd.DataFrame, r: str) -> pd.DataFrame:
-    """Return what `points_of` has of fits, a row a data set and model; `r` is their column of r."""
-    by = fits.pivot(
-        index=["dataset", "model"], columns="linking_function", values=[r, "beta", "gamma"]
-    )
-    wanted: dict[str, tuple[str, str]] = {
-        "r": (r, "morcela"), "slor": (r, "slor"), "logprob": (r, "logprob"),
-        "beta": ("beta", "morcela"), "gamma": ("gamma", "morcela"),
-        "r_beta_alone": (r, "morcela_gamma_0"), "beta_alone": ("beta", "morcela_gamma_0"),
-        "r_gamma_alone": (r, "morcela_beta_1"), "gamma_alone": ("gamma", "morcela_beta_1"),
-    }  # fmt: skip
-    columns = {name: by[key].astype(float) for name, key in wanted.items() if key in by}
-    points = pd.DataFrame(columns, index=by.index).dropna(axis="columns", how="all")
-    if {"r", "slor", "r_gamma_alone"} <= set(points):
-        points["gain"] = points["r"] - points["slor"]
-        points["gap"] = points["r"] - points["r_gamma_alone"]
-    return points
 
 
 STATISTICS: dict[str, Statistic] = {

@@ -22,8 +22,8 @@ def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFra
     sentences are not compared. Paired intervals are narrower than the two models' own suggest,
     since both fit the same ratings.
     """
-    values = fits[fits["linking_function"] == "morcela"].set_index(["dataset", "model"])
-    rows = []
+    values, draws = (table[table["linking_function"] == "morcela"] for table in (fits, draws))
+    values, rows = values.set_index(["dataset", "model"]), []
     for dataset, of_dataset in draws.groupby("dataset", sort=False):
         by_model = dict(tuple(of_dataset.groupby("model", sort=False)))
         for model, other in combinations(by_model, 2):

@@ -17,6 +17,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, whiskers
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.ladder import without_ladder
 from lingprob.papers.morcela.beyond_figures import draw_beyond
 from lingprob.papers.morcela.comparison_figures import decomposition, parameter_matrix
 from lingprob.papers.morcela.convention_figures import (
@@ -65,7 +66,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "conventions": conventions(tables["multiverse"], run),
         "multiverse": specification_curve(tables["multiverse"], run, run.options["bos_policies"]),
         "decomposition": decomposition(tables["decomposition"], run),
-        "differences": parameter_matrix(tables["draws"], fits, run),
+        "differences": parameter_matrix(
+            without_ladder(tables["draws"], run.options.get("ladder", {})), fits, run
+        ),
     }
     if "sentence_scores" in tables:
         main = main_dataset(fits)

@@ -12,7 +12,7 @@ TABLES = {
     "sample_sizes": Table("sample_sizes", ("plot",)),
     "multiverse": Table("linking_functions", ("plot", "tabulate")),
     "decomposition": Table("decomposition"),
-    "draws": Table("linking_draws", ("plot", "tabulate")),
+    "draws": Table("linking_draws", ("plot", "compare", "tabulate")),
     "stimuli": Table("stimuli", ("plot", "compare", "tabulate"), "dataset"),
     "predictions": Table("predicted_ratings", ("tabulate",)),
     "validation": Table("linking_validation", ("tabulate",)),

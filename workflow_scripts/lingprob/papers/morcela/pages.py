@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.ladder import without_ladder
 from lingprob.papers.morcela.beyond_pages import tabulate_beyond
 from lingprob.papers.morcela.differences import parameter_differences
 from lingprob.papers.morcela.fits import default_fits, published_fits
@@ -25,7 +26,9 @@ def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
         "table_3": table_of_criteria(fits, theirs, run.models, 3),
         "table_4": table_of_criteria(fits, theirs, run.models, 4),
         "variance_explained": variance_explained(tables["multiverse"], run.options["bos_policies"]),
-        "differences": parameter_differences(fits, tables["draws"]),
+        "differences": parameter_differences(
+            fits, without_ladder(tables["draws"], run.options.get("ladder", {}))
+        ),
         **(tabulate_beyond(tables) if "shapes" in tables else {}),
     }
 

@@ -7,8 +7,9 @@ from dataclasses import replace
 import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
-from lingprob.papers.morcela.claims import SIZES, STATISTICS, estimate_of, printed_sizes
+from lingprob.papers.morcela.claims import STATISTICS, estimate_of
 from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits
+from lingprob.papers.morcela.trends import SIZES, printed_sizes
 from lingprob.referee.claims import judge_claims
 from lingprob.referee.numbers import Quantities, compare_numbers, make_scorecard
 from lingprob.referee.verdicts import Estimate
