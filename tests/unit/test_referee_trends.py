@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import STATISTICS
-from lingprob.papers.morcela.trends import draws_of, points_of, printed_sizes
+from lingprob.papers.morcela.trends import drawn_values, draws_of, points_of, printed_sizes
 from lingprob.referee.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.referee.verdicts import NOTHING, Estimate, judge_claim
 from lingprob.regression.linking import resample_linking_functions
@@ -165,6 +165,19 @@ def test_what_was_not_resampled_keeps_its_interval():
     for claim, column in (("r_rises_with_size", "r"), ("beta_falls_with_size", "beta")):
         (found,) = [one for about, one in STATISTICS[claim](tables, RUN)]
         assert found == slope_within(points["size"], points[column], points["family"])
+
+
+def test_a_model_without_resamples_is_its_point_in_each_and_an_unknown_draw_stays_unknown():
+    tables = ladder(1, noise=0.15, beta=0)
+    points = points_of(tables, RUN)["mine"]
+    draws = tables["draws"]
+    draws = draws[draws["model"] != "opt-30b"].astype({"beta": float})
+    draws.loc[(draws["model"] == "opt-13b") & (draws["draw"] == 5), "beta"] = np.nan
+    drawn = drawn_values(draws_of({"draws": draws})["mine"], points, "beta")
+    names = list(points.index.get_level_values("model"))
+    assert drawn.shape == (100, 16)
+    assert (drawn[:, names.index("opt-30b")] == points["beta"].iloc[names.index("opt-30b")]).all()
+    assert np.argwhere(np.isnan(drawn)).tolist() == [[5, names.index("opt-13b")]]
 
 
 def test_less_of_a_trend_in_opt_has_the_sentences_in_its_interval():

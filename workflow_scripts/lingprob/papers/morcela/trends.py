@@ -153,17 +153,18 @@ def drawn_slopes(draws: pd.DataFrame | None, points: pd.DataFrame, x: str, y: st
 def drawn_values(draws: pd.DataFrame | None, points: pd.DataFrame, column: str) -> np.ndarray:
     """Return a column of models' points in each resample, of shape (resamples, models).
 
-    What has no resamples is the same in all, which are one where there are none of anything.
+    A column or model that was not resampled has its point in each; without draws there is one row.
     """
     fixed = points[column].to_numpy(float)
     if draws is None:
         return fixed[None]
-    count = draws.index.unique("draw").size
     if column not in draws:
-        return np.broadcast_to(fixed, (count, len(fixed)))
+        return np.tile(fixed, (draws.index.unique("draw").size, 1))
     names = points.index.get_level_values("model")
-    drawn = draws[column].unstack("model").reindex(columns=names)
-    return drawn.fillna(dict(zip(names, fixed, strict=True))).to_numpy(float)
+    drawn = draws[column].unstack("model").reindex(columns=names).to_numpy(float, copy=True)
+    absent = np.isnan(drawn).all(axis=0)
+    drawn[:, absent] = fixed[absent]
+    return drawn
 
 
 def _wide(fits: pd.DataFrame, index: Sequence[str], r: str) -> pd.DataFrame:
