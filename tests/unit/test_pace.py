@@ -20,6 +20,17 @@ def test_quick_starts_do_not_shorten_a_training():
     assert pace.left(149.0) == pytest.approx(1001)
 
 
+def test_nothing_is_left_at_the_end_and_no_less():
+    seconds = (0.1, 0.7, 0.1)  # whose sum, less each, is below nothing
+    pace = Pace(dict(enumerate(seconds)), 0.0)
+    assert sum(seconds) - seconds[0] - seconds[1] - seconds[2] < 0
+    for number in range(3):
+        pace.start(number, float(number))
+        pace.finish(number, number + 1.0)
+        assert pace.left(number + 1.0) >= 0
+    assert str(pace.left(3.0)) == "0.0"
+
+
 def test_long_jobs_tell_of_long_ones():
     """Three of 100 s; the first took 300, the second has run for 100 of them, beside it."""
     pace = Pace({1: 100.0, 2: 100.0, 3: 100.0, 4: 6.0}, 0.0)

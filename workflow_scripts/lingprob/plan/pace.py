@@ -52,7 +52,8 @@ class Pace:
     def left(self, now: float) -> float:
         """Return the seconds until all is done, with as many jobs at one time as there were."""
         factor = {kind: self.took[kind] / done if done else 1.0 for kind, done in self.done.items()}
-        rest = sum(seconds * factor[kind] for kind, seconds in self.waiting.items())
+        # What is left when all has begun may be a rounding error below nothing.
+        rest = sum(max(0.0, seconds) * factor[kind] for kind, seconds in self.waiting.items())
         for number, began in self.running.items():
             seconds = self.expected[number]
             rest += max(0.0, seconds * factor[is_long(seconds)] - (now - began))
