@@ -260,6 +260,12 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
         (sentences() | {"rating": np.ones(60)}, {}, "rating is 1 in every row"),
         (sentences() | {"n_tokens": np.full(60, 9)}, {}, "morcela: its term 1/l is the same"),
         (sentences() | {"logprob": np.full(60, -9.0)}, {}, "logprob: its term p is the same"),
+        # What differs by rounding alone is the same, however large it is.
+        (
+            sentences() | {"logprob": -1e6 - 1e-8 * np.arange(60)},
+            {},
+            "logprob: its term p is the same",
+        ),
         (
             sentences() | {"logprob": 2 * sentences()["unigram_logprob"]},
             {"linking_functions": ["morcela_gamma_0"]},

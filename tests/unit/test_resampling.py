@@ -18,7 +18,7 @@ from lingprob.regression.resampling import (
     resamples,
     tails,
 )
-from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
+from lingprob.regression.roc import area_intervals, area_under_roc, resampled_areas, roc_curve
 
 
 @pytest.fixture(params=["distinct", "tied"])
@@ -176,3 +176,19 @@ def test_draws_come_in_blocks_that_add_up(monkeypatch):
     random = np.random.default_rng(3)
     drawn = np.concatenate([gains[random.integers(6, size=(n, 6))].sum(axis=1) for n in (100, 50)])
     assert resampled_sums(gains, items, 150, 3) == pytest.approx(tuple(quantiles(drawn)))
+
+
+def test_a_sentence_of_weight_two_is_two_sentences_in_every_resample():
+    """The same units are drawn, whatever their sentences weigh."""
+    rng = np.random.default_rng(3)
+    scores, positive, unit = rng.normal(size=(40, 2)), rng.random(40) < 0.5, np.arange(40) // 4
+    weight = rng.integers(1, 4, 40)
+    written_out = np.repeat(np.arange(40), weight)
+    weighted = resampled_areas(
+        scores, positive, unit, draws=30, seed=1, weight=weight.astype(float)
+    )
+    alone = resampled_areas(
+        scores[written_out], positive[written_out], unit[written_out], draws=30, seed=1
+    )
+    assert weighted == pytest.approx(alone)
+    assert weighted != pytest.approx(resampled_areas(scores, positive, unit, draws=30, seed=1))
