@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.reading.texts import build_words, passage_texts
 
@@ -116,3 +117,10 @@ def test_provo_takes_its_sentences_from_the_second_file(tmp_path):
 def test_unmarked_sentences_end_at_a_stop_a_question_or_an_exclamation(tmp_path):
     words = parsed(tmp_path, "passages", 'He said "No!" Why? (Because.) 3.5 is.\nNew one\n')
     assert [word[3] for word in words] == [0, 0, 0, 1, 2, 3, 3, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["demo_passages", "demo_reading"])
+def test_the_demo_s_texts_are_as_long_as_the_catalog_says(name):
+    entry = Catalog().dataset(name)
+    words = build_words(name, entry, [])
+    assert (words["passage_id"].nunique(), len(words)) == (entry["passages"], entry["words"])

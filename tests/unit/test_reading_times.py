@@ -248,6 +248,11 @@ def test_maze_sentences_follow_from_the_last_times(tmp_path):
     assert parsed("natural_stories_maze", words, path) == [
         ("s009", "1", 1, 681.0), ("s009", "1", 5, 700.0)
     ]  # fmt: skip
+    last = saved(path, path.read_text().replace("Boar", "Tourettes"))
+    assert parsed("natural_stories_maze", text(p10="If you go. / So. / We do it."), last) == [
+        ("s009", "10", 1, 681.0), ("s009", "10", 5, 700.0)
+    ]  # fmt: skip
+    saved(path, path.read_text().replace("Tourettes", "Boar"))
     with pytest.raises(LingprobError, match="story 1, word 1 has 3 letters there and is 'they'"):
         parsed("natural_stories_maze", text(p1="If they go. / So. / We do it."), path)
 

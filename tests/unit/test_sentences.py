@@ -89,11 +89,22 @@ def test_imported_sentences_by_id_or_by_text(tmp_path):
     path.write_text(
         "sentence,logprob,n_tokens,unigram_logprob\nfour five,-4,2,-9\none two three,-5,3,-8\n"
     )
+    path.write_text(path.read_text() + "six,-1,1,-1\n")  # of another study
     by_text = import_sentence_scores(path, STIMULI)
     assert by_text["unigram_logprob"].tolist() == [-8, -9]
     assert by_text["n_words"].tolist() == [3, 2]
     for table in (by_id, by_text):
         write_table(table, "sentence_scores", tmp_path / "t.parquet")
+
+
+def test_where_a_file_has_ids_and_texts_the_ids_count(tmp_path):
+    """A text may be written otherwise there; without either, the ids are asked for."""
+    path = tmp_path / "scores.csv"
+    path.write_text("item_id,sentence,logprob,n_tokens\nb,Four five.,-4,2\na,one two,-5,3\n")
+    assert import_sentence_scores(path, STIMULI)["logprob"].tolist() == [-5, -4]
+    path.write_text("logprob,n_tokens\n-4,2\n-5,3\n")
+    with pytest.raises(LingprobError, match=r"no columns \['item_id'\]"):
+        import_sentence_scores(path, STIMULI)
 
 
 @pytest.mark.parametrize(
