@@ -17,7 +17,7 @@ from lingprob.papers.leakage.overlap.scorecard import chunk_quantities, overlap_
 from lingprob.papers.leakage.reading import claims as reading
 from lingprob.papers.leakage.reading.size_trends import size_trends
 from lingprob.papers.morcela import claims as morcela
-from lingprob.papers.morcela import trends
+from lingprob.papers.morcela.trends import points_of
 
 RUN = Run("demo", {})
 
@@ -71,7 +71,7 @@ def test_points_of_models_are_their_own_columns():
     run = Run("demo", {"m": {"family": "f", "parameters": 10**8}})
     slopes = pd.DataFrame({"model": ["m"], "slope": [0.7]})
     tables = {"linking_functions": fits, "slopes": slopes}
-    points = trends.points_of(tables, run)["d"].iloc[0].to_dict()
+    points = points_of(tables, run)["d"].iloc[0].to_dict()
     assert [points.pop(name) for name in ("family", "kind", "series")] == ["f", "model", "m"]
     assert points == pytest.approx({
         "logprob": 0.1, "slor": 0.2, "r_beta_alone": 0.3, "r_gamma_alone": 0.4, "r": 0.5,
