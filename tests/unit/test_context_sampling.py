@@ -342,6 +342,8 @@ def test_running_text_becomes_natural_sentences():
     ]
     assert unrelated_sentences(['He said " yes it is so . ', "Too short ."]) == []
     assert natural("Nothing to do here.") == "Nothing to do here."
+    begins_quoted = '" It was odd , " she said , " and quiet . "'
+    assert natural(begins_quoted) == '"It was odd," she said, "and quiet."'
 
 
 def test_perturbations_keep_the_sentence_inside():

@@ -27,7 +27,7 @@ from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, re
 from lingprob.papers.leakage.reading.leaked_words import adjusted_deltas, most_leaked
 from lingprob.papers.leakage.reading.model_differences import model_differences
 from lingprob.papers.leakage.reading.scorecard import compare
-from lingprob.papers.leakage.reading.size_trends import STATE, size_trends
+from lingprob.papers.leakage.reading.size_trends import STATE, size_trends, slope_weights
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.resampling import resampled_sums
@@ -246,6 +246,7 @@ def test_means_are_regressed_by_least_squares(study):
         sigma = np.sqrt((result.resid**2).mean())
         values.append(norm(expected, sigma).logpdf(other["rt_ms"]).sum())
     assert found["regression"].unique().tolist() == ["least squares"]
+    assert (found["converged"].all(), found["singular"].any()) == (True, False)
     assert found["delta"].iloc[2] == pytest.approx(values[1] - values[0], abs=1e-8)
 
 
@@ -487,6 +488,24 @@ def test_an_interval_of_a_slope_without_the_effect_holds_zero(deltas):
     assert (found["slope_high"] > 0).all()
     (change,) = found["change"].dropna()
     assert found["change_low"].dropna().item() < change < found["change_high"].dropna().item()
+
+
+def test_an_interval_of_a_slope_is_of_95_percent(deltas):
+    """Of 400 subjects: 1.96 standard errors of their sum to either side."""
+    random = np.random.default_rng(6)
+    table, _ = made_study(deltas)
+    nats = pd.DataFrame({name: random.normal(size=400) for name in STATES})
+    gains = nats.rename_axis("item").reset_index().melt("item", var_name="model", value_name="nats")
+    gains = gains.assign(dataset="made", of="delta", item_kind="subject", n=5)
+    table["delta"] = table["model"].map(nats.sum())
+    found = size_trends(table, gains, None, STATES, draws=8000, seed=1)
+    found = found[(found["of"] == "delta") & (found["on"] == "parameters")].set_index(STATE)
+    for state, row in found.iterrows():
+        names = [name for name, entry in STATES.items() if entry.get(STATE, 0) == state]
+        sizes = pd.Series([STATES[name]["parameters"] for name in names])
+        reach = 1.96 * 20 * (nats[names].to_numpy() @ slope_weights(sizes)).std()
+        ends = [row["slope"] - row["slope_low"], row["slope_high"] - row["slope"]]
+        assert ends == pytest.approx([reach, reach], rel=0.05)
 
 
 def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path):

@@ -38,7 +38,7 @@ from lingprob.papers.string_probability.paradigms import (
     read_accuracies,
 )
 from lingprob.papers.string_probability.pools import LENGTH_GROUPS, pooled_groups
-from lingprob.papers.string_probability.scorecard import compare
+from lingprob.papers.string_probability.scorecard import PAIRED, compare, counted
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
 from lingprob.papers.string_probability.simulation import ASSUMPTIONS, PREDICTIONS, SWEEPS
 from lingprob.papers.string_probability.summary import page
@@ -461,6 +461,13 @@ def test_counts_filters_and_analysis_agree(datasets, results):
             (kept,) = filters.loc[filters["used"], "kept"]
             assert analysed == kept == counted["counted"] == counted["used_pairs"]
             assert counted["counted_published"] == 1883
+
+
+def test_all_pairs_are_counted_in_thousands_where_every_data_set_is_there():
+    counts = pd.DataFrame({"dataset": PAIRED, "counted": 35_000, "identical_pairs": 0})
+    filters = pd.DataFrame({"dataset": [], "used": np.array([], bool)})
+    assert counted(counts, filters)["all/pairs", "thousands"].value == 280
+    assert ("all/pairs", "thousands") not in counted(counts.iloc[1:], filters)
 
 
 def test_the_scorecard_checks_counts_and_claims(datasets, results):
