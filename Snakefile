@@ -5,7 +5,6 @@
 import re
 import sys
 import time
-from fnmatch import fnmatch
 from pathlib import Path
 
 sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))

@@ -14,6 +14,7 @@ from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultForma
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from lingprob.console import Console, one_message, take_over
+from lingprob.plan.work import USUAL_SECONDS
 from lingprob.progress import Progress
 
 USUAL = dict(printshellcmds=False, verbose=False, quiet=None, debug_dag=False, dryrun=False)
@@ -62,7 +63,8 @@ def fail(handler: Console, number: int, *logs: str, message: str | None = None) 
 def test_a_finished_job_is_a_line_with_the_share_of_the_expected_work_and_the_time_left(
     monkeypatch,
 ):
-    clock = iter([0, 0, 0, 60, 60, 180, 180, 180])  # a third of what was expected, two at one time
+    # A third of what was expected, two at one time.
+    clock = iter([0, 0, 0, 60, 60, 60, 180, 180, 180, 180])
     monkeypatch.setattr("lingprob.console.time.monotonic", lambda: next(clock))
     stream = io.StringIO()
     handler = console(stream)
@@ -86,8 +88,10 @@ def test_a_finished_job_is_a_line_with_the_share_of_the_expected_work_and_the_ti
 
 
 @settings(deadline=None)
-@given(st.lists(st.floats(0.1, 1e6), min_size=1, max_size=30), st.randoms())
-def test_in_any_order_shares_rise_to_one_and_every_job_has_its_line(seconds, random):
+@given(
+    st.lists(st.just(USUAL_SECONDS) | st.floats(0.1, 1e6), min_size=1, max_size=30), st.randoms()
+)
+def test_in_any_order_shares_rise_to_one_and_every_job_is_told_once(seconds, random):
     stream = io.StringIO()
     handler = console(stream)
     handler.expect(dict(enumerate(seconds)))
@@ -97,10 +101,35 @@ def test_in_any_order_shares_rise_to_one_and_every_job_has_its_line(seconds, ran
     for number in order:
         finish(handler, number)
     lines = stream.getvalue().splitlines()[1:]
-    assert [line.rpartition("rule_")[2] for line in lines] == [str(number) for number in order]
-    for end, line in enumerate(lines, 1):
+    told = [[int(name) for name in re.findall(r"rule_(\d+)", line)] for line in lines]
+    assert [number for numbers in told for number in numbers] == order
+    end = 0
+    for line, numbers in zip(lines, told, strict=True):
+        end += len(numbers)
+        assert int(re.search(r" (\d+)/", line)[1]) == end
         share = sum(seconds[number] for number in order[:end]) / sum(seconds)
         assert int(re.search(r"(\d+)%", line)[1]) == pytest.approx(100 * share, abs=0.51)
+        # A job of some work ends its line; those of none wait for it, three at the most.
+        *waited, last = [seconds[number] <= USUAL_SECONDS for number in numbers]
+        assert all(waited)
+        assert len(numbers) <= 3
+        assert not last or len(numbers) == 3 or end == len(order)
+
+
+def test_small_jobs_that_wait_for_a_line_are_told_at_the_end_of_a_run_that_failed():
+    stream = io.StringIO()
+    handler = console(stream)
+    handler.expect({1: USUAL_SECONDS, 2: USUAL_SECONDS, 3: 100.0})
+    for number, rule in enumerate(("count", "combine", "fit"), 1):
+        start(handler, number, rule)
+    finish(handler, 1)
+    finish(handler, 2)
+    fail(handler, 3)
+    handler.close()
+    lines = stream.getvalue().splitlines()[1:]
+    told = next(line for line in lines if "count" in line)
+    assert re.search(r" 2/3 +\d+%.* left  count, combine$", told)
+    assert lines.index(told) < lines.index("Failed: 1 of the 3 jobs.")
 
 
 def test_chatter_is_left_to_the_log_file_and_what_is_unknown_is_not():

@@ -283,7 +283,9 @@ ROOMS = {
     "download_dataset": "",
     "estimate_ngram_model": "archives corpora kenlm models ngrams overlap",
     "estimate_ngrams": "archives corpora kenlm ngrams overlap",
-    "estimate_run": "catalog chance_level config context kenlm models plan references training",
+    "estimate_run": (
+        "catalog chance_level config context kenlm models patterns plan references training"
+    ),
     "estimate_unigrams": "unigrams",
     "export_table": "exports",
     "extend_linking_functions": "papers.morcela regression",

@@ -768,12 +768,22 @@ def test_a_ladder_is_fitted_to_the_paper_s_ratings_alone_and_predicts_nothing_el
     assert asked.unigram_sources(step) == ["training_16"]
     named = plan("laptop", **{**CLIMBED, "morcela": {"models": [step], "unigrams": ["corpus_*"]}})
     assert named.unigram_sources(step)[0] == "training_16" != named.unigram_sources(step)[-1]
-    # Under all conventions what it is fitted to, under its own what string_probability reads.
-    assert asked.start_tokens(step, "linguistic_inquiry") == ["none", "endoftext"]
-    for dataset in ("li_adger", "syntaxgym_pairs", "cola"):
-        assert asked.start_tokens(step, dataset) == ["endoftext"]
+    # After the one start token that a paper reads, where MORCELA's own models have all of theirs.
+    start_tokens = {
+        "linguistic_inquiry": ["none"], "li_adger": ["endoftext"], "syntaxgym_pairs": ["endoftext"],
+        "cola": ["endoftext"],
+    }  # fmt: skip
+    for dataset, tokens in start_tokens.items():
+        assert asked.start_tokens(step, dataset) == tokens
         assert asked.model_unigrams(step, dataset) == ["training_16"]
-    assert len(asked.start_tokens("smollm2-135m", "syntaxgym_pairs")) > 1
+    assert named.start_tokens(step, "linguistic_inquiry") == ["none", "endoftext"]
+    for dataset in ("linguistic_inquiry", "syntaxgym_pairs"):
+        assert len(asked.start_tokens("smollm2-135m", dataset)) > 1
+    # Both on a data set that both papers read.
+    tiny, pairs = "trained-tiny-small", "demo_minimal_pairs"
+    assert plan("demo").start_tokens(tiny, pairs) == ["none"]
+    both = plan("demo", string_probability={"models": ["smollm2-135m"], "ladder": [tiny]})
+    assert both.start_tokens(tiny, pairs) == ["endoftext", "none"]
 
 
 def test_a_ladder_s_slopes_are_after_the_first_start_token_and_it_has_no_neighbours():

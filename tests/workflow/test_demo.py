@@ -40,7 +40,8 @@ def test_the_console_fits_a_hundred_lines_and_ends_with_verdicts_and_what_to_ope
     assert len(lines) <= 100
     count = re.fullmatch(r"Jobs: (\d+)\..*", next(line for line in lines if "Jobs: " in line))[1]
     finished = [line for line in lines if re.match(rf"[\d:]+  +\d+/{count} +\d+%", line)]
-    assert len(finished) == int(count) > 50
+    jobs = [job for line in finished for job in line.rpartition(" left  ")[2].split(", ")]
+    assert len(jobs) == len({*jobs}) == int(count) > 50
     assert "100%" in finished[-1]
     end = lines[lines.index(finished[-1]) + 1 :]
     assert any(re.match(r"morcela +\d+ \w+", line) for line in end)

@@ -38,10 +38,11 @@ def test_every_scale_has_a_plan(checkout, scale):
     plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "--", "morcela")
     assert plan.returncode == 0, plan.stdout[-2000:]
     models = len(read_yaml("scales.yaml")[scale]["morcela"]["models"])
-    ladder = 15 + 4 if scale == "laptop" else 0  # states of trainings, orders of n-grams
+    trained = {"demo": 2, "laptop": 15, "paper": 0}[scale]  # states of trainings
+    ngrams = 4 if scale == "laptop" else 0  # orders
     jobs = planned_jobs(plan.stdout)
-    assert jobs["fit_linking_functions"] == models + ladder
-    assert jobs.get("estimate_ngram_model", 0) == (4 if ladder else 0)
+    assert jobs["fit_linking_functions"] == models + trained + ngrams
+    assert jobs.get("estimate_ngram_model", 0) == ngrams
 
 
 def test_the_site_of_one_paper_needs_that_paper_alone(checkout):

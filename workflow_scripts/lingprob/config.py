@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import os
 from collections.abc import Iterable
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from lingprob.catalog import Catalog, parse_yaml, read_yaml
 from lingprob.chance_level import chance_level
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.patterns import choose
 from lingprob.references import check_names
 from lingprob.training.dosed import dosed_models
 from lingprob.training.sizes import trained_models
@@ -296,26 +296,18 @@ def ladder_models(section: Settings, asked: Settings, catalog: Catalog) -> list[
     """Return the models of a section's `ladder` that its `models` have not, in the catalog's order
     of each pattern; none of the scale's where the user names (`asked`) models and no ladder."""
     patterns = section["ladder"] if "ladder" in asked or "models" not in asked else []
-    wanted = [pattern for pattern in patterns if not pattern.startswith("!")]
-    refused = [pattern[1:] for pattern in patterns if pattern.startswith("!")]
-    found = [name for pattern in wanted for name in catalog.models if fnmatch(name, pattern)]
-    return [
-        name
-        for name in dict.fromkeys(found)
-        if name not in section["models"] and not any(fnmatch(name, one) for one in refused)
-    ]
+    return [name for name in choose([*catalog.models], patterns) if name not in section["models"]]
 
 
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
-    """Return the models that match one of the patterns and have, or can make, surprisals of a text.
+    """Return the models that match the patterns and have, or can make, surprisals of a text.
 
     Imported word surprisals cover the texts that their entry names, other imported scores none,
     and masked models have none.
     """
-    found = [name for pattern in patterns for name in catalog.models if fnmatch(name, pattern)]
     return [
         name
-        for name in dict.fromkeys(found)
+        for name in choose([*catalog.models], patterns)
         if (catalog.models[name]["source"] != "scores" and not catalog.is_masked(name))
         or texts in catalog.models[name].get("texts", [])
     ]

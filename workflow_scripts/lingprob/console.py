@@ -1,4 +1,4 @@
-"""What a run prints: a line a finished job, a bar over the whole, warnings and errors in full.
+"""What a run prints: which jobs finished, a bar over the whole, warnings and errors in full.
 
 `Console` takes the place of Snakemake's own handler of the terminal, from the Snakefile, so that
 nothing need be installed for it. Snakemake's log file has every word as before, and so has the
@@ -22,6 +22,7 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
 from lingprob.plan.pace import Pace
+from lingprob.plan.work import USUAL_SECONDS
 from lingprob.workflow import refusal
 
 # What Snakemake tells that is of use only to who looks for a fault, and finds it in its log file.
@@ -51,6 +52,7 @@ SILENT = {
     LogEvent.SHELLCMD,
     LogEvent.WORKFLOW_STARTED,
 }
+SMALL_TOGETHER = 3  # jobs of no more than a start and small tables, on one line
 FRAME = re.compile(r'  File ".*", line \d+, in ')
 WITHIN = re.compile(r"^  WorkflowError:\n(.*?)^Wildcards:", re.DOTALL | re.MULTILINE)
 
@@ -69,6 +71,7 @@ class Console(ColorizingTextHandler):
         self.seconds: Mapping[int, float] = {}
         self.failed: dict[int, tuple[str, str]] = {}  # what and, if the user can mend it, why
         self.done: set[int] = set()
+        self.unsaid: list[str] = []  # small jobs that finished since the last line
         self.pace = Pace({}, 0.0)
         self.bar = tqdm(disable=True)
 
@@ -115,7 +118,7 @@ class Console(ColorizingTextHandler):
     def close(self) -> None:
         """End with what to open, or with the jobs that failed."""
         self.bar.close()
-        lines = [*self.closing()]
+        lines = [*([self._line()] if self.unsaid else []), *self.closing()]
         if self.failed:
             lines += [f"Failed: {len(self.failed)} of the {len(self.seconds)} jobs."]
             for name, cause in self.failed.values():
@@ -126,18 +129,27 @@ class Console(ColorizingTextHandler):
         super().close()
 
     def _finished(self, number: int) -> str:
-        """A line with the share of the expected work that is done, and the time that is left."""
+        """A line for a job that took its time, or for a few small ones together; else none yet."""
         self.failed.pop(number, None)  # when it was tried again
         if number not in self.seconds:  # a target or another rule of no work
             return ""
         self.done.add(number)
         self.pace.finish(number, time.monotonic())
-        left = f"{tqdm.format_interval(self.pace.left(time.monotonic())):>5} left"
-        self.bar.set_postfix_str(left, refresh=False)
+        self.bar.set_postfix_str(self._left(), refresh=False)
         self.bar.update(self.seconds[number])
+        self.unsaid.append(self._called(number))
+        small = self.seconds[number] <= USUAL_SECONDS and len(self.unsaid) < SMALL_TOGETHER
+        return "" if small and len(self.done) < len(self.seconds) else self._line()
+
+    def _left(self) -> str:
+        return f"{tqdm.format_interval(self.pace.left(time.monotonic())):>5} left"
+
+    def _line(self) -> str:
+        """The share of the expected work that is done, the time left, and what finished."""
         count = f"{len(self.done):{len(str(len(self.seconds)))}}/{len(self.seconds)}"
-        clock = time.strftime("%H:%M:%S")
-        return f"{clock}  {count} {self.pace.share:4.0%}  {left}  {self._called(number)}"
+        clock, names = time.strftime("%H:%M:%S"), ", ".join(self.unsaid)
+        self.unsaid = []
+        return f"{clock}  {count} {self.pace.share:4.0%}  {self._left()}  {names}"
 
     def _called(self, number: int) -> str:
         return self.names.get(number, f"job {number}")

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from fnmatch import fnmatch
 from typing import Any
 
 from lingprob.errors import unknown_name
 from lingprob.figures.palette import Models, describe_models
 from lingprob.papers.rooms import PACKAGES, USES, Table, module_of
+from lingprob.patterns import matches
 
 # A table's file, its files, or its files by the model, data set or size that each is of.
 Files = str | Sequence[str] | Mapping[str, str]
@@ -96,7 +96,7 @@ class Room:
         shown = published if use in self.published_for else {}
         rows = [row for item in shown.get("items", []) for row in item["rows"]]
         wanted = [*self.models, *{row.partition("/")[0] for row in rows}]
-        names = [name for name in catalog if any(fnmatch(name, pattern) for pattern in wanted)]
+        names = [name for name in catalog if matches(name, wanted)]
         return {
             "scale": scale,
             "models": describe_models(catalog, names)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from lingprob.catalog import read_yaml
-from lingprob.plan.sources import Sources, matches
+from lingprob.patterns import matches
+from lingprob.plan.sources import Sources
 from lingprob.training.sizes import model_name
 
 

@@ -6,7 +6,8 @@ from typing import Any
 
 from lingprob.catalog import surprisal_file
 from lingprob.config import surprisal_models
-from lingprob.plan.sources import Sources, matches
+from lingprob.patterns import matches
+from lingprob.plan.sources import Sources
 from lingprob.training.dosed import dosed_name, dosed_sizes
 from lingprob.training.trajectories import trajectories
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from lingprob.catalog import Entry
+from lingprob.patterns import matches
 from lingprob.plan.ratings import Ratings
-from lingprob.plan.sources import matches
 from lingprob.plan.strings import Strings
 
 # Figure 1b's data set, which stands under no prediction.
@@ -19,7 +19,7 @@ class Scores(Ratings, Strings):
 
         All of them where conventions are compared; of string_probability's data sets its own, and
         those that the same scores give, and of one's own pairs that are audited, all; else the
-        model's default one, by which MORCELA's fits predict ratings.
+        model's default one, by which MORCELA's fits predict ratings and a ladder's are made.
         """
         policies: list[str] = self.catalog.model(model)["bos_policies"]
         strings = self.settings["string_probability"]
@@ -138,6 +138,7 @@ class Scores(Ratings, Strings):
 
     def _compares_conventions(self, dataset: str, model: str | None = None) -> bool:
         """Whether a data set is scored under every convention of a model: MORCELA's are, of those
-        that it is fitted to."""
-        fitted = self.rated_datasets(model) if model else self.settings["morcela"]["datasets"]
-        return dataset in fitted
+        that it is fitted to, but by no model of the ladder alone."""
+        morcela = self.settings["morcela"]
+        fitted = self.rated_datasets(model) if model else morcela["datasets"]
+        return dataset in fitted and model not in morcela["ladder"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
@@ -21,11 +20,6 @@ WITH_WEIGHTS = ("hub", "package", "local", "stand_in", "trained", "ngram")
 def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
     """Return the part of a catalog entry, or of the settings, that a rule depends on."""
     return {key: entry[key] for key in keys if key in entry}
-
-
-def matches(name: str, patterns: list[str]) -> bool:
-    """Whether a name is one of these patterns."""
-    return any(fnmatch(name, pattern) for pattern in patterns)
 
 
 def local_files(entry: Mapping[str, Any], option: str, made: str) -> list[Path]:
