@@ -16,6 +16,11 @@ from lingprob.site.charts import (
     tooltips,
 )
 
+# Labels of a logarithmic axis (Vega's expressions): 1, 2 and 5 of each power of ten, as 500k or 2B.
+ONE_TWO_FIVE = (
+    "indexof([1, 2, 5], round(datum.value / pow(10, floor(log(datum.value) / LN10 + 1e-9)))) < 0"
+    " ? '' : replace(format(datum.value, '~s'), 'G', 'B')"
+)
 # Of kinds of prefixes, with the colours that the figures have for them (papers.context.looks).
 PREFIXES = {
     "matched acceptable": "#009E73",
@@ -111,7 +116,7 @@ def size_chart(rows: pd.DataFrame) -> Chart | None:
     )
     point = {"type": "point", "size": 90, "strokeWidth": 2, "opacity": 1}
     x = {"field": "parameters", "type": "quantitative", "scale": {"type": "log"},
-         "axis": {"labelExpr": "replace(format(datum.value, '~s'), 'G', 'B')",
+         "axis": {"labelExpr": ONE_TWO_FIVE, "labelSeparation": 6,
                   "title": "parameters"}}  # fmt: skip
     y = {"type": "quantitative", "title": "ΔLogLik (nats)"}
     colour = in_families(found)
