@@ -232,9 +232,9 @@ def test_the_demo_trains_and_fine_tunes_models(demo):
 def test_surprisal_adds_to_simulated_reading_times_and_every_table_says_so(demo):
     folder = demo / "results/reading"
     deltas = read_table(folder / "delta_log_likelihood.parquet", "delta_log_likelihood")
-    assert deltas[["model", "dataset", "rt_source", "scale"]].to_numpy().tolist() == [
-        ["smollm2-135m", "demo_reading_times", "simulated", "demo"]
-    ]
+    assert deltas["model"].tolist() == ["smollm2-135m", "trained-tiny-small", "trained-tiny-medium"]
+    assert (deltas[["dataset", "rt_source", "scale"]]
+            == ["demo_reading_times", "simulated", "demo"]).all(axis=None)  # fmt: skip
     assert deltas["converged"].all()
     for name in ("table_2", "table_3"):
         assert "Simulated reading times" in (folder / f"{name}.html").read_text()
@@ -259,11 +259,17 @@ def test_simulated_ratings_are_labelled_in_every_table(demo):
 
 
 def test_the_table_has_every_convention_and_one_default(demo):
-    table = pd.read_csv(demo / "results/morcela/linking_functions.csv")
-    assert table["bos"].nunique() == 5
-    assert table["linking_function"].nunique() == 6
-    assert len(table) == 30
-    assert table["default_convention"].sum() == 6
+    table = pd.read_csv(demo / "results/morcela/linking_functions.csv").set_index("model")
+    own = table.loc["smollm2-135m"]
+    assert own["bos"].nunique() == 5
+    assert own["linking_function"].nunique() == 6
+    assert len(own) == 30
+    assert own["default_convention"].sum() == 6
+    # A model of the ladder has its default convention alone.
+    ladder = table.drop("smollm2-135m")
+    assert ladder.groupby("model")["linking_function"].nunique().tolist() == [6, 6]
+    assert len(ladder) == 12
+    assert ladder["default_convention"].all()
 
 
 def test_the_model_prefers_most_acceptable_sentences(demo):
@@ -288,7 +294,7 @@ def test_results_say_where_they_come_from(demo):
     assert metadata["dtype"] == "torch.float32"
     assert len(metadata["tokenizer_sha256"]) == 64
     fits = read_metadata(demo / "results/morcela/linking_functions.parquet")
-    assert fits["models"] == "['smollm2-135m']"
+    assert fits["models"] == "['smollm2-135m', 'trained-tiny-small', 'trained-tiny-medium']"
     for name in ("linking_functions", "intergroup_correlation"):
         origin = read_metadata(demo / f"results/morcela/{name}.parquet")
         assert origin["datasets"] == "['demo_minimal_pairs']"
@@ -309,9 +315,9 @@ def test_the_demo_s_model_has_a_profile_of_all_four_papers(demo):
     shown = table.set_index("quantity").loc["r of MORCELA with ratings"]
     assert shown["value"] == pytest.approx(best["r_cv"].item())
     # One model's regression is that which the run of all models has.
-    every = pd.read_parquet(demo / "results/reading/demo_reading_times.parquet")
+    every = pd.read_parquet(demo / "results/reading/demo_reading_times.parquet").set_index("model")
     delta = table.loc[table["quantity"] == "ΔLogLik", "value"].item()
-    assert delta == pytest.approx(every["delta"].item())
+    assert delta == pytest.approx(every.loc["smollm2-135m", "delta"])
     text = (demo / page).read_text()
     assert "Simulated ratings" in text
     assert "jobs of this model took" in text

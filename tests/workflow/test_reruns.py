@@ -78,10 +78,12 @@ def jobs(*names: str) -> Counter[str]:
 
 SITE = "build_site"
 SCORECARDS = f"combine_scorecards {SITE}"
-# What follows from the sentence scores of the demo's minimal pairs, of their contexts, from word
-# surprisals, and from trained models.
+# What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
+# it trains, of their contexts, from word surprisals, and from trained models.
+OVER_MODELS = "combine_linking_functions plot_morcela tabulate_morcela compare"
+TRAINED_FITS = "fit_linking_functions " * 2
 MORCELA = (
-    "fit_linking_functions combine_linking_functions plot_morcela tabulate_morcela compare "
+    f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS} "
     "predict_ratings transfer_linking_functions extend_linking_functions export_table"
 )
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
@@ -91,9 +93,12 @@ CONTEXTS = (
     "combine_prefixes_needed plot_context tabulate_context compare"
 )
 READING = (
-    "fit_reading_times tabulate_reading fit_reading_curves tabulate_linearity plot_reading compare"
+    "fit_reading_times compare_reading_models tabulate_reading fit_reading_curves "
+    "tabulate_linearity plot_reading compare"
 )
 TRAINED = "measure_perplexity plot_training compare"
+FREQUENCY = "sum_frequency_moments regress_on_frequency "
+SURPRISAL = "compute_word_surprisal export_table "
 
 
 def test_edits_that_change_no_number_rerun_nothing(finished, edited):
@@ -122,7 +127,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "schemas/scoring.py",
             'INT32, "n_tokens", "n_words"', 'FLOAT64, "n_tokens", "n_words"',
-            jobs("summarise_sentences " * 2, "audit_pairs export_table", MORCELA, STRINGS,
+            jobs("summarise_sentences " * 4, "audit_pairs export_table", MORCELA, STRINGS,
                  SCORECARDS),
             id="a column's type",
         ),
@@ -145,16 +150,18 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
-            jobs("score_stimuli " * 4, "summarise_sentences " * 2, "audit_pairs", MORCELA, STRINGS,
-                 "sum_frequency_moments regress_on_frequency vary_samples",
+            jobs("score_stimuli " * 6, "summarise_sentences " * 4, "audit_pairs", MORCELA, STRINGS,
+                 FREQUENCY * 3, "vary_samples",
                  "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
                  "measure_neighbours tabulate_string_probability",
-                 "compute_word_surprisal", READING, TRAINED, "export_table " * 2, SCORECARDS),
+                 SURPRISAL * 3, READING, TRAINED, "export_table", SCORECARDS),
             id="scoring",
         ),
         pytest.param(
             PACKAGE / "training/updates.py", "\n\n\n", CODE + "\n\n",
-            jobs("train_model fine_tune_model " * 2, TRAINED, SCORECARDS),
+            jobs("train_model fine_tune_model " * 2, TRAINED, "score_stimuli " * 2,
+                 "summarise_sentences " * 2, TRAINED_FITS, OVER_MODELS, FREQUENCY * 2,
+                 SURPRISAL * 2, READING, SCORECARDS),
             id="training",
         ),
         pytest.param(
