@@ -81,7 +81,7 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
         for shuffle in fold_numbers(units, folds, repeats, np.random.default_rng([seed, 0]))
     ]
     averages = [cross_validated(name, x, y, fold_of, folds) for fold_of in shuffles]
-    drawn: dict[str, list[float]] = {"r": [], "beta": [], "gamma": []}
+    drawn: dict[str, list[float]] = {"r": [], "logprob_slope": [], "beta": [], "gamma": []}
     held_out = []
     resampled = resample_counts(units, bootstrap, np.random.default_rng([seed, 1]))
     for draw, counts in enumerate(resampled):
@@ -90,6 +90,7 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
         held_out.append(cross_validated(name, x[rows], y[rows], fold_of[rows], folds))
         drawn["r"].append(r_of(name, x[rows], y[rows], x[rows], y[rows]))
         slopes = OLS(y[rows], x[rows]).fit().params
+        drawn["logprob_slope"].append(slopes[1])
         if name in ("morcela", "morcela_gamma_0"):
             drawn["beta"].append(-slopes[2] / slopes[1])
         if name in ("morcela", "morcela_beta_1"):
@@ -97,6 +98,7 @@ def loops(name: str, data: Data, unit: np.ndarray, folds: int, repeats: int, boo
     value = float(np.mean(averages))
     low, high = np.nanpercentile(held_out, [5, 95]) - np.nanmean(held_out) + value
     expected = {"r_cv": value, "r_cv_low": low, "r_cv_high": high}
+    expected["logprob_slope"] = OLS(y, x).fit().params[1]
     expected["r_cv_shuffle_sd"] = float(np.std(averages))
     for column, values in drawn.items():
         low, high = np.percentile(values, [5, 95]) if values else (np.nan, np.nan)
@@ -139,6 +141,8 @@ def test_units_of_rating_and_logprob_do_not_matter(
     pd.testing.assert_frame_equal(before[same], after[same], rtol=1e-7)
     gammas = ["gamma", "gamma_low", "gamma_high"]
     pd.testing.assert_frame_equal(nats * before[gammas], after[gammas], rtol=1e-7)
+    slopes = ["logprob_slope", "logprob_slope_low", "logprob_slope_high"]
+    pd.testing.assert_frame_equal(before[slopes] * scale / nats, after[slopes], rtol=1e-7)
     pd.testing.assert_series_equal(scale**2 * before.sse, after.sse, rtol=1e-7)
 
 

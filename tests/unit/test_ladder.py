@@ -71,7 +71,7 @@ def fits() -> pd.DataFrame:
         step = STEPS.index(entry["training_step"]) if "training_step" in entry else len(STEPS)
         r = 0.2 + 0.1 * step - 0.05 * np.log10((entry["parameters"] or 10**6) / 10**5)
         r += 0.02 * entry.get("order", 0)
-        values = {"r_cv": r, "beta": 1 - r, "gamma": 3 * r}
+        values = {"r_cv": r, "logprob_slope": r, "beta": 1 - r, "gamma": 3 * r}
         ends = {f"{key}_low": value - 0.01 for key, value in values.items()}
         ends |= {f"{key}_high": value + 0.01 for key, value in values.items()}
         about = {"model": name, "dataset": "mine", "rating_source": "human", "n": 100}
@@ -263,15 +263,21 @@ def test_bands_of_many_models_would_hide_their_lines():
         assert sum(len(line.get_xdata()) == 3 for line in ax.lines) == len(names)
 
 
-def test_parameters_of_a_correlation_that_may_be_none_are_left_out_and_their_models_said():
+@pytest.mark.parametrize(("low", "high"), [(-0.01, 0.2), (0.0, 0.2), (-0.2, 0.0)])
+def test_ratios_to_a_slope_that_may_be_none_are_left_out_and_their_models_said(low, high):
     table = fits()
     of_step = table["model"] == "tiny-4"
-    table.loc[of_step, ["r_cv_low", "beta", "beta_high", "gamma"]] = [-0.01, 900.0, 9e9, -4e5]
+    ends = ["logprob_slope_low", "logprob_slope_high"]
+    table.loc[of_step, [*ends, "beta", "beta_high", "gamma"]] = [low, high, 900.0, 9e9, -4e5]
+    # A slope below 0 makes ratios as good as one above; a correlation may be that of unigrams.
+    table.loc[table["model"] == "tiny-16", ends] = [-0.2, -0.1]
+    table.loc[table["model"] == "tiny-64", "r_cv_low"] = -0.01
     kept = determined(table)
     assert kept.loc[of_step, ["beta", "beta_low", "beta_high", "gamma"]].isna().all(axis=None)
     assert kept.loc[of_step, "r_cv"].notna().all()
     pd.testing.assert_frame_equal(kept[~of_step], table[~of_step])
-    assert undetermined(table, RUN) == "Without gamma and beta, for their r may be 0: tiny, step 4."
+    why = "Without gamma and beta, for their log-probabilities' slope may be 0"
+    assert undetermined(table, RUN) == f"{why}: tiny, step 4."
     assert undetermined(table[~of_step], RUN) == ""
     # One such point would decide the slope of all.
     by_r = dict(STATISTICS["gamma_rises_with_r"]({"linking_functions": table}, RUN))

@@ -48,6 +48,8 @@ def test_exact_ratings_give_back_beta_and_gamma() -> None:
     row = fit(sentences(noise=0.0)).loc["morcela"]
     assert row[["beta", "beta_low", "beta_high"]].to_numpy(float) == pytest.approx(0.7)
     assert row[["gamma", "gamma_low", "gamma_high"]].to_numpy(float) == pytest.approx(12)
+    slope = [f"logprob_slope{end}" for end in ("", "_low", "_high")]
+    assert row[slope].to_numpy(float) == pytest.approx(0.5)
     assert row[["r", "r_low", "r_cv", "r_cv_low"]].to_numpy(float) == pytest.approx(1)
     assert row.sse == pytest.approx(0, abs=1e-20)
 

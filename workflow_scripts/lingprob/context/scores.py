@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -34,6 +35,36 @@ class _Work(NamedTuple):
     lengths: list[int]
     sentences: list[int]
     targets: pd.DataFrame
+
+
+@dataclass
+class _Pairs:
+    """Pairs (or items of more conditions) of a `stimuli` table, by id.
+
+    A data set has many more than are judged, so that tokens are counted of those asked for.
+    """
+
+    stimuli: pd.DataFrame
+    language_model: LanguageModel
+    separator: str
+    n_tokens: dict[str, int] = field(default_factory=dict)  # of a pair's longest member
+
+    def __post_init__(self) -> None:
+        self.places = self.stimuli.groupby("pair_id", sort=False).indices
+
+    def members(self, pairs: Iterable[str]) -> pd.DataFrame:
+        """Return the rows of the pairs, in their order."""
+        return self.stimuli.iloc[np.concatenate([self.places[pair] for pair in pairs])]
+
+    def count_tokens(self, pairs: Iterable[str]) -> None:
+        """Count the tokens of pairs that are new."""
+        new = [pair for pair in pairs if pair not in self.n_tokens]
+        if new:
+            rows = self.members(new)
+            texts = [self.separator + text for text in rows["text"]]
+            counts = [len(tokens.ids) for tokens in self.language_model.tokenize(texts)]
+            longest = pd.Series(counts).groupby(rows["pair_id"].to_numpy(), sort=False).max()
+            self.n_tokens |= longest.to_dict()
 
 
 def score_prefixes(
@@ -80,27 +111,25 @@ def score_prefixes(
     Raises LingprobError for a target longer than the context window, lengths or a window too
     short for every prefix, or a region that no token belongs to.
     """
-    members = dict(tuple(stimuli.groupby("pair_id", sort=False)))
+    pairs = _Pairs(stimuli, language_model, separator)
     counts = n_tokens.set_index("prefix_id")["n_tokens"]
-    longest = _longest_targets(language_model, stimuli, separator)
     window = language_model.context_window - (start_token != "none")
     # Without a prefix all items of suites are judged: that costs little.
-    judged = set(members) if regions else set[str]()
-    _refuse_long(longest, judged, window, language_model, dataset)
+    judged = set(pairs.places) if regions else set[str]()
+    _refuse_long(pairs, judged, window, dataset)
     found = False
 
     def work() -> Iterator[_Work]:
         nonlocal found
         for piece in prefixes:
             new = {pair for ids in piece["pair_ids"] for pair in ids} - judged
-            _refuse_long(longest, new, window, language_model, dataset)
+            _refuse_long(pairs, new, window, dataset)
             judged.update(new)
-            for one in _after_prefixes(members, regions, piece, counts, lengths, longest, window):
+            for one in _after_prefixes(pairs, regions, piece, counts, lengths, window):
                 found = True
                 yield one
         if baselines and found:
-            alone = {pair: rows for pair, rows in members.items() if pair in judged}
-            yield from _alone(alone, regions)
+            yield from _alone(pairs, [pair for pair in pairs.places if pair in judged], regions)
 
     for some in _batches(work()):
         tokens = score_in_context(
@@ -151,7 +180,8 @@ def score_alone(
 
     Arguments and errors as in `score_prefixes`. Returns a `context_scores` table for each.
     """
-    work = [*_alone(dict(tuple(stimuli.groupby("pair_id", sort=False))), regions)]
+    pairs = _Pairs(stimuli, language_model, "")
+    work = [*_alone(pairs, [*pairs.places], regions)]
     items = [one.item for one in work]
     tokens = score_in_context(language_model, items, start_token=start_token, **scoring)
     later = tokens[tokens["token_index"] > 0]
@@ -175,11 +205,10 @@ def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
     return found
 
 
-def _alone(members: Mapping[str, pd.DataFrame], regions: Regions) -> Iterator[_Work]:
+def _alone(pairs: _Pairs, judged: Sequence[str], regions: Regions) -> Iterator[_Work]:
     """Yield the targets alone, many pairs side by side."""
-    pairs = list(members)
-    for first in range(0, len(pairs), PAIRS_ALONE):
-        rows = pd.concat([members[pair] for pair in pairs[first : first + PAIRS_ALONE]])
+    for first in range(0, len(judged), PAIRS_ALONE):
+        rows = pairs.members(judged[first : first + PAIRS_ALONE])
         yield _Work(NO_PREFIX, _item("", [0], rows, regions), [0], [-1], rows)
 
 
@@ -196,12 +225,11 @@ def _item(prefix: str, cuts: list[int], targets: pd.DataFrame, regions: Regions)
 
 
 def _after_prefixes(
-    members: Mapping[str, pd.DataFrame],
+    pairs: _Pairs,
     regions: Regions,
     prefixes: pd.DataFrame,
     counts: pd.Series,
     lengths: Sequence[int],
-    longest: pd.Series,
     window: int,
 ) -> Iterator[_Work]:
     """Yield each prefix with its cuts, if any of its sentences is within a length and the room
@@ -209,39 +237,26 @@ def _after_prefixes(
     for row in prefixes.itertuples():
         counted = counts[row.prefix_id]
         asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
-        ends = cuts(counted, asked, window - int(longest[list(row.pair_ids)].max()))
+        longest = max(pairs.n_tokens[pair] for pair in row.pair_ids)
+        ends = cuts(counted, asked, window - longest)
         if ends:
             last = list(ends.values())
-            targets = pd.concat([members[pair] for pair in row.pair_ids])
+            targets = pairs.members(row.pair_ids)
             places = [int(row.char_ends[one]) for one in last]
             item = _item(row.text, places, targets, regions)
             yield _Work(row.prefix_id, item, list(ends), last, targets)
 
 
-def _longest_targets(
-    language_model: LanguageModel, stimuli: pd.DataFrame, separator: str
-) -> pd.Series:
-    """Return the tokens of each pair's longest member."""
-    tokenized = language_model.tokenize([separator + text for text in stimuli["text"]])
-    counts = pd.Series([len(tokens.ids) for tokens in tokenized])
-    return counts.groupby(stimuli["pair_id"].to_numpy()).max()
-
-
-def _refuse_long(
-    longest: pd.Series,
-    pairs: set[str],
-    window: int,
-    language_model: LanguageModel,
-    dataset: str,
-) -> None:
-    """Raise LingprobError for a pair that the context window has no room for."""
-    counts = longest[list(pairs)]
-    if (counts >= window).any():
-        pair = counts.idxmax()
+def _refuse_long(pairs: _Pairs, new: set[str], window: int, dataset: str) -> None:
+    """Count the tokens of new pairs; raise LingprobError for one that the context window has no
+    room for."""
+    pairs.count_tokens(new)
+    pair = max(new, key=lambda pair: (pairs.n_tokens[pair], pair), default=None)
+    if pair is not None and pairs.n_tokens[pair] >= window:
         raise LingprobError(
-            f"data set {dataset!r}, pair {pair!r}: {counts[pair]} tokens, and the context window "
-            f"of {language_model.directory} leaves room for {window}. Take a model with a longer "
-            "one, or delete the pair."
+            f"data set {dataset!r}, pair {pair!r}: {pairs.n_tokens[pair]} tokens, and the context "
+            f"window of {pairs.language_model.directory} leaves room for {window}. Take a model "
+            "with a longer one, or delete the pair."
         )
 
 

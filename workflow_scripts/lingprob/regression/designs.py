@@ -27,7 +27,8 @@ class Fit(NamedTuple):
     """One linking function fitted on all sentences, and what its refits need.
 
     `columns`, (n, k + 2) float64: ones, the k whitened terms, the standardised rating.
-    `to_slopes`, (k, k) float64, takes slopes of whitened terms to slopes of the terms.
+    `to_slopes`, (k, k) float64, takes slopes of the standardised rating on whitened terms to those
+    of the rating on the terms.
     """
 
     name: str
@@ -95,6 +96,7 @@ def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
     signs = np.sign(np.diag(triangle))
     whitened = orthogonal * signs * np.sqrt(len(rating))
     to_slopes = np.linalg.inv(triangle * signs[:, None]) * np.sqrt(len(rating)) / sd[:, None]
+    to_slopes *= rating.std()
     return Fit(
         name=name,
         terms=names,

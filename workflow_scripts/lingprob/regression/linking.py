@@ -90,6 +90,8 @@ def resample_linking_functions(
       the fold of the cluster), as deviations from the resamples' mean.
     - r_cv_shuffle_sd: how far another shuffle of the same sentences moves the average of one.
     - r, r_low, r_high: in-sample r of the fit on all data, with the percentile interval of refits.
+    - logprob_slope, and _low, _high from the same refits: of the first term, which has the logprob
+      in it; ratings a nat (a nat a token where the term has p/l).
     - beta, gamma, and _low, _high from the same refits. Values that a function sets rather than
       learns have no interval; functions without unigrams have neither. Both are ratios: a refit
       whose slope of the logprob is near zero gives a wild value, which percentiles tolerate;
@@ -99,8 +101,8 @@ def resample_linking_functions(
       with the sampling error of the same resamples, paired. NaN where a function is left out, and
       for a function beside itself.
 
-    The second has a row a function and resample: linking_function, draw (int), r_cv, r, beta and
-    gamma (NaN where set or undetermined).
+    The second has a row a function and resample: linking_function, draw (int), r_cv, r,
+    logprob_slope, beta and gamma (NaN where set or undetermined).
 
     The authors' released code scores the functions of one term once, on all sentences: compare
     the paper's values for those with r rather than r_cv.
@@ -242,9 +244,12 @@ def _held_out(fit: Fit, in_folds: Array) -> Array:
 
 
 def _draws(fit: Fit, refits: Array, held_out: Array) -> dict[str, Array]:
-    """Return r_cv, r, beta and gamma of each resample, (draws,), from its moments (draws, m, m)."""
+    """Return r_cv, r, logprob_slope, beta and gamma of each resample, (draws,), from its moments
+    (draws, m, m).
+    """
     drawn = {"r_cv": held_out, "r": correlations(refits, scoring_slopes(fit, refits))}
     slopes = fitted_slopes(refits) @ fit.to_slopes.T
+    drawn["logprob_slope"] = slopes[:, 0]
     for parameter, (term, sign, _) in PARAMETERS.items():
         with np.errstate(divide="ignore", invalid="ignore"):
             drawn[parameter] = (
@@ -276,7 +281,9 @@ def _cross_validation(
 def _full_fit(fit: Fit, drawn: dict[str, Array], confidence: float) -> dict[str, float]:
     """Return the columns of the fit on all data, with percentile intervals of the refits."""
     n, predictors = len(fit.columns), len(fit.terms) + 1
-    columns = {"r": fit.r} | _interval(fit.name, "r", drawn["r"], confidence)
+    columns: dict[str, float] = {}
+    for column, value in (("r", fit.r), ("logprob_slope", float(fit.slopes[0]))):
+        columns |= {column: value} | _interval(fit.name, column, drawn[column], confidence)
     for parameter, value in parameters(fit).items():
         learned = PARAMETERS[parameter][0] in fit.terms
         refits = drawn[parameter] if learned else np.array([])

@@ -23,6 +23,7 @@ SCHEMAS = {
         # What intervals resample, and what no fold of the cross-validation parts.
         + required(TEXT, "cluster", "kept_together")
         + required(FLOAT64, *estimated("r_cv"), "r_cv_shuffle_sd", *estimated("r"))
+        + required(FLOAT64, *estimated("logprob_slope"))
         + optional(FLOAT64, *estimated("beta"), *estimated("gamma"))
         + required(FLOAT64, "sse", "aic", "bic")
         + required(INT32, "predictors", "n")

@@ -29,6 +29,7 @@ from lingprob.papers.morcela.fits import (
     default_fits,
     determined,
     main_dataset,
+    may_lack_logprob,
     printed_agreement,
     published_fits,
 )
@@ -93,9 +94,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
 def undetermined(fits: pd.DataFrame, run: Run) -> str:
     """Return what figures say of models whose parameters they leave out; nothing of none."""
-    of_morcela = fits[(fits["linking_function"] == "morcela") & ~(fits["r_cv_low"] > 0)]
+    of_morcela = fits[(fits["linking_function"] == "morcela") & may_lack_logprob(fits)]
     titles = [str(run.models[name]["title"]) for name in dict.fromkeys(of_morcela["model"])]
-    why = "Without gamma and beta, for their r may be 0"
+    why = "Without gamma and beta, for their log-probabilities' slope may be 0"
     return f"{why}: {'; '.join(titles)}." if titles else ""
 
 

@@ -45,17 +45,22 @@ def printed_agreement(published: Published, dataset: str) -> float | None:
 
 
 def determined(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return fits without beta and gamma (NaN) where the interval of r_cv holds 0.
+    """Return fits without beta and gamma (NaN) where `may_lack_logprob`.
 
-    Both are ratios to the weight of log-probability: what makes a correlation largest that may be
-    none is arbitrary, and thousands of times as large as another's.
+    Both are ratios to the slope of log-probability: where that may be 0 they may be anything, of
+    either sign, and intervals of them leave out what they should hold.
     """
-    if "r_cv_low" not in fits:
+    if "logprob_slope" not in fits:
         return fits
     ratios = [name for name in fits if name.startswith(("beta", "gamma"))]
     found = fits.copy()
-    found[ratios] = found[ratios].astype(float).where(fits["r_cv_low"] > 0, axis=0)
+    found[ratios] = found[ratios].astype(float).mask(may_lack_logprob(fits), axis=0)
     return found
+
+
+def may_lack_logprob(fits: pd.DataFrame) -> pd.Series:
+    """Return, bool (n,), whether the interval of the slope of log-probability holds 0."""
+    return (fits["logprob_slope_low"] <= 0) & (fits["logprob_slope_high"] >= 0)
 
 
 def main_dataset(fits: pd.DataFrame) -> str:
