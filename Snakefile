@@ -1,6 +1,6 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, reading, train, string_probability, context, audit, all (the
-# default), plan (what they would cost), and every file under results/; see README.md and docs/.
+# Targets: demo, morcela, overlap, reading, train, string_probability, context, audit, profiles, all
+# (the default), plan (what they would cost), and every file under results/; see README.md and docs/.
 
 import re
 import sys

@@ -282,14 +282,13 @@ def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
     shares = [np.mean([right[0], right[3]]), right[1], right[2], np.mean(right)]
     assert table["accuracy"].tolist() == [float(share) for share in shares]
     assert (table["accuracy_low"] <= table["accuracy"]).all()
-    # Wilson's interval of 4 of 4 and of none, by hand: z = 1.96, 4 / (4 + z^2) = .510.
-    bounds = {1.0: (0.510, 1.0), 0.0: (0.0, 0.490)}
+    # Wilson's interval of 2 of 4, by hand: z = 1.96, .5 -+ z / 2 / sqrt(4 + z^2) = .5 -+ .350.
     swapped = PAIRS.rename(columns={"good": "bad", "bad": "good"})
     assert lm.compare(swapped)["accuracy"].iloc[-1] == 1 - np.mean(right)
     same = pd.DataFrame({"good": PAIRS["good"], "bad": PAIRS["good"]})
     tied = lm.compare(same).iloc[-1]
-    assert tied["accuracy"] == 0
-    assert (tied["accuracy_low"], tied["accuracy_high"]) == pytest.approx(bounds[0.0], abs=1e-3)
+    assert tied["accuracy"] == 0.5
+    assert (tied["accuracy_low"], tied["accuracy_high"]) == pytest.approx((0.15, 0.85), abs=1e-3)
     assert lm.compare(zip(PAIRS["good"], PAIRS["bad"], strict=True))["n"].tolist() == [4]
 
 

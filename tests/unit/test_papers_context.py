@@ -24,7 +24,9 @@ from lingprob.papers.context.statistics import (
     overlap_correlations,
     perturbation_correlations,
     perturbation_points,
+    regression,
     regressions,
+    sharing,
     suite_points,
 )
 from lingprob.papers.context.summary import summarise, summarise_primary, with_unchanged
@@ -513,3 +515,42 @@ def test_judgments_in_categories_give_the_same_tables():
     pd.testing.assert_frame_equal(found["accuracy"], accuracy_table(plain, **settings))
     without = {name: settings[name] for name in ("bootstrap", "seed", "scale")}
     pd.testing.assert_frame_equal(found["unprefixed"], unprefixed_accuracy(alone, **without))
+
+
+def test_pairs_that_share_a_prefix_of_any_kind_are_one_unit():
+    rows = pd.DataFrame(
+        [("a", "p", "1"), ("a", "q", "1"), ("a", "q", "2"), ("a", "r", "2"), ("a", "s", "3"),
+         ("b", "p", "4"), ("b", "t", "4"), ("b", "u", "5")],
+        columns=["suite", "pair_id", "prefix_id"], index=range(10, 18),
+    )  # fmt: skip
+    units = sharing(rows)
+    assert units.index.tolist() == rows.index.tolist()
+    named = rows.groupby(units.to_numpy())["pair_id"].unique().map(list).tolist()
+    assert sorted(named) == [["p", "q", "r"], ["p", "t"], ["s"], ["u"]]
+    own = rows.assign(prefix_id=range(8)).drop_duplicates(["suite", "pair_id"])
+    assert sharing(own).nunique() == 7
+
+
+def test_where_prefixes_are_shared_an_effect_that_is_none_is_seldom_found():
+    """Prefixes' slopes differ by chance: with pairs for units, a fifth of runs found an effect."""
+    random = np.random.default_rng(3)
+    suite, pair, later = (one.ravel() for one in np.indices((12, 20, 3)))
+    tables = []
+    for _ in range(60):
+        slope = random.normal(0, 1, (12, 2))[suite, pair % 2]
+        level = random.normal(0, 1, 12)[suite] + random.normal(0, 1, (12, 20))[suite, pair]
+        rows = pd.DataFrame({
+            "suite": suite.astype(str), "pair_id": pair.astype(str), "kind": "unrelated",
+            "prefix_id": pd.Series(suite).astype(str) + "/" + pd.Series(pair % 2).astype(str),
+            "prefix_tokens": np.array([125, 350, 1000])[later],
+            "correct": random.random(len(suite)) < 1 / (1 + np.exp(-level - slope * (later - 1))),
+        })  # fmt: skip
+        tables.append(
+            [regression(one, related=False).set_index("term").loc["log_length", "pair_p"]
+             for one in (rows, rows.assign(prefix_id=rows["suite"] + "/" + rows["pair_id"]))]
+        )  # fmt: skip
+    together, apart = (np.array(tables) < 0.05).mean(axis=0)
+    assert together <= 0.1
+    assert apart >= 0.2
+    whole = rows.assign(prefix_id=rows["suite"])
+    assert "pair_p" not in regression(whole, related=False)

@@ -3,10 +3,38 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
-from lingprob.regression.proportions import clustered_proportion_interval, design_effect
+from lingprob.regression.proportions import (
+    accuracies,
+    clustered_proportion_interval,
+    design_effect,
+    preferences,
+)
+from lingprob.regression.roc import area_under_roc
+
+
+def test_a_tie_is_half_a_preference_and_a_missing_side_none():
+    found = preferences([-1.0, -2.0, -3.0, np.nan], [-2.0, -1.0, -3.0, 0.0])
+    np.testing.assert_array_equal(found, [1.0, 0.0, 0.5, np.nan])
+    # As the area under the ROC curve has it.
+    assert area_under_roc(np.array([-3.0, -3.0]), np.array([True, False])) == found[2]
+
+
+def test_accuracies_of_groups_have_wilson_s_intervals():
+    right = pd.Series([1.0, 1.0, 0.0, 0.5, 0.5, 1.0], index=list("abcdef"))
+    table = accuracies(right, pd.Series(["y", "y", "x", "y", None, "y"], index=right.index))
+    assert table.index.tolist() == ["y", "x"]
+    assert table["n"].tolist() == [4, 1]
+    assert table["accuracy"].tolist() == [0.875, 0.0]
+    # By hand: (p + z^2 / 2n -+ z sqrt(p (1 - p) / n + z^2 / 4n^2)) / (1 + z^2 / n), z^2 = 3.841.
+    assert table.loc["y", ["accuracy_low", "accuracy_high"]].tolist() == pytest.approx(
+        [0.396, 0.987], abs=1e-3
+    )
+    one = stats.binomtest(0, 1).proportion_ci(method="wilson")
+    assert table.loc["x", ["accuracy_low", "accuracy_high"]].tolist() == pytest.approx(one)
 
 
 def test_without_clusters_the_interval_is_wilson_s():

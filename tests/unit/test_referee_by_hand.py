@@ -146,8 +146,29 @@ def test_models_are_compared_on_data_sets_that_both_have_and_sizes_where_three_d
               for name, size in zip("abc", (6, 7, 9), strict=True)}  # fmt: skip
     ((name, found),) = context.over_scale(UP)(tables, Run("demo", models))
     assert name == "all models/d"
-    assert found.value == pytest.approx(stats.linregress([6, 7, 9], [0.1, 0.3, 0.8]).slope)
+    line = stats.linregress([6, 7, 9], [0.1, 0.3, 0.8])
+    assert found.value == pytest.approx(line.slope)
     assert found.n == 3
+    # Without two suites nobody knows what others would have given.
+    assert np.isnan([found.low, found.high]).all()
+    assert "one suite" in found.note
+    # A model without a size is in no trend; of two suites, all pairs of one in a fourth of draws.
+    unsized = {**models, "d": {"parameters": None, "family": "f"}}
+    more = changes(("d", "d", UP, 10, 9.0))["accuracy"]
+    slopes = {"s": line.slope + 0.2, "t": line.slope - 0.2}
+    suites = pd.concat([
+        changes(*((model, "d", UP, length, slope * size + (length < 10))
+                  for model, size in zip("abc", (6, 7, 9), strict=True) for length in (5, 10)))[
+            "accuracy"].assign(level="suite", group=suite, n_pairs=pairs)
+        for (suite, slope), pairs in zip(slopes.items(), (30, 10), strict=True)
+    ])  # fmt: skip
+    together = {"accuracy": pd.concat([tables["accuracy"], more, suites], ignore_index=True)}
+    found = dict(context.over_scale(UP)(together, Run("demo", unsized)))["all models/d"]
+    assert (found.value, found.n) == (pytest.approx(line.slope), 3)
+    alone = line.stderr * stats.t.ppf(0.975, 1)
+    # Draws' slopes: +.2 and -.2 in a fourth each, else (30 x .2 - 10 x .2) / 40 = +.1.
+    ends = found.value - np.hypot(alone, 0.3), found.value + np.hypot(alone, 0.1)
+    assert (found.low, found.high) == pytest.approx(ends)
 
 
 def test_overlaps_are_compared_between_different_suites():

@@ -60,6 +60,7 @@ def paper_tables(*, printed_r: bool = False) -> dict[str, pd.DataFrame]:
             fit = {"r": value, "r_cv": value, "over_slor": value - r["slor"],
                    "below_morcela": r["morcela"] - value}  # fmt: skip
             fit |= {key: printed(model, name).get(key, np.nan) for key in ("beta", "gamma")}
+            fit["logprob_slope"] = 1.0  # not printed
             ends = {f"{key}_low": number - ROUNDING for key, number in fit.items()}
             ends |= {f"{key}_high": number + ROUNDING for key, number in fit.items()}
             about = {"model": model, "linking_function": name, **described(1450)}
@@ -124,6 +125,17 @@ def test_an_interval_of_beta_with_1_in_it_decides_nothing():
     fits = PAPER["linking_functions"].assign(beta_low=0.77, beta_high=1.05)
     found = verdicts("beta_below_1", {**PAPER, "linking_functions": fits})
     assert set(found.values()) == {"undecided"}
+
+
+@pytest.mark.parametrize("claim", ["gamma_above_0", "beta_below_1", "beta_above_0"])
+def test_a_ratio_to_a_slope_that_may_be_none_decides_nothing(claim):
+    fits = PAPER["linking_functions"].assign(logprob_slope_low=-0.1)
+    rows = judged(claim, {**PAPER, "linking_functions": fits})
+    assert {row["verdict"] for row in rows} == {"undecided"}
+    assert all("the slope of log-probability may be 0" in row["note"] for row in rows)
+    assert set(verdicts("morcela_above_slor", {**PAPER, "linking_functions": fits}).values()) == {
+        "supported"
+    }
 
 
 # Claims on one model: the fit and column that each is about, the limit of the claim, the paper's

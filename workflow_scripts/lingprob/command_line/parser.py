@@ -104,7 +104,8 @@ def build_parser() -> argparse.ArgumentParser:
 
 def add_options(command: argparse.ArgumentParser, name: str) -> None:
     """Add what a command takes beside its input."""
-    command.add_argument("--model", required=True, metavar="NAME", help=MODEL_HELP)
+    models = f"{MODEL_HELP}{', or a tokenizer (gpt-neox-20b)' if name == 'certify' else ''}"
+    command.add_argument("--model", required=True, metavar="NAME", help=models)
     command.add_argument(
         "--output",
         type=_output,

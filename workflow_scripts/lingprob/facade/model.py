@@ -224,8 +224,8 @@ class Model:
 
         Returns:
             A row a phenomenon in the order of the pairs, and one of all pairs: its name, n,
-            accuracy, accuracy_low and accuracy_high (Wilson's 95% interval), bos. A tie is an
-            error.
+            accuracy, accuracy_low and accuracy_high (Wilson's 95% interval), bos. A tie counts
+            half.
         """
         from lingprob.facade.pairs import compare_pairs
 

@@ -11,7 +11,7 @@ import pandas as pd
 from lingprob.audit.measures import Evidence, sides_of
 from lingprob.errors import LingprobError, looked_up
 from lingprob.minimalness.distances import pair_texts
-from lingprob.regression.proportions import accuracies
+from lingprob.regression.proportions import accuracies, preferences
 
 if TYPE_CHECKING:
     from lingprob.facade.masked import MaskedModel
@@ -29,7 +29,7 @@ def compare_pairs(
     paired = _paired(stimuli)
     scores = model.sentence_scores(paired, [policy], PAIRS)
     sides = sides_of(Evidence(PAIRS, paired, scores, (policy, "")), policy)
-    right = sides["logprob_good"] > sides["logprob_bad"]
+    right = pd.Series(preferences(sides["logprob_good"], sides["logprob_bad"]), sides.index)
     groups = paired.drop_duplicates("pair_id").set_index("pair_id")[by].loc[right.index]
     of_all = accuracies(right, pd.Series("all", right.index))
     table = pd.concat([accuracies(right, groups), of_all]) if groups.notna().any() else of_all

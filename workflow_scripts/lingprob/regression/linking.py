@@ -49,7 +49,15 @@ def fit_linking_functions(
 ) -> pd.DataFrame:
     """Fit and evaluate linking functions on n sentences; return one row a function.
 
-    The arguments are those of `resample_linking_functions`, whose first table this is.
+    The first four arguments have shape (n,): logprob and unigram_logprob in nats, n_tokens, rating.
+    Options are `linking_functions` (names; all six if absent), `folds` (5), `repeats` (100 shuffles
+    into folds), `bootstrap` (1000 resamples), `confidence` (.95), `seed` (0), `together` and
+    `clusters` (ids: which sentences no fold parts, and which a resample draws together).
+
+    Columns: linking_function, predictors, n; r_cv (cross-validated) and r, each with _low and
+    _high, r_cv_shuffle_sd; logprob_slope, beta and gamma with theirs; sse, aic, bic; over_slor and
+    below_morcela with theirs (differences of r_cv). `resample_linking_functions` in
+    lingprob.regression.linking says how each is computed, and which input it refuses.
     """
     return resample_linking_functions(logprob, unigram_logprob, n_tokens, rating, **options)[0]
 

@@ -4,17 +4,27 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 QUANTILE = 0.975
+
+
+def preferences(good: ArrayLike, bad: ArrayLike) -> NDArray[np.float64]:
+    """Return, (n,), 1 where a pair's good side is above its bad one, 0 where below, 1/2 of a tie.
+
+    So an accuracy is the area under the ROC curve of each pair alone, and .5 is chance for models
+    that often tie, too: a unigram model where two words are swapped. NaN where a side is.
+    """
+    difference = np.asarray(good, dtype=float) - np.asarray(bad, dtype=float)
+    return (np.sign(difference) + 1) / 2
 
 
 def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
     """Return how often answers are right in each group, a row a group in the order of their first.
 
     Args:
-        right: (n,) bool.
+        right: (n,) bool, or float as `preferences` are.
         by: (n,) the group of each; one without a group is in none.
 
     Returns:
@@ -23,12 +33,12 @@ def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
     """
     rows = {}
     for group, some in right.groupby(by.to_numpy(), sort=False):
-        bounds = stats.binomtest(int(some.sum()), len(some)).proportion_ci(method="wilson")
+        low, high = _wilson(float(some.mean()), len(some))
         rows[group] = {
             "n": len(some),
             "accuracy": some.mean(),
-            "accuracy_low": bounds.low,
-            "accuracy_high": bounds.high,
+            "accuracy_low": low,
+            "accuracy_high": high,
         }
     columns = ["n", "accuracy", "accuracy_low", "accuracy_high"]
     return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
@@ -53,9 +63,14 @@ def clustered_proportion_interval(
     if clusters > 1:
         ratio = stats.t.ppf(QUANTILE, n - 1) / stats.t.ppf(QUANTILE, clusters - 1)
         worth *= ratio**2 / max(1.0, design_effect(np.asarray(correct, float), cluster))
+    return _wilson(share, worth)
+
+
+def _wilson(share: float, n: float) -> tuple[float, float]:
+    """Return Wilson's 95% interval of a share of n trials."""
     z = stats.norm.ppf(QUANTILE)
-    centre = (share + z**2 / (2 * worth)) / (1 + z**2 / worth)
-    reach = z / (1 + z**2 / worth) * np.sqrt(share * (1 - share) / worth + (z / (2 * worth)) ** 2)
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    reach = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
     return max(0.0, min(centre - reach, share)), min(1.0, max(centre + reach, share))
 
 

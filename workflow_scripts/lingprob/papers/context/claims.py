@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -23,7 +23,14 @@ from lingprob.papers.context.chat_claims import CHAT_STATISTICS, FEWEST
 from lingprob.papers.context.chinese import chinese_part
 from lingprob.papers.contract import Run, Tables
 from lingprob.referee.claims import Statistic
-from lingprob.referee.estimates import combined, known_correlation, mean_difference, slope_within
+from lingprob.referee.estimates import (
+    combined,
+    known_correlation,
+    mean_difference,
+    slope_within,
+    slopes_within,
+    widened,
+)
 from lingprob.referee.verdicts import NOTHING, Estimate
 
 Found = Iterator[tuple[str, Estimate]]
@@ -33,6 +40,7 @@ PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
 Z = float(stats.norm.ppf(0.975))
+DRAWS = 1000  # resamples of suites
 
 
 def any_dataset(dataset: str) -> bool:
@@ -158,26 +166,65 @@ def between_models(kind: str, first: str, second: str) -> Statistic:
 
 
 def over_scale(kind: str) -> Statistic:
-    """Return the slope of the change in accuracy on log10 parameters, within families."""
+    """Return the slope of the change in accuracy on log10 parameters, within families.
+
+    Models without a size are in no trend. All models are judged on the same suites, whose chance is
+    in the interval beside that of models; without an interval where there is one suite.
+    """
 
     def statistic(tables: Tables, run: Run) -> Found:
         found = estimates(tables["accuracy"])
+        suites = dict([*suite_rows(tables["accuracy"], kind).groupby("dataset", observed=True)])
         for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
-            models = [name for name in run.models if (name, dataset, kind) in found]
-            sizes = [np.log10(float(run.models[name]["parameters"])) for name in models]
+            sized = [name for name in run.models if run.models[name]["parameters"]]
+            models = [name for name in sized if (name, dataset, kind) in found]
+            sizes = np.log10([float(run.models[name]["parameters"]) for name in models])
             families = [run.models[name]["family"] for name in models]
             changes = [found[(name, dataset, kind)].value for name in models]
             if any_dataset(dataset) and len(models) > 2:
-                yield f"all models/{dataset}", slope_within(sizes, changes, families)
+                slope = slope_within(sizes, changes, families)
+                draws = drawn_changes(suites[dataset], models) if dataset in suites else None
+                if draws is None:
+                    note = "one suite, whose chance is not known"
+                    slope = replace(slope, low=np.nan, high=np.nan, note=note)
+                else:
+                    every = np.broadcast_to(sizes, draws.shape)
+                    slope = widened(slope, slopes_within(every, draws, families))
+                yield f"all models/{dataset}", slope
 
     return statistic
+
+
+def suite_rows(accuracy: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return the rows of suites after the longest unperturbed prefixes of one kind."""
+    of_suites = (accuracy["level"] == "suite") & (accuracy["kind"] == kind)
+    rows = accuracy[of_suites & accuracy["perturbation"].isna()].sort_values("length")
+    return rows.drop_duplicates(["model", "dataset", "group"], keep="last")
+
+
+def drawn_changes(suites: pd.DataFrame, models: Sequence[str]) -> np.ndarray | None:
+    """Return models' changes in accuracy in resamples of suites, (DRAWS, models).
+
+    Those of the `suite_rows` of a data set are drawn that all models were judged on, the same for
+    all models, and count by their pairs; None where they are fewer than two.
+    """
+    wide = suites.pivot(index="group", columns="model", values="delta").reindex(columns=models)
+    wide = wide.dropna()
+    if len(wide) < 2:
+        return None
+    pairs = suites.groupby("group")["n_pairs"].max()[wide.index].to_numpy(float)
+    drawn = np.random.default_rng(0).multinomial(len(wide), [1 / len(wide)] * len(wide), DRAWS)
+    weights = drawn * pairs
+    return weights @ wide.to_numpy(float) / weights.sum(axis=1, keepdims=True)
 
 
 def coefficient(prefixes: str, term: str) -> Statistic:
     """Return a coefficient of the mixed regressions (logits), with errors by pairs.
 
-    Without an interval where there is no such error: no pair's judgment changes, or suites have
-    one pair.
+    Pairs that share prefixes count as one.
+
+    Without an interval where there is no such error: no pair's judgment changes, or a suite has one
+    pair, or prefixes that all of its pairs share.
     """
 
     def statistic(tables: Tables, run: Run) -> Found:
@@ -262,24 +309,36 @@ def labels_above_tokens(tables: Tables, run: Run) -> Found:
 
 
 def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Return Figure 14 of every model: percent, target suites by prefix suites."""
-    rows = tables["matrix"][tables["matrix"]["dataset"] == SYNTAXGYM]
-    wide = rows.pivot(
-        index=["model", "target_suite"], columns="prefix_suite", values="relative_improvement"
+    """Return the cells of Figure 14 of every model: relative improvements in percent."""
+    rows = tables["matrix"]
+    rows = rows[(rows["dataset"] == SYNTAXGYM) & rows["relative_improvement"].notna()]
+    for model, cells in rows.groupby("model", sort=False):
+        yield str(model), cells
+
+
+def mean_of_cells(cells: pd.DataFrame) -> Estimate:
+    """Return the mean of cells of Figure 14 with the mean of their intervals' ends.
+
+    The same items stand after all prefix suites, with one accuracy without a prefix: cells are no
+    independent draws, and their errors may be one. Where they are less, the interval is too wide.
+    """
+    low, value, high = (
+        float(cells[f"relative_improvement{end}"].mean()) for end in ("_low", "", "_high")
     )
-    for model, table in wide.groupby(level="model", sort=False):
-        yield str(model), table.droplevel("model")
+    note = f"{len(cells)} cells"
+    return Estimate(value, low, high, int(cells["n_pairs"].min()), note)
 
 
 def mean_improvement(*suites: str, after: str = "") -> Statistic:
     """Return suites' mean improvement over prefix suites that end in `after`, but themselves."""
 
     def statistic(tables: Tables, run: Run) -> Found:
-        for model, table in improvements(tables):
-            for suite in [name for name in suites if name in table.index]:
-                names = [name for name in table if name != suite and str(name).endswith(after)]
-                values = table.loc[suite, names].to_numpy(float)
-                yield f"{model}/{suite}", mean_difference(np.zeros(len(values)), values)
+        for model, cells in improvements(tables):
+            others = cells[cells["prefix_suite"] != cells["target_suite"]]
+            others = others[others["prefix_suite"].str.endswith(after)]
+            for suite in suites:
+                if len(of_suite := others[others["target_suite"] == suite]):
+                    yield f"{model}/{suite}", mean_of_cells(of_suite)
 
     return statistic
 
@@ -290,14 +349,12 @@ def feminine_advantage(tables: Tables, run: Run) -> Found:
         [f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
         for gender in ("fem", "masc")
     )
-    for model, table in improvements(tables):
-        targets = table.loc[[name for name in feminine if name in table.index]]
-        after = [
-            targets.reindex(columns=names).to_numpy(float).ravel()
-            for names in (masculine, feminine)
-        ]
-        if len(targets):
-            yield f"{model}/{SYNTAXGYM}", mean_difference(*after)
+    for model, cells in improvements(tables):
+        targets = cells[cells["target_suite"].isin(feminine)]
+        after = [targets[targets["prefix_suite"].isin(names)] for names in (feminine, masculine)]
+        if all(map(len, after)):
+            means = [mean_of_cells(some) for some in after]
+            yield f"{model}/{SYNTAXGYM}", replace(combined(means, [1, -1]), note=means[0].note)
 
 
 UP, DOWN = MATCHED

@@ -13,7 +13,7 @@ import pandas as pd
 
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import of_models
-from lingprob.papers.morcela.fits import default_fits
+from lingprob.papers.morcela.fits import default_fits, may_lack_logprob
 from lingprob.papers.morcela.trends import less_in_opt, trend
 from lingprob.referee.claims import Statistic
 from lingprob.referee.verdicts import Estimate
@@ -23,6 +23,7 @@ Rows = Iterator[tuple[str, Estimate]]
 SMALL = {"opt-125m": "pythia-160m", "opt-350m": "pythia-410m"}
 # A difference of BIC of less than 2 is "not worth more than a bare mention" (Kass & Raftery 1995).
 NO_EVIDENCE = 2.0
+WITHOUT_SLOPE = "the slope of log-probability may be 0"
 
 
 def compare_models(linking_function: str, column: str, models: tuple[str, ...] = ()) -> Statistic:
@@ -45,8 +46,13 @@ def judged_fits(tables: Tables, run: Run) -> pd.DataFrame:
 
 
 def estimate_of(fit: dict, column: str) -> Estimate:
-    """Return a fit's estimate with its interval, and whether the ratings are people's."""
+    """Return a fit's estimate with its interval, and whether the ratings are people's.
+
+    Beta and gamma have no interval where the slope of log-probability may be 0.
+    """
     value, low, high = (float(fit[column + end]) for end in ("", "_low", "_high"))
+    if column in ("beta", "gamma") and may_lack_logprob(fit):
+        return Estimate(value, np.nan, np.nan, int(fit["n"]), WITHOUT_SLOPE)
     return Estimate(value, low, high, int(fit["n"]), note_on(fit["rating_source"]))
 
 

@@ -34,7 +34,7 @@ from lingprob.papers.morcela.fits import (
     published_fits,
 )
 from lingprob.papers.morcela.ladder_figure import ladder
-from lingprob.papers.morcela.looks import LOOKS, R_LABEL, linking_function_handles
+from lingprob.papers.morcela.looks import LOOKS, NAMES, R_LABEL, linking_function_handles
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
 OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "ladder")
@@ -93,9 +93,17 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
 
 def undetermined(fits: pd.DataFrame, run: Run) -> str:
-    """Return what figures say of models whose parameters they leave out; nothing of none."""
-    of_morcela = fits[(fits["linking_function"] == "morcela") & may_lack_logprob(fits)]
-    titles = [str(run.models[name]["title"]) for name in dict.fromkeys(of_morcela["model"])]
+    """Return what figures say of models whose parameters they leave out; nothing of none.
+
+    Parameters are MORCELA's, or those of a function that sets one of them, which is named.
+    """
+    learned = fits["linking_function"].str.startswith("morcela")
+    left = fits.loc[learned & may_lack_logprob(fits), ["model", "linking_function"]]
+    titles = [
+        str(run.models[name]["title"])
+        + ("" if "morcela" in some.to_numpy() else f" ({', '.join(NAMES[one] for one in some)})")
+        for name, some in left.groupby("model", sort=False)["linking_function"]
+    ]
     why = "Without gamma and beta, for their log-probabilities' slope may be 0"
     return f"{why}: {'; '.join(titles)}." if titles else ""
 

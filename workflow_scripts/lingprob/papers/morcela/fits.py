@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -58,8 +60,10 @@ def determined(fits: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
-def may_lack_logprob(fits: pd.DataFrame) -> pd.Series:
-    """Return, bool (n,), whether the interval of the slope of log-probability holds 0."""
+def may_lack_logprob(fits: Any) -> Any:
+    """Return whether the interval of the slope of log-probability holds 0: of a table of fits, bool
+    (n,), or of one fit.
+    """
     return (fits["logprob_slope_low"] <= 0) & (fits["logprob_slope_high"] >= 0)
 
 

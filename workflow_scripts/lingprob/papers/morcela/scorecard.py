@@ -46,7 +46,9 @@ def morcela_quantities(tables: Tables, published: Published, run: Run) -> Quanti
     for fit in fits.to_dict("records"):
         row, note = f"{fit['model']}/{fit['linking_function']}", f"{fit['bos']}, {fit['unigrams']}"
         for column in ("beta", "gamma", "r_cv"):
-            found[row, column] = replace(estimate_of(fit, column), note=note)
+            estimate = estimate_of(fit, column)
+            notes = filter(None, [note, estimate.note])
+            found[row, column] = replace(estimate, note="; ".join(notes))
         for column in ("aic", "bic", "sse"):
             found[row, column] = Estimate.exact(float(fit[column]), note)
     for half in halves.itertuples():

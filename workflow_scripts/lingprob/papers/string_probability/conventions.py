@@ -19,6 +19,7 @@ from lingprob.papers.string_probability.data import (
     table_of,
     units,
 )
+from lingprob.regression.proportions import preferences
 from lingprob.regression.resampling import mean_interval
 from lingprob.regression.roc import area_intervals, area_under_roc
 
@@ -69,7 +70,7 @@ def accuracy_and_area(
     """Return accuracy on pairs, on those whose first word differs, and the area of log p."""
     resampling: dict[str, Any] = {"draws": options.bootstrap, "seed": options.seed}
     pairs = pairs_of(table)
-    right = (pairs["logprob_good"] > pairs["logprob_bad"]).to_numpy(dtype=float)
+    right = preferences(pairs["logprob_good"], pairs["logprob_bad"])
     differing = differs.reindex(pairs["pair_id"]).to_numpy(dtype=bool)
     row: dict[str, float | int] = {"n_pairs": len(pairs), "n_first_differs": int(differing.sum())}
     for name, chosen in (("accuracy", np.ones_like(differing)), ("first_differs", differing)):

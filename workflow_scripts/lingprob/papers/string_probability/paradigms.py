@@ -10,7 +10,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.papers.string_probability.data import pairs_of
-from lingprob.regression.proportions import accuracies
+from lingprob.regression.proportions import accuracies, preferences
 from lingprob.stimuli.csv_files import read_csv_utf8
 
 COLUMNS = ["dataset", "paradigm", "system", "source", "measure", "n"]
@@ -47,7 +47,7 @@ def paradigm_accuracies(
     rows = []
     for (model, dataset), group in scores.groupby(["model", "dataset"], sort=False):
         pairs = pairs_of(group)
-        right = pairs["logprob_good"] > pairs["logprob_bad"]
+        right = pd.Series(preferences(pairs["logprob_good"], pairs["logprob_bad"]))
         found = accuracies(right, pairs["paradigm"]).rename_axis("paradigm").reset_index()
         rows.append(found.assign(dataset=dataset, model=model))
     empty = pd.DataFrame(columns=["dataset", "paradigm", "model"])

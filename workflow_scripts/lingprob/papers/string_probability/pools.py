@@ -17,6 +17,7 @@ from scipy.stats import norm
 
 from lingprob.papers.string_probability.data import Options, pairs_of, table_of, units
 from lingprob.papers.string_probability.separation import POOLED
+from lingprob.regression.proportions import preferences
 from lingprob.regression.resampling import interval, resamples
 from lingprob.regression.roc import drawn_areas
 
@@ -138,7 +139,7 @@ def pool_areas(logprob: Array, pool: Ints, weight: Array, unit: Ints, counts: Ar
     `logprob` is (n, 2), grammatical and ungrammatical; `counts` (units, draws). In a pool of
     several pairs a sentence is compared with those of the others, not with its own partner.
     """
-    right = (np.sign(logprob[:, 0] - logprob[:, 1]) + 1) / 2
+    right = preferences(logprob[:, 0], logprob[:, 1])
     if len(np.unique(pool)) == len(pool):
         by_unit = np.zeros((len(counts), 2))
         np.add.at(by_unit, unit, np.column_stack([weight * right, weight]))

@@ -10,6 +10,7 @@ import pandas as pd
 
 from lingprob.papers.string_probability.data import Options, pairs_of, table_of, units
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights
+from lingprob.regression.proportions import preferences
 from lingprob.regression.resampling import interval, mean_interval
 from lingprob.regression.roc import area_under_roc, resampled_areas, roc_curve
 from lingprob.schemas import SCHEMAS
@@ -109,7 +110,7 @@ def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any
             best = np.max([drawn[other] for other in others], axis=0)
             row["lead_low"], row["lead_high"] = interval(drawn[name] - best)
         if name in known and len(pairs):
-            right = (pairs[f"{name}_good"] > pairs[f"{name}_bad"]).to_numpy(dtype=float)
+            right = preferences(pairs[f"{name}_good"], pairs[f"{name}_bad"])
             of_pair = units(pairs, clustered)
             of_set = pairs["weight"].to_numpy(dtype=float)
             row["accuracy"] = np.average(right, weights=of_set)

@@ -164,7 +164,8 @@ def neighbourhood_sd(language: Language) -> float:
 
 
 def surprisal_differences(surprisals: pd.DataFrame, difference: str) -> list[tuple[str, float]]:
-    """Return one difference (bits) that §2.1.1 says is above 0 in GPT-2, for each model.
+    """Return one difference (bits) that §2.1.1 says, or what it says of messages lets one expect,
+    is above 0 in GPT-2, for each model.
 
     `surprisals` has model, text, grammatical and surprisal (bits). The difference is
     `ungrammatical` (mean surprisal of ungrammatical less grammatical strings), `plural` (of many
