@@ -157,7 +157,7 @@ def test_models_are_compared_on_data_sets_that_both_have_and_sizes_where_three_d
     more = changes(("d", "d", UP, 10, 9.0))["accuracy"]
     slopes = {"s": line.slope + 0.2, "t": line.slope - 0.2}
     suites = pd.concat([
-        changes(*((model, "d", UP, length, slope * size + (length < 10))
+        changes(*((model, "d", UP, length, slope * size * (3 if length < 10 else 1))
                   for model, size in zip("abc", (6, 7, 9), strict=True) for length in (5, 10)))[
             "accuracy"].assign(level="suite", group=suite, n_pairs=pairs)
         for (suite, slope), pairs in zip(slopes.items(), (30, 10), strict=True)
@@ -169,6 +169,21 @@ def test_models_are_compared_on_data_sets_that_both_have_and_sizes_where_three_d
     # Draws' slopes: +.2 and -.2 in a fourth each, else (30 x .2 - 10 x .2) / 40 = +.1.
     ends = found.value - np.hypot(alone, 0.3), found.value + np.hypot(alone, 0.1)
     assert (found.low, found.high) == pytest.approx(ends)
+
+
+def test_cells_of_figure_14_are_averaged_with_their_intervals_but_after_their_own_suite():
+    cells = pd.DataFrame(
+        [("m", "x", "a_masc", 10.0, -5.0, 30.0, 20), ("m", "x", "b_masc", 20.0, 5.0, 50.0, 18),
+         ("m", "x", "c_fem", 99.0, 98.0, 99.0, 18), ("m", "x", "x", 77.0, 77.0, 77.0, 2),
+         ("m", "y", "x", np.nan, np.nan, np.nan, 9)],
+        columns=["model", "target_suite", "prefix_suite", "relative_improvement",
+                 "relative_improvement_low", "relative_improvement_high", "n_pairs"],
+    ).assign(dataset="syntaxgym")  # fmt: skip
+    tables = {"matrix": cells}
+    ((name, found),) = context.mean_improvement("x", "y", after="_masc")(tables, RUN)
+    assert (name, ends(found), found.n) == ("m/x", (15.0, 0.0, 40.0), 18)
+    ((_, found),) = context.mean_improvement("x", "y")(tables, RUN)
+    assert found.value == pytest.approx((10 + 20 + 99) / 3)
 
 
 def test_overlaps_are_compared_between_different_suites():
