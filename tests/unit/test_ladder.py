@@ -298,3 +298,17 @@ def test_correlations_are_joined_over_the_sizes_of_one_state_of_training():
     assert joined[-4:] == [[0, 1], [2, 3], [4, 5], [6, 7]]
     labels = [label.get_text() for label in ax.get_xticklabels()]
     assert labels == [LOOKS[name]["title"] for name in panels["trained"]]
+    plt.close(figure)
+
+
+@pytest.mark.parametrize(("copies", "rotation"), [(9, 45), (24, 90)])
+def test_names_of_models_that_would_meet_stand_upright(copies, rotation):
+    looks = {f"m{n}": {**LOOKS["big"], "parameters": 10 ** (6 + n / 9)} for n in range(copies)}
+    one = fits().iloc[:1]
+    table = pd.concat([one.assign(model=name) for name in looks], ignore_index=True)
+    agreement = pd.DataFrame(columns=["dataset", "definition", "r"])
+    figure = correlation_by_model(table, table.iloc[:0], agreement, Run("demo", looks), ["morcela"])
+    ax = figure.axes[0]
+    assert len(ax.get_xticklabels()) == copies
+    assert {label.get_rotation() for label in ax.get_xticklabels()} == {rotation}
+    plt.close(figure)

@@ -37,6 +37,8 @@ from lingprob.papers.morcela.ladder_figure import ladder
 from lingprob.papers.morcela.looks import LOOKS, NAMES, R_LABEL, linking_function_handles
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
+# Models, and panels, of which the names that slant do not meet.
+MOST_SLANTED = 24
 OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "ladder")
 
 
@@ -141,7 +143,7 @@ def correlation_by_model(
             for linking_function, shift in zip(linking_functions, shifts, strict=True):
                 place = {name: x + shift for x, name in enumerate(names)}
                 _plot_family(ax, rows[0], rows[1], place, linking_function, models)
-            _name_models(ax, names, models)
+            _name_models(ax, names, models, upright=sum(widths) > MOST_SLANTED)
             ax.set_xlim(-0.6, len(names) - 0.4)
             ax.set_title(str(models[names[0]]["family_title"]))
             _draw_ceiling(ax, rows[2], printed_agreement(run.published, dataset))
@@ -173,10 +175,11 @@ def steps_of(name: str, models: Models) -> int:
     return int((models[name].get("place") or [palette.LAST])[-1])
 
 
-def _name_models(ax: Axes, names: list[str], models: Models) -> None:
-    """Name the models of a panel below it: upright where names of two lines would meet."""
+def _name_models(ax: Axes, names: list[str], models: Models, upright: bool) -> None:
+    """Name the models of a panel below it: upright if asked to, or where names of two lines would
+    meet."""
     titles = [short_title(name, models) for name in names]
-    if len(names) > 1 and any("\n" in title for title in titles):
+    if len(names) > 1 and (upright or any("\n" in title for title in titles)):
         titles = [" ".join(title.split()) for title in titles]
         ax.tick_params(axis="x", rotation=90, labelsize=6)
     else:
