@@ -2,12 +2,16 @@
 # Targets: demo, morcela, overlap, reading, train, string_probability, context, audit, profiles, all
 # (the default), plan (what they would cost), and every file under results/; see README.md and docs/.
 
+import os
 import re
 import sys
 import time
 from pathlib import Path
 
-sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
+PACKAGE = str(Path(workflow.basedir) / "workflow_scripts")
+sys.path.insert(0, PACKAGE)
+# Snakemake puts it last for scripts, where a package that was installed from elsewhere would win.
+os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE, os.environ.get("PYTHONPATH")]))
 
 from lingprob.catalog import read_published, surprisal_file, texts_in_file
 from lingprob.chance_level import NO_TEXT

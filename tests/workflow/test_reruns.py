@@ -219,3 +219,16 @@ def test_replaced_weights_of_a_local_model_are_another_model(finished):
     (folder / "model.safetensors").write_text("other weights")
     rerun = planned(finished, *arguments, target=target)
     assert rerun == jobs("prepare_model score_stimuli")
+
+
+def test_jobs_run_the_code_of_their_own_checkout(tmp_path, monkeypatch):
+    """Not that of a package which was installed from elsewhere: a second clone, for instance."""
+    folder = copy_of_the_checkout(tmp_path / "lingprob")
+    elsewhere = tmp_path / "elsewhere" / "lingprob"
+    elsewhere.mkdir(parents=True)
+    (elsewhere / "__init__.py").write_text("raise ImportError('the code of another checkout')\n")
+    target = "results/stimuli/demo_minimal_pairs.parquet"
+    monkeypatch.setenv("PYTHONPATH", str(elsewhere.parent))
+    done = snakemake(folder, "--", target)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert (folder / target).is_file()
