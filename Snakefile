@@ -2,21 +2,18 @@
 # Targets: demo, morcela, overlap, reading, train, string_probability, context, audit, profiles, all
 # (the default), plan (what they would cost), and every file under results/; see README.md and docs/.
 
-import os
 import re
 import sys
 import time
 from pathlib import Path
 
-PACKAGE = str(Path(workflow.basedir) / "workflow_scripts")
-sys.path.insert(0, PACKAGE)
-# Snakemake puts it last for scripts, where a package that was installed from elsewhere would win.
-os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, [PACKAGE, os.environ.get("PYTHONPATH")]))
+sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published, surprisal_file, texts_in_file
 from lingprob.chance_level import NO_TEXT
 from lingprob.config import (
     export_mirror,
+    export_package,
     read_settings,
     refuse_duplicate_keys,
     surprisal_models,
@@ -67,6 +64,7 @@ try:
 except LingprobError as error:
     raise WorkflowError(str(error))
 export_mirror(settings)
+export_package()
 left_out = []
 if settings["rehearse"] is not True:
     settings, left_out = leave_out(settings, catalog)

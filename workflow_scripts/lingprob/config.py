@@ -322,6 +322,16 @@ def export_mirror(settings: Settings) -> None:
         os.environ["LINGPROB_MIRROR"] = str(settings["mirror"])
 
 
+def export_package() -> None:
+    """Have jobs import this package, not another one that the environment has installed.
+
+    Snakemake puts the folder of a script's package behind what is installed, so that a second
+    checkout would run its jobs by the code of the first.
+    """
+    places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
+
+
 def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
     """Raise LingprobError for a key that a YAML file has twice: the first would be lost."""
     for path in paths:
