@@ -99,7 +99,7 @@ def test_each_step_s_model_has_the_unigrams_of_its_step():
         for name in ("", "-ft5", "-step1", "-step4")
     }
     assert {name: found[0] for name, found in sources.items()} == {
-        "": "training_240", "-ft5": "training_240", "-step1": "training_1", "-step4": "training_4"
+        "": "training_90", "-ft5": "training_90", "-step1": "training_1", "-step4": "training_4"
     }  # fmt: skip
     assert {found[1] for found in sources.values()} == {"corpus_demo_sentences"}
     plan = Plan(settings, catalog)

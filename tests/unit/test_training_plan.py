@@ -147,7 +147,7 @@ def test_a_model_kept_in_training_has_an_entry_and_a_state_of_its_own():
 @pytest.mark.parametrize(
     ("training", "said"),
     [
-        ({"keep_checkpoints": [241]}, "no step 241 in a training of 240 steps"),
+        ({"keep_checkpoints": [91]}, "no step 91 in a training of 90 steps"),
         ({"tokenizer": "gpt-neox"}, r"'gpt-neox-20b'.*\(training\.tokenizer\)"),
         ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, "'width' is a required property"),
         ({"chunks": "some"}, r"training\.chunks: 'some' is not one of"),

@@ -54,7 +54,7 @@ def test_a_trajectory_has_every_step_of_a_size_and_its_end():
         "size": "tiny-small", "parameters": catalog.model("trained-tiny-small")["parameters"],
         "training_step": 40, "tokens": 40 * 16 * 32, "finished": False,
     }  # fmt: skip
-    assert found["trained-tiny-small"]["training_step"] == 240
+    assert found["trained-tiny-small"]["training_step"] == 90
     assert [entry["finished"] for entry in found.values()] == [False, False, True] * 2
 
 
@@ -66,9 +66,9 @@ def test_a_trajectory_has_every_step_of_a_size_and_its_end():
         (["trained-tiny-small"], [1, 40], []),
         (["trained-*-step40"], [1, 40], []),
         # What is kept after the last step is the finished model.
-        (["trained-tiny-small*"], [240], []),
-        (["trained-tiny-small*"], [1, 240], ["-step1", ""]),
-        (["trained-tiny-small-step*"], [1, 240], ["-step1", "-step240"]),
+        (["trained-tiny-small*"], [90], []),
+        (["trained-tiny-small*"], [1, 90], ["-step1", ""]),
+        (["trained-tiny-small-step*"], [1, 90], ["-step1", "-step90"]),
         (["trained-tiny-small*", "trained-tiny-medium"], [9], ["-step9", ""]),
     ],
 )

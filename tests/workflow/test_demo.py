@@ -215,7 +215,7 @@ def test_the_demo_trains_and_fine_tunes_models(demo):
     logs = {path.stem: pd.read_json(path, lines=True) for path in (folder / "logs").iterdir()}
     assert set(logs) == {"tiny-small", "tiny-medium"}
     for log in logs.values():
-        assert log["step"].tolist() == list(range(1, 241))
+        assert log["step"].tolist() == list(range(1, 91))
         assert log["loss"].iloc[-10:].mean() < log["loss"].iloc[:10].mean() - 0.2
         assert log["validation_loss"].dropna().is_monotonic_decreasing
     perplexity = read_table(folder / "perplexity.parquet", "perplexity")
