@@ -22,7 +22,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR", ROOT.parent / "shared" / "mirror"))
-MODEL = os.environ.get("LINGPROB_TEST_MODEL", str(ROOT / "resources/models/smollm2-135m"))
+MODEL = os.environ.get("LINGPROB_TEST_MODEL", str(ROOT / "resources/models/smollm2-135m/float32"))
 START_TOKEN = "<|endoftext|>"
 COLUMNS = (
     "task", "system", "size", "seconds", "cpu_seconds", "per_second", "peak_mb",

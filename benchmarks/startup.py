@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-MODEL = os.environ.get("LINGPROB_TEST_MODEL", str(ROOT / "resources/models/smollm2-135m"))
+MODEL = os.environ.get("LINGPROB_TEST_MODEL", str(ROOT / "resources/models/smollm2-135m/float32"))
 OUTPUT = ROOT / "results" / "benchmarks" / "startup.csv"
 COLUMNS = (
     "task", "system", "size", "seconds", "cpu_seconds", "per_second", "peak_mb",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -362,3 +364,21 @@ def test_scores_and_judgments_are_the_same_in_pieces_of_any_size(tiny, monkeypat
             ["prefix_id", "length", "pair_id"], ignore_index=True
         ),
     )
+
+
+def test_a_pair_that_leaves_no_token_for_a_prefix_is_refused(tmp_path, tiny):
+    """The window less the start token is as long as the longest member, then has room."""
+    prefixes = prefix_rows(["1"], text="A. The cats sat.", char_ends=(2, 16))
+    tokens = max(len(one.ids) for one in tiny.tokenize([" The cat sat.", " Sat cat the."]))
+    for room, refused in ((0, True), (100, False)):
+        window = tokens + 1 + room  # with the start token
+        short = replace(tiny, context_window=min(window, tiny.context_window))
+        found = score_prefixes(
+            short, PAIRS, [prefixes], counted(tiny, prefixes), [30], start_token="bos",
+            regions={}, baselines=False, dataset="d",
+        )  # fmt: skip
+        if refused:
+            with pytest.raises(LingprobError, match=rf"pair '1': {tokens} tokens, .* room for"):
+                list(found)
+        else:
+            assert len(pd.concat(found)) == 2
