@@ -41,6 +41,7 @@ from lingprob.site.papers import papers_of
 from lingprob.site.sources import read_captions, rules_of, template_files
 from lingprob.stimuli.names import parser_module
 from lingprob.targets import answering, naming_options
+from lingprob.warm_starts import start_jobs_warm
 from snakemake import dag
 from snakemake.logging import logger
 
@@ -168,6 +169,8 @@ localrules:
 
 onstart:
     reevaluate_one_at_a_time(workflow.scheduler)
+    if workflow.local_exec and settings["machine"]["warm_starts"]:
+        start_jobs_warm(job.threads for job in workflow.dag.needrun_jobs())
     if settings["rehearse"] and workflow.local_exec:
         # Tiny models wait for no GPU, nor for several: as many jobs run here as there are cores.
         workflow.scheduler.global_resources["gpu"] = workflow.scheduler.resources["gpu"] = 1000

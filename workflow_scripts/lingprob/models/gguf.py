@@ -10,6 +10,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 import gguf
+import numpy as np
 import torch
 from safetensors import SafetensorError
 from transformers import AutoModelForCausalLM, AutoTokenizer
@@ -71,9 +72,12 @@ def _read_once() -> Iterator[None]:
     """Keep what transformers asks of the gguf library again and again: half of the time.
 
     It reads the file for the tokenizer, the configuration and the weights, and makes the table of
-    all names of weights once a module of the model (397 times for SmolLM2-135M).
+    all names of weights once a module of the model (397 times for SmolLM2-135M). The file is read
+    in 3.7 million slices, which take a third of the time of an array that does not know its file.
     """
+    memmap = np.memmap
     with (
+        patch.object(np, "memmap", lambda *args, **options: np.asarray(memmap(*args, **options))),
         patch.object(gguf, "GGUFReader", cache(gguf.GGUFReader)),
         patch.object(gguf, "get_tensor_name_map", cache(gguf.get_tensor_name_map)),
     ):

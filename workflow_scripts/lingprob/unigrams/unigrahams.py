@@ -19,6 +19,7 @@ from lingprob.files import atomic_path, require_identity
 from lingprob.models.devices import has_float64
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
+from lingprob.scoring.linear import fast_linear
 
 logger = logging.getLogger(__name__)
 
@@ -174,9 +175,10 @@ def _next_token(lm: LanguageModel, ids: torch.Tensor, cache: DynamicCache) -> to
     Normalised by a float64 sum, as torch's own softmax is biased in float32; on the CPU where the
     model's device has no float64.
     """
-    output = lm.model(
-        input_ids=ids.to(lm.device), past_key_values=cache, use_cache=True, logits_to_keep=1
-    )
+    with fast_linear(lm.device, lm.dtype):
+        output = lm.model(
+            input_ids=ids.to(lm.device), past_key_values=cache, use_cache=True, logits_to_keep=1
+        )
     weights = output.logits[:, -1].float()
     weights = weights if has_float64(lm.device) else weights.cpu()
     weights = (weights - weights.amax(dim=1, keepdim=True)).exp_()
