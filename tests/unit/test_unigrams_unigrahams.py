@@ -261,3 +261,29 @@ def test_settings_out_of_range_are_named(lm, change, message):
 def test_the_longest_possible_response_fits(lm):
     sums, _, _ = unigrahams_sums(lm, PROMPT, samples=2, length=CONTEXT_WINDOW, batch_size=2, seed=0)
     assert sums.sum() == pytest.approx(2 * CONTEXT_WINDOW, abs=1e-4)
+
+
+@pytest.mark.parametrize("vocabulary", [1, 5, 255, 256, 257, 512, 1000])
+def test_tokens_are_drawn_as_from_one_long_sum(vocabulary):
+    """A block, then a token in it; whole numbers, many of them 0, so that all sums are exact."""
+    rng = np.random.default_rng(vocabulary)
+    weights = rng.integers(0, 9, (2000, vocabulary)) * rng.integers(0, 2, (2000, vocabulary))
+    weights[:, rng.integers(vocabulary)] += 1
+    uniforms = rng.random(2000)
+    uniforms[:3] = 0, np.nextafter(1, 0), np.nextafter(0.5, 0)
+    drawn = unigrahams._draw(torch.from_numpy(weights).float(), uniforms)[:, 0].numpy()
+    ends = weights.cumsum(axis=1, dtype=np.float64)
+    expected = [
+        np.searchsorted(row, share * row[-1], side="right")
+        for row, share in zip(ends[1:], uniforms[1:], strict=True)
+    ]
+    assert drawn[0] == np.flatnonzero(weights[0])[0]
+    assert (drawn[1:] == np.minimum(expected, [np.flatnonzero(w)[-1] for w in weights[1:]])).all()
+    assert (np.take_along_axis(weights, drawn[:, None], 1) > 0).all()
+
+
+@pytest.mark.parametrize("vocabulary", [300, 49_152])
+def test_short_sums_add_up_to_what_float64_says(vocabulary):
+    values = torch.rand(4, vocabulary, generator=torch.Generator().manual_seed(1)) ** 20
+    sums = unigrahams._block_sums(values).sum(dim=1)
+    assert sums.numpy() == pytest.approx(values.double().sum(dim=1).numpy(), rel=1e-7)

@@ -26,6 +26,38 @@ class _KeptLayer(DynamicLayer):
         return keys, values
 
 
+class _RoomyLayer(DynamicLayer):
+    """Keys and values with room for all that will come, so that none is copied again."""
+
+    def __init__(self, keys: torch.Tensor, values: torch.Tensor, length: int) -> None:
+        super().__init__()
+        self.lazy_initialization(keys, values)
+        self.room = [
+            states.new_empty(*states.shape[:2], length, states.shape[3])
+            for states in (keys, values)
+        ]
+        self.used = 0
+        self.update(keys, values)
+
+    def update(
+        self, key_states: torch.Tensor, value_states: torch.Tensor, *_: Any, **__: Any
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """Take up new states and return all."""
+        begin, self.used = self.used, self.used + key_states.shape[2]
+        for room, states in zip(self.room, (key_states, value_states), strict=True):
+            room[:, :, begin : self.used] = states
+        self.keys, self.values = (room[:, :, : self.used] for room in self.room)
+        return self.keys, self.values
+
+
+def make_room(cache: DynamicCache, length: int) -> None:
+    """Give the layers of a cache room for `length` tokens; those of a sliding window need none."""
+    cache.layers = [
+        _RoomyLayer(layer.keys, layer.values, length) if type(layer) is DynamicLayer else layer
+        for layer in cache.layers
+    ]
+
+
 @dataclass(frozen=True)
 class KeyValues:
     """The keys and values of `length` tokens, a pair a layer, for all that comes after them.

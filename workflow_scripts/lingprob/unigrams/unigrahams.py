@@ -19,11 +19,13 @@ from lingprob.files import atomic_path, require_identity
 from lingprob.models.devices import has_float64
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
+from lingprob.scoring.key_values import make_room
 from lingprob.scoring.linear import fast_linear
 
 logger = logging.getLogger(__name__)
 
 CHECKPOINT_SECONDS = 60.0
+BLOCK = 256  # tokens whose probabilities are summed up in float32
 
 
 @dataclass(frozen=True)
@@ -161,6 +163,7 @@ def sample_totals(
     # The prompt is the same for all rows: one is read, and its cache repeated.
     probabilities = _next_token(lm, torch.tensor([list(prompt_ids)]), cache).repeat(rows, 1)
     cache.batch_repeat_interleave(rows)
+    make_room(cache, len(prompt_ids) + steps)
     totals = probabilities.clone()
     for step in range(steps):
         eligible = _restricted(probabilities, top_k, suppressed_id)
@@ -172,8 +175,8 @@ def sample_totals(
 def _next_token(lm: LanguageModel, ids: torch.Tensor, cache: DynamicCache) -> torch.Tensor:
     """Read `ids` (rows, n) after what is cached; return the softmax (rows, V) in float32.
 
-    Normalised by a float64 sum, as torch's own softmax is biased in float32; on the CPU where the
-    model's device has no float64.
+    Normalised by a sum in float64 of short sums, as torch's own softmax is biased in float32; on
+    the CPU where the model's device has no float64.
     """
     with fast_linear(lm.device, lm.dtype):
         output = lm.model(
@@ -181,8 +184,15 @@ def _next_token(lm: LanguageModel, ids: torch.Tensor, cache: DynamicCache) -> to
         )
     weights = output.logits[:, -1].float()
     weights = weights if has_float64(lm.device) else weights.cpu()
-    weights = (weights - weights.amax(dim=1, keepdim=True)).exp_()
-    return weights.div_(weights.sum(dim=1, keepdim=True, dtype=torch.float64).float())
+    weights = weights.sub_(weights.amax(dim=1, keepdim=True)).exp_()
+    return weights.div_(_block_sums(weights).sum(dim=1, keepdim=True).float())
+
+
+def _block_sums(values: torch.Tensor) -> torch.Tensor:
+    """Return the sums (rows, blocks) of BLOCK values each of (rows, V), as float64."""
+    whole = values.shape[1] // BLOCK
+    sums = values[:, : whole * BLOCK].unflatten(1, (whole, BLOCK)).sum(dim=2)
+    return torch.cat([sums, values[:, whole * BLOCK :].sum(dim=1, keepdim=True)], dim=1).double()
 
 
 def _restricted(
@@ -202,12 +212,29 @@ def _restricted(
 
 
 def _draw(probabilities: torch.Tensor, uniforms: np.ndarray) -> torch.Tensor:
-    """Return the token ids (rows, 1) at quantiles `uniforms` (rows,) of (rows, V)."""
-    cumulative = probabilities.cumsum(dim=1, dtype=torch.float64)
-    quantiles = torch.from_numpy(uniforms).to(cumulative.device)[:, None] * cumulative[:, -1:]
-    # `right` keeps a token of probability zero from ever being drawn.
-    ids = torch.searchsorted(cumulative, quantiles, right=True)
-    return ids.clamp_(max=probabilities.shape[1] - 1)
+    """Return the token ids (rows, 1) at quantiles `uniforms` (rows,) of (rows, V).
+
+    The block first, then the token in it: what is summed up in float64 is short. `right` keeps
+    a block or token of probability zero from ever being drawn.
+    """
+    sums = _block_sums(probabilities)
+    share = torch.from_numpy(uniforms).to(sums.device)[:, None]
+    ends = sums.cumsum(dim=1)
+    quantile = _below(share * ends[:, -1:], ends[:, -1:])
+    block = torch.searchsorted(ends, quantile, right=True)
+    inside = (quantile - (ends - sums).gather(1, block)) / sums.gather(1, block)
+    places = block * BLOCK + torch.arange(BLOCK, device=sums.device)
+    beyond = places >= probabilities.shape[1]
+    within = probabilities.gather(1, places.masked_fill(beyond, 0)).masked_fill_(beyond, 0)
+    ends = within.cumsum(dim=1, dtype=torch.float64)
+    # A share of the block's own sum, which float32 has rounded, taken of the exact one.
+    quantile = _below(inside * ends[:, -1:], ends[:, -1:])
+    return block * BLOCK + torch.searchsorted(ends, quantile, right=True)
+
+
+def _below(quantile: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
+    """Return quantiles less than their total, which a product may be rounded to."""
+    return quantile.minimum(torch.nextafter(total, torch.zeros_like(total)))
 
 
 def _check(lm: LanguageModel, sampling: Sampling) -> None:
