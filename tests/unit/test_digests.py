@@ -334,7 +334,7 @@ ROOMS = {
     "reproduce_published_fits": "own_tables papers.leakage reading regression workbooks",
     "sample_prefixes": "context corpora models",
     "sample_stimuli": "stimuli",
-    "sample_unigrahams": "models unigrams",
+    "sample_unigrahams": "models scoring unigrams",
     "scan_corpus": "corpora models overlap training",
     "score_masked_stimuli": "models scoring",
     "score_prefixes": "context models scoring stimuli",
