@@ -23,6 +23,7 @@ import socket
 import sys
 import threading
 import traceback
+import warnings
 from contextlib import suppress
 from typing import NoReturn
 
@@ -57,6 +58,8 @@ def serve(asking: socket.socket) -> str | None:
     signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
     signal.signal(signal.SIGCHLD, lambda *_: None)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # an interrupted run ends its jobs, then this
+    # Of a library's idle threads, which it ends and begins anew around a fork.
+    warnings.filterwarnings("ignore", ".*multi-threaded", DeprecationWarning)
     jobs: dict[int, socket.socket] = {}
     while True:
         ready, _, _ = select.select([asking.fileno(), woken], [], [])
@@ -71,7 +74,11 @@ def serve(asking: socket.socket) -> str | None:
             if not message:
                 return None
             job = socket.socket(fileno=sockets[0])
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError:  # no memory or process to be had: the job is not begun here
+                job.close()
+                continue
             if pid == 0:
                 for one in (asking, *jobs.values()):
                     one.close()

@@ -59,7 +59,7 @@ class WarmProcess:
             if not self.loaded:
                 try:
                     self.loaded = bool(self.socket.recv(8, socket.MSG_DONTWAIT))
-                except BlockingIOError:
+                except OSError:  # nothing is told yet, or it is gone
                     return False
         return self.loaded and self.process.poll() is None
 
