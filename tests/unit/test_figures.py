@@ -172,6 +172,18 @@ def test_a_figure_s_files_are_its_own_whatever_the_order_and_whatever_else_is_sa
     assert len(set(whole.values())) == 4
 
 
+def test_no_name_in_a_file_is_cut_off(tmp_path):
+    """Small letters are wider there than on the screen, for which a figure is made."""
+    figure, ((ax,),) = grid(1, 1, width=4.0, height=3.0)
+    suites = [f"reflexive_prep_masculine_{n} (at most 100)" for n in range(10)]
+    ax.set_yticks(range(10), suites, fontsize=6)
+    ax.set_ylabel("Test suite")
+    save_figures({"figure": figure}, [tmp_path / "figure.png"])
+    drawn = plt.imread(tmp_path / "figure.png")[:, :, :3]
+    assert drawn[:, :4].min() == 1.0
+    assert drawn[:, 4:].min() < 0.5
+
+
 def test_a_figure_that_nothing_draws_is_named(tmp_path):
     with pytest.raises(LingprobError, match=r"figure_3.png: no figure is called 'figure_3'; .*_2"):
         save_figures(two_figures(), [tmp_path / "figure_3.png"])

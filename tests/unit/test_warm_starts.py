@@ -189,12 +189,13 @@ def job(**others: object) -> SimpleNamespace:
     )
 
 
-def test_snakemakes_scripts_start_warm_where_they_may(tmp_path, monkeypatch):
+def test_snakemakes_scripts_start_warm_where_they_may(tmp_path, monkeypatch, caplog):
     cold = []
     monkeypatch.setattr(
         PythonScript, "execute_script", lambda _, name, edit=False: cold.append(name)
     )
     processes = start_jobs_warm([1, 1, 1, 1, 2])
+    started = [*processes.values()]
     try:
         assert [*processes] == [1]  # one job of two threads is as quick by itself
         told = tmp_path / "told"
@@ -217,6 +218,15 @@ def test_snakemakes_scripts_start_warm_where_they_may(tmp_path, monkeypatch):
         script.write_text("raise SystemExit(2)")
         with pytest.raises(subprocess.CalledProcessError, match="status 2"):
             PythonScript.execute_script(job(), str(script))
+        processes[1].process.kill()
+        processes[1].process.wait()
+        for _ in range(2):
+            PythonScript.execute_script(job(), str(script))
+        assert len(cold) == 6
+        assert [record.getMessage() for record in caplog.records if "forked" in record.msg] == [
+            "Jobs of 1 threads load their libraries themselves from now on: the process that they "
+            "were forked from ended with -9."
+        ]
     finally:
-        for process in processes.values():
+        for process in started:
             process.close()

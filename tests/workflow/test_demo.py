@@ -10,6 +10,8 @@ import subprocess
 import time
 from pathlib import Path
 
+import matplotlib.image
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
@@ -33,6 +35,16 @@ def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     report = (results / "report.html").read_text()
     assert "Cross-validated correlation of raw log-probability" in report
     assert "Scorecard" in report
+
+
+def test_nothing_reaches_the_edge_of_a_figure(demo):
+    """What would be cut off there; panels that fill their figure end before it, too."""
+    drawn = sorted((demo / "results").rglob("*.png"))
+    assert len(drawn) > 40
+    for path in drawn:
+        pixels = matplotlib.image.imread(path)[:, :, :3].min(axis=2)
+        edges = np.concatenate([pixels[[0, -1]].ravel(), pixels[:, [0, -1]].ravel()])
+        assert edges.min() > 0.8, path
 
 
 def test_the_console_fits_a_hundred_lines_and_ends_with_verdicts_and_what_to_open(demo):

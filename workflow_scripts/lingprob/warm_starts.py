@@ -24,6 +24,7 @@ from threading import Lock
 from typing import Any
 
 from snakemake.benchmark import benchmarked
+from snakemake.logging import logger
 from snakemake.script import PythonScript
 
 SERVER = Path(__file__).with_name("warm_process.py")
@@ -61,7 +62,11 @@ class WarmProcess:
                     self.loaded = bool(self.socket.recv(8, socket.MSG_DONTWAIT))
                 except OSError:  # nothing is told yet, or it is gone
                     return False
-        return self.loaded and self.process.poll() is None
+        return self.loaded and not self.is_gone()
+
+    def is_gone(self) -> bool:
+        """Whether it has ended, as one does that the system ran out of memory for."""
+        return self.process.poll() is not None
 
     def close(self) -> None:
         """End it, loaded or not."""
@@ -104,12 +109,18 @@ def start_jobs_warm(threads: Iterable[int]) -> dict[int, WarmProcess]:
     """
     warm: dict[int, WarmProcess] = {}
     if not sys.platform.startswith("linux") or any(map(os.path.exists, GPUS)):
+        logger.info("Jobs load their libraries themselves: there is a GPU here, or no Linux.")
         return warm
     start_cold = PythonScript.execute_script
 
     def execute(self: Any, fname: str, edit: bool = False) -> None:
         own = (self.container_img, self.conda_env, self.env_modules, self.shadow_dir)
         process = warm.get(self.threads)
+        if process and process.is_gone() and warm.pop(self.threads, None):
+            logger.warning(
+                f"Jobs of {self.threads} threads load their libraries themselves from now on: the "
+                f"process that they were forked from ended with {process.process.returncode}."
+            )
         status = None
         if process and process.is_ready() and not any(own):
             environment = _environment(self.threads, self.resources.get("tmpdir"))

@@ -22,6 +22,8 @@ from lingprob.rehearsal import STAMP
 NAME_PLACES = (
     *((4, 4, "left"), (-4, 4, "right"), (4, -9, "left"), (-4, -9, "right")),
     *((0, 6, "center"), (0, -11, "center"), (0, 13, "center"), (0, -18, "center")),
+    *((4, 13, "left"), (-4, 13, "right"), (4, -18, "left"), (-4, -18, "right")),
+    *((4, 21, "left"), (-4, 21, "right"), (4, -26, "left"), (-4, -26, "right")),
 )
 # Of a letter in the footer, when it is to be seen and when not.
 LOUD_INCHES, QUIET_INCHES = 0.085, 0.05
@@ -128,11 +130,12 @@ def _faults(
     taken: list[Bbox],
     points: list[np.ndarray],
 ) -> int:
-    """Put a name in a place; return how bad that is: off the panel or on a name, or on points."""
+    """Put a name in a place; return how bad that is: off the panel, on names, or on points."""
     name.set(x=place[0], y=place[1], ha=place[2])
     box = name.get_window_extent()
-    worst = box.x0 < panel.x0 or box.x1 > panel.x1 or any(box.overlaps(other) for other in taken)
-    return 1000 * worst + sum(box.count_contains(each) for each in points)
+    off = box.x0 < panel.x0 or box.x1 > panel.x1
+    on_names = sum(bool(box.overlaps(other)) for other in taken)
+    return 10_000 * off + 1000 * on_names + sum(box.count_contains(each) for each in points)
 
 
 def add_to_footer(figure: Figure, text: str) -> None:

@@ -116,8 +116,7 @@ def size_chart(rows: pd.DataFrame) -> Chart | None:
     )
     point = {"type": "point", "size": 90, "strokeWidth": 2, "opacity": 1}
     x = {"field": "parameters", "type": "quantitative", "scale": {"type": "log"},
-         "axis": {"labelExpr": ONE_TWO_FIVE, "labelSeparation": 6,
-                  "title": "parameters"}}  # fmt: skip
+         "axis": {"labelExpr": ONE_TWO_FIVE, "title": "parameters"}}  # fmt: skip
     y = {"type": "quantitative", "title": "ΔLogLik (nats)"}
     colour = in_families(found)
     tips = tooltips(title="model", value="ΔLogLik (nats)", interval="95% interval", n="n",

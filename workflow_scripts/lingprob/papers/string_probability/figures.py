@@ -127,14 +127,14 @@ def notes(scores: pd.DataFrame, run: Run) -> list[str]:
 def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
     """Figure 1b: surprisal of the eight toy strings, a panel a model."""
     names = list(dict.fromkeys(toy["model"])) or [""]
-    figure, axes = grid(1, len(names), width=2.9, height=2.4, margins=(0.0, 0.0), narrowest=3.6)
+    figure, axes = grid(1, len(names), width=2.9, height=2.8, margins=(0.0, 0.0), narrowest=3.6)
     for ax, name in zip(axes[0], names, strict=True):
         strings = toy[toy["model"] == name].sort_values("surprisal", ascending=False)
         colours = [GRAMMATICAL[bool(flag)][0] for flag in strings["grammatical"]]
         stars = ["" if flag else "*" for flag in strings["grammatical"]]
         labels = [star + text for star, text in zip(stars, strings["text"], strict=True)]
         ax.barh(range(len(strings)), strings["surprisal"], color=colours, height=0.7)
-        ax.set_yticks(range(len(strings)), labels)
+        ax.set_yticks(range(len(strings)), labels, fontsize=7)
         ax.grid(axis="y", visible=False)
         ax.set_title(run.models[name]["title"] if name else "no model with weights")
         ax.set_xlabel("Surprisal (bits)")

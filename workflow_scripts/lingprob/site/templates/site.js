@@ -67,7 +67,7 @@ function themed(spec, width) {
   const words = { labelColor: colour("--text"), titleColor: colour("--text"), labelFontSize: 12,
     titleFontSize: 12, titleFontWeight: "normal" };
   const axis = { ...words, labelLimit: Math.min(300, 0.42 * width), gridColor: colour("--line"),
-    domainColor: colour("--soft"), tickColor: colour("--soft") };
+    domainColor: colour("--soft"), tickColor: colour("--soft"), labelSeparation: 6 };
   const legend = { ...words, orient: "top", labelLimit: 0.8 * width, symbolOpacity: 1,
     columns: Math.max(1, Math.floor(width / 220)) };
   const config = { font: "system-ui, sans-serif", background: "transparent",
