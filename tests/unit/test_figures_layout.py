@@ -26,6 +26,7 @@ from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES
 from lingprob.papers.context.matrix_figures import perturbation_scatter
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.figures import figure_2
+from lingprob.papers.string_probability.figures import toy_strings
 from lingprob.papers.string_probability.separation_figures import METRICS, curves, distributions
 
 SIXTEEN = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
@@ -176,6 +177,16 @@ def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel()
     boxes = [name.get_window_extent() for name in ax.texts]
     assert all(panel.x0 <= box.x0 and box.x1 <= panel.x1 for box in boxes)
     assert not any(box.count_contains(ax.transData.transform(points)) for box in boxes)
+
+
+def test_eight_strings_of_one_model_keep_their_names_apart_above_a_long_note():
+    texts = [f"{the} {moon} {emerge}." for the in ("The", "A") for moon in ("moon", "moons")
+             for emerge in ("emerges", "emerge")]  # fmt: skip
+    toy = pd.DataFrame({"model": SIXTEEN[0], "text": texts})
+    toy = toy.assign(surprisal=np.arange(8.0) + 38, grammatical=np.arange(8) < 3)
+    figure = toy_strings(toy, Run("laptop", MODELS))
+    label_provenance(figure, ["laptop"], note="What is to be known of a model. " * 12)
+    assert layout_faults(figure) == []
 
 
 def test_perturbations_that_change_accuracy_alike_keep_their_names_apart():
