@@ -7,9 +7,10 @@ tests that import the module (where none calls it, or with `--distance`, what im
 once unbroken, to see which functions each of them calls (`calls.py`); a mutant is tried by those
 that call its function, the quickest first, up to `--seconds` of a file's. What survives these is
 tried by the slow ones, too, and by those that `--limit` kept from being watched at first. Whatever
-`equivalent_mutants.yaml` judges to change no number is counted apart. Tests run in forks of this
-process, which has the libraries loaded; where the mutant is in a module that numba compiles, they
-run without its compiler.
+`equivalent_mutants.yaml` judges to change no number is counted apart. Tests run in forks of a
+process that has them collected (`swaps.py`) or, where that could miss the change, of this one,
+which has the libraries loaded; where the mutant is in a module that numba compiles, they run
+without its compiler.
 """
 
 from __future__ import annotations
@@ -23,23 +24,23 @@ import json
 import os
 import random
 import re
-import resource
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache, partial
+from itertools import zip_longest
 from pathlib import Path
 
 import yaml
 
 from calls import Watch
 from mutants import Mutant, mutants_of
+from swaps import Swaps, Trial, in_fork
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGE = Path("workflow_scripts/lingprob")
@@ -118,13 +119,13 @@ class Checkout:
         """
         kept = self._kept(file, compiled)
         if not kept.exists():
-            kept.write_text(json.dumps(self._watch([file], compiled, self.limit), indent=0))
+            _keep(kept, self._watch([file], compiled, self.limit))
         known: list[Call] = json.loads(kept.read_text())
         left = [test for test, seconds, _ in known if seconds == float("inf")]
         if whole and left:
             known = [row for row in known if row[0] not in left]
             known += self._watch(left, compiled, float("inf"))
-            kept.write_text(json.dumps(known, indent=0))
+            _keep(kept, known)
         return known
 
     def _watch(self, tests: list[str], compiled: bool, limit: float) -> list[Call]:
@@ -134,15 +135,29 @@ class Checkout:
             print(f"  {tests[0]}: not all tests pass in time; the others count", flush=True)
         return json.loads(said.read_text()) if said.exists() else []
 
-    def passes(self, mutant: Mutant, source: str, tests: list[Call], compiled: bool) -> bool:
-        """Tell whether tests pass with a mutant of a module's source, in a time like theirs."""
-        path = self.tree / PACKAGE / mutant.module
-        limit = 20 + 3 * sum(seconds for _, seconds, _ in tests)
-        try:
-            path.write_text(mutant.apply(source))
-            return self.run([test for test, *_ in tests], compiled, limit) == "passed"
-        finally:
-            path.write_text(source)
+    def passing(self, trials: list[Trial], compiled: bool) -> list[Mutant]:
+        """Return the mutants of one module whose tests, of one file, pass in a time like theirs."""
+        path = self.tree / PACKAGE / trials[0].mutant.module
+        source, said = path.read_text(), self.tree.parent / "said.json"
+        said.unlink(missing_ok=True)
+        tests = sorted({test for trial in trials for test in trial.tests})
+
+        def swap() -> int:
+            return self._pytest(tests, compiled, Swaps(path, trials, said))
+
+        in_fork(swap, sum(trial.limit for trial in trials))
+        path.write_text(source)
+        known = json.loads(said.read_text()) if said.exists() else []
+        left = []
+        for trial, outcome in zip_longest(trials, known):
+            try:
+                path.write_text(trial.mutant.apply(source))
+                outcome = outcome or self.run(trial.tests, compiled, trial.limit)
+            finally:
+                path.write_text(source)
+            if outcome == "passed":
+                left.append(trial.mutant)
+        return left
 
     def is_known(self, file: str, compiled: bool) -> bool:
         """Tell whether it has been seen what the tests of a file call."""
@@ -154,7 +169,7 @@ class Checkout:
 
     def run(
         self,
-        tests: list[str],
+        tests: Sequence[str],
         compiled: bool,
         limit: float,
         said: Path | None = None,
@@ -164,26 +179,18 @@ class Checkout:
 
         With `said`, what they call is written there, `watched` seconds long.
         """
-        child = os.fork()
-        if child == 0:
-            status = 99
-            try:
-                os.setsid()
-                resource.setrlimit(resource.RLIMIT_CPU, (int(limit) + 1, int(limit) + 2))
-                status = self._pytest(tests, compiled, said, watched)
-            finally:
-                os._exit(status)
-        began = time.monotonic()
-        while time.monotonic() < began + 60 + 8 * limit:  # what sleeps or waits
-            done, status = os.waitpid(child, os.WNOHANG)
-            if done:
-                return "passed" if os.waitstatus_to_exitcode(status) == 0 else "caught"
-            time.sleep(0.01)
-        os.killpg(child, signal.SIGKILL)
-        os.waitpid(child, 0)
-        return "too slow"
 
-    def _pytest(self, tests: list[str], compiled: bool, said: Path | None, watched: float) -> int:
+        def work() -> int:
+            if said is None:
+                return self._pytest(tests, compiled, None)
+            watch = Watch(self.tree / PACKAGE, watched)
+            status = self._pytest(tests, compiled, watch)
+            said.write_text(json.dumps(watch.tests, indent=0))
+            return status
+
+        return in_fork(work, limit)
+
+    def _pytest(self, tests: Sequence[str], compiled: bool, plugin: Watch | Swaps | None) -> int:
         import numba
         import pytest
 
@@ -198,15 +205,17 @@ class Checkout:
         os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
         sys.dont_write_bytecode = True
         sys.path[:] = [path for path in sys.path if Path(path).resolve() != ROOT / "tests"]
-        watch = Watch(self.tree / PACKAGE, watched)
         options = ["-q", "-p", "no:cacheprovider", "-p", "_hypothesis_pytestplugin"]
-        code = pytest.main(
-            [*options, *([] if said else ["-x"]), f"--rootdir={self.tree}", *tests],
-            plugins=[watch] if said else [],
-        )
-        if said:
-            said.write_text(json.dumps(watch.tests, indent=0))
-        return int(code)
+        options += [f"--rootdir={self.tree}", f"--basetemp={self.tree.parent / 'tests'}"]
+        options += [] if isinstance(plugin, Watch) else ["-x"]
+        return int(pytest.main([*options, *tests], plugins=[plugin] if plugin else []))
+
+
+def _keep(path: Path, calls: list[Call]) -> None:
+    """Write a file that other runs may be reading."""
+    new = path.with_suffix(f".{os.getpid()}")
+    new.write_text(json.dumps(calls, indent=0))
+    new.replace(path)
 
 
 @dataclass
@@ -280,14 +289,18 @@ def survivors(
     """
     compiled, passed = "njit" not in source, set[tuple[Mutant, str]]()
 
-    def passes(mutant: Mutant, file: str, slow: bool) -> bool:
-        calls = checkout.calls(file, compiled, whole=slow)
-        callers = callers_of(mutant, calls, LONGEST if slow else options.seconds)
-        tests = [row for row in callers if (mutant, row[0]) not in passed]
-        if tests and not checkout.passes(mutant, source, tests, compiled):
-            return False
-        passed.update((mutant, test) for test, *_ in tests)
-        return True
+    def passing(mutants: list[Mutant], file: str, slow: bool) -> list[Mutant]:
+        calls, trials = checkout.calls(file, compiled, whole=slow), []
+        for mutant in mutants:
+            callers = callers_of(mutant, calls, LONGEST if slow else options.seconds)
+            tests = [row for row in callers if (mutant, row[0]) not in passed]
+            passed.update((mutant, test) for test, *_ in tests)
+            if tests:
+                limit = 20 + 3 * sum(seconds for _, seconds, _ in tests)
+                trials.append(Trial(mutant, [test for test, *_ in tests], limit))
+        caught = {trial.mutant for trial in trials}
+        caught -= {*checkout.passing(trials, compiled)} if trials else set()
+        return [mutant for mutant in mutants if mutant not in caught]
 
     nearest = nearest_tests(mutants[0].module, options.folders.split(","), checkout.tree)
     for step, files in enumerate(nearest):
@@ -300,7 +313,7 @@ def survivors(
         files.sort(key=lambda file: (known(file), likely(file)), reverse=True)
         for slow in (False, True):
             for file in files:
-                mutants = [mutant for mutant in mutants if passes(mutant, file, slow)]
+                mutants = passing(mutants, file, slow) if mutants else []
     return mutants
 
 

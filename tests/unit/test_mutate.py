@@ -124,3 +124,51 @@ def test_calls_of_shared_fixtures_count_for_all_their_tests(tmp_path):
     assert watched("0") == {"test_first": (True, ["m.py:f"])} | dict.fromkeys(
         ["test_second", "test_alone", "test_process", "test_fails"], (False, [])
     )
+
+
+def test_a_function_takes_its_mutant_s_code_where_nothing_was_made_of_it_before(tmp_path):
+    (tmp_path / "m.py").write_text(
+        "from functools import cache\nA = 1\n"
+        "@cache\ndef kept(x): return x + A\n"
+        "class C:\n    def inner(self):\n        def g(y=4): return y * 3\n        return g()\n"
+        "def default(x=2): return x\n"
+        "def early(x): return x - 5\n"
+        "def unseen(x): return x / 7\n"
+    )
+    (tmp_path / "test_m.py").write_text(
+        "import m\nEARLY = m.early(6)\n"
+        "def test_kept(): assert m.kept(1) == 2\n"
+        "def test_inner(): assert m.C().inner() == 12\n"
+        "def test_rest(): m.unseen(m.default()), EARLY\n"
+    )
+    run = (
+        "import pathlib, sys, pytest, mutants, swaps\n"
+        "path = pathlib.Path('m.py').resolve()\n"
+        "trials = [swaps.Trial(mutant, [f'test_m.py::{name}' for name in sys.argv[1:]], 60)\n"
+        "          for mutant in mutants.mutants_of(path, path.read_text())]\n"
+        "plugin = swaps.Swaps(path, trials, pathlib.Path('said'))\n"
+        "pytest.main(['-q', '-c', '/dev/null', '--rootdir=.', 'test_m.py'], plugins=[plugin])\n"
+        "for trial in trials: print(trial.mutant.change)\n"
+    )
+    path, source = f"{Path(__file__).parents[1]}:{tmp_path}", (tmp_path / "m.py").read_text()
+
+    def tried(*tests):
+        command = [sys.executable, "-c", run, *tests]
+        done = subprocess.run(
+            command, cwd=tmp_path, env={"PYTHONPATH": path}, check=True, capture_output=True
+        )
+        changes = [line for line in done.stdout.decode().splitlines() if " -> " in line]
+        assert (tmp_path / "m.py").read_text() == source
+        return dict(zip(changes, json.loads((tmp_path / "said").read_text()), strict=True))
+
+    unknown = dict.fromkeys(
+        ["1 -> 2", "2 -> 3", "x - 5 -> x + 5", "x - 5 -> x", "x - 5 -> 5", "5 -> 6"]
+    )
+    inner = ["y * 3 -> y / 3", "y * 3 -> y", "y * 3 -> 3", "3 -> 4", "4 -> 5"]
+    kept = ["x + A -> x - A", "x + A -> x", "x + A -> A"]
+    rest = ["x / 7 -> x * 7", "x / 7 -> x", "x / 7 -> 7", "7 -> 8"]
+    found = tried("test_kept", "test_inner", "test_rest")
+    assert found == unknown | dict.fromkeys(inner + kept, "caught") | dict.fromkeys(rest, "passed")
+    found = tried("test_kept")
+    assert found == unknown | dict.fromkeys(kept, "caught") | dict.fromkeys(inner + rest, "passed")
+    assert set(tried("test_gone").values()) == {None}

@@ -58,11 +58,10 @@ def test_without_stretches_the_fit_is_that_of_clmm():
     )
     assert fit.log_likelihood == pytest.approx(CLMM["log_likelihood"], abs=1e-6)
     assert fit.sd_stretches == 0
-    reach = student.ppf(0.975, 30 - 2 - 1)
     table = fit.table()
-    assert (table["high"] - table["estimate"]).to_numpy() == pytest.approx(
-        reach * table["std_error"].to_numpy()
-    )
+    reach = student.ppf(0.975, 30 - 2 - 1) * table["std_error"].to_numpy()
+    assert (table["high"] - table["estimate"]).to_numpy() == pytest.approx(reach)
+    assert (table["estimate"] - table["low"]).to_numpy() == pytest.approx(reach)
 
 
 def test_the_likelihood_and_its_gradient_are_those_of_a_plain_laplace_approximation():
