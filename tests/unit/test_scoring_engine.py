@@ -1,6 +1,7 @@
 """The engine against one sentence at a time, in float64, with a full softmax."""
 
 import logging
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -105,6 +106,22 @@ def test_the_context_token_is_run_once_and_leaves_the_weights_alone(family):
     for name, weight in language_model.model.named_parameters():
         assert weight.dtype == torch.float32
         assert torch.equal(weight, before[name])
+
+
+def test_what_a_context_token_leaves_behind_is_tried_before_it_is_used(llama, monkeypatch, caplog):
+    scorer, ids = Scorer(llama), np.arange(3, 12)
+    read = scorer.forward._read_start
+
+    def damaged(start_id):
+        left = read(start_id)
+        return replace(left, states=[(keys, 2 * values) for keys, values in left.states])
+
+    monkeypatch.setattr(scorer.forward, "_read_start", damaged)
+    with caplog.at_level(logging.INFO):
+        (scored,) = scorer.score([ids], 0)
+    np.testing.assert_allclose(scored, slow_logprobs(llama.directory, ids, 0), atol=1e-5)
+    assert scorer.forward.after_starts == {0: None}
+    assert "the start token is run with every sentence" in caplog.text
 
 
 def test_a_family_with_a_sliding_window_of_its_own(tmp_path):
