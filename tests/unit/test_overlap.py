@@ -76,6 +76,13 @@ def test_the_papers_example(index: StimulusIndex) -> None:
     assert found[1].tolist() == [3, 1, 1, 0, 1]
 
 
+@pytest.mark.parametrize("blocks", [[], [[]]])
+def test_a_graph_of_no_text_has_nothing(blocks: list[list[list[int]]]) -> None:
+    graph = build_cdawg(map(block, blocks), tokenizer_hash="t", vocabulary_size=300)
+    found = graph.longest_matches(np.array(LLOYD), np.array([0, 5]), tokenizer_hash="t")
+    assert [values.tolist() for values in found] == [[0] * 5, [0] * 5]
+
+
 def test_overlapping_occurrences_and_all_documents_count() -> None:
     index = build_index(arrays([[1, 1, 2]]), tokenizer_hash="t", vocabulary_size=5)
     lengths, frequencies = longest_matches(index, scanned(index, [[1, 1, 1, 1], [3, 1, 1]]))
