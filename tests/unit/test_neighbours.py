@@ -8,7 +8,7 @@ import pytest
 import torch
 
 from lingprob.errors import LingprobError
-from lingprob.minimalness.neighbours import measure_neighbours
+from lingprob.minimalness.neighbours import measure_neighbours, rows_of_pair
 from lingprob.models.loading import load_language_model
 from lingprob.papers.string_probability.neighbours import (
     best_neighbours,
@@ -199,6 +199,14 @@ def test_a_table_has_each_pair_s_best_neighbours_with_partner_and_cosine(lm, tmp
     first = logprob(lm, tokens.ids.tolist()[:1], start)
     value = excluded.logprobs([tokens.ids])[0]
     assert value == pytest.approx(logprob(lm, tokens.ids.tolist(), start) - first, abs=1e-4)
+
+
+def test_a_partner_out_of_reach_is_said_to_be(lm):
+    neighbourhood = Neighbourhood(lm, lm.start_id("bos"), tokens=1)
+    for good, in_reach in ((GOOD, True), ("Nothing like that is near it.", False)):
+        rows = rows_of_pair(good, TEXT, neighbourhood)
+        assert [row["partner_in_reach"] for row in rows] == [in_reach] * len(rows)
+        assert len(rows) > 1
 
 
 def test_a_sentence_without_its_partner_is_refused(lm):

@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 import tokenizers
 from transformers import PreTrainedTokenizerFast
+from transformers.convert_slow_tokenizer import bytes_to_unicode
 
 from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
@@ -27,7 +28,7 @@ from lingprob.overlap.passages import longest_matches, overlap_texts, passage_ov
 from lingprob.overlap.streaming import ScanResult, load_result, merge, scan
 from lingprob.overlap.texts import read_texts, scan_file
 from lingprob.overlap.token_blocks import block_of, count_rows, normalise, read_rows
-from lingprob.overlap.tokenizing import fast_tokenize, usual_tokenize
+from lingprob.overlap.tokenizing import _printable_bytes, fast_tokenize, usual_tokenize
 from lingprob.papers.leakage.overlap import analysis as leakage
 from lingprob.progress import Progress
 from models_for_tests import save_tiny_tokenizer
@@ -273,6 +274,9 @@ def test_files_of_another_layout(tmp_path: Path) -> None:
         count_rows(tmp_path / "b.npy", row_length=4)
     with pytest.raises(LingprobError, match="row_length is 0"):
         count_rows(tmp_path / "b.npy", row_length=0)
+    np.save(tmp_path / "e.npy", np.zeros(6, dtype=np.uint16))
+    with pytest.raises(LingprobError, match="no whole number of rows of 4"):
+        count_rows(tmp_path / "e.npy", row_length=4)
     np.save(tmp_path / "c.npy", np.asfortranarray(np.zeros((2, 3), dtype=np.uint16)))
     with pytest.raises(LingprobError, match="stored by columns"):
         count_rows(tmp_path / "c.npy", row_length=3)
@@ -282,6 +286,10 @@ def test_files_of_another_layout(tmp_path: Path) -> None:
         np.lib.format.write_array_header_2_0(stream, described)
         np.arange(6, dtype="<u2").tofile(stream)
     assert [b.tokens.tolist() for b in read_rows(tmp_path / "d.npy", row_length=3)] == [[*range(6)]]
+
+
+def test_bytes_are_spelled_as_gpt_2_spells_them() -> None:
+    assert _printable_bytes() == bytes_to_unicode()
 
 
 PLAIN = "a dog  barks, the\u0301\ncats' tail\u2019s 12 1s!"

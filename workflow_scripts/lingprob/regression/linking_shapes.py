@@ -30,6 +30,7 @@ GRID = 81
 SPLINE = "p + cr(u, df=4, constraints='center') + cr(l, df=4, constraints='center')"
 FEWEST_VALUES = 5
 POINTS = 41
+DECIMALS = 9  # of nats a token; what differs behind them is rounding
 
 
 class LengthExponent(NamedTuple):
@@ -107,9 +108,11 @@ def splines(
     """
     inputs = _with_unigrams(logprob, unigram_logprob, n_tokens, rating)
     length = inputs["n_tokens"]
+    # Knots are quantiles of the different values, and sentences of the same tokens have one: in
+    # what order their terms were summed up must not make it two.
     columns = {
         "p": inputs["logprob"] / length,
-        "u": inputs["unigram_logprob"] / length,
+        "u": np.round(inputs["unigram_logprob"] / length, DECIMALS),
         "l": length,
     }
     basis = model_matrix(SPLINE, pd.DataFrame(columns))
