@@ -12,6 +12,7 @@ from lingprob.catalog import Catalog
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.beyond import (
+    _table,
     ordinal_of_model,
     rated_rows,
     shapes_of_model,
@@ -20,7 +21,7 @@ from lingprob.papers.morcela.beyond import (
 from lingprob.papers.morcela.beyond_figures import draw_beyond
 from lingprob.papers.morcela.beyond_pages import residuals_by_phenomenon, tabulate_beyond
 from lingprob.papers.morcela.predictions import predict_ratings
-from lingprob.papers.morcela.rated import DataSet
+from lingprob.papers.morcela.rated import DataSet, under
 from lingprob.papers.morcela.transfer import transfer
 from lingprob.regression.held_out import Scheme, schemes, validate
 from lingprob.regression.linking_predictions import fit_predictor, sentences
@@ -158,6 +159,20 @@ def test_transfer_fits_one_data_set_and_asks_another(rated, tmp_path):
     below = predicted[asked["rating"] <= 0].to_numpy()
     assert row["area"] == pytest.approx((above > below).mean())
     assert (row["r_low"] < row["r"]) & (row["r"] < row["r_high"])
+    # Labels are 1 and -1, so that 0 is between them, as it is between ratings.
+    label = under(CONVENTION, MODEL, "labelled", labelled.scores)
+    label = label.merge(labelled.stimuli, on="item_id")
+    signs = np.where(label["grammatical"].astype(bool), 1.0, -1.0)
+    predictor = fit_predictor(sentences("morcela", *(label[key] for key in keys), signs))
+    predicted = predictor.predict(*(fit[key] for key in keys))["predicted"]
+    row = cell.loc[("labelled", "own")]
+    assert row["accuracy"] == pytest.approx(((predicted > 0) == (fit["rating"] > 0)).mean())
+
+
+def test_an_interval_s_open_end_is_empty_in_tables():
+    rows = [{"shape": "length exponent", "alpha_low": -np.inf, "alpha_high": np.inf}]
+    (row,) = _table(rows, "linking_shapes", PROVENANCE).to_dict("records")
+    assert np.isnan([row["alpha_low"], row["alpha_high"]]).all()
 
 
 def test_single_judgments_are_beside_their_means(tmp_path):

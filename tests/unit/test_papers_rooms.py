@@ -134,6 +134,12 @@ def test_files_of_one_table_are_put_together_and_say_what_they_are_of(tmp_path):
     }  # fmt: skip
 
 
+def test_a_table_without_a_schema_is_read_as_its_name_says(tmp_path):
+    (tmp_path / "sizes.csv").write_text("paradigm,pairs\nagreement,3\n")
+    table = read_tables("string_probability", {"paradigms": str(tmp_path / "sizes.csv")})
+    assert table["paradigms"].to_dict("list") == {"paradigm": ["agreement"], "pairs": [3]}
+
+
 def test_a_table_that_a_room_does_not_have_is_named():
     with pytest.raises(LingprobError, match=r"unknown table of reading 'delta'.*deltas"):
         read_tables("reading", {"delta": "x.parquet"})
