@@ -19,6 +19,7 @@ from lingprob.reading.times import (
     build_reading_times,
     count_exclusions,
     load_parser,
+    partitions,
     sentence_numbers,
 )
 
@@ -529,3 +530,12 @@ def test_another_number_of_subjects_and_an_unknown_parser_are_refused(tmp_path):
         build_reading_times("mine", entry, WORDS, [path])
     with pytest.raises(LingprobError, match=r"unknown parser 'geco'.*geco_total"):
         build_reading_times("mine", {**entry, "parser": "geco"}, WORDS, [path])
+
+
+def test_subjects_are_numbered_by_their_names_numbers_and_those_without_come_first():
+    names = ["s10", "s2", "s1", "b", "s0"]  # numbered 4, 3, 2, 0 and 1
+    times = pd.DataFrame({"subject_id": names * 2, "sentence": [0] * 5 + [1] * 5})
+    assert partitions(times).tolist() == [
+        "fit", "held_out", "exploratory", "fit", "fit",
+        "fit", "fit", "held_out", "fit", "exploratory",
+    ]  # fmt: skip
