@@ -18,6 +18,7 @@ from lingprob.training.corpus import (
     TrainingData,
     choose_chunks,
     prepare_corpus,
+    write_description,
 )
 from lingprob.training.rows import TokenRows, write_rows
 from training_for_tests import CONTEXT_WINDOW, VOCABULARY, save_corpus, save_word_tokenizer
@@ -226,3 +227,11 @@ def test_without_other_chunks_some_training_examples_are_held_out(tmp_path):
     assert (len(data.validation()), data.n_examples) == (10, 80)
     trained = {tuple(row) for row in data.take(np.arange(80)).tolist()}
     assert not trained & {tuple(row) for row in data.validation().tolist()}
+
+
+def test_a_corpus_is_described_in_a_file_that_says_all_of_it(tmp_path):
+    described = {"files": ["a.npy"], "vocabulary": 8, "chosen": None}
+    write_description(described, tmp_path / "corpus.json")
+    text = (tmp_path / "corpus.json").read_text()
+    assert json.loads(text) == described
+    assert text.endswith("}\n")
