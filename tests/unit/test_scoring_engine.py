@@ -108,6 +108,19 @@ def test_the_context_token_is_run_once_and_leaves_the_weights_alone(family):
         assert torch.equal(weight, before[name])
 
 
+def test_what_is_checked_takes_few_passes(llama):
+    """Plain ones of two lengths and of the trees, the body alone, a padded batch, a trunk and its
+    trees; then the start token, and what goes on from it."""
+    passes = []
+    handle = llama.model.base_model.register_forward_pre_hook(lambda *_: passes.append(1))
+    scorer = Scorer(llama)
+    scorer.prepare([np.array([0, 5, 6, 7, 8]), np.array([0, 9, 4])], 0)
+    assert len(passes) == 7 + 2
+    scorer.prepare([np.array([0, 5, 6, 7, 8, 9]), np.array([0, 9])], 0)
+    handle.remove()
+    assert len(passes) == 9
+
+
 def test_what_a_context_token_leaves_behind_is_tried_before_it_is_used(llama, monkeypatch, caplog):
     scorer, ids = Scorer(llama), np.arange(3, 12)
     read = scorer.forward._read_start

@@ -72,6 +72,7 @@ class Forward:
         self.takes_trees = False
         self.knows_targets = hasattr(language_model.model, "logprobs_at")
         self.head: tuple[torch.Tensor, torch.Tensor | None] | None = None
+        self.plain: dict[bytes, torch.Tensor] = {}
         self.after_starts: dict[int, KeyValues | None] = {}
 
     @torch.inference_mode()
@@ -138,7 +139,7 @@ class Forward:
             return
         if not self.knows_targets:
             self.head = self._separate_head(probes[0])
-        alone = [self._plain_logprobs(ids) for ids in probes]
+        alone = self._plain_logprobs(probes)
         difference = _mean_difference(self._in_rows(probes, None, merge=False), alone)
         if not difference <= self._tolerance():
             raise LingprobError(
@@ -160,10 +161,11 @@ class Forward:
             return None
         if start_id not in self.after_starts:
             after_start = self._read_start(start_id)
-            probes = [ids[1:] for ids in probes if len(ids) > 2]
+            probes = [ids for ids in probes if len(ids) > 2]
             if after_start is not None and probes:
-                plain = [self._plain_logprobs(np.array([start_id, *ids]))[1:] for ids in probes]
-                continued = self._in_rows(probes, after_start, merge=self.takes_trees)
+                plain = [values[1:] for values in self._plain_logprobs(probes)]
+                rest = [ids[1:] for ids in probes]
+                continued = self._in_rows(rest, after_start, merge=self.takes_trees)
                 if not _mean_difference(continued, plain) <= self._tolerance():
                     after_start = None
             if after_start is None:
@@ -206,9 +208,13 @@ class Forward:
         ids = (np.resize(ids, PROBE_TOKENS) + np.arange(PROBE_TOKENS)) % model.vocabulary_size
         chain, rest = ids[:3], ids[3:]
         bent = np.array([*rest[:2], *chain])
-        branches = [Branch(rest, 1, 3), Branch(bent, 1, 3), Branch(bent[::-1], 1, 2)]
+        other = np.append(bent[::-1], rest[-1])
+        branches = [Branch(rest, 1, 3), Branch(bent, 1, 3), Branch(other, 1, 2)]  # of one length
         whole = [np.concatenate([chain[: branch.start], branch.ids]) for branch in branches]
-        plain = [self._plain_logprobs(ids)[-(len(rest) - 1) :] for ids in whole]
+        plain = [
+            values[branch.start :]
+            for values, branch in zip(self._plain_logprobs(whole), branches, strict=True)
+        ]
         try:
             (row,) = pack([Branch(np.append(chain, 0), 1), Branch(bent, 1)], len(ids) * 2)
             prefix, _ = self.extend(None, row, 0)
@@ -233,7 +239,7 @@ class Forward:
         head = model.get_output_embeddings()
         if isinstance(head, torch.nn.Linear) and not head.weight.is_meta:
             fed = torch.from_numpy(ids[None]).to(self.language_model.device)
-            logits = model(input_ids=fed, use_cache=False).logits
+            logits = self._plain_logits([ids])
             states = model.base_model(input_ids=fed, use_cache=False)[0]
             if states.shape[-1] == head.in_features:
                 difference = (head(states.to(head.weight)) - logits).abs().mean()
@@ -373,12 +379,22 @@ class Forward:
         logits = (widened(outputs[row]) * widened(weight[targets])).sum(dim=1)
         return logits if bias is None else logits + widened(bias[targets])
 
-    def _plain_logprobs(self, ids: np.ndarray) -> torch.Tensor:
-        """Return ln p of `ids[1:]` from the model as its authors meant it to be called."""
-        fed = torch.from_numpy(ids[None]).to(self.language_model.device)
-        logits = widened(self.language_model.model(input_ids=fed).logits[0, :-1])
-        targets = fed[0, 1:, None].to(logits.device)
-        return (logits - logits.logsumexp(dim=1, keepdim=True)).gather(1, targets)[:, 0]
+    def _plain_logits(self, sequences: Sequence[np.ndarray]) -> torch.Tensor:
+        """Return the logits of sequences of one length as the model's authors meant them made."""
+        fed = torch.from_numpy(np.stack(sequences)).to(self.language_model.device)
+        logits: torch.Tensor = self.language_model.model(input_ids=fed).logits
+        for ids, of_one in zip(sequences, widened(logits[:, :-1]), strict=True):
+            targets = torch.from_numpy(ids[1:, None]).to(of_one.device)
+            logprobs = of_one - of_one.logsumexp(dim=1, keepdim=True)
+            self.plain[ids.tobytes()] = logprobs.gather(1, targets)[:, 0]
+        return logits
+
+    def _plain_logprobs(self, sequences: Sequence[np.ndarray]) -> list[torch.Tensor]:
+        """Return ln p of `ids[1:]` of each sequence from `_plain_logits`, a length in a pass."""
+        new = [ids for ids in sequences if ids.tobytes() not in self.plain]
+        for length in {len(ids) for ids in new}:
+            self._plain_logits([ids for ids in new if len(ids) == length])
+        return [self.plain[ids.tobytes()] for ids in sequences]
 
 
 def lay_out(rows: Sequence[Row], prefix: int = 0) -> Batch:
