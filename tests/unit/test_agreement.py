@@ -51,6 +51,12 @@ def test_two_participants_are_the_two_halves() -> None:
     )
 
 
+def test_what_is_done_unless_another_number_is_given() -> None:
+    ratings = crossed(np.random.default_rng(0).integers(1, 8, (8, 12)))
+    given = {"draws": 200, "seed": 0, "confidence": 0.95}
+    pd.testing.assert_frame_equal(split_half(ratings), split_half(ratings, **given))
+
+
 def test_z_and_raw_ratings_are_kept_apart() -> None:
     ratings = crossed(np.random.default_rng(0).integers(1, 8, (20, 12)))
     ratings["z"] = np.repeat(np.arange(20.0), 12)
@@ -121,6 +127,17 @@ def test_every_judgment_is_as_likely_to_come_first() -> None:
     assert (ranks == 0).mean(axis=0) == pytest.approx(0.25, abs=0.015)
 
 
+def test_a_seed_s_draws_are_numbers_one_after_another() -> None:
+    judgments = number_judgments(crossed(np.arange(12).reshape(3, 4)))
+    (shuffle,) = shuffles(judgments, 5, np.random.default_rng(7))
+    numbers = np.random.default_rng(7)
+    orders = numbers.random((5, 3, 4)).argsort(axis=2)
+    np.testing.assert_array_equal(shuffle.rank, orders.reshape(5, 12))
+    np.testing.assert_array_equal(shuffle.coin, numbers.random((5, 12)) < 0.5)
+    np.testing.assert_array_equal(shuffle.participant_rank, numbers.random((5, 4)).argsort(axis=1))
+    np.testing.assert_array_equal(shuffle.cut, numbers.random((5, 3)))
+
+
 def test_row_order_of_the_table_only_reshuffles() -> None:
     generator = np.random.default_rng(0)
     ratings = crossed(np.arange(200)[:, None] + generator.normal(0, 40, (200, 12)))
@@ -165,6 +182,8 @@ def test_errors_name_column_and_row() -> None:
         split_half(ratings.assign(z=ratings.z.where(np.arange(24) != 5)))
     with pytest.raises(LingprobError, match="column 'item_id', row 2: the id is missing"):
         split_half(ratings.assign(item_id=ratings.item_id.where(np.arange(24) != 2)))
+    with pytest.raises(LingprobError, match="0 rows"):
+        split_half(ratings.iloc[:0])
     with pytest.raises(LingprobError, match="draws=0"):
         split_half(ratings, draws=0)
     for confidence in (0.0, 1.0, 1.5):

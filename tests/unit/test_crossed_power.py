@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from statsmodels.stats.power import TTestPower
 
+from lingprob.regression import crossed_power
 from lingprob.regression.crossed_power import (
     ALPHA,
     POWER,
@@ -137,6 +138,16 @@ def test_degrees_of_freedom_by_hand():
     _, freedoms = suite_variance(of, np.array([1, 3]), 4, "dealt")
     assert freedoms.tolist() == [0, 2]
     assert (ALPHA, POWER) == (0.05, 0.8)
+    # Of prefixes that do not matter, one before each suite tells nothing.
+    _, (none,) = suite_variance(Variances(0.0, 1.0, 0.0, 0.0), np.array([1]), 4, "crossed")
+    assert none == 0
+
+
+def test_sources_have_nothing_in_common_unless_they_are_said_to():
+    """Three targets after each of two prefixes: 3 / 2 of prefixes, (2 + 4) / 6, 1 of the suite."""
+    of = Variances(suite=1.0, target=2.0, prefix=3.0, residual=4.0)
+    (variance,), _ = mean_variance(of, np.array([2]), 6, 4, "dealt")
+    assert variance == pytest.approx(3.5 / 4)
 
 
 def test_one_prefix_and_no_variance_are_told():
@@ -146,7 +157,20 @@ def test_one_prefix_and_no_variance_are_told():
         assert power(100.0, variance, freedom)[0] == 0 < power(100.0, variance, freedom)[1]
         assert detectable(variance[0], freedom[0]) == np.inf
     assert power(0.1, np.array([0.0]), np.array([3.0])) == [1.0]
+    assert power(100.0, np.array([1.0]), np.array([1.0])) > 0.8
     assert detectable(0.0, 3.0) == 0
+    assert detectable(np.nan, 3.0) == np.inf
+
+
+def test_what_is_detectable_grows_with_the_standard_error():
+    one = detectable(1.0, 10)
+    assert detectable(1e6, 10) == pytest.approx(1000 * one)
+    assert detectable(1e-6, 10) == pytest.approx(one / 1000)
+
+
+def test_a_power_of_eight_tenths_is_enough(monkeypatch):
+    monkeypatch.setattr(crossed_power, "power", lambda *_: np.array([0.79, 0.8, 0.9]))
+    assert fewest(1.0, np.array([2, 3, 4]), np.ones(3), np.ones(3)) == 3
 
 
 @given(st.floats(0.01, 9), st.integers(1, 80))

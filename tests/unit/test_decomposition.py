@@ -118,6 +118,23 @@ def test_a_pair_that_scores_alike_is_half_in_order():
     assert decomposed(data, bootstrap=2).loc["slor", "ordered"] == pytest.approx(expected)
 
 
+def test_pairs_that_are_rated_alike_have_no_order():
+    data = pairs()
+    data["rating"][1:40:2] = data["rating"][:40:2]
+    score = (data["logprob"] - data["unigram_logprob"]) / data["n_tokens"]
+    first, second = (values[40::2] > values[41::2] for values in (score, data["rating"]))
+    expected = np.mean(first == second)
+    assert decomposed(data, bootstrap=2).loc["slor", "ordered"] == pytest.approx(expected)
+
+
+def test_what_is_done_unless_another_number_is_given():
+    data = pairs(60)
+    given = {name: data[name] for name in ("logprob", "unigram_logprob", "n_tokens", "rating")}
+    given |= {"groupings": {"pair": data["pair"]}, "clusters": data["cluster"]}
+    chosen = {"bootstrap": 1000, "confidence": 0.95, "seed": 0}
+    pd.testing.assert_frame_equal(decompose(**given), decompose(**given, **chosen))
+
+
 def test_groups_that_are_no_pairs_have_no_order():
     data = pairs()
     table = decomposed(data, groupings={"triple": np.arange(120) // 10})

@@ -244,6 +244,17 @@ def test_a_sentence_of_one_token_is_fitted() -> None:
     assert len(fit(broken("n_tokens", 5, 1)))
 
 
+def test_ratings_may_be_of_two_values() -> None:
+    assert len(fit(sentences() | {"rating": np.arange(60) % 2})) == len(LINKING_FUNCTIONS)
+
+
+def test_log_probabilities_may_be_of_any_unit() -> None:
+    data = sentences()
+    small = {name: 1e-10 * data[name] for name in ("logprob", "unigram_logprob")}
+    found, same = fit(data | small), fit(data)
+    assert found.r.to_numpy() == pytest.approx(same.r.to_numpy(), rel=1e-4)
+
+
 def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
     data = sentences()
     values = data[column].astype(float)
@@ -255,6 +266,11 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
     ("data", "options", "message"),
     [
         (sentences() | {"rating": np.zeros(59)}, {}, r"one length.*'rating': \(59,\)"),
+        (
+            {name: values[:, None] for name, values in sentences().items()},
+            {},
+            r"one-dimensional.*'rating': \(60, 1\)",
+        ),
         (broken("logprob", 7, np.nan), {}, "logprob, row 7: nan"),
         (broken("unigram_logprob", 8, np.nan), {}, "unigram_logprob, row 8: nan"),
         (broken("rating", 9, np.inf), {}, "rating, row 9: inf"),
@@ -270,6 +286,12 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
         ),
         (
             sentences() | {"logprob": 2 * sentences()["unigram_logprob"]},
+            {"linking_functions": ["morcela_gamma_0"]},
+            "its terms p/l, u/l determine one another",
+        ),
+        (
+            sentences()
+            | {"logprob": 2 * sentences()["unigram_logprob"] + 3 * sentences()["n_tokens"]},
             {"linking_functions": ["morcela_gamma_0"]},
             "its terms p/l, u/l determine one another",
         ),

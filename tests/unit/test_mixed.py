@@ -77,6 +77,13 @@ def test_balanced_anova_by_hand() -> None:
     assert not fit.singular
 
 
+def test_a_standard_deviation_below_a_ten_thousandth_of_the_residuals_is_singular() -> None:
+    fit = fit_one(BALANCED, "y ~ 1 + (1 | subject_id)")
+    for sd, singular in ((0.9e-4, True), (1.1e-4, False)):
+        assert replace(fit, smallest_eigenvalue=sd**2).singular is singular
+    assert not replace(fit, smallest_eigenvalue=1e-4**2).singular
+
+
 def test_groups_alike_give_a_singular_fit_that_is_ordinary_least_squares() -> None:
     frame = pd.DataFrame({"y": [1.0, 3.0, 3.0, 1.0, 2.0, 2.5], "subject_id": list("aabbcc")})
     fit = fit_one(frame, "y ~ 1 + (1 | subject_id)")
@@ -249,6 +256,31 @@ def test_reduction_treats_predictors_of_one_role_alike() -> None:
     assert set(reduction.removed) <= {"word surprisal", "index"}
 
 
+def test_a_role_s_slope_goes_from_all_models_of_all_data_sets() -> None:
+    # Readers differ in their slopes of index, and in none of surprisal's: it is taken out.
+    frame = simulated(600, 8, 10, (60.0, 0.0, 0.0, 0.0, 40.0))
+    for rows in frame.groupby("subject_id").indices.values():
+        x = np.column_stack([np.ones(len(rows)), frame.iloc[rows][["surprisal", "index"]]])
+        slope = np.linalg.lstsq(x, frame["rt_ms"].iloc[rows])[0][1]
+        frame.loc[frame.index[rows], "rt_ms"] -= slope * frame["surprisal"].iloc[rows]
+    frame["other"] = 2 * frame["surprisal"] + 1
+    formulas = [f"rt_ms ~ {name} + index + (1 + {name} + index | subject_id)"
+                for name in ("surprisal", "other")]  # fmt: skip
+    data = MixedModelData.from_formulas(frame, formulas)
+    roles = {"surprisal": "word", "other": "word"}
+    once = reduce_random_effects(data, formulas, roles=roles)
+    twice = reduce_random_effects([data, data], formulas, roles=roles)
+    for found, data_sets in ((once, 1), (twice, 2)):
+        assert [formula.random for formula in found.formulas] == [("(Intercept)", "index")] * 2
+        assert [len(fits) for fits in found.fits] == [2] * data_sets
+        assert list(found.removed) == ["word"]
+    # What it costs is the difference between all fits with and without.
+    before = sum(fit.log_likelihood for fit in fit_mixed_models(data, formulas))
+    after = sum(fit.log_likelihood for fit in once.fits[0])
+    assert once.removed["word"] == pytest.approx(before - after, abs=1e-6)
+    assert twice.removed["word"] == pytest.approx(2 * (before - after), abs=1e-6)
+
+
 @pytest.mark.parametrize("other", [None, "rt_ms ~ length + (1 + length | subject_id)"])
 def test_reduction_keeps_a_last_random_effect_that_is_no_intercept(other: str | None) -> None:
     frame = simulated(400, 8, 3, (0.0, 0.0, 0.0, 0.0, 0.0))
@@ -287,6 +319,7 @@ def test_a_response_without_residual_is_refused(formula: str, method: str) -> No
         ("y ~ 0 + a + (0 + a | s)", ("a",), ("a",)),
         ("y ~ a + (1 | s) - 1", ("a",), ("(Intercept)",)),
         ("y ~ a * b + (a | s)", ("(Intercept)", "a", "b", "a:b"), ("(Intercept)", "a")),
+        ("y ~ 0 + np.log(a):b+(a | s)", ("np.log(a):b",), ("(Intercept)", "a")),
         ("y ~ np.log(a) + (1 + np.log(a) | s)", ("(Intercept)", "np.log(a)"),
          ("(Intercept)", "np.log(a)")),
     ],
@@ -333,9 +366,12 @@ def test_a_function_of_a_column() -> None:
         ("y ~ a + (1 | s + w)", "'s + w' is not a grouping factor"),
         ("y ~ a + offset(b) + (1 | s)", "offsets are not fitted"),
         ("y ~ a + (0 | s)", "needs a fixed and a random effect"),
+        ("y ~ a + (0 || s)", "needs a fixed and a random effect"),
+        ("y ~ 0 + (1 | s)", "needs a fixed and a random effect"),
         ("y ~ a + (1 | s", "parentheses"),
         ("y ~ a - (1 | s)", "not a formula"),
         ("~ a + (1 | s)", "one response"),
+        ("y + z ~ a + (1 | s)", "one response"),
     ],
 )
 def test_formulas_outside_the_scope(formula: str, said: str) -> None:
@@ -367,6 +403,8 @@ def broken(**changes: object) -> pd.DataFrame:
         (broken(length=pd.array([1, None] * 30, dtype="Int64")), EYE_TRACKING,
          "length, row 1: nan .30 such rows"),
         (broken(length=["a", "b"] * 30), EYE_TRACKING, "length: holds str, not numbers"),
+        (broken(length=["a", "b"] * 30), "rt_ms ~ index:length + (1 | subject_id)",
+         "index:length: not numeric"),
         (broken(), "rt_ms ~ scale(length) + (1 | subject_id)", r"scale\(length\) is estima"),
         (broken(), "rt_ms ~ index + (center(length) | subject_id)", r"center\(length\) is estim"),
         (broken(), "rt_ms ~ poly(length, 2) + (1 | subject_id)", r"poly\(length, 2\) is estimat"),
@@ -402,6 +440,8 @@ def test_formulas_that_are_not_of_the_data() -> None:
         fit.predict(broken(length=[1.0, 2.0, 3.0, np.nan] + 56 * [1.0]))
     with pytest.raises(LingprobError, match="kind='marginl'"):
         fit.held_out_log_likelihood(data, "marginl")
+    with pytest.raises(LingprobError, match="per='group_id'"):
+        fit.held_out_log_likelihood(data, "marginal", "group_id")
     with pytest.raises(LingprobError, match="method='MLE'"):
         fit_mixed_models(data, [EYE_TRACKING], method="MLE")
 
@@ -458,6 +498,7 @@ def test_a_crossed_fit_names_what_it_estimates() -> None:
     table = fit.variances()
     assert table["group"].tolist() == ["subject_id", "subject_id", "item"]
     assert table["effect"].tolist() == ["(Intercept)", "length", "(Intercept)"]
+    np.testing.assert_allclose(table["sd"] ** 2, table["variance"])
     assert fit.n_levels == {"subject_id": 5, "item": 6}
     assert [len(modes) for modes in fit.random_effects] == [5, 5, 6]
     raw = crossed()
@@ -489,7 +530,8 @@ def test_a_crossed_fit_names_what_it_estimates() -> None:
         (crossed(length=2.0), CROSSED, "length is 2 in every row"),
         (pd.concat([crossed()] * 300).assign(item=np.arange(27_000) % 6_000,
                                              subject_id=np.arange(27_000) % 6_001),
-         "rt_ms ~ 1 + (1 | item) + (1 | subject_id)", "6000 random effects by item. Besides"),
+         "rt_ms ~ 1 + (1 | item) + (1 | subject_id)",
+         "6000 random effects by item. Besides .* 5000 are fitted at most"),
     ],
 )  # fmt: skip
 def test_bad_crossed_input(frame: pd.DataFrame, formula: str, said: str) -> None:

@@ -23,8 +23,9 @@ from lingprob.papers.morcela.beyond_pages import residuals_by_phenomenon, tabula
 from lingprob.papers.morcela.predictions import predict_ratings
 from lingprob.papers.morcela.rated import DataSet, under
 from lingprob.papers.morcela.transfer import transfer
-from lingprob.regression.held_out import Scheme, schemes, validate
-from lingprob.regression.linking_predictions import fit_predictor, sentences
+from lingprob.regression.held_out import Scheme, _mean_r, _sums, schemes, validate
+from lingprob.regression.linking_predictions import fit_predictor, held_out, sentences
+from lingprob.regression.resampling import fold_numbers, resamples
 from lingprob.tables import write_table
 
 MODEL = "smollm2-135m"
@@ -82,10 +83,50 @@ def test_measures_of_what_was_left_out_are_those_of_a_plain_loop():
     assert found["r_pooled_low"] < found["r_pooled"] < found["r_pooled_high"]
 
 
+def test_intervals_of_measures_are_of_resampled_units():
+    data = plain_sentences()._replace(unit=np.arange(60) // 3)
+    scheme = Scheme("two", np.array([np.arange(60) % 4, np.arange(60) // 15]))
+    found = validate(data, scheme, draws=25, seed=2)
+    predicted = np.array([held_out(data, fold) for fold in scheme.folds])
+    drawn = []
+    for counts in np.concatenate(list(resamples(20, 25, 2))):
+        rows = np.repeat(np.arange(60), counts[data.unit])
+        right = (predicted[:, rows] <= 0) == (data.rating[rows] <= 0)
+        r = np.corrcoef(predicted.mean(axis=0)[rows], data.rating[rows])[0, 1]
+        drawn.append([r, right.mean()])
+    low, high = np.quantile(drawn, (0.025, 0.975), axis=0)
+    for place, name in enumerate(("r_pooled", "accuracy")):
+        assert found[f"{name}_low"] == pytest.approx(low[place])
+        assert found[f"{name}_high"] == pytest.approx(high[place])
+
+
+def test_folds_count_that_have_three_sentences_and_vary():
+    predicted = np.array([1.0, 2, 1, 2, 3, 1, 2, 3, 4, 5, 5, 5, 5, 1, 2, 3, 4])
+    rating = np.array([1.0, 2, 1, 3, 2, 5, 5, 5, 5, 1, 2, 3, 4, 4, 3, 2, 1])
+    fold = np.repeat([0, 1, 2, 3, 4], [2, 3, 4, 4, 4])
+    assert _mean_r(predicted, rating, fold) == pytest.approx((0.5 - 1) / 2)
+
+
+def test_what_measures_are_made_of_by_hand():
+    """Neither a rating nor a prediction of 0 is above 0."""
+    predictions = np.array([[0.0, 1.0, -1.0, 2.0], [0.0, -1.0, 2.0, 3.0]])
+    rating = np.array([0.0, 0.5, -1.0, 0.25])
+    mean = [0.0, 0.0, 0.5, 2.5]
+    found = _sums(np.array(mean), predictions, rating)
+    assert found.tolist() == [
+        [1, 0, 0, 0, 0, 0, 1, 0, 0, 0],
+        [1, 0, 0.5, 0, 0.25, 0, 0, 0.5, 0, 0.5],
+        [1, 0.5, -1, 0.25, 1, -0.5, 0.5, 0, 0.5, 0],
+        [1, 2.5, 0.25, 6.25, 0.0625, 0.625, 0, 0, 0, 1],
+    ]
+
+
 def test_phenomena_are_left_out_where_there_are_two():
     named = pd.Series(["a", "b", "a", "c"] * 15)
     shuffled, phenomena = schemes(60, named, folds=5, repeats=3, seed=1)
-    assert shuffled.folds.shape == (3, 60)
+    expected = fold_numbers(60, 5, 3, np.random.default_rng([1, 0]))
+    np.testing.assert_array_equal(shuffled.folds, expected)
+    assert len(schemes(60, None, folds=5, repeats=3, seed=1)) == 1
     assert phenomena.folds.tolist() == [[0, 1, 0, 2] * 15]
     assert len(schemes(60, named.where(named != "b"), folds=5, repeats=3, seed=1)) == 1
     assert len(schemes(60, pd.Series(["a"] * 60), folds=5, repeats=3, seed=1)) == 1

@@ -51,7 +51,7 @@ def suite_variance(
         variance = of.prefix * squares / n**2 + (of.target + of.residual) / n
         return np.where(p <= n, variance, np.nan), p - 1
     # Mean squares between prefixes, between targets and of what is left.
-    prefixes, targets = n * of.prefix + of.residual + 0 * p, p * of.target + of.residual
+    prefixes, targets = n * of.prefix + of.residual, p * of.target + of.residual
     variance = (prefixes + targets - of.residual) / (n * p)
     with np.errstate(divide="ignore", invalid="ignore"):
         uncertain = prefixes**2 / (p - 1) + targets**2 / (n - 1)

@@ -112,18 +112,15 @@ def derivatives_by_psi(moments: ModelMoments, at: Profile, reml: bool) -> tuple[
     by_rows = (2 * r - k).reshape(groups, -1).T @ k.reshape(groups, -1)
     second = by_rows.reshape(q, q, q, q).transpose(1, 2, 3, 0)
     moved = np.einsum("ga,gbi->abi", d, p, optimize=True)
-    moved = (moved + moved.transpose(1, 0, 2)) / 2
     squares = dd.sum(axis=0)
     second = second - 2 * scale * np.tensordot(moved, moved, axes=(2, 2))
     second -= scale / at.residual * np.multiply.outer(squares, squares)
     if reml:
         products = np.tensordot(p, p, axes=(0, 0)).transpose(0, 2, 1, 3)
-        products = (products + products.transpose(1, 0, 2, 3)) / 2
         second -= np.tensordot(products, products, axes=((2, 3), (2, 3)))
     return (first + first.T) / 2, _symmetric(second)
 
 
 def _symmetric(second: Array) -> Array:
     second = (second + second.transpose(1, 0, 2, 3)) / 2
-    second = (second + second.transpose(0, 1, 3, 2)) / 2
-    return (second + second.transpose(2, 3, 0, 1)) / 2
+    return (second + second.transpose(0, 1, 3, 2)) / 2

@@ -98,6 +98,6 @@ def _slope_roles(formulas: list[MixedFormula], roles: Mapping[str, str] | None) 
 
 def _without(formula: MixedFormula, role: str, roles: Mapping[str, str] | None) -> MixedFormula:
     for name in formula.random:
-        if name != INTERCEPT and _role(name, roles) == role:
+        if _role(name, roles) == role:
             formula = formula.without_random(name)
     return formula
