@@ -11,7 +11,12 @@ from statsmodels.regression.linear_model import OLS
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
-from lingprob.regression.moments import Moments, frequency_slope
+from lingprob.regression.moments import (
+    Moments,
+    document_sums,
+    frequency_slope,
+    merge_documents,
+)
 from lingprob.schemas import SCHEMAS
 from lingprob.scoring import frequency_moments as module
 from lingprob.scoring.frequency_moments import frequency_moments
@@ -188,6 +193,45 @@ def test_regressions_that_cannot_be_are_explained(lm, documents, unigrams, messa
         regressed(lm, documents, unigrams)
 
 
+def slope_of(x, y, document):
+    """The regression of few tokens; a bin holds none, one, and all others."""
+    x, y, document = np.array(x), np.array(y), np.array(document)
+    moments = Moments(3)
+    moments.add(np.append(1, np.full(len(x) - 1, 2)), x, y)
+    bins = pd.DataFrame(
+        {"bin_low": [-3.0, -2, -1], "n_tokens": moments.n, "mean_unigram_logprob": moments.mean_x,
+         "mean_logprob": moments.mean_y, "sxx": moments.sxx, "sxy": moments.sxy, "syy": moments.syy}
+    )  # fmt: skip
+    return frequency_slope([bins], [document_sums(document, x, y)])
+
+
+def test_few_tokens_that_hardly_differ_have_a_slope():
+    x, y, document = [-1.0, -1.1, -0.9, -1.3, -1.0], [-0.4, -0.5, -0.2, -0.4, -0.3], [0, 0, 1, 1, 1]
+    fit, bins = slope_of(x, y, document)
+    expected = linregress(x, y)
+    assert [fit[name] for name in ("slope", "intercept", "r", "slope_std_error_tokens")] == (
+        pytest.approx([expected.slope, expected.intercept, expected.rvalue, expected.stderr])
+    )
+    # Two documents: scores are sums over their tokens, and count twice.
+    dx, residual = np.array(x) + 1.06, np.array(y) - fit["intercept"] - fit["slope"] * np.array(x)
+    scores = np.bincount(document, dx * residual)
+    error = np.sqrt(2 * (scores**2).sum()) / (dx**2).sum()
+    assert fit["slope_std_error"] == pytest.approx(error)
+    assert list(bins) == ["bin_low", "n_tokens", "mean_unigram_logprob", "mean_logprob",
+                          "sd_logprob"]  # fmt: skip
+    assert bins["n_tokens"].tolist() == [1, 4]
+    assert bins["sd_logprob"].tolist() == pytest.approx([0, np.std(y[1:])])
+    level, _ = slope_of(x, [-0.5] * 5, document)
+    assert (level["slope"], level["r"], level["slope_std_error_tokens"]) == (0, 0, 0)
+
+
+def test_sums_of_parts_of_documents_are_those_of_the_whole():
+    x, y = np.random.default_rng(0).normal(size=(2, 9))
+    document = np.array([4, 4, 4, 7, 7, 7, 9, 9, 9])
+    parts = [document_sums(document[rows], x[rows], y[rows]) for rows in (slice(5), slice(5, 9))]
+    pd.testing.assert_frame_equal(merge_documents(parts), document_sums(document, x, y))
+
+
 @given(
     st.lists(
         st.lists(
@@ -209,6 +253,7 @@ def test_running_moments_equal_those_of_all_pairs(chunks, offset):
     for part, mask in [(moments, [group == number for number in range(4)])] + [
         (moments.pooled(), [np.full(len(x), True)])
     ]:
+        assert len(part.n) == len(mask)
         for number, kept in enumerate(mask):
             assert part.n[number] == kept.sum()
             if not kept.any():

@@ -155,6 +155,11 @@ def test_beyond_the_outer_knots_it_is_a_line():
     beyond = bends([8.0, 9.0, 10.0, 11.0], knots)
     np.testing.assert_allclose(np.diff(beyond, n=2, axis=0), 0, atol=1e-12)
     assert (np.diff(bends([3.0, 3.5, 4.0, 4.5, 5.0], knots), n=2, axis=0) != 0).all()
+    # By hand: cubes of distances from knots, over the square of the outer ones' distance, 6.
+    at_three = [2**3 / 36, 1**3 / 36]
+    ends = [(4**3 * 6 - 1**3 * 3) / 3, (4**3 * 5 - 1**3 * 2) / 3]
+    at_eight = [(7**3 - ends[0]) / 36, (6**3 - ends[1]) / 36]
+    np.testing.assert_allclose(bends([3.0, 8.0], knots), [at_three, at_eight])
 
 
 def test_lines_are_the_regressions_that_they_were(of_curve, tmp_path):

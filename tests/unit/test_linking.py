@@ -14,6 +14,7 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.regression.designs import LINKING_FUNCTIONS
 from lingprob.regression.linking import (
+    deviations_about,
     fit_linking_functions,
     information_criteria,
     resample_linking_functions,
@@ -81,20 +82,21 @@ def test_what_is_done_unless_another_number_is_given() -> None:
 
 def test_what_does_not_vary_correlates_with_nothing() -> None:
     generator = np.random.default_rng(2)
-    terms, rating = generator.normal(size=(50, 2)), generator.normal(size=50)
+    terms, rating = generator.normal(size=(50, 2)) / 2, generator.normal(size=50)
+    same = 0.1 + 1e-7 * terms[:, 0]
     columns = {
         "varied": np.column_stack([np.ones(50), terms, rating]),
-        "same term": np.column_stack([np.ones(50), np.full(50, 0.1), terms[:, 0], rating]),
-        "same rating": np.column_stack([np.ones(50), terms, np.full(50, 0.1)]),
+        "same term": np.column_stack([np.ones(50), same, terms[:, 0], rating]),
+        "same rating": np.column_stack([np.ones(50), terms, same]),
     }
     weights = np.array([np.ones(50), generator.integers(1, 4, 50)])
-    slopes = np.array([3.0, 0.0])
-    r = {name: correlations(moments, slopes)
-         for name, moments in weighted_moments(columns, weights).items()}  # fmt: skip
-    for found, times in zip(r["varied"], weights.astype(int), strict=True):
-        repeated = np.repeat(np.column_stack([terms[:, 0], rating]), times, axis=0)
-        assert found == pytest.approx(np.corrcoef(repeated.T)[0, 1])
-    assert np.isnan([r["same term"], r["same rating"]]).all()
+    for slope in (-3.0, -3e-6):
+        r = {name: correlations(moments, np.array([slope, 0.0]))
+             for name, moments in weighted_moments(columns, weights).items()}  # fmt: skip
+        for found, times in zip(r["varied"], weights.astype(int), strict=True):
+            repeated = np.repeat(np.column_stack([terms[:, 0], rating]), times, axis=0)
+            assert found == pytest.approx(-np.corrcoef(repeated.T)[0, 1])
+        assert np.isnan([r["same term"], r["same rating"]]).all()
 
 
 def test_columns_are_those_of_the_stored_table() -> None:
@@ -217,6 +219,52 @@ def test_resamples_are_those_of_the_intervals_and_the_same_for_all_models() -> N
     assert again["beta"].to_numpy() == pytest.approx(1.1 * morcela["beta"].to_numpy())
 
 
+def test_gains_and_their_intervals_are_those_of_the_same_draws() -> None:
+    options: dict[str, Any] = {"linking_functions": ["slor", "morcela"], "repeats": 2}
+    rows, draws = resample_linking_functions(**sentences(), **options, bootstrap=50)
+    rows = rows.set_index("linking_function")
+    drawn = draws.pivot(index="draw", columns="linking_function", values="r_cv")
+    gain = rows.loc["morcela", "r_cv"] - rows.loc["slor", "r_cv"]
+    deviation = drawn["morcela"] - drawn["slor"]
+    low, high = gain + np.quantile(deviation - deviation.mean(), (0.025, 0.975))
+    for name, column in (("morcela", "over_slor"), ("slor", "below_morcela")):
+        found = rows.loc[name, [column, f"{column}_low", f"{column}_high"]]
+        assert found.to_numpy(float) == pytest.approx((gain, low, high))
+    assert np.isnan([rows.loc["slor", "over_slor"], rows.loc["morcela", "below_morcela"]]).all()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_a_resample_without_one_of_the_folds_is_not_cross_validated() -> None:
+    """Ten groups in two folds: of resamples of groups, 2 in 2**10 are all of one fold."""
+    group = np.arange(60) // 6
+    options: dict[str, Any] = {"folds": 2, "together": group, "clusters": group}
+    _, draws = resample_linking_functions(
+        **sentences(), **options, linking_functions=["logprob"], repeats=1, bootstrap=3000
+    )
+    (fold,) = fold_numbers(10, 2, 1, np.random.default_rng([0, 0]))
+    counts = resample_counts(10, 3000, np.random.default_rng([0, 1]))
+    of_one_fold = np.isin(counts[:, fold == 0].sum(axis=1), (0, 10))
+    assert of_one_fold.any()
+    assert draws["r_cv"].isna().tolist() == of_one_fold.tolist()
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_an_interval_of_deviations_says_what_it_leaves_out(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def ends(*drawn: float) -> dict[str, float]:
+        return deviations_about(7.0, np.array(drawn), "slor", "r_cv", 0.9)
+
+    assert ends(*range(101), np.nan) == pytest.approx({"r_cv_low": 7 - 45, "r_cv_high": 7 + 45})
+    assert [record.getMessage() for record in caplog.records] == [
+        "slor: 1 of 102 bootstrap refits gave no finite r_cv and are left out of its interval"
+    ]
+    caplog.clear()
+    assert np.isnan([*ends(np.nan, np.nan).values()]).all()
+    assert ends(3.0, 3.0) == {"r_cv_low": 7, "r_cv_high": 7}
+    assert not caplog.records
+
+
 def test_same_seed_same_table_other_seed_other_folds() -> None:
     data = sentences()
     pd.testing.assert_frame_equal(fit(data, seed=3), fit(data, seed=3))
@@ -240,8 +288,9 @@ def test_two_functions_are_compared_as_they_are_among_all() -> None:
     assert some.loc["morcela", "over_slor"] == some.loc["slor", "below_morcela"] > 0
 
 
-def test_a_sentence_of_one_token_is_fitted() -> None:
+def test_a_sentence_of_one_token_is_fitted_and_five_sentences_a_fold_are_enough() -> None:
     assert len(fit(broken("n_tokens", 5, 1)))
+    assert len(fit(sentences(25), linking_functions=["logprob"]))
 
 
 def test_ratings_may_be_of_two_values() -> None:
@@ -300,6 +349,10 @@ def broken(column: str, row: int, value: float) -> dict[str, np.ndarray]:
         (sentences(), {"together": np.arange(59)}, "together has 59 rows, the other arguments 60"),
         (sentences(), {"clusters": ["a"] * 10 + [None] * 50}, "clusters, row 10: the id"),
         (sentences(), {"folds": 1}, "folds=1.*need folds >= 2"),
+        (sentences(), {"repeats": 0}, "repeats=0, bootstrap=20, .*repeats >= 1"),
+        (sentences(), {"bootstrap": 0}, "repeats=2, bootstrap=0, .*bootstrap >= 1"),
+        (sentences(), {"confidence": 0.0}, "confidence=0.0: .*0 < confidence < 1"),
+        (sentences(), {"confidence": 1.0}, "confidence=1.0: .*0 < confidence < 1"),
         (sentences(), {"linking_functions": ["SLOR"]}, "'SLOR'. Did you mean 'slor'"),
         (
             sentences() | {"unigram_logprob": None},
@@ -335,7 +388,14 @@ def test_resamples_that_determine_no_fit_are_counted_and_left_out(
 
 
 def test_folds_that_determine_no_fit_are_an_error() -> None:
-    with pytest.raises(LingprobError, match="training sentences determine no fit"):
+    shuffles = fold_numbers(60, 5, 200, np.random.default_rng([0, 0]))
+    together = shuffles[:, 10] == shuffles[:, 40]
+    first = int(together.argmax())
+    said = (
+        f"in shuffle {first}, fold {shuffles[first, 10]}, .*the training sentences determine no "
+        f"fit .{together.sum()} such folds"
+    )
+    with pytest.raises(LingprobError, match=said):
         fit(two_lengths(), repeats=200, linking_functions=["morcela_beta_1"])
 
 

@@ -57,10 +57,21 @@ def test_predictions_and_intervals_are_those_of_the_plain_formulas(function):
     spread = residual @ residual / (60 - k)
     wide = quantile * np.sqrt(design[0] @ covariance @ design[0] + spread)
 
-    found = fit_predictor(sentences(function, *given, unit)).predict(p, u, length).iloc[0]
+    fitted = fit_predictor(sentences(function, *given, unit))
+    found = fitted.predict(p, u, length).iloc[0]
     mean = design[0] @ slopes
     wanted = [mean, mean - half, mean + half, mean - wide, mean + wide]
     assert found.to_numpy() == pytest.approx(wanted, rel=1e-9)
+
+    for name, term, sign in (("beta", "u/l", -1), ("gamma", "1/l", 1)):
+        found = [fitted.parameters()[f"{name}{end}"] for end in ("", "_low", "_high")]
+        if term not in LINKING_FUNCTIONS[function]:
+            assert np.isnan(found).all()
+            continue
+        at = [1 + LINKING_FUNCTIONS[function].index(term), 1]
+        ratio, *ends = fieller(slopes[at], covariance[np.ix_(at, at)], 11)
+        wanted = [sign * ratio, *sorted(sign * end for end in ends)]
+        assert found == pytest.approx(wanted, rel=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -90,6 +101,13 @@ def test_an_end_that_is_infinite_is_missing():
     assert {name: value for name, value in hardly.items() if not np.isnan(value)} == {
         name: surely[name] for name in ("beta", "gamma")
     }
+
+
+def test_a_ratio_to_nothing_may_be_any_and_one_of_known_numbers_is_known():
+    exactly = np.zeros((2, 2))
+    with np.errstate(divide="ignore"):
+        assert fieller(np.array([1.0, 0.0]), exactly, 11) == (np.inf, -np.inf, np.inf)
+    assert fieller(np.array([0.3, 0.7]), exactly, 11) == pytest.approx((3 / 7, 3 / 7, 3 / 7))
 
 
 def test_held_out_predictions_are_those_of_refits_without_the_unit():
@@ -128,7 +146,9 @@ def test_intervals_hold_the_truth_as_often_as_they_say(units):
         ({"unigram_logprob": None}, "needs unigram_logprob, and these sentences have none"),
         ({"n_tokens": np.full(30, 7.0)}, "does not vary, or others determine it"),
         ({"unit": np.repeat([0, 1, 2], 10)}, "3 units .* too few for 4 coefficients"),
+        ({"unit": np.arange(30) % 4}, "4 units .* too few for 4 coefficients"),
         ({"unit": [None] * 30}, "unit has 0 values for 30 sentences"),
+        ({"unit": np.arange(29)}, "unit has 29 values for 30 sentences"),
         ({"rating": np.ones(30)}, "rating is 1 in every row"),
         ({"linking_function": "slr"}, "linking function 'slr'.*slor"),
     ],
@@ -138,6 +158,18 @@ def test_input_that_no_fit_can_be_made_of_is_refused(change, said):
     given = {"linking_function": "morcela", **dict(zip(names, made(30, 3)[0], strict=True))}
     with pytest.raises(LingprobError, match=said):
         sentences(**{**given, **change})
+
+
+def test_a_unit_more_than_coefficients_is_enough_and_their_scale_does_not_matter():
+    p, u, length, rating = made(30, 3)[0]
+    assert sentences("morcela", p, u, length, rating, np.arange(30) % 5).unit.max() == 4
+    found = [
+        fit_predictor(sentences("morcela", scale * p, scale * u, length, rating))
+        .predict(scale * p, scale * u, length)
+        .to_numpy()
+        for scale in (1.0, 1e-10)
+    ]
+    assert found[1] == pytest.approx(found[0], rel=1e-4)
 
 
 def test_sentences_without_unigrams_are_predicted_by_what_needs_none():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.stats import chi2
+from scipy.stats import t as student
 
 from lingprob.errors import LingprobError
 from lingprob.regression.linking_shapes import length_exponent, splines
@@ -34,8 +36,9 @@ def plain(alpha: float, given) -> tuple[np.ndarray, float]:
     return least_squares([p / power, u / power, 1 / power], rating)
 
 
-def test_the_exponent_is_the_best_and_its_interval_where_the_likelihood_says():
-    given = made(150, 1, alpha=0.7)
+@pytest.mark.parametrize("seed", range(1, 5))
+def test_the_exponent_is_the_best_and_its_interval_where_the_likelihood_says(seed):
+    given = made(150, seed, alpha=0.7)
     found = length_exponent(*given)
     slopes, least = plain(found.alpha, given)
     assert found.sse == pytest.approx(least, rel=1e-9)
@@ -62,11 +65,33 @@ def test_an_exponent_of_zero_and_one_that_nothing_tells_are_no_trouble():
     logarithmic = made(150, 3, alpha=0.0)
     found = length_exponent(*logarithmic)
     assert found.alpha_low < 0 < found.alpha_high
+    others = [plain(alpha, logarithmic)[1] for alpha in np.linspace(-0.9, 0.9, 100)]
+    assert found.sse <= min(others) * (1 + 1e-6)
     p, u, length, _ = made(40, 4)
     noise = np.random.default_rng(4).normal(size=40)
     unsure = length_exponent(p, u, length, noise)
     assert unsure.alpha_high == np.inf
     assert -1 <= unsure.alpha <= 3
+    # An interval that is a little narrower than what the end is worth ends before it.
+    drop = 40 * np.log(plain(3.0, (p, u, length, noise))[1] / unsure.sse)
+    ends = [
+        length_exponent(p, u, length, noise, chi2.cdf(part * drop, 1)).alpha_high
+        for part in (0.9, 1.1)
+    ]
+    assert ends[0] < 3
+    assert ends[1] == np.inf
+
+
+@pytest.mark.parametrize(("alpha", "noise", "end"), [(3.5, 1e-3, 3.0), (-1.5, 0.4, -1.0)])
+def test_an_exponent_beyond_those_considered_is_at_their_end_and_open_there(alpha, noise, end):
+    given = made(150, 6, alpha=alpha, noise=noise)
+    found = length_exponent(*given)
+    assert found.alpha == pytest.approx(end, abs=1e-4)
+    inner, outer = found.alpha_low, found.alpha_high
+    if end < 0:
+        inner, outer = outer, inner
+    assert outer == end * np.inf
+    assert 150 * np.log(plain(inner, given)[1] / found.sse) == pytest.approx(CHI_SQUARED, abs=1e-3)
 
 
 def natural_basis(x: np.ndarray, knots: np.ndarray) -> list[np.ndarray]:
@@ -89,6 +114,43 @@ def test_splines_are_natural_cubic_ones():
         columns += natural_basis(x, knots)
     assert found.sse == pytest.approx(least_squares(columns, rating)[1], rel=1e-6)
     assert set(found.curves["term"]) == {"u/l", "l"}
+
+
+def test_curves_and_their_bands_are_those_of_plain_least_squares():
+    """A curve is what its own columns add to the rating, less the mean of its 41 points."""
+    p, u, length, rating = made(200, 5, bend=0.3)
+    unit = np.arange(200) % 25
+    values = {"u/l": u / length, "l": length}
+    knots = {term: np.quantile(np.unique(x), np.linspace(0, 1, 5)) for term, x in values.items()}
+    columns = [column for term, x in values.items() for column in natural_basis(x, knots[term])]
+    design = np.column_stack([np.ones(200), p / length, *columns])
+    inverse = np.linalg.pinv(design)
+    slopes = inverse @ rating
+    residual = rating - design @ slopes
+    scores = np.array([inverse[:, unit == one] @ residual[unit == one] for one in range(25)])
+    covariance = 25 / 24 * 199 / (200 - 10) * scores.T @ scores
+    found = splines(p, u, length, rating, unit)
+    assert found.sse == pytest.approx(residual @ residual, rel=1e-6)
+    for number, (term, x) in enumerate(values.items()):
+        points = np.linspace(*np.quantile(x, [0.01, 0.99]), 41)
+        moved = np.column_stack(natural_basis(points, knots[term]))
+        moved = moved - moved.mean(axis=0)
+        own = slice(2 + 4 * number, 6 + 4 * number)
+        effect = moved @ slopes[own]
+        half = student.ppf(0.975, 24) * np.sqrt(np.diag(moved @ covariance[own, own] @ moved.T))
+        curve = found.curves[found.curves["term"] == term]
+        expected = np.column_stack([points, effect, effect - half, effect + half])
+        columns = ["value", "effect", "effect_low", "effect_high"]
+        np.testing.assert_allclose(curve[columns], expected, rtol=1e-5, atol=1e-6)
+
+
+def test_splines_of_another_unit_of_log_probability_are_the_same_and_some_texts_have_none():
+    p, u, length, rating = made(60, 7)
+    small = splines(1e-10 * p, u, length, rating)
+    assert small.sse == pytest.approx(splines(p, u, length, rating).sse, rel=1e-6)
+    # A word's frequency follows from the length of its sentence.
+    with pytest.raises(LingprobError, match="determine no curves"):
+        splines(p, length * (length / 20 - 8), length, rating)
 
 
 def test_in_what_order_the_same_tokens_were_summed_moves_no_knot():
@@ -125,3 +187,4 @@ def test_sentences_that_show_no_curve_are_refused(fit):
         fit(p, None, length, rating)
     with pytest.raises(LingprobError, match="there are 2"):
         fit(p, u, np.where(length > 9, 5.0, 6.0), rating)
+    assert np.isfinite(fit(p, u, np.minimum(length, 8), rating).sse)

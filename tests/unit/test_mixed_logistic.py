@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,12 @@ from lingprob.regression.logistic_mixed.fit import (
     fit_mixed_logistic,
 )
 from lingprob.regression.logistic_mixed.items import item_standard_errors
-from lingprob.regression.logistic_mixed.laplace import cells_in_groups, deviance
+from lingprob.regression.logistic_mixed.laplace import (
+    Cells,
+    cells_in_groups,
+    deviance,
+    laplace_optimum,
+)
 from mixed_data import LOGISTIC, Numbers, accuracies
 
 FACTS = json.loads(Path(mixed_data.__file__).with_name("mixed_facts.json").read_text())
@@ -68,13 +74,26 @@ def test_log_likelihood_is_laplaces_approximation() -> None:
     assert fit.log_likelihood == pytest.approx(total, abs=1e-4)
 
 
-def test_gradient_is_that_of_the_deviance() -> None:
+def few_pairs() -> Cells:
     frame = accuracies(LOGISTIC["few_pairs"])
     x = np.column_stack([np.ones(len(frame)), all_interactions(frame[TERMS])])
-    cells = cells_in_groups(
+    return cells_in_groups(
         frame["correct"].to_numpy(float), frame["trials"].to_numpy(float), x,
         frame["phenomenon"].to_numpy(), 12,
     )  # fmt: skip
+
+
+def test_modes_are_found_from_afar() -> None:
+    cells, parameters = few_pairs(), np.append([[0.8], [4.0]], 0.3 * Numbers(3).normal(2, 8), 1)
+    expected = deviance(cells, parameters, np.zeros(12))
+    for start in (-40.0, 40.0):
+        found = deviance(cells, parameters, np.full(12, start))
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, atol=1e-9)
+
+
+def test_gradient_is_that_of_the_deviance() -> None:
+    cells = few_pairs()
     parameters = np.append(0.8, 0.3 * Numbers(3).normal(8))
     _, gradient, _ = deviance(cells, parameters[None], np.zeros(12))
     moved = 1e-5 * np.eye(9)
@@ -84,12 +103,40 @@ def test_gradient_is_that_of_the_deviance() -> None:
     np.testing.assert_allclose(gradient[0], (values[:9] - values[9:]) / 2e-5, rtol=1e-5, atol=1e-5)
 
 
-def test_units_of_the_terms_do_not_matter() -> None:
+@pytest.mark.parametrize("unit", [1000, 1e-10])
+def test_units_of_the_terms_do_not_matter(unit: float) -> None:
     frame = accuracies(LOGISTIC["suites"])
     before = fit_of(frame)
-    after = fit_of(frame.assign(log_length=1000 * frame["log_length"]))
+    after = fit_of(frame.assign(log_length=unit * frame["log_length"]))
     assert after.log_likelihood == pytest.approx(before.log_likelihood, abs=1e-7)
     assert after.z["log_length"] == pytest.approx(before.z["log_length"], rel=1e-5)
+    slope = before.estimates["log_length"] / unit
+    assert after.estimates["log_length"] == pytest.approx(slope, rel=1e-5)
+
+
+def test_groups_differ_no_more_than_chance_below_a_standard_deviation_of_a_ten_thousandth() -> None:
+    fit = fit_of(accuracies(LOGISTIC["few_pairs"]))
+    found = {sd: replace(fit, sd=sd).singular for sd in (0.9e-4, 1e-4, 1.5e-4)}
+    assert found == {0.9e-4: True, 1e-4: False, 1.5e-4: False}
+
+
+def test_an_optimum_is_accepted_that_curves_down_nowhere_and_leaves_nothing_to_gain(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    optimum = laplace_optimum(few_pairs())._replace(newton_decrement=0.5e-7)
+    curved, saddle = np.diag([0.5, *[2.0] * 8]), np.diag([-0.5, *[2.0] * 8])
+
+    def fit(**changes: object) -> MixedLogisticFit:
+        monkeypatch.setattr(
+            "lingprob.regression.logistic_mixed.fit.laplace_optimum",
+            lambda cells: optimum._replace(**changes),
+        )
+        return fit_of(accuracies(LOGISTIC["few_pairs"]))
+
+    assert fit(hessian=curved).newton_decrement == 0.5e-7
+    for changes in ({"hessian": saddle}, {"hessian": curved, "newton_decrement": 2e-7}):
+        with pytest.raises(LingprobError, match="no maximum at finite values"):
+            fit(**changes)
 
 
 def test_interactions_and_aggregation_by_hand() -> None:
@@ -97,11 +144,16 @@ def test_interactions_and_aggregation_by_hand() -> None:
     terms = all_interactions(frame)
     assert list(terms) == ["a", "b", "c", "a:b", "a:c", "b:c", "a:b:c"]
     assert terms["a:b:c"].tolist() == [2, 2, -2, -3]
-    cells = aggregate([1, 0, 1, 1], frame, ["x", "x", "x", "y"])
-    assert cells.terms["a"].tolist() == [-1, 1, 1]
+    frame.index = [5, 6, 7, 8]
+    cells = aggregate([1, 0, 1, 1], frame, ["x", "x", "x", None])
+    expected = pd.DataFrame({"a": [-1, 1, 1], "b": [2, 2, -1], "c": [1, 1, 3]})
+    pd.testing.assert_frame_equal(cells.terms, expected)
     assert cells.successes.tolist() == [1, 1, 1]
     assert cells.trials.tolist() == [1, 2, 1]
-    assert cells.group.tolist() == ["x", "x", "y"]
+    assert cells.group.tolist()[:2] == ["x", "x"]
+    assert cells.group.isna().tolist() == [False, False, True]
+    cells = aggregate([1, 0, 2, 3], frame, ["x", "x", "x", "y"], trials=[4, 5, 6, 7])
+    assert (cells.successes.tolist(), cells.trials.tolist()) == ([2, 1, 3], [6, 9, 7])
 
 
 def observations(items: int, item_sd: float, slope_sd: float) -> pd.DataFrame:
@@ -156,6 +208,7 @@ def test_errors_by_item_are_the_models_own_where_items_are_single_trials() -> No
 def test_errors_by_item_are_those_of_columns_for_groups_that_are_written_out() -> None:
     """Groups differ in the items and trials that they have, and their columns in the terms."""
     frame = observations(8, 0.9, 1.0)
+    frame["item"] = frame["item"].where(frame["phenomenon"] > 0, frame["item"] % 2)
     frame = frame[frame.index % 7 != frame["item"] % 5].reset_index(drop=True)
     fit, (correct, terms, group, item) = by_item(frame)
     assert not fit.singular
@@ -186,10 +239,18 @@ def changed(**columns: object) -> pd.DataFrame:
     ("frame", "said"),
     [
         (changed(correct=np.nan), "successes, row 0: nan .288 such rows"),
+        (changed(correct=np.inf), "successes, row 0: inf .*a count"),
+        (changed(correct=-1), "successes, row 0: -1 .288 such rows.*a count"),
         (changed(correct=4), "successes, row 0: 4 .* at most the trials"),
         (changed(trials=3.5), "trials, row 0: 3.5"),
         (changed(matched=np.inf), "matched, row 0: inf"),
         (changed(matched=1.0), "matched is constant, or determined by .Intercept., log_length"),
+        (changed(log_length=1.0), "log_length is constant, or determined by .Intercept., in"),
+        (changed(correct=0), "successes only or failures only"),
+        # A term that varies only where nothing was tried.
+        (changed().pipe(lambda frame: frame.assign(
+            **{name: frame[name].where(frame["matched"] > 0, 0) for name in ("correct", "trials")}
+        )), "matched is constant"),
         (changed(phenomenon="agreement"), "there is one group, agreement"),
         (changed(phenomenon=[None] + ["a", "b"] * 143 + ["a"]), "row 0: the group is missing"),
         (changed(correct=3), "successes only or failures only"),
@@ -227,10 +288,13 @@ def test_bad_items() -> None:
         item_standard_errors(fit, correct, terms, group, single)
     with pytest.raises(LingprobError, match="item 7 is in two groups"):
         item_standard_errors(fit, correct, terms, group, item.where(item != 12, 7))
-    with pytest.raises(LingprobError, match="name every row's"):
-        item_standard_errors(fit, correct, terms, group, item.where(item != 12))
+    for unnamed in (item.where(item != 12), item[1:]):
+        with pytest.raises(LingprobError, match="name every row's"):
+            item_standard_errors(fit, correct, terms, group, unnamed)
     with pytest.raises(LingprobError, match="have 120, 120, 119 and 120 rows"):
         fit_mixed_logistic(correct, np.ones(120), terms[1:], group)
+    with pytest.raises(LingprobError, match="one at least"):
+        fit_mixed_logistic([], [], terms[:0], [])
 
 
 def test_single_trials_are_checked_for_separation_as_their_sums_are():
@@ -240,5 +304,11 @@ def test_single_trials_are_checked_for_separation_as_their_sums_are():
     one = np.ones(12)
     both = [0, 1, 0, 1] * 3
     assert checked_cells(both, one, terms, group)[1] == ["(Intercept)", "a"]
-    with pytest.raises(LingprobError, match="separated by"):
-        checked_cells([0, 1, 1, 1] * 3, one, terms, group)
+    # One success of six.
+    checked_cells([0, 1, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0], one, terms, group)
+    for separated in ([0, 1, 1, 1], [0, 0, 0, 1]):
+        with pytest.raises(LingprobError, match="separated by"):
+            checked_cells(separated * 3, one, terms, group)
+    # No line is low at 0 and 2, where all fail, and high at 1.
+    middle = pd.DataFrame({"a": [0.0, 1, 2] * 2})
+    checked_cells([0, 1, 0] * 2, one[:6], middle, ["x"] * 3 + ["y"] * 3)

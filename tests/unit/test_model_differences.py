@@ -82,6 +82,25 @@ def test_p_values_of_several_pairs_are_scipy_s(items):
         assert p == pytest.approx(expected.pvalue, rel=1e-9)
 
 
+def test_sixteen_items_are_swapped_in_every_way():
+    """Sums of 1, 2, 4, ... with any signs are all odd numbers from -65535 to 65535, each once."""
+    found = 40_001
+    signs = 2.0 * ((found + 65_535) // 2 >> np.arange(16) & 1) - 1
+    values = np.column_stack([signs * 2.0 ** np.arange(16), np.zeros(16)])
+    assert values.sum() == found
+    as_far = 2 * ((65_535 - found) // 2 + 1)
+    assert swap_p_values(values, FIRST, SECOND, seed=0)[0] == as_far / 2**16
+
+
+def test_sums_that_tie_do_so_in_any_unit_and_at_any_level():
+    values = np.random.default_rng(5).integers(-3, 4, (10, 2)) + [1.0, 0.0]
+    expected = swap_p_values(values, FIRST, SECOND, seed=0)
+    assert 0.1 < expected[0] < 0.9
+    for unit in (0.1, 1e-12 / 3, 1e12 / 3):
+        assert swap_p_values(unit * values, FIRST, SECOND, seed=0) == expected
+    assert swap_p_values(values + 2.0**30, FIRST, SECOND, seed=0) == expected
+
+
 def test_p_values_of_many_items_are_near_those_of_the_normal_distribution():
     random = np.random.default_rng(8)
     values = np.column_stack([random.normal(0.15, 1, 200), np.zeros(200)])

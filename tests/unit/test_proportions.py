@@ -51,6 +51,35 @@ def test_a_design_effect_is_the_cluster_s_size_where_its_members_are_alike():
     effect = design_effect(values, np.repeat(np.arange(6), 5))
     assert effect == pytest.approx(5 * (6 / 5) * (29 / 30))
     assert design_effect(np.ones(4), np.array([0, 0, 1, 1])) == 1
+    assert design_effect(np.array([0.0, 1.0]), np.array([3, 3])) == 1
+    # Residuals add up to -1/2 in the first of two clusters and to 1/2 in the other.
+    assert design_effect(np.array([0.0, 1, 1, 0]), np.array([0, 1, 1, 1])) == pytest.approx(
+        2 * (0.25 + 0.25) / 16 / (1 / 3 / 4)
+    )
+
+
+def test_trials_are_worth_fewer_by_the_design_effect_and_by_few_clusters():
+    def wilson(share: float, n: float) -> list[float]:
+        square = stats.norm.ppf(0.975) ** 2
+        half = np.sqrt(square * (share * (1 - share) / n + square / 4 / n**2))
+        return [(share + square / 2 / n + side * half) / (1 + square / n) for side in (-1, 1)]
+
+    alike = clustered_proportion_interval(
+        np.repeat([False, True, True, False, True, True], 5), np.repeat(np.arange(6), 5)
+    )
+    ratio = stats.t.ppf(0.975, 29) / stats.t.ppf(0.975, 5)
+    assert alike == pytest.approx(wilson(2 / 3, 30 * ratio**2 / (5 * 6 / 5 * 29 / 30)))
+    # Clusters that are more alike than chance are worth no more than the trials.
+    balanced = clustered_proportion_interval(np.array([True, False] * 2), np.array([0, 0, 1, 1]))
+    ratio = stats.t.ppf(0.975, 3) / stats.t.ppf(0.975, 1)
+    assert balanced == pytest.approx(wilson(0.5, 4 * ratio**2))
+
+
+def test_an_interval_of_all_or_none_ends_exactly_there():
+    for n in range(1, 60):
+        one = np.zeros(n, int)
+        assert clustered_proportion_interval(np.ones(n, bool), one)[1] == 1
+        assert clustered_proportion_interval(np.zeros(n, bool), one)[0] == 0
 
 
 def test_all_right_still_has_a_width_and_the_interval_holds_the_share():

@@ -69,21 +69,35 @@ def test_numbers_are_judged_by_their_printed_places():
         ("small", "n"): Estimate.exact(10.0),
         ("large", "r"): Estimate(0.84, 0.80, 0.88, 100, "mine"),
     }
-    card = make_scorecard(compare_numbers(PUBLISHED, ours, "demo"))
+    rows = compare_numbers(PUBLISHED, ours, "demo")
+    assert [rows[3][name] for name in ("ours", "low", "high", "difference")] == [None] * 4
+    card = make_scorecard(rows)
     assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "not run"]
+    assert card.loc[0, ["ours", "low", "high"]].tolist() == [0.8604, 0.85, 0.87]
     assert card["difference"].tolist()[:3] == pytest.approx([0.0004, 0, -0.06])
     assert math.isnan(card["ours"].iloc[3])
     assert card["note"].iloc[2] == "mine; as printed"
     assert list(card.columns) == SCHEMAS["scorecard"].names
 
 
+def test_half_a_unit_of_the_last_place_is_rounding():
+    found = {("small", "r"): 0.8604, ("small", "n"): 10.4, ("large", "r"): 0.9006,
+             ("large", "n"): 10.4}  # fmt: skip
+    ours = {cell: Estimate.exact(value) for cell, value in found.items()}
+    card = make_scorecard(compare_numbers(PUBLISHED, ours, "demo"))
+    assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "differs"]
+
+
 def test_a_tolerance_says_why():
-    item = {**PUBLISHED["items"][0], "tolerance": [0.1, 0], "reason": "folds are not stated"}
-    ours = {("large", "r"): Estimate(0.84, 0.80, 0.88)}
+    rows = {"near": [0.5, 1], "far": [0.5, 1], "elsewhere": [0.5, 1]}
+    item = {**PUBLISHED["items"][0], "rows": rows, "tolerance": [0.25, 0],
+            "reason": "folds are not stated"}  # fmt: skip
+    ours = {("near", "r"): Estimate(0.25, 0.2, 0.3), ("far", "r"): Estimate(0.2, 0.1, 0.6)}
     card = make_scorecard(compare_numbers({**PUBLISHED, "items": [item]}, ours, "demo"))
-    large = card.set_index(["row", "column"]).loc[("large", "r")]
-    assert large["verdict"] == "reproduced"
-    assert "within 0.1: folds are not stated" in large["note"]
+    by_row = card[card["column"] == "r"].set_index("row")
+    assert by_row["verdict"].tolist() == ["reproduced", "differs", "not run"]
+    assert "within 0.25: folds are not stated" in by_row.loc["near", "note"]
+    assert "folds" not in by_row.loc["elsewhere", "note"]
 
 
 def test_little_power_is_said_and_a_claim_that_is_not_run_has_no_value():
@@ -91,7 +105,9 @@ def test_little_power_is_said_and_a_claim_that_is_not_run_has_no_value():
     published = {**PUBLISHED, "claims": [{**up, "power": 0.4, "note": "few"}, never_run]}
     values = pd.DataFrame({"model": ["m/d"], "value": [1.0], "low": [0.5], "high": [2.0]})
     statistics = {"up": statistic, "never": never}
-    card = make_scorecard(judge_claims(published, statistics, {"values": values}, Run("demo")))
+    rows = judge_claims(published, statistics, {"values": values}, Run("demo"))
+    assert rows[1]["ours"] is None
+    card = make_scorecard(rows)
     assert card["note"].tolist() == [
         "power at the paper's size: 0.4; few", "nothing here tests it"
     ]  # fmt: skip

@@ -76,9 +76,18 @@ def test_the_fewest_points_of_each_statistic():
     )
     four = stats.pearsonr([1, 2, 3, 4], [1, 3, 2, 4]).confidence_interval(0.95)
     assert ends(pearson([1, 2, 3, 4], [1, 3, 2, 4])) == pytest.approx((0.8, four.low, four.high))
-    for constant in ([2, 2, 2, 2], [1, 3, 2, 4])[:1]:
-        assert math.isnan(pearson(constant, [1, 3, 2, 4]).value)
-        assert math.isnan(pearson([1, 3, 2, 4], constant).value)
+    # The squares about the mean are compared with those about 0, and with 1.
+    assert math.isnan(slope_within(1e6 + 0.01 * np.arange(4), [1, 2, 3, 5]).value)
+    assert slope_within(1e6 + np.arange(4), [1, 2, 3, 5]).value == pytest.approx(1.3)
+    assert slope_within(0.9e-6 * np.arange(3), [1, 2, 3]).value == pytest.approx(1e6 / 0.9)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_does_not_vary_has_no_correlation_and_what_varies_by_one_has():
+    assert math.isnan(pearson([2, 2, 2, 2], [1, 3, 2, 4]).value)
+    assert math.isnan(pearson([1, 3, 2, 4], [2, 2, 2, 2]).value)
+    assert pearson([0, 1, 1, 0], [0, 3, 1, 2]).value == pytest.approx(1 / np.sqrt(5))
+    assert pearson([0, 3, 1, 2], [0, 1, 1, 0]).value == pytest.approx(1 / np.sqrt(5))
 
 
 def test_missing_pairs_do_not_count_in_a_mean_difference():
@@ -124,9 +133,9 @@ def test_known_correlations_at_the_edge():
 
 
 def test_sums_of_estimates_by_hand():
-    """2 (1 to 4) less half of 6 (0 to 10): -1, below by hypot(1, 2), above by hypot(2, 3)."""
-    found = combined([Estimate(2, 1, 4, 30), Estimate(6, 0, 10, 20)], [1, -0.5])
-    assert ends(found) == pytest.approx((-1, -1 - np.hypot(1, 2), -1 + np.hypot(2, 3)))
+    """Twice 2 (1 to 5) less half of 6 (3 to 10): 4 (2 to 10) and -3 (-5 to -1.5)."""
+    found = combined([Estimate(2, 1, 5, 30), Estimate(6, 3, 10, 20)], [2, -0.5])
+    assert ends(found) == pytest.approx((1, 1 - np.hypot(2, 2), 1 + np.hypot(6, 1.5)))
     assert found.n == 20
 
 
@@ -142,4 +151,5 @@ def test_an_interval_as_narrow_as_what_decides_decides():
     # Without a number of observations, or where it is narrow already, there is nothing to say.
     assert judge_number(Estimate(0.125, 0.0, 0.25), 0.25, 0.0625, 0.0625) == ("undecided", "")
     assert judge_claim(Estimate(0.5, 0.0, 1.0, 10), "> 0.5") == ("undecided", "")
+    assert judge_claim(Estimate(0.5, 0.0, 1.0, 10), "> 0") == ("undecided", "")
     assert judge_claim(Estimate(2.0, 1.0, 2.5, 10), "within 1.5 to 3") == ("undecided", "")

@@ -145,6 +145,7 @@ def test_a_run_ends_with_a_line_for_each_paper_that_it_compared(card, tmp_path):
         f"mine  {counts}",
         f"Read more in {tmp_path / 'mine/scorecard.html'}",
     ]
+    assert summarise_cards(tmp_path, since=10)[1] == "other  1 not run"
     (tmp_path / "scorecard.html").write_text("")
     lines = summarise_cards(tmp_path, since=5)
     assert lines[1:] == ["other  1 not run", f"Read more in {tmp_path / 'scorecard.html'}"]

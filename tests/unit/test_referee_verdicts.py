@@ -23,7 +23,7 @@ def test_the_last_bits_of_a_large_number_do_not_make_it_another():
     ours = 1e9 + 0.5 + 1e-7
     assert judge_number(Estimate(ours, ours, ours, 100), 1e9, 0.5, 0.02)[0] == "reproduced"
     assert (
-        judge_number(Estimate(1.5 + 1e-7, 1.5 + 1e-7, 1.5 + 1e-7, 100), 1, 0.5, 0.02)[0]
+        judge_number(Estimate(1.5 + 1.5e-9, 1.5 + 1.5e-9, 1.5 + 1.5e-9, 100), 1, 0.5, 0.02)[0]
         == "differs"
     )
 
@@ -37,6 +37,8 @@ def test_the_last_bits_of_a_large_number_do_not_make_it_another():
         (0.70, 0.90, 0.80, "undecided"),  # meets it, too wide to tell
         (0.70, 0.85, 0.80, "differs"),
         (0.861, 0.99, 0.93, "differs"),
+        (0.8603, 0.99, 0.93, "undecided"),  # within rounding of an end
+        (0.70, 0.8597, 0.80, "undecided"),
         (math.nan, math.nan, math.nan, "not run"),
     ],
 )
@@ -58,6 +60,7 @@ def test_an_undecided_number_says_what_would_tell():
         (-0.5, -0.1, "> 0", "contradicted"),
         (0.0, 0.5, "> 0", "undecided"),
         (-0.5, -0.1, "< 0", "supported"),
+        (-0.5, 0.0, "< 0", "undecided"),
         (0.77, 1.05, "< 1", "undecided"),
         (0.77, 0.95, "< 1", "supported"),
         (-0.02, 0.03, "within -0.05 to 0.05", "supported"),

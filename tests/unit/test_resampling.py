@@ -12,13 +12,21 @@ from lingprob.regression.resampling import (
     correlation,
     correlation_interval,
     interval,
+    is_constant,
     mean_interval,
     mean_intervals,
     resampled_sums,
     resamples,
+    standardise,
     tails,
 )
-from lingprob.regression.roc import area_intervals, area_under_roc, resampled_areas, roc_curve
+from lingprob.regression.roc import (
+    area_intervals,
+    area_under_roc,
+    drawn_areas,
+    resampled_areas,
+    roc_curve,
+)
 
 
 @pytest.fixture(params=["distinct", "tied"])
@@ -65,9 +73,21 @@ def test_a_weighted_area_is_that_of_the_repeated_rows():
     assert found != pytest.approx(area_under_roc(scores, positive))
 
 
+def test_a_weighted_curve_is_that_of_the_repeated_rows():
+    scores = np.array([0.1, 0.4, 0.35, 0.8, 0.4])
+    positive = np.array([False, True, False, True, False])
+    times = np.array([1, 3, 2, 1, 4])
+    found = roc_curve(scores, positive, times.astype(float))
+    expected = roc_curve(np.repeat(scores, times), np.repeat(positive, times))
+    np.testing.assert_allclose(found, expected)
+    np.testing.assert_allclose(found, [[0, 0, 4 / 7, 6 / 7, 1], [0, 1 / 4, 1, 1, 1]])
+
+
 def test_one_class_has_no_area():
     scores = np.arange(5.0)
     assert np.isnan(area_under_roc(scores, np.ones(5, dtype=bool)))
+    false, true = roc_curve(scores[:2], np.ones(2, dtype=bool))
+    assert (false.tolist(), true.tolist()) == ([0, 0, 0], [0, 0.5, 1])
     unit = np.arange(5)
     low_high = area_intervals(scores[:, None], np.zeros(5, dtype=bool), unit, draws=10, seed=0)
     assert np.isnan(low_high).all()
@@ -121,11 +141,25 @@ def test_a_resampled_mean_is_that_of_the_repeated_rows():
     np.testing.assert_allclose(found, quantiles(loop))
 
 
-@pytest.mark.parametrize("x", [np.full(9, 0.1), np.arange(9.0)[:2]])
+@pytest.mark.parametrize("x", [np.full(9, 0.1), np.arange(9.0)[:2], 1e6 + 1e-6 * np.arange(9.0)])
 def test_what_does_not_vary_or_is_too_little_has_no_correlation(x):
     y = np.arange(9.0)[: len(x)]
     assert np.isnan(correlation(x, y))
+    assert np.isnan(correlation(y, x))
     assert np.isnan(correlation_interval(x, y, np.arange(len(x)), draws=5, seed=0)).all()
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-6])
+def test_what_varies_by_a_hundred_millionth_of_itself_is_constant(unit):
+    """The variance of 0 to 8 is 60 / 9; a million squared times 1e-14 is a hundredth."""
+    steps = np.arange(9.0)
+    assert is_constant(unit * (1e6 + 1e-3 * steps))
+    assert not is_constant(unit * (1e6 + steps))
+
+
+def test_standardised_values_by_hand():
+    found = standardise(np.array([2.0, 4, 4, 4, 5, 5, 7, 9]))
+    assert found.tolist() == [-1.5, -0.5, -0.5, -0.5, 0, 0, 1, 2]
 
 
 def test_the_interval_covers_a_known_correlation():
@@ -170,7 +204,15 @@ def test_a_column_with_a_value_missing_has_no_interval():
 
 def test_draws_come_in_blocks_that_add_up(monkeypatch):
     """Blocks of two resamples of ten units; the sums' own blocks are of 100."""
+    x, y = np.random.default_rng(1).normal(size=(2, 30))
+
+    def intervals():
+        options = {"unit": np.arange(30) // 3, "draws": 9, "seed": 4}
+        return correlation_interval(x, y, **options), mean_interval(x, **options)
+
+    at_once = intervals()
     monkeypatch.setattr("lingprob.regression.resampling.COUNTS_AT_ONCE", 20)
+    np.testing.assert_allclose(intervals(), at_once)
     assert [part.shape for part in resamples(10, 5, 0)] == [(2, 10), (2, 10), (1, 10)]
     gains, items = np.random.default_rng(0).normal(size=6), np.arange(6)
     random = np.random.default_rng(3)
@@ -191,4 +233,7 @@ def test_a_sentence_of_weight_two_is_two_sentences_in_every_resample():
         scores[written_out], positive[written_out], unit[written_out], draws=30, seed=1
     )
     assert weighted == pytest.approx(alone)
+    counts = np.ascontiguousarray(np.concatenate([*resamples(10, 30, 1)]).T, dtype=float)
+    drawn = drawn_areas(scores[:, 1], positive, unit, counts, weight.astype(float))
+    assert drawn == pytest.approx(alone[1])
     assert weighted != pytest.approx(resampled_areas(scores, positive, unit, draws=30, seed=1))

@@ -51,7 +51,7 @@ def _judged(
     rounding = 0.5 * 10.0 ** -item["places"][place]
     verdict, more = judge_number(ours, published, rounding, item["decides"][place])
     notes = [ours.note, more, item["note"]]
-    tolerance = item.get("tolerance", [0] * (place + 1))[place]
+    tolerance = item["tolerance"][place] if "tolerance" in item else 0
     if tolerance and verdict != NOT_RUN:
         verdict = REPRODUCED if abs(ours.value - published) <= tolerance else DIFFERS
         notes.append(f"within {tolerance:g}: {item['reason']}")

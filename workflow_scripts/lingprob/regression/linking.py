@@ -290,12 +290,9 @@ def _full_fit(fit: Fit, drawn: dict[str, Array], confidence: float) -> dict[str,
     """Return the columns of the fit on all data, with percentile intervals of the refits."""
     n, predictors = len(fit.columns), len(fit.terms) + 1
     columns: dict[str, float] = {}
-    for column, value in (("r", fit.r), ("logprob_slope", float(fit.slopes[0]))):
+    values = {"r": fit.r, "logprob_slope": float(fit.slopes[0]), **parameters(fit)}
+    for column, value in values.items():
         columns |= {column: value} | _interval(fit.name, column, drawn[column], confidence)
-    for parameter, value in parameters(fit).items():
-        learned = PARAMETERS[parameter][0] in fit.terms
-        refits = drawn[parameter] if learned else np.array([])
-        columns |= {parameter: value} | _interval(fit.name, parameter, refits, confidence)
     aic, bic = information_criteria(fit.sse, n, predictors)
     return columns | {"sse": fit.sse, "aic": aic, "bic": bic, "predictors": predictors, "n": n}
 

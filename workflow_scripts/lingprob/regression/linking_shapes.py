@@ -85,10 +85,7 @@ def length_exponent(
     def beyond(other: float) -> float:
         return float(n * np.log(sse(other) / least) - reach)
 
-    ends = [
-        brentq(beyond, alpha, end) if beyond(end) > 0 else float(np.sign(end - alpha) * np.inf)
-        for end in EXPONENTS
-    ]
+    ends = [brentq(beyond, alpha, end) if beyond(end) > 0 else end * np.inf for end in EXPONENTS]
     a, b, c = np.linalg.lstsq(_power_design(alpha, inputs), inputs["rating"])[0][1:]
     # The third column is (l^-alpha - 1) / alpha.
     return LengthExponent(alpha, ends[0], ends[1], float(-b / a), float(c / alpha / a), least)

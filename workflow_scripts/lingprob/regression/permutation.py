@@ -50,6 +50,5 @@ def _swaps(items: int, seed: int) -> Iterator[Array]:
         if items <= MOST_IN_FULL:
             swapped = rows[:, None] >> np.arange(free) & 1
         else:
-            swapped = generator.integers(2, size=(len(rows), free))
-            swapped[rows == 0] = 0
+            swapped = generator.integers(2, size=(len(rows), free)) * (rows > 0)[:, None]
         yield np.hstack([np.ones((len(rows), 1)), 1.0 - 2.0 * swapped])

@@ -157,7 +157,8 @@ def checked_cells(
             f"{len(terms)} and {len(labels)} rows: they must have one row a cell, and one at least."
         )
     for name, values in zip(("successes", "trials"), counts, strict=True):
-        _refuse(name, values, ~np.isfinite(values) | (values < 0) | (values % 1 != 0), "a count")
+        # What is missing or infinite leaves no remainder that equals zero.
+        _refuse(name, values, (values < 0) | (values % 1 != 0), "a count")
     _refuse("successes", counts[0], counts[0] > counts[1], "at most the trials")
     for name in terms:
         values = terms[name].to_numpy(dtype=np.float64)
