@@ -45,7 +45,18 @@ def one_at_a_time(lm: MaskedLanguageModel, ids: list[int], words: list[int], cor
 def test_batches_give_what_single_passes_give(lm, text, correction, tokens_per_batch):
     (tokenized,) = lm.tokenize([text])
     ids, words = tokenized.tokens.ids.tolist(), tokenized.words.tolist()
-    found = pseudo_logprobs(lm, tokenized, correction, tokens_per_batch)
+    run = []
+    handle = lm.model.register_forward_pre_hook(
+        lambda _module, _args, given: run.append(given["input_ids"].shape), with_kwargs=True
+    )
+    try:
+        found = pseudo_logprobs(lm, tokenized, correction, tokens_per_batch)
+    finally:
+        handle.remove()
+    rows = max(1, tokens_per_batch // (len(ids) + len(lm.before) + len(lm.after)))
+    assert [shape[0] for shape in run[:-1]] == [rows] * (len(run) - 1)
+    assert sum(shape[0] for shape in run) == len(ids)
+    assert run[-1][0] <= rows
     np.testing.assert_allclose(found, one_at_a_time(lm, ids, words, correction), atol=2e-5)
 
 

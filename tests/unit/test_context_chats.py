@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from tokenizers.processors import TemplateProcessing
 
 from lingprob.context.chats import METHODS, Example, asked, judge_chats, labelled, written
 from lingprob.context.prefixes import Prefix, prefix_table
@@ -112,6 +115,30 @@ def test_tokens_are_the_template_s_up_to_the_target_s_end(wide, template):
     assert 0 in one.ids  # <s> as one token
 
 
+def test_a_chat_as_long_as_the_window_is_read_and_a_longer_one_refused(wide):
+    wide.tokenizer.chat_template = TEMPLATES["marks"]
+    one = chat_continuation(wide, TURNS, "Yes")
+    fits = replace(wide, context_window=len(one.ids))
+    assert chat_continuation(fits, TURNS, "Yes").ids.tolist() == one.ids.tolist()
+    with pytest.raises(LingprobError, match=f"4 turns that ends with 'Yes' has {len(one.ids)}"):
+        chat_continuation(replace(wide, context_window=len(one.ids) - 1), TURNS, "Yes")
+
+
+def test_what_a_tokenizer_puts_around_texts_is_not_in_a_chat(wide):
+    """The template has written what belongs there."""
+    wide.tokenizer.chat_template = TEMPLATES["brackets"]
+    expected = chat_continuation(wide, TURNS, "Yes")
+    backend = wide.tokenizer.backend_tokenizer
+    plain = backend.post_processor
+    backend.post_processor = TemplateProcessing(single="<s> $A", special_tokens=[("<s>", 0)])
+    try:
+        found = chat_continuation(wide, TURNS, "Yes")
+        assert wide.tokenizer("Yes")["input_ids"][0] == 0
+    finally:
+        backend.post_processor = plain
+    assert (found.ids.tolist(), found.first) == (expected.ids.tolist(), expected.first)
+
+
 def test_a_template_may_begin_with_the_target(wide):
     wide.tokenizer.chat_template = "{{ messages[-1]['content'] }}</s>"
     one = chat_continuation(wide, TURNS, "The cats sleep.")
@@ -159,6 +186,8 @@ def test_what_a_chat_cannot_have_is_refused(wide):
     wide.tokenizer.chat_template = "{% for message in messages %}{{ message['role'] }}{% endfor %}"
     with pytest.raises(LingprobError, match=r"does not show what the assistant says \('Yes'\)"):
         chat_continuation(wide, TURNS, "Yes")
+    with pytest.raises(LingprobError, match=r"does not show what the assistant says \(''\)"):
+        chat_continuation(wide, TURNS, "")
     wide.tokenizer.chat_template = TEMPLATES["marks"]
     with pytest.raises(LingprobError, match=r"reads 4096 tokens at once.*chat_sentences"):
         chat_continuation(wide, [("user", "word " * 5000)], "Yes")

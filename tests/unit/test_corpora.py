@@ -87,6 +87,13 @@ def test_wikitext_is_split_at_titles_alone(tmp_path):
     ]
 
 
+def test_wikitext_s_titles_stand_between_empty_lines(tmp_path):
+    """Right after prose it is prose, and at the end of the file nothing follows it."""
+    path = tmp_path / "wiki.txt"
+    path.write_text(" = A = \n \n He lived . \n = k = \n \n So . \n \n = B = \n")
+    assert list(iter_documents("wikitext", [path])) == ["= A =\nHe lived .\n= k =\nSo .\n= B ="]
+
+
 def test_wikitext_without_titles_is_one_document(tmp_path):
     path = tmp_path / "wiki.txt"
     path.write_text(" Du Fu was a poet . \n\n He lived . \n")
@@ -111,7 +118,12 @@ def test_json_lines(tmp_path):
 
 @pytest.mark.parametrize(
     ("line", "message"),
-    [('{"text": "b"', "line 2: not JSON"), ('{"body": "b"}', 'line 2: no string field "text"')],
+    [
+        ('{"text": "b"', "line 2: not JSON"),
+        ('{"body": "b"}', 'line 2: no string field "text"'),
+        ('{"text": 1}', 'line 2: no string field "text"'),
+        ('["text"]', 'line 2: no string field "text"'),
+    ],
 )
 def test_a_bad_json_line_is_named(tmp_path, line, message):
     path = tmp_path / "pile.jsonl"
@@ -141,6 +153,7 @@ def test_unknown_parsers_and_missing_files_are_named_at_once(tmp_path):
 
 def test_batches_reach_their_size_and_keep_all_items():
     assert list(batches(["aa", "b", "cccc", "d"], 3)) == [["aa", "b"], ["cccc"], ["d"]]
+    assert list(batches(["aaa", "aa", "b"], 3)) == [["aaa"], ["aa", "b"]]
     assert list(batches([], 3)) == []
 
 

@@ -1,5 +1,7 @@
 """The token-frequency regression against one that keeps all tokens, and its running sums."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -133,12 +135,51 @@ def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp
         for shard in range(3)
     ]
     assert all(20 < part["n_tokens"].sum() < 150 for part, _ in parts)
+    assert len(whole[0]) == 20
+    # Texts of a token and of none have no number.
+    assert whole[1]["document"].tolist() == list(range(len(whole[1])))
     # Documents lie in several shards.
     assert sum(len(documents) for _, documents in parts) > len(whole[1])
     merged, merged_bins = frequency_slope(*zip(*parts, strict=True))
     assert merged == pytest.approx(fit)
     assert merged["n_tokens"] == 200
     pd.testing.assert_frame_equal(merged_bins, bins)
+
+
+def test_tokens_lie_in_bins_that_the_lowest_and_the_highest_end(lm):
+    """Four bins from -9 to -1; what lies between two is in the upper one."""
+    unigrams = np.full(VOCABULARY_SIZE, -5.0)
+    ids = lm.tokenizer(SENTENCES[0])["input_ids"]
+    unigrams[ids[1]], unigrams[ids[2]], unigrams[ids[3]] = -9, -1, -6.9
+    binned, documents = frequency_moments(lm, SENTENCES[:1], unigrams, bins=4)
+    x = unigrams[ids[1:]]
+    assert binned["bin_low"].tolist() == [-9, -7, -5, -3]
+    assert binned["bin_high"].tolist() == [-7, -5, -3, -1]
+    expected = [(x == value).sum() for value in (-9, -6.9, -5, -1)]
+    assert binned["n_tokens"].tolist() == expected
+    assert min(expected) > 0
+    assert documents[["n_tokens", "x"]].to_numpy().tolist() == [[len(x), pytest.approx(x.sum())]]
+
+
+def test_the_papers_windows_are_the_default(lm, unigram_logprob):
+    """2,048 tokens that advance by 1,024, of a model that sees more."""
+    wide = replace(lm, context_window=4096)
+    long = [" ".join(SENTENCES * 40)]
+    found = frequency_moments(wide, long, unigram_logprob)
+    assert found[0]["n_tokens"].sum() > 3072
+    same = frequency_moments(wide, long, unigram_logprob, window=2048, stride=1024)
+    for table, expected in zip(found, same, strict=True):
+        pd.testing.assert_frame_equal(table, expected, check_exact=True)
+
+
+def test_no_document_is_read_after_the_last_token(lm, monkeypatch):
+    """Letters that are no part of a longer token: one is not regressed, of two the second is."""
+    monkeypatch.setattr(module, "CHARACTERS_PER_BATCH", 1)
+    documents = iter(["Q", "Qz", "", "Qzx", "Qz", "Qz"])
+    found = [ids.tolist() for ids in module._token_sequences(lm, documents, 4, None)]
+    q, z, x = lm.tokenizer.convert_tokens_to_ids(["Q", "z", "x"])
+    assert found == [[q, z], [q, z, x], [q, z]]
+    assert list(documents) == ["Qz"]
 
 
 @pytest.mark.parametrize("max_tokens", [3, 50, 171])

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import os
+import runpy
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
 
 from lingprob import kenlm
+from lingprob.chance_level import is_placed
 from lingprob.config import ROOT, read_settings
 from lingprob.errors import LingprobError
 
@@ -74,6 +78,58 @@ def test_the_chance_level_is_on_where_kenlm_is_at_hand(machine, tmp_path):
     placed.write_text("")
     assert settings_of("paper")["ngrams"] == "gigaword"
     assert settings_of("demo")["ngrams"] is None
+
+
+def test_why_there_is_no_chance_level_is_said(machine):
+    assert settings_of("laptop", ngrams=None)["no_chance_level"] == "overlap.ngrams is null"
+    assert settings_of("laptop", ngrams="nltk")["no_chance_level"] == ""
+
+
+@pytest.mark.parametrize(
+    ("mirror", "place", "placed"),
+    [
+        (None, "resources/datasets", True),
+        ("mirror", "mirror", True),
+        ("~/mirror", "home/mirror", True),
+        ("mirror", "elsewhere", False),
+        ("", ".", False),  # where the run is, which is no mirror
+        ("https://example.org/mirror", ".", False),
+    ],
+)
+def test_a_corpus_is_placed_in_resources_or_in_a_mirror_that_is_a_folder(
+    machine, tmp_path, monkeypatch, mirror, place, placed
+):
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    if mirror is not None:
+        monkeypatch.setenv("LINGPROB_MIRROR", mirror)
+    _, catalog = read_settings(SHIPPED)
+    assert not is_placed("gigaword", catalog)
+    path = tmp_path / place / "gigaword/gigaword.jsonl.gz"
+    path.parent.mkdir(parents=True)
+    path.write_text("")
+    assert is_placed("gigaword", catalog) == placed
+
+
+def test_boost_is_looked_for_where_linkers_look_and_where_the_environment_says(
+    tmp_path, monkeypatch
+):
+    deeper = tmp_path / "boost/lib/x86_64-linux-gnu"
+    deeper.mkdir(parents=True)
+    monkeypatch.delenv("CONDA_PREFIX", raising=False)
+    monkeypatch.setenv("BOOST_ROOT", str(tmp_path / "boost"))
+    found = list(kenlm._library_folders())
+    own = [folder for folder in found if folder.is_relative_to(tmp_path)]
+    root = tmp_path / "boost"
+    assert own == [root / "lib", deeper, root / "lib64", root / "stage/lib"]
+    assert {Path("/usr/lib"), Path("/usr/local/lib64"), Path("/opt/homebrew/lib")} <= {*found}
+
+
+@pytest.mark.parametrize(("version", "compiles"), [((3, 12, 9), True), ((3, 13), False)])
+def test_who_cannot_compile_kenlm_is_told_so(monkeypatch, version, compiles):
+    monkeypatch.setattr(sys, "version_info", version)
+    hint = runpy.run_path(kenlm.__file__)["INSTALL"]
+    assert hint.startswith("pip install kenlm")
+    assert ("only" not in hint) == compiles
 
 
 def test_a_mistyped_corpus_is_named_with_its_key_whether_kenlm_is_there_or_not(machine):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -108,10 +109,12 @@ def test_corrections_differ_where_a_word_has_pieces_and_nowhere_else(folder):
         assert differs[sizes > 1].any()
 
 
-def test_a_text_s_numbers_do_not_depend_on_others_or_on_how_much_is_run_at_once(folder):
+def test_a_text_s_numbers_do_not_depend_on_others_or_on_how_much_is_run_at_once(folder, caplog):
     lm = load_masked_model(folder / "bert")
     alone = score_masked(lm, ["i"], [SENTENCES[3]], "none", dataset="d")
-    among = score_masked(lm, list("abcd"), SENTENCES[:4], "none", dataset="d")
+    with caplog.at_level(logging.INFO):
+        among = score_masked(lm, list("abcd"), SENTENCES[:4], "none", dataset="d")
+    assert "scoring d: 4/4 sentences" in caplog.text
     assert among[among["item_id"] == "d"]["logprob"].tolist() == alone["logprob"].tolist()
     one = score_masked(lm, ["i"], [SENTENCES[3]], "none", dataset="d", tokens_per_batch=1)
     np.testing.assert_allclose(one["logprob"], alone["logprob"], atol=1e-5)
@@ -127,6 +130,23 @@ def test_a_text_as_long_as_the_window_is_scored_and_a_longer_one_named(folder, f
     assert np.isfinite(score_masked(lm, ["i"], [fits], "none", dataset="d")["logprob"]).all()
     with pytest.raises(LingprobError, match=rf"'long'.*{CONTEXT_WINDOW - 2} at once"):
         score_masked(lm, ["long"], [fits + " . ."], "none", dataset="d")
+
+
+def test_a_text_of_one_token_is_scored_and_one_of_none_named(folder):
+    lm = load_masked_model(folder / "bert")
+    assert len(score_masked(lm, ["i"], ["."], "none", dataset="d")) == 1
+    with pytest.raises(LingprobError, match="'d', item_id 'b': no token in it"):
+        score_masked(lm, ["a", "b"], [".", ""], "none", dataset="d")
+    with pytest.raises(LingprobError, match="'d' has no sentences"):
+        score_masked(lm, [], [], "none", dataset="d")
+
+
+def test_a_model_that_names_no_head_makes_all_logits(folder, monkeypatch):
+    lm = load_masked_model(folder / "bert")
+    expected = score_masked(lm, ["i"], SENTENCES[:1], "whole_word", dataset="d")
+    monkeypatch.setattr(lm.model, "get_output_embeddings", lambda: None)
+    found = score_masked(lm, ["i"], SENTENCES[:1], "whole_word", dataset="d")
+    pd.testing.assert_frame_equal(found, expected, check_exact=False, atol=1e-5)
 
 
 def test_special_tokens_in_a_text_are_text(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zipfile
 from itertools import pairwise
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
 from lingprob.errors import LingprobError
+from lingprob.minimalness import embeddings
 from lingprob.minimalness.distances import (
     EditFilter,
     edit_threshold,
@@ -19,6 +21,7 @@ from lingprob.minimalness.distances import (
     measure_pairs,
     near_pairs,
     pair_texts,
+    pairs_in_use,
 )
 from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.embedding import extract_folder
@@ -105,6 +108,22 @@ def test_the_filter_keeps_what_its_reading_says():
     }
 
 
+def test_of_rated_pairs_are_those_that_the_stimuli_have():
+    """A pair that they lack has no rating; it counts among all that have distances."""
+    stimuli, distances = rated_pairs([1, 2, 4, 0], [0.0, 0.0, 0.0, 0.0])
+    distances.loc[len(distances)] = ["elsewhere", 100]
+    for population, median in (("rated", 1.5), ("all", 2.0)):
+        reading = EditFilter("characters", 0.5, "below", population)
+        assert edit_threshold(stimuli, distances, reading) == median
+
+
+def test_pairs_in_use_are_of_two_sentences_and_near_where_distances_are_given():
+    stimuli, distances = rated_pairs([1, 2, 4, 9, 7, 0], [0.0, 0.0, 0.0, None, 0.0, 0.0])
+    reading = EditFilter("characters", 0.75, "below", "rated")
+    assert "".join(pairs_in_use(stimuli, "mine", None, reading)) == "p0p1p2p3p4"
+    assert "".join(pairs_in_use(stimuli, "mine", distances, reading)) == "p0p1"
+
+
 def test_a_filter_of_rated_pairs_needs_some():
     stimuli, distances = rated_pairs([1, 2], [None, None])
     reading = EditFilter("characters", 0.75, "at_most", "rated")
@@ -112,7 +131,7 @@ def test_a_filter_of_rated_pairs_needs_some():
         edit_threshold(stimuli, distances, reading)
 
 
-def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path):
+def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path, monkeypatch):
     save_tiny_tokenizer(tmp_path)
     tokenizer = AutoTokenizer.from_pretrained(tmp_path)
     torch.manual_seed(0)
@@ -123,13 +142,37 @@ def test_an_embedding_is_the_mean_over_tokens_whatever_the_batch(tmp_path):
     model = BertModel(config).eval()
     model.save_pretrained(tmp_path)
     texts = ["The cat sat on the mat.", "Who?", "No student has ever seen any of these films."]
-    embedded = SentenceEmbedder(tmp_path, context_window=64)(texts)
-    for text, vector in zip(texts, embedded, strict=True):
-        alone = tokenizer(text, return_tensors="pt")
-        alone.pop("token_type_ids", None)
-        with torch.no_grad():
-            mean = model(**alone).last_hidden_state[0].mean(dim=0)
-        np.testing.assert_allclose(vector, (mean / mean.norm()).numpy(), atol=1e-5)
+    for window, batch in ((64, 128), (64, 2), (5, 2)):  # the last cuts a text
+        monkeypatch.setattr(embeddings, "BATCH", batch)
+        embedded = SentenceEmbedder(tmp_path, context_window=window)(texts)
+        for text, vector in zip(texts, embedded, strict=True):
+            ids = torch.tensor([tokenizer(text)["input_ids"][:window]])
+            with torch.no_grad():
+                mean = model(input_ids=ids).last_hidden_state[0].mean(dim=0)
+            np.testing.assert_allclose(vector, (mean / mean.norm()).numpy(), atol=1e-5)
+
+
+class Moved:
+    """A model that goes wherever it is sent."""
+
+    def to(self, device: torch.device) -> Moved:
+        return self
+
+    def eval(self) -> None:
+        pass
+
+
+@pytest.mark.parametrize(
+    ("asked", "has_gpu", "device"),
+    [("auto", True, "cuda"), ("auto", False, "cpu"), ("cpu", True, "cpu")],
+)
+def test_sentences_are_embedded_on_a_gpu_where_there_is_one(monkeypatch, asked, has_gpu, device):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
+    monkeypatch.setattr(embeddings, "check_folder", lambda folder, what: None)
+    for name in ("AutoTokenizer", "AutoModel"):
+        stand_in = SimpleNamespace(from_pretrained=lambda *_, **__: Moved())
+        monkeypatch.setattr(embeddings, name, stand_in)
+    assert SentenceEmbedder("folder", 64, asked).device.type == device
 
 
 def test_a_directory_without_a_model_is_named(tmp_path):

@@ -95,7 +95,13 @@ def test_with_all_tokens_tried_the_best_of_each_edit_is_the_best_there_is(lm, st
     for (edit, text, _), value in zip(kept, values, strict=True):
         if edit not in best or value > best[edit][0]:
             best[edit] = value, text
-    found = best_of_each_edit(Neighbourhood(lm, start, tokens=size).score("cat"))
+    neighbours = Neighbourhood(lm, start, tokens=size).score("cat")
+    texts = [neighbour.text for neighbour in neighbours]
+    if start is None:
+        assert {*texts} <= {text for _, text, _ in kept}
+    else:
+        assert sorted(texts) == sorted(text for _, text, _ in kept)
+    found = best_of_each_edit(neighbours)
     assert [neighbour.edit for neighbour in found] == [edit for edit in EDITS if edit in best]
     for neighbour in found:
         value, text = best[neighbour.edit]
@@ -135,6 +141,17 @@ def test_tokens_spelled_alike_differ_in_half_their_letters_at_most(lm):
         expected = {k for k, other in enumerate(spell) if k != token and far(word, other) <= limit}
         assert set(neighbourhood.alike(token)) == expected
     assert len(Neighbourhood(lm, None, tokens=2).alike(spell.index("at"))) == 2
+
+
+def test_long_tokens_spelled_alike_differ_in_three_letters_at_most(lm):
+    neighbourhood = Neighbourhood(lm, None, tokens=9)
+    neighbourhood.spellings = [" abcdefgh", " abcdefgx", " abcdexyz", " abcdwxyz", " abcd", "ab"]
+    assert sorted(neighbourhood.alike(0)) == [1, 2]
+    # Half of five letters are two, and half of two one: `ab` has no other within it.
+    neighbourhood.spellings = [" abcde", " abcxy", " abxyz", "ab", "xy", "ax"]
+    assert [sorted(neighbourhood.alike(token)) for token in (3, 4)] == [[5], []]
+    neighbourhood.met.clear()
+    assert sorted(neighbourhood.alike(0)) == [1]
 
 
 def far(one: str, other: str) -> int:
@@ -270,3 +287,5 @@ def test_the_best_neighbour_is_chosen_among_the_edits_asked_for():
     several = [Neighbour("insertion", "x", -3.0), Neighbour("deletion", "y", -4.0),
                Neighbour("insertion", "z", -2.0)]  # fmt: skip
     assert [found.text for found in best_of_each_edit(several)] == ["y", "z"]
+    alike = [Neighbour("deletion", text, -1.0) for text in ("first", "second")]
+    assert [found.text for found in best_of_each_edit(alike)] == ["first"]

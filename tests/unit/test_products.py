@@ -43,6 +43,24 @@ def test_products_are_those_of_float64(monkeypatch, one_dnn):
     assert made_by_one_dnn == one_dnn
 
 
+@pytest.mark.parametrize("one_dnn", [True, False])
+def test_linear_layers_called_otherwise_are_as_exact(monkeypatch, one_dnn):
+    """Without a bias, with one by its name, and in float64 within a float32 model."""
+    monkeypatch.setattr(products, "_one_dnn_is_faster", lambda: one_dnn)
+    draws = torch.Generator().manual_seed(1)
+    fed, weight = (torch.randn(*shape, generator=draws) for shape in ((3, 96), (40, 96)))
+    bias = torch.randn(40, generator=draws)
+    linear = torch.nn.functional.linear
+    with torch.inference_mode(), products.fast_products(fed.device, fed.dtype):
+        plain, named = linear(fed, weight), linear(fed, weight, bias=bias)
+        wide = linear(fed.double(), weight.double(), bias.double())
+    expected = fed.double() @ weight.double().T
+    assert (plain - expected).abs().max() < 1e-4
+    assert (named - expected - bias).abs().max() < 1e-4
+    assert wide.dtype == torch.float64
+    assert (wide - expected - bias).abs().max() < 1e-12
+
+
 @pytest.mark.parametrize(
     ("cpuinfo", "processor", "has_mkl", "expected"),
     [
@@ -65,6 +83,18 @@ def test_one_dnn_is_for_processors_that_mkl_is_not_made_for(
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: True)
     products._one_dnn_is_faster.cache_clear()
     assert products._one_dnn_is_faster() == expected
+    products._one_dnn_is_faster.cache_clear()
+
+
+@pytest.mark.parametrize("lacks", ["library", "operation"])
+def test_a_torch_without_one_dnn_takes_what_it_has(monkeypatch, lacks):
+    if lacks == "library":
+        monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    else:
+        monkeypatch.setattr(torch.ops, "mkldnn", object())
+    monkeypatch.setattr(torch.backends.mkl, "is_available", lambda: False)
+    products._one_dnn_is_faster.cache_clear()
+    assert not products._one_dnn_is_faster()
     products._one_dnn_is_faster.cache_clear()
 
 
@@ -95,12 +125,14 @@ def attention_case(seed, kind, n=300, before=90):
     elif kind == "prefix":
         sees[:, before:] = False
         sees[:, 0] = True
+    elif kind == "blind":  # a block of queries that see nothing weighs all keys alike
+        sees[attention.QUERIES :] = False
     mask = sees[None, None]
     return query, key, value, mask, torch.zeros(mask.shape).masked_fill_(~mask, LOWEST)
 
 
 @needs_one_dnn
-@pytest.mark.parametrize("kind", ["tree", "all", "prefix"])
+@pytest.mark.parametrize("kind", ["tree", "all", "prefix", "blind"])
 @pytest.mark.parametrize("scale", [None, 0.7])
 def test_attention_is_that_of_float64(monkeypatch, kind, scale):
     """With a mask that is added or of booleans; layers that share it, and a pass with another."""
@@ -138,6 +170,7 @@ def test_no_key_is_read_that_no_query_of_a_block_sees():
         ({}, True),
         ({"mask": None}, False),
         ({"rows": 2}, False),
+        ({"n": attention.FEWEST}, True),
         ({"n": attention.FEWEST - 1}, False),
         ({"dtype": torch.float64}, False),
         ({"key_heads": 1}, False),
@@ -153,12 +186,27 @@ def test_only_long_rows_with_a_mask_of_their_own_go_by_blocks(change, takes):
 
 
 @needs_one_dnn
-@pytest.mark.parametrize("option", [{"is_causal": True}, {"dropout_p": 0.5}, {"enable_gqa": True}])
-def test_attention_of_another_kind_goes_its_own_way(monkeypatch, option):
+@pytest.mark.parametrize(
+    ("option", "n", "by_blocks"),
+    [
+        ({}, 300, True),
+        ({"dropout_p": 0.0, "is_causal": False, "enable_gqa": False}, 300, True),
+        ({}, attention.FEWEST - 1, False),
+        ({"is_causal": True}, 300, False),
+        ({"dropout_p": 0.5}, 300, False),
+        ({"enable_gqa": True}, 300, False),
+        ({"by_name": True}, 300, False),
+    ],
+)
+def test_attention_of_another_kind_goes_its_own_way(monkeypatch, option, n, by_blocks):
     monkeypatch.setattr(products, "_one_dnn_is_faster", lambda: True)
-    query, key, value, _, added = attention_case(1, "tree", before=0)
-    masked = {} if "is_causal" in option else {"attn_mask": added}
+    query, key, value, _, added = attention_case(1, "tree", n=n, before=0)
+    given = {} if option.get("is_causal") else {"attn_mask": added}
+    positional = (query, key, value)
+    if "by_name" in option:
+        positional, given = (), {**given, "query": query, "key": key, "value": value}
+    given |= {name: value for name, value in option.items() if name != "by_name"}
     cpu = torch.device("cpu")
     with torch.inference_mode(), products.fast_products(cpu, torch.float32), Operations() as made:
-        torch.nn.functional.scaled_dot_product_attention(query, key, value, **masked, **option)
-    assert "mkldnn::_linear_pointwise" not in made.names
+        torch.nn.functional.scaled_dot_product_attention(*positional, **given)
+    assert ("mkldnn::_linear_pointwise" in made.names) == by_blocks

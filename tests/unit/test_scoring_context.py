@@ -2,6 +2,7 @@
 
 import logging
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,8 @@ import torch
 from transformers import AutoModelForCausalLM
 
 from lingprob.errors import LingprobError
-from lingprob.models.loading import load_language_model
-from lingprob.scoring.continuations import ContextItem
+from lingprob.models.loading import Tokens, load_language_model
+from lingprob.scoring.continuations import ContextItem, tokenize_item
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.growing_prefixes import score_in_context
 from models_for_tests import CONFIGS, SENTENCES, save_tiny_model
@@ -133,8 +134,10 @@ def test_a_worker_does_not_wait_for_the_end_of_a_shard(llama):
     options = {"start_token": "bos", "items_per_shard": 1, "scorer": Scorer(llama)}
     score_in_context(llama, items, **options)  # checks the model
     together = threading.Barrier(2, timeout=60)
+    threads = set()
 
     def wait(*_):
+        threads.add(torch.get_num_threads())
         together.wait()
 
     handle = llama.model.base_model.register_forward_pre_hook(wait)
@@ -142,6 +145,7 @@ def test_a_worker_does_not_wait_for_the_end_of_a_shard(llama):
         score_in_context(llama, items, **options, workers=2)
     finally:
         handle.remove()
+    assert threads == {1}
 
 
 def test_what_follows_the_end_of_a_target_is_not_scored(llama, tmp_path):
@@ -172,7 +176,8 @@ def test_an_error_in_a_worker_ends_the_call(llama):
     assert len(fed) < 100
 
 
-def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch, caplog):
+@pytest.mark.parametrize("kind", ["longrope", "dynamic"])
+def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch, caplog, kind):
     """Its rotary frequencies are those of the pass before, so passes at once would mix them."""
     seen = set()
     plain = type(llama.model.base_model).forward
@@ -185,7 +190,10 @@ def test_a_model_that_changes_as_it_runs_is_not_shared(llama, monkeypatch, caplo
     score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
     assert threading.get_ident() not in seen
     seen.clear()
-    monkeypatch.setattr(llama.model, "rope_type", "longrope", raising=False)
+    score_in_context(llama, [ITEM, OTHER], start_token="bos")
+    assert seen == {threading.get_ident()}
+    seen.clear()
+    monkeypatch.setattr(llama.model, "rope_type", kind, raising=False)
     with caplog.at_level(logging.INFO):
         score_in_context(llama, [ITEM, OTHER] * 4, start_token="bos", workers=2)
     assert seen == {threading.get_ident()}
@@ -215,6 +223,36 @@ def test_a_cut_that_changes_the_tokens_of_the_prefix(llama, caplog):
     assert glued["char_start"].tolist()[0] == 0
     assert glued["char_end"].tolist()[-1] == len("t sat.")
     np.testing.assert_allclose(glued["logprob"], [row[3] for row in rows], atol=1e-5)
+
+
+def test_tokens_of_a_separator_lie_where_the_target_begins(llama):
+    item = ContextItem("So.", [3], ["It is."])
+    table = score_in_context(llama, [item], start_token="bos", separator="\n\n")
+    rows, n_before = slow(llama.directory, "So.\n\nIt is.", 4, "bos")  # ends after character 3
+    assert table["char_start"].tolist()[:3] == [0, 0, 0]
+    assert table["char_end"].tolist()[:2] == [0, 0]
+    assert table["char_end"].iloc[-1] == len("It is.")
+    assert (table["prefix_tokens"] == n_before).all()
+    np.testing.assert_allclose(table["logprob"], [row[3] for row in rows], atol=1e-5)
+
+
+def test_an_empty_first_token_of_a_text_alone_is_the_target_s():
+    """Some tokenizers begin a text with a mark of no width."""
+    tokens = Tokens(*np.array([[7, 8], [0, 0], [0, 3]]))
+    lm = SimpleNamespace(tokenize=lambda texts: [tokens] * len(texts))
+    _, (alone,) = tokenize_item(lm, ContextItem("So.", [0], ["It."]), " ")
+    assert alone.first == 0
+
+
+@pytest.mark.parametrize(("start_token", "longest"), [("bos", 52), ("none", 53)])
+def test_a_text_may_be_as_long_as_the_window_after_its_start_token(llama, start_token, longest):
+    """Each letter and the blank is a token, and ten letters are the target."""
+    items = [ContextItem("Q" * n, [n], ["Q" * 10]) for n in (longest, longest + 1)]
+    table = score_in_context(llama, items[:1], start_token=start_token)
+    check(table, llama.directory, items[:1], start_token, atol=1e-5)
+    assert table["prefix_tokens"].iloc[0] == longest
+    with pytest.raises(LingprobError, match="64 tokens at once, 1 too few"):
+        score_in_context(llama, items[1:], start_token=start_token)
 
 
 LONG = " ".join(SENTENCES[:6])
@@ -263,6 +301,7 @@ def test_finished_shards_are_found_again(llama, tmp_path):
     handle = llama.model.base_model.register_forward_pre_hook(lambda *_: fed.append(1) and None)
     try:
         pd.testing.assert_frame_equal(score_in_context(llama, items, **options), whole)
+        score_in_context(llama, items, **options, workers=2)
         assert not fed
         shards[0].unlink()
         pd.testing.assert_frame_equal(score_in_context(llama, items, **options), whole)

@@ -63,15 +63,6 @@ def test_every_kind_of_device_has_its_sizes():
     assert [set(by_device) for by_device in sizes] == [{"cpu", "cuda", "mps"}] * len(sizes)
 
 
-def test_a_model_without_a_head_is_run_a_few_rows_at_a_time(tmp_path, monkeypatch):
-    directory = save_tiny_model("gemma2", tmp_path)
-    language_model = load_language_model(directory)
-    sequences = [tokens.ids for tokens in language_model.tokenize(SENTENCES)]
-    monkeypatch.setattr(forward, "LOGITS_PER_PASS", {"cpu": 1})
-    for ids, logprobs in zip(sequences, score_sequences(language_model, sequences, 0), strict=True):
-        np.testing.assert_allclose(logprobs, slow_logprobs(directory, ids, 0), atol=1e-5)
-
-
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_the_head_alone_is_used_exactly_where_it_makes_the_logits(family, dtype, caplog):
     name, directory = family

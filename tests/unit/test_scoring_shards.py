@@ -1,5 +1,6 @@
 """Scoring tables in shards: the schema, errors before any work, and resuming after a kill."""
 
+import logging
 import signal
 import subprocess
 import sys
@@ -10,12 +11,12 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.models.loading import load_language_model
+from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.engine import score_sequences
 from lingprob.scoring.shards import delete_shards
 from lingprob.scoring.stimuli import score_stimuli
 from lingprob.tables import read_table, write_table
-from models_for_tests import SENTENCES, save_tiny_model
+from models_for_tests import CONTEXT_WINDOW, SENTENCES, save_tiny_model
 
 TEXTS = [f"{sentence} {i}" for i in range(8) for sentence in SENTENCES] + list(SENTENCES[:2]) * 2
 ITEMS = [f"item{i}" for i in range(len(TEXTS))]
@@ -75,14 +76,19 @@ def test_texts_are_read_through_the_window_that_is_asked_for(language_model):
     assert not np.allclose(whole, expected, atol=1e-3)
 
 
-def test_finished_shards_are_found_again_and_deleted_on_request(language_model, tmp_path):
+def test_finished_shards_are_found_again_and_deleted_on_request(language_model, tmp_path, caplog):
+    """The window that is not asked for is the model's own."""
     shards = tmp_path / "shards"
     first, runs = forwards(language_model, lambda: score(language_model, shards))
     assert runs > 0
     # 66 distinct sentences in shards of ten.
     assert len(list(shards.glob("*.parquet"))) == 7
-    again, runs = forwards(language_model, lambda: score(language_model, shards))
+    with caplog.at_level(logging.INFO):
+        again, runs = forwards(
+            language_model, lambda: score(language_model, shards, window=CONTEXT_WINDOW)
+        )
     assert runs == 0
+    assert "7 of 7 shards were there already" in caplog.text
     pd.testing.assert_frame_equal(first, again, check_exact=True)
     delete_shards(shards)
     assert not shards.exists()
@@ -123,7 +129,7 @@ score(language_model, sys.argv[2])
 """
 
 
-def test_a_killed_job_resumes_and_ends_with_the_same_numbers(language_model, tmp_path):
+def test_a_killed_job_resumes_and_ends_with_the_same_numbers(language_model, tmp_path, caplog):
     shards = tmp_path / "shards"
     here = Path(__file__).resolve().parent
     path = [str(here), str(here.parent), str(here.parents[1] / "workflow_scripts")]
@@ -137,8 +143,10 @@ def test_a_killed_job_resumes_and_ends_with_the_same_numbers(language_model, tmp
     finished = len([path for path in shards.glob("*.parquet") if not path.name.startswith(".")])
     assert finished == 3
     whole, all_runs = forwards(language_model, lambda: score(language_model, tmp_path / "whole"))
-    resumed, runs = forwards(language_model, lambda: score(language_model, shards))
+    with caplog.at_level(logging.INFO):
+        resumed, runs = forwards(language_model, lambda: score(language_model, shards))
     assert 0 < runs < all_runs
+    assert "3 of 7 shards were there already" in caplog.text
     pd.testing.assert_frame_equal(resumed, whole, check_exact=True)
 
 
@@ -161,6 +169,25 @@ def test_a_sentence_without_a_score_is_an_error_before_any_work(
 
     assert forwards(language_model, call)[1] == 0
     assert not (tmp_path / "shards").exists()
+
+
+def test_a_text_of_no_token_is_empty_whatever_its_letters(language_model, monkeypatch):
+    nothing = Tokens(*np.empty((3, 0), dtype=np.int32))
+    monkeypatch.setattr(language_model, "tokenize", lambda texts: [nothing] * len(texts))
+    with pytest.raises(LingprobError, match=r"item_id 'one': the sentence is empty"):
+        score(language_model, None, texts=["?"], items=["one"])
+
+
+class Guesses:
+    """A scorer that gives each token the same log-probability."""
+
+    def score(self, sequences, start_id, **options):
+        return [np.full(len(ids), -1.5) for ids in sequences]
+
+
+def test_a_scorer_at_hand_is_used(language_model):
+    table = score(language_model, None, TEXTS[:2], ITEMS[:2], scorer=Guesses())
+    assert (table["logprob"] == -1.5).all()
 
 
 def test_a_single_token_is_scored_after_a_start_token(language_model, tmp_path):

@@ -204,6 +204,22 @@ def test_bad_imported_tokens_are_named(tmp_path, change, said, suffix):
         import_token_scores(path, STIMULI)
 
 
+def test_places_of_imported_tokens_are_kept_and_minus_one_where_unknown(tmp_path):
+    path = tmp_path / "tokens.csv"
+    path.write_text("item_id,token_index,token_id,logprob\na,0,5,-1\nb,0,6,-2\n")
+    table = import_token_scores(path, STIMULI)
+    assert table[["char_start", "char_end"]].to_numpy().tolist() == [[-1, -1], [-1, -1]]
+    named = "sentence,token_index,token_id,logprob,char_start,char_end\n"
+    path.write_text(f"{named}four five,0,6,-2,-1,-1\none two three,0,5,-1,0,3\n")
+    table = import_token_scores(path, STIMULI)
+    assert table[["char_start", "char_end"]].to_numpy().tolist() == [[0, 3], [-1, -1]]
+    assert table["item_id"].tolist() == ["a", "b"]
+    write_table(table, "scores", tmp_path / "t.parquet")
+    path.write_text(f"{named}four five,0,6,-2,-2,-1\none two three,0,5,-1,0,3\n")
+    with pytest.raises(LingprobError, match=r"'char_start': below -1"):
+        import_token_scores(path, STIMULI)
+
+
 def test_a_column_of_nothing_is_refused(tmp_path):
     path = tmp_path / "tokens.csv"
     path.write_text("item_id,token_index,token_id,logprob\na,0,5,\nb,0,6,\n")

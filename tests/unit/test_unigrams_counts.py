@@ -129,13 +129,14 @@ def test_normalising_shares_a_string_out_and_subtracts_one_constant(published, t
 
 
 class SpacedTokenizer:
-    """Decodes id 0 to '.', 1 to ' .', 2 to ' do'."""
+    """Decodes id 0 to '.', 1 to ' .', 2 to ' do'; cleans spacing up unless told not to."""
 
     def __len__(self):
         return 3
 
-    def decode(self, ids, **_):
-        return [".", " .", " do"][ids[0]]
+    def decode(self, ids, clean_up_tokenization_spaces=True):
+        text = [".", " .", " do"][ids[0]]
+        return text.replace(" .", ".") if clean_up_tokenization_spaces else text
 
 
 def test_a_spaced_full_stop_has_the_value_of_the_cleaned_up_string(published):
@@ -147,7 +148,18 @@ def test_a_spaced_full_stop_has_the_value_of_the_cleaned_up_string(published):
     np.testing.assert_allclose(np.exp(normalised["logprob"]), np.array([4, 1, 1]) / 6)
 
 
-@pytest.mark.parametrize("content", ["[1, 2]", "{}", '{"a": 0.5}', '{"a": "x"}', "{", '{"a": NaN}'])
+def test_a_string_that_is_in_the_file_is_not_cleaned_up(tmp_path):
+    path = tmp_path / "published.json"
+    path.write_text(json.dumps({".": -1.0, " .": -2.0}))
+    table, metadata = published_logprobs(path, SpacedTokenizer(), 3)
+    assert table["logprob"].tolist() == [-1, -2, -2]
+    assert metadata["covered_tokens_exactly"] == pytest.approx(2 / 3)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ["[1, 2]", "{}", '{"a": 0.5}', '{"a": "x"}', "{", '{"a": NaN}', '{"a": -Infinity}'],
+)
 def test_a_file_that_holds_no_log_probabilities_is_refused(tmp_path, tokenizer, content):
     path = tmp_path / "published.json"
     path.write_text(content)
@@ -166,12 +178,15 @@ def test_published_counts_are_padded_to_the_vocabulary(tmp_path):
     path = tmp_path / "counts.npy"
     np.save(path, np.array([[4, 0, 2]], dtype=np.uint32))
     assert published_counts(path, 5)["sum"].tolist() == [4, 0, 2, 0, 0]
+    assert published_counts(path, 3)["sum"].tolist() == [4, 0, 2]
     with pytest.raises(LingprobError, match=r"counts of 3 tokens.*another tokenizer"):
         published_counts(path, 2)
     for fault in (np.zeros((2, 3), dtype=int), np.zeros(3), np.array([2, -1])):
         np.save(path, fault)
         with pytest.raises(LingprobError, match="token counts are non-negative"):
             published_counts(path, 9)
+    np.save(path, np.array([4, 0, 2]))
+    assert published_counts(path, 3)["sum"].tolist() == [4, 0, 2]
     path.write_bytes(b"nothing")
     with pytest.raises(LingprobError, match="not a NumPy file"):
         published_counts(path, 5)
@@ -186,5 +201,7 @@ class Letters:
 
 def test_the_first_and_the_last_token_of_the_vocabulary_are_counted():
     assert count_tokens(["cab", "aa"], Letters(), 3).tolist() == [3, 1, 1]
+    assert count_tokens(["aa"], Letters(), 3).tolist() == [2, 0, 0]
+    assert count_tokens([""], Letters(), 3).tolist() == [0, 0, 0]
     with pytest.raises(LingprobError):
         count_tokens(["cab"], Letters(), 2)

@@ -42,8 +42,8 @@ def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
 
 
 def is_placed(corpus: str, catalog: Catalog) -> bool:
-    """Tell whether all files of a data set lie in resources/ or in a mirror that is a directory."""
-    mirror = os.environ.get("LINGPROB_MIRROR", "")
-    folders = [Path("resources/datasets")] + ([Path(mirror)] if Path(mirror).is_dir() else [])
+    """Tell whether all files of a data set lie in resources/ or in a mirror that is a folder."""
+    mirror = os.environ.get("LINGPROB_MIRROR")
+    folders = [Path("resources/datasets"), *([Path(mirror).expanduser()] if mirror else [])]
     files = [Path(corpus, file["name"]) for file in catalog.dataset(corpus)["files"]]
     return all(any((folder / file).is_file() for folder in folders) for file in files)

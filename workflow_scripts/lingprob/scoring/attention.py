@@ -68,7 +68,7 @@ class Attention:
             lowest = torch.finfo(torch.float32).min
             added = torch.zeros(added.shape).masked_fill_(~added, lowest)
         self.added = added
-        sees = added > torch.finfo(added.dtype).min / 2
+        sees = added > torch.finfo(added.dtype).min
         self.blocks = []
         for first in range(0, len(added), QUERIES):
             some = slice(first, min(first + QUERIES, len(added)))

@@ -180,7 +180,7 @@ class Scorer:
         """Return ln p by branch in the order of the rows, or None if memory ran out."""
         start = max(max(row.start) for row in rows)
         try:
-            before = None if prefix is None or start == 0 else prefix.crop(start)
+            before = None if prefix is None else prefix.crop(start)
             chosen = None if members is None else torch.from_numpy(members)
             values = self.forward.logprobs(lay_out(rows, start), before, chosen).numpy()
         except (RuntimeError, MemoryError) as error:

@@ -216,7 +216,7 @@ class Forward:
             for values, branch in zip(self._plain_logprobs(whole), branches, strict=True)
         ]
         try:
-            (row,) = pack([Branch(np.append(chain, 0), 1), Branch(bent, 1)], len(ids) * 2)
+            (row,) = pack([Branch(np.append(chain, 0), 1), Branch(bent, 1)], len(ids))
             prefix, _ = self.extend(None, row, 0)
             difference = _mean_difference(self._branches(branches, prefix, merge=True), plain)
         except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
@@ -318,7 +318,7 @@ class Forward:
         row, targets = row.to(outputs.device), targets.to(outputs.device)
         at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
         if len(places) == 0:
-            return outputs.new_empty(0 if members is None else (0, 2), dtype=self.dtype)
+            return outputs.new_empty(0, dtype=self.dtype)
         with fast_products(outputs.device, outputs.dtype):
             sums = [self._logsumexp(some, members) for some in outputs.split(at_once)]
         logsumexp = torch.cat(sums)
@@ -397,7 +397,7 @@ class Forward:
         return [self.plain[ids.tobytes()] for ids in sequences]
 
 
-def lay_out(rows: Sequence[Row], prefix: int = 0) -> Batch:
+def lay_out(rows: Sequence[Row], prefix: int) -> Batch:
     """Pad rows on the right to one batch that is to run after `prefix` tokens."""
     length = max(len(row.ids) for row in rows)
     ids = np.zeros((len(rows), length), dtype=np.int64)

@@ -21,7 +21,7 @@ class _KeptLayer(DynamicLayer):
         """Return the layer's states with new ones after them, and keep nothing of those."""
         pairs = ((self.keys, key_states), (self.values, value_states))
         keys, values = (
-            torch.cat([old.expand(len(new), -1, -1, -1), new], dim=-2) for old, new in pairs
+            torch.cat([old.expand(len(new), -1, -1, -1), new], dim=2) for old, new in pairs
         )
         return keys, values
 

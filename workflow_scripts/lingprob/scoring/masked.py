@@ -76,11 +76,10 @@ def hidden_tokens(words: np.ndarray, correction: str) -> np.ndarray:
 
     `words` has the number of each token's word, shape (n,); the diagonal is always masked.
     """
-    own = np.eye(len(words), dtype=bool)
     if correction == "none":
-        return own
+        return np.eye(len(words), dtype=bool)
     of_word = words[:, None] == words[None, :]
-    return own | (np.triu(of_word) if correction == "within_word_l2r" else of_word)
+    return np.triu(of_word) if correction == "within_word_l2r" else of_word
 
 
 @torch.inference_mode()

@@ -38,7 +38,7 @@ def score_along(
     before = [] if start_id is None else [start_id]
     whole = [np.array([*before, *ids], dtype=np.int64) for ids in sequences]
     first = [at + len(before) for at in score_from]
-    longest = max((len(ids) for ids in whole), default=0)
+    longest = max(map(len, whole))
     if longest > scorer.language_model.context_window:
         raise LingprobError(
             f"{longest} tokens do not fit the {scorer.language_model.context_window} of "
@@ -55,7 +55,7 @@ def score_along(
         for k, ids in enumerate(whole):
             if len(ids) > 1:
                 logprobs[k][1] = after_start.logprobs[ids[1]]
-    chain = chain[: max(common, default=0)]
+    chain = chain[: max(common)]
     for k, position, values in _run(scorer, after_start, chain, _Sequences(whole, first, common)):
         logprobs[k][position:][: len(values)] = values
     return [values[at:] for values, at in zip(logprobs, first, strict=True)]
@@ -80,7 +80,7 @@ class _Sequences:
         """
         owners, branches = [], []
         for k, ids in enumerate(self.whole):
-            last = self.common[k] if self.common[k] <= end else end
+            last = min(self.common[k], end)
             if with_branches and start < self.common[k] <= end:
                 last = len(ids) - 1
             if max(self.first[k], start + 1) <= last:
@@ -116,7 +116,7 @@ def _run(
         piece = Branch(np.append(chain[start:end], 0), end - start + 1, start)  # none wanted
         for together in (True, False):
             owners, branches = sequences.along(start, end, with_branches=together)
-            (row,) = pack([*branches, piece], end * sum(map(len, sequences.whole)))
+            (row,) = pack([*branches, piece], sum(map(len, sequences.whole)))
             if len(row.ids) <= scorer.tokens_per_batch:
                 break
         try:

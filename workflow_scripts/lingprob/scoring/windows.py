@@ -25,7 +25,7 @@ def sliding_windows(n_tokens: int, window: int, stride: int | None = None) -> li
     Raises LingprobError unless `window` is at least 2 and `stride` from 1 to `window - 1`.
     """
     stride = window // 2 if stride is None else stride
-    if window < 2 or not 1 <= stride < window:
+    if not 1 <= stride < window:
         raise LingprobError(
             f"windows of {window} tokens that advance by {stride}: the window must be at least "
             "2 tokens and the stride from 1 to window - 1, so that each new token has context."

@@ -1,0 +1,285 @@
+"""What a model is run on: which tokens in which passes, none twice and no more than fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+import torch
+
+from lingprob.errors import LingprobError
+from lingprob.models.loading import LanguageModel, load_language_model
+from lingprob.scoring import engine, forward, trunk
+from lingprob.scoring.engine import Scorer
+from lingprob.scoring.trees import Branch, Row, batches, pack
+from lingprob.scoring.trunk import score_along
+from models_for_tests import VOCABULARY_SIZE, save_tiny_model
+
+
+@pytest.fixture(scope="module")
+def llama(tmp_path_factory) -> LanguageModel:
+    return load_language_model(save_tiny_model("llama", tmp_path_factory.mktemp("llama")))
+
+
+@contextmanager
+def passes(lm: LanguageModel) -> Iterator[list[torch.Tensor]]:
+    """Give the token ids of each pass that the model makes within."""
+    fed: list[torch.Tensor] = []
+    handle = lm.model.base_model.register_forward_pre_hook(
+        lambda _module, _args, given: fed.append(given["input_ids"]), with_kwargs=True
+    )
+    try:
+        yield fed
+    finally:
+        handle.remove()
+
+
+@contextmanager
+def memory_for(lm: LanguageModel, tokens: int) -> Iterator[None]:
+    """Let a pass over more tokens run out of memory."""
+
+    def check(_module, _args, given) -> None:
+        if given["input_ids"].numel() > tokens:
+            raise torch.OutOfMemoryError("CUDA out of memory.")
+
+    handle = lm.model.base_model.register_forward_pre_hook(check, with_kwargs=True)
+    try:
+        yield
+    finally:
+        handle.remove()
+
+
+def alone(lm: LanguageModel, ids: list[int] | np.ndarray, start_id: int | None) -> np.ndarray:
+    """ln p of each token by one pass of the model as its authors call it."""
+    fed = torch.tensor([[*([] if start_id is None else [start_id]), *ids]])
+    with torch.no_grad():
+        logprobs = lm.model(fed).logits[0, :-1].double().log_softmax(dim=1)
+    values = logprobs.gather(1, fed[0, 1:, None])[:, 0].numpy()
+    return values if start_id is not None else np.append(np.nan, values)
+
+
+# Four texts of 50 tokens, no two of which begin alike: 49 are run of each after a start token.
+APART = [np.arange(3 + 60 * k, 53 + 60 * k) for k in range(4)]
+
+
+@pytest.mark.parametrize(
+    ("row_length", "shape"), [(128, (2, 98)), (98, (2, 98)), (97, (4, 49)), (1, (4, 49)),
+                              (0, (1, 196))]
+)  # fmt: skip
+def test_rows_are_filled_and_as_long_as_the_budget_after_a_prefix_longer_than_they(
+    llama, monkeypatch, row_length, shape
+):
+    """The prefix is a start token: longer than rows of no token."""
+    scorer = Scorer(llama, tokens_per_batch=400)
+    scorer.score(APART, 0)
+    monkeypatch.setitem(engine.TOKENS_PER_ROW, "cpu", row_length)
+    with passes(llama) as fed:
+        scorer.score(APART, 0)
+    assert [ids.shape for ids in fed] == [shape]
+
+
+@pytest.mark.parametrize(("memory", "budget"), [(150, 98), (60, 49)])
+def test_the_budget_is_half_of_what_ran_out_of_memory(llama, memory, budget):
+    """196 tokens of four texts, then 98 of two."""
+    scorer = Scorer(llama, tokens_per_batch=400)
+    expected = scorer.score(APART, 0)
+    with memory_for(llama, memory):
+        scored = scorer.score(APART, 0)
+    assert scorer.tokens_per_batch == budget
+    np.testing.assert_allclose(np.concatenate(scored), np.concatenate(expected), atol=1e-5)
+
+
+def test_a_budget_is_halved_down_to_one_token(llama):
+    scorer = Scorer(llama, tokens_per_batch=9)
+    assert scorer.tokens_per_batch == 9
+    for tokens, left in ((7, 3), (2, 1)):
+        scorer.shrink(tokens)
+        assert scorer.tokens_per_batch == left
+    for given in ((1,), (7, True)):
+        with pytest.raises(LingprobError, match=f"one sequence of {given[0]} tokens"):
+            scorer.shrink(*given)
+
+
+def test_rows_and_batches_are_filled_to_the_last_token():
+    apart = [Branch(np.array([1, 2, 3]), 1), Branch(np.array([4, 5, 6]), 1)]
+    alike = [Branch(np.array([1, 2, 3]), 1), Branch(np.array([1, 2, 4]), 1)]
+    assert [len(pack(apart, length)) for length in (3, 4)] == [2, 1]
+    assert [len(pack(alike, length)) for length in (1, 2)] == [2, 1]
+    long_last = [Branch(np.array([1, 2]), 1), Branch(np.arange(4, 9), 1)]
+    assert [len(row.ids) for row in pack(long_last, 4)] == [4, 1]
+    rows = [Row(ids=[0] * length) for length in (4, 4, 3, 2)]
+    found = [[len(row.ids) for row in batch] for batch in batches(rows, 8)]
+    assert found == [[4, 4], [3, 2]]
+    assert [len(batch) for batch in batches(rows, 3)] == [1, 1, 1, 1]
+
+
+def test_a_model_is_checked_on_how_the_longest_and_the_shortest_text_begin(llama, monkeypatch):
+    """Nine tokens of one, half as many of the other, and two at least; once for two scorers."""
+    scorer, seen = Scorer(llama), []
+    monkeypatch.setattr(scorer.forward, "prepare", seen.append)
+    long, short = np.arange(3, 30), np.arange(40, 60)
+    scorer.prepare([short, np.array([7]), long], None)
+    scorer.prepare([long[:4], short[:3]], None)
+    scorer.prepare([np.array([5, 6])], None)
+    assert scorer.prepare([np.array([7])], None) is None
+    assert [[ids.tolist() for ids in probes] for probes in seen] == [
+        [long[:9].tolist(), short[:4].tolist()],
+        [long[:4].tolist(), short[:2].tolist()],
+        [[5, 6], [5, 6]],
+    ]
+    assert Scorer(llama, forward=scorer.forward).forward is scorer.forward
+
+
+def test_what_a_start_token_leaves_is_kept_once_a_text_of_two_tokens_has_tried_it(llama):
+    scorer = Scorer(llama)
+    for ids, kept in (([], []), ([5], []), ([5, 6], [0])):
+        (scored,) = scorer.score([np.array(ids, dtype=int)], 0)
+        np.testing.assert_allclose(scored, alone(llama, ids, 0), atol=1e-5)
+        assert [*scorer.forward.after_starts] == kept
+
+
+class Counted:
+    """Progress that keeps what it is told."""
+
+    def __init__(self) -> None:
+        self.counts: list[int] = []
+
+    def advance(self, count: int) -> None:
+        self.counts.append(count)
+
+
+def test_a_text_counts_as_finished_once_with_all_its_copies(llama):
+    """Three without a score at once; the last one takes several windows."""
+    texts = [[5], [], [5], range(3, 9), range(3, 9), range(3, 143)]
+    progress = Counted()
+    Scorer(llama).score([np.array(ids, dtype=int) for ids in texts], None, progress=progress)
+    assert progress.counts[0] == 3
+    assert sorted(progress.counts[1:]) == [1, 2]
+
+
+ONE_ROW = VOCABULARY_SIZE * 9  # logits
+
+
+@pytest.mark.parametrize(
+    ("family", "logits", "shapes"),
+    [
+        ("gemma2", 1, [(1, 9)] * 5),
+        ("gemma2", 2 * ONE_ROW - 1, [(1, 9)] * 5),
+        ("gemma2", 2 * ONE_ROW, [(2, 9), (2, 9), (1, 9)]),
+        ("llama", 1, [(5, 9)]),
+    ],
+)
+def test_a_model_without_a_head_is_run_a_few_rows_at_a_time(
+    tmp_path, monkeypatch, family, logits, shapes
+):
+    lm = load_language_model(save_tiny_model(family, tmp_path))
+    texts = [np.arange(3 + 20 * k, 13 + 20 * k) for k in range(5)]
+    scorer = Scorer(lm)
+    scorer.score(texts, 0)
+    monkeypatch.setitem(forward.LOGITS_PER_PASS, "cpu", logits)
+    monkeypatch.setitem(engine.TOKENS_PER_ROW, "cpu", 1)
+    with passes(lm) as fed:
+        scored = scorer.score(texts, 0)
+    assert [ids.shape for ids in fed] == shapes
+    for ids, values in zip(texts, scored, strict=True):
+        np.testing.assert_allclose(values, alone(lm, ids, 0), atol=1e-5)
+
+
+def test_a_piece_of_which_nothing_is_wanted_has_no_values(llama):
+    (row,) = pack([Branch(np.array([3, 4, 5, 0]), 4)], 9)
+    prefix, values = Scorer(llama).forward.extend(None, row, 0)
+    assert prefix.length == 3
+    assert values.shape == (0,)
+
+
+CHAIN = np.arange(10, 22)
+# (tokens that a text has in common with the chain, the first that is wanted); three of its own
+# follow, and nothing after the last two.
+LEAVES = [(0, 0), (3, 1), (4, 5), (5, 5), (6, 6), (8, 0), (10, 11), (12, 9)]
+ALONG = [np.array([*CHAIN[:at], 100 + at, 200 + at, 50]) for at, _ in LEAVES]
+ALONG += [CHAIN[:6], CHAIN[:9]]
+FIRST = [*(first for _, first in LEAVES), 5, 8]
+
+
+@pytest.mark.parametrize("start_id", [None, 0])
+@pytest.mark.parametrize(
+    ("piece", "budget", "n_passes"),
+    [
+        (256, 512, 2),  # what leaves at once has a pass of its own
+        (5, 512, 4),
+        (256, 26, 2),  # 12 tokens of the chain and two of each of seven texts
+        (256, 25, 3),
+        (256, 4, None),
+        (3, 1, None),
+    ],
+)
+def test_a_chain_and_what_hangs_on_it_are_run_once(
+    llama, monkeypatch, start_id, piece, budget, n_passes
+):
+    scorer, asked = Scorer(llama, tokens_per_batch=budget), []
+    score_along(scorer, CHAIN, ALONG, FIRST, start_id)
+    monkeypatch.setitem(trunk.TOKENS_PER_PIECE, "cpu", piece)
+    plain = scorer.forward._logprobs_at
+
+    def recorded(outputs, wanted, targets, members=None):
+        asked.append(len(targets))
+        return plain(outputs, wanted, targets, members)
+
+    monkeypatch.setattr(scorer.forward, "_logprobs_at", recorded)
+    with passes(llama) as fed:
+        found = score_along(scorer, CHAIN, ALONG, FIRST, start_id)
+    for ids, first, values in zip(ALONG, FIRST, found, strict=True):
+        np.testing.assert_allclose(values, alone(llama, ids, start_id)[first:], atol=1e-5)
+    run = [int((ids > 0).sum()) for ids in fed]  # the rest fills rows up
+    assert sum(run) == len(CHAIN) + 2 * len(LEAVES)
+    assert max(run) <= max(budget, 2)  # of a text's own, both lie in one row
+    assert n_passes is None or len(fed) == n_passes
+    # Two texts' first tokens follow nothing, or the start token, whose pass has told theirs.
+    assert sum(asked) == sum(len(values) for values in found) - 2
+
+
+def test_texts_of_no_token_and_of_one_lie_along_a_chain(llama):
+    texts = [[], [5], [5, 6, 7]]
+    found = score_along(Scorer(llama), CHAIN, [np.array(ids, int) for ids in texts], [0] * 3, 0)
+    for ids, values in zip(texts, found, strict=True):
+        np.testing.assert_allclose(values, alone(llama, ids, 0), atol=1e-5)
+
+
+@pytest.mark.parametrize("memory", [20, 6])
+def test_a_chain_that_runs_out_of_memory_goes_on_in_smaller_pieces(llama, memory):
+    scorer = Scorer(llama)
+    score_along(scorer, CHAIN, ALONG, FIRST, 0)
+    with memory_for(llama, memory), passes(llama) as fed:
+        found = score_along(scorer, CHAIN, ALONG, FIRST, 0)
+    assert 1 <= scorer.tokens_per_batch <= memory
+    assert len(fed) > 2
+    for ids, first, values in zip(ALONG, FIRST, found, strict=True):
+        np.testing.assert_allclose(values, alone(llama, ids, 0)[first:], atol=1e-5)
+
+
+def test_another_error_along_a_chain_is_not_taken_for_lack_of_memory(llama):
+    scorer = Scorer(llama)
+    score_along(scorer, CHAIN, ALONG, FIRST, 0)
+
+    def fail(*_):
+        raise RuntimeError("shapes do not match")
+
+    handle = llama.model.base_model.register_forward_pre_hook(fail)
+    try:
+        with pytest.raises(RuntimeError, match="do not match"):
+            score_along(scorer, CHAIN, ALONG[2:], FIRST[2:], 0)
+    finally:
+        handle.remove()
+
+
+def test_a_model_that_takes_no_trees_reads_each_text_after_the_start_token(tmp_path):
+    lm = load_language_model(save_tiny_model("gemma2", tmp_path))
+    scorer, texts, start_id = Scorer(lm), [CHAIN[:6], CHAIN[:9]], 1
+    score_along(scorer, CHAIN, texts, [3, 3], start_id)
+    with passes(lm) as fed:
+        found = score_along(scorer, CHAIN, texts, [3, 3], start_id)
+    assert [ids.tolist() for ids in fed] == [[CHAIN[:8].tolist(), [*CHAIN[:5], 0, 0, 0]]]
+    for ids, values in zip(texts, found, strict=True):
+        np.testing.assert_allclose(values, alone(lm, ids, start_id)[3:], atol=1e-5)
