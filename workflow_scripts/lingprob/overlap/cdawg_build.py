@@ -101,11 +101,10 @@ def _allocate(pool, state, free, index):
 @njit(cache=True)
 def _copy_edges(nodes, pool, source, block, index):
     """Copy a node's edges into an empty block."""
-    old, degree = np.int64(nodes[source, BLOCK]), _degree(nodes, source)
-    hashed = _size_index(nodes, source) > LONGEST_ROW
-    row, used = old, 0
+    row, degree = np.int64(nodes[source, BLOCK]), _degree(nodes, source)
+    used = 0
     while used < degree:
-        if not (hashed and pool[row, SYMBOL] == EMPTY):
+        if pool[row, SYMBOL] != EMPTY:
             _put(
                 pool, block, index, used, np.int64(pool[row, SYMBOL]), pool[row, START],
                 pool[row, EXTENT], pool[row, TARGET],
@@ -321,10 +320,9 @@ def _pack(nodes, pool, ends, by_length):
     edges = np.empty((firsts[n_nodes], 4), np.int32)
     for node in range(n_nodes):
         row = np.int64(nodes[node, BLOCK])
-        hashed = _size_index(nodes, node) > LONGEST_ROW
         place = firsts[node]
         while place < firsts[node + 1]:
-            if not (hashed and pool[row, SYMBOL] == EMPTY):
+            if pool[row, SYMBOL] != EMPTY:
                 for column in range(4):
                     edges[place, column] = pool[row, column]
                 place += 1
