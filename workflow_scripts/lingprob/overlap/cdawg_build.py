@@ -179,17 +179,20 @@ def _shorten(nodes, pool, text, node, first, count):
 
 
 @njit(cache=True)
-def _separate(nodes, pool, ends, state, free, text, node, first, count, position):
-    """Read the symbol at `position`, which can follow; split the node reached if not solid."""
+def _separate(nodes, pool, ends, state, free, text, node, first, count):
+    """Read the symbol at `first` + `count`, which can follow; split the node reached if not solid.
+
+    Of no symbols, it is of no account where they begin.
+    """
     if node == BOTTOM:
-        return np.int64(ROOT), position + 1, np.int64(0)
+        return np.int64(ROOT), first, np.int64(0)
     row = _find(nodes, pool, node, np.int64(text[first]))
     if pool[row, EXTENT] > count + 1:
         return node, first, count + 1
     old = np.int64(pool[row, TARGET])
     length = nodes[node, LENGTH] + count + 1
     if nodes[old, LENGTH] == length:
-        return old, position + 1, np.int64(0)
+        return old, first, np.int64(0)
     clone = _new_node(nodes, state, length)
     nodes[clone, LINK] = nodes[old, LINK]
     nodes[old, LINK] = clone
@@ -206,7 +209,7 @@ def _separate(nodes, pool, ends, state, free, text, node, first, count, position
         if node == BOTTOM:
             break
         row = _find(nodes, pool, node, np.int64(text[first]))
-    return clone, position + 1, np.int64(0)
+    return clone, first, np.int64(0)
 
 
 def build(text: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -284,9 +287,7 @@ def _build(text, separator, nodes, pool, ends):
                 ends = _with_rows(ends, len(nodes))
         if count == 0:
             first = np.int64(position)
-        node, first, count = _separate(
-            nodes, pool, ends, state, free, text, node, first, count, np.int64(position)
-        )
+        node, first, count = _separate(nodes, pool, ends, state, free, text, node, first, count)
     return nodes[: state[0]], pool[: state[1]], ends[: state[0], 0]
 
 
