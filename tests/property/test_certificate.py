@@ -19,12 +19,13 @@ from lingprob.certificate.saved import load_corpus, save_corpus
 from lingprob.certificate.table import longest_overlaps
 from lingprob.errors import LingprobError
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap.places import CONTEXT_TOKENS, first_places, split_documents
+from lingprob.overlap.places import first_places, split_documents
 from lingprob.overlap.token_blocks import normalise
 from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 from overlap_reference import Sequences, block, slow_matches
 
 SEPARATOR = 7
+AROUND = 24  # tokens before and after a place
 documents_of_ids = st.lists(st.lists(st.integers(0, 2), max_size=60), min_size=1, max_size=5)
 # Words whose tokens others begin or end with; some are more bytes than characters.
 WORDS = ["The", "Then", "cat", "cats", "é", "naïve", "東京", "🙂", "&", "mat.", "<b>"]
@@ -66,8 +67,8 @@ def test_the_first_place_of_a_sequence_is_found_with_what_stands_around_it(
         number, first = next(occurrences(documents, sequence))
         document, last = documents[number - 1], first + len(sequence)
         assert (place.document, place.first_token) == (number, first)
-        assert place.before.tolist() == document[max(0, first - CONTEXT_TOKENS) : first]
-        assert place.after.tolist() == document[last : last + CONTEXT_TOKENS]
+        assert place.before.tolist() == document[max(0, first - AROUND) : first]
+        assert place.after.tolist() == document[last : last + AROUND]
 
 
 @settings(deadline=None, max_examples=60)

@@ -175,7 +175,7 @@ class Asked(list):
 
     def __getitem__(self, place):
         if isinstance(place, slice):
-            self.sizes.append(place.stop - place.start)
+            self.sizes.append(len(range(*place.indices(len(self)))))
         return super().__getitem__(place)
 
 
@@ -186,6 +186,125 @@ def test_a_window_without_agreement_is_doubled_and_the_next_has_its_size_again()
     theirs = [*(f"y{n}" for n in range(12)), *same]
     found = list(opcodes_in_windows(ours, theirs, window=6, anchor=8))
     assert found[0] == ("replace", 0, 12, 0, 12)
-    assert ours.sizes[:4] == [6, 12, 24, 6]
+    assert ours.sizes == [6, 12, 24, 6, 12, 6]
     assert all(tag == "equal" for tag, *_ in found[1:])
     assert (found[-1][2], found[-1][4]) == (42, 42)
+
+
+def sizes_asked(ours: list[str], theirs: list[str], **options: int) -> tuple[list, ...]:
+    """Align two lists in windows; return the opcodes and how much of each was asked for at once."""
+    lists = Asked(ours), Asked(theirs)
+    return (list(opcodes_in_windows(*lists, **options)), *(one.sizes for one in lists))
+
+
+def test_windows_are_of_a_size_and_a_quarter_more_of_the_other_text():
+    """The last one, which begins where one ends with all of it, has what is left."""
+    words = [f"w{n}" for n in range(700)]
+    found, ours, theirs = sizes_asked(words[:450], words[:400], window=150, anchor=8)
+    assert (ours, theirs) == ([150] * 3, [187, 187, 100])
+    assert found[-2:] == [("equal", 300, 400, 300, 400), ("delete", 400, 450, 400, 400)]
+    found, ours, theirs = sizes_asked(words[:400], words, window=150, anchor=8)
+    assert (ours, theirs) == ([150, 150, 100], [187, 187, 400])
+    assert found[-1] == ("insert", 400, 400, 400, 700)
+
+
+def test_windows_have_a_thousand_words_and_eight_in_a_row_are_enough():
+    """Every ninth word is another: the last whole run of a thousand words ends at 998."""
+    theirs = [f"w{n}" for n in range(1500)]
+    ours = [f"x{n}" if n % 9 == 8 else word for n, word in enumerate(theirs)]
+    found, sizes, _ = sizes_asked(ours, theirs)
+    assert sizes == [1000, 502]
+    assert [op for op in found if op[0] != "equal"] == [
+        ("replace", n, n + 1, n, n + 1) for n in range(8, 1500, 9)
+    ]
+
+
+def test_a_frequent_word_is_aligned_between_others():
+    theirs = [f"w{n}" if n % 10 else "the" for n in range(300)]
+    ours = [f"x{n}" if n in (148, 149, 151, 152) else word for n, word in enumerate(theirs)]
+    bounds = [(0, 148), (148, 150), (150, 151), (151, 153), (153, 300)]
+    tags = ["equal", "replace"] * 2 + ["equal"]
+    assert list(opcodes_in_windows(ours, theirs)) == [
+        (tag, *bound, *bound) for tag, bound in zip(tags, bounds, strict=True)
+    ]
+
+
+def saved_texts(tmp_path, material: str, novel: str):
+    """Files of a material, in one trial, and of a novel."""
+    paths = tmp_path / "material.csv", tmp_path / "novel.txt"
+    rows = [f"1-1-{n},1-1,{word}" for n, word in enumerate(material.split(), start=1)]
+    paths[0].write_text("\n".join(["WORD_ID,SENTENCE_ID,WORD", *rows]))
+    paths[1].write_text(novel)
+    return paths
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_one_word_in_twenty_may_be_another_in_the_novel(tmp_path, others):
+    words = [f"w{n}" for n in range(20)]
+    novel = "CHAPTER I\n\n" + " ".join([*["(colour!)", "(honour!)"][:others], *words[others:]])
+    material = " ".join([*["color", "honor"][:others], *words[others:]])
+    paths = saved_texts(tmp_path, material, novel)
+    if others == 1:
+        assert printed_geco(*paths)["word"].tolist() == ["(color!)", *words[1:]]
+    else:
+        with pytest.raises(LingprobError, match="only 90% of the words agree"):
+            printed_geco(*paths)
+
+
+def test_words_that_the_print_lacks_are_in_the_chapter_of_the_word_before(tmp_path, monkeypatch):
+    monkeypatch.setattr("lingprob.reading.parsers.printed.SMALLEST_SHARE", 0.5)
+    novel = "CHAPTER I\n\nOne.\n\nCHAPTER II\n\nTwo three four five six."
+    words = printed_geco(*saved_texts(tmp_path, "one gone two lost three four five six end", novel))
+    assert words["word"].tolist() == [
+        "One.", "gone", "Two", "lost", "three", "four", "five", "six.", "end"
+    ]  # fmt: skip
+    assert words["passage_id"].tolist() == ["1"] * 2 + ["2"] * 7
+    assert words["word_index"].tolist() == [0, 1, *range(7)]
+    assert words["novel_word"].tolist()[1:4:2] == ["", ""]
+
+
+@pytest.mark.parametrize(
+    ("words", "text", "expected"),
+    [
+        (["had"], "had -- gone", ([], ["had"], ["--", "gone"])),
+        (["-", "a"], "a b", None),  # a word without letters
+        (["b"], "\ufb01 b", None),  # a ligature of two letters
+        (["one", "two"], "(One two", ([], ["(One", "two"], [])),
+    ],
+)
+def test_what_has_no_letters_of_its_own_is_not_cut_out(words, text, expected):
+    assert cut_out(words, text) == expected
+
+
+@pytest.mark.parametrize(
+    ("places", "ids", "expected"),
+    [
+        # Between 8 and 9 no word was on the screen, and between 9 and 11 one was.
+        ([0, 1, None, None, 2, None, 3], [7, 8, 9, 11], {0: 7, 1: 8, 4: 9, 5: 10, 6: 11}),
+        ([None, None, 0], [2], {0: None, 1: 1, 2: 2}),
+        ([0, None, None, 1], [3, 5], {0: 3, 1: None, 2: None, 3: 5}),
+    ],
+)
+def test_words_left_out_have_the_ids_that_their_neighbours_leave(places, ids, expected):
+    rows = pd.DataFrame({"place": places, "word": range(len(places))})
+    found = with_ids(rows, pd.Series([f"1-5-{number}" for number in ids]))
+    assert list(found) == ["place", "word", "word_id"]
+    assert found["word"].tolist() == list(expected)
+    found_ids = [None if pd.isna(word_id) else word_id for word_id in found["word_id"]]
+    assert found_ids == [n if n is None else f"1-5-{n}" for n in expected.values()]
+
+
+def test_of_words_left_out_in_a_row_those_up_to_a_stop_end_the_sentence(tmp_path):
+    """'Foo Bar.' ends one, and 'Then he' begins the next; 'not' is of another edition."""
+    novel = "CHAPTER I\n\nSo said Foo Bar. Then he went not far."
+    paths = saved_texts(tmp_path, "", novel)
+    rows = [(1, 1, "So"), (2, 1, "said"), (7, 2, "went"), (10, 2, "far")]
+    lines = [f"1-1-{place},1-{sentence},{word}" for place, sentence, word in rows]
+    paths[0].write_text("\n".join(["WORD_ID,SENTENCE_ID,WORD", *lines]))
+    words = printed_geco(*paths)
+    assert words["sentence_index"].tolist() == [0, 0, 0, 0, 1, 1, 1, 1, 1]
+    listed = words_that_differ(words)
+    assert listed[["word", "difference"]].to_numpy().tolist() == [
+        ["Foo", "left out"], ["Bar.", "left out"], ["Then", "left out"], ["he", "left out"],
+        ["not", "other edition"],
+    ]  # fmt: skip

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced, simulated
+from lingprob.reading.parsers import Source, dundee, eye_tracking, means, self_paced, simulated
 from lingprob.reading.parsers.tables import number, read, whole
 from lingprob.reading.times import build_reading_times
 
@@ -56,6 +56,7 @@ def test_sentences_of_the_maze_are_numbered_through_all_stories(tmp_path):
         ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t2\n", "have 6 words, the text 6, and 2 sent"),
         ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t3\t1\n", "have 5 words, the text 6, and 2 sent"),
         ("1\t3\ta\tBoar\t0\t6\n", "have 7 words, the text 6"),
+        ("1\t3\ta\tBoar\t0\t2\n2\t2\ta\tBoar\t2\t2\n", "have 6 words, the text 6, and 1 sent"),
     ):
         path = saved(tmp_path / "m", MAZE + fault)
         with pytest.raises(LingprobError, match=said):
@@ -81,6 +82,11 @@ def test_own_times_may_lack_and_other_columns_do_not_count(tmp_path):
     found = self_paced.table(Source([path], text("If you go."), {}, 0))
     assert found["rt_ms"].tolist()[::2] == [20, 0]
     assert np.isnan(found["rt_ms"][1])
+    odd = saved(
+        tmp_path / "t.jsonl", '{"subject_id": [1], "passage_id": 1, "word_index": 0, "rt_ms": 1}'
+    )
+    with pytest.raises(LingprobError, match=r"t\.jsonl, data row 1, column 'subject_id': not text"):
+        self_paced.table(Source([odd], text("If you go."), {}, 0))
     with pytest.raises(LingprobError, match=r"below 19.9 ms\. Are they seconds"):
         self_paced.table(Source([saved(path, header + "s,1,0,19.9,\n")], text("If you go."), {}, 0))
 
@@ -250,3 +256,51 @@ def test_means_over_readers_have_no_previous_fixation(tmp_path, unit, known):
         assert found["previous_fixated"].tolist() == [True, True, True, False, True, True] * 8
     # A saccade over the word that was passed over is longer than one word.
     assert found["excluded"].isna().tolist()[1:5] == [True, False, False, True]
+
+
+def test_the_first_sentence_of_the_maze_may_have_no_times(tmp_path):
+    words = text("So. If you go.", "He is.")
+    rows = "1\t3\ta\tBoar\t1\t2\n2\t2\ta\tAqua\t2\t1\n"
+    path = saved(tmp_path / "m", MAZE + rows)
+    found = self_paced.natural_stories_maze(Source([path], words, {}, 0))
+    assert rows_of(found) == [("a", "1", 2, 1.0), ("a", "2", 0, 2.0)]
+
+
+def test_texts_of_brown_have_no_number_below_0(tmp_path):
+    header = "subject,text_id,text_pos,word,time\n"
+    path = saved(tmp_path / "b.csv", header + "s,0,0,In,300\ns,-1,0,In,300\n")
+    with pytest.raises(LingprobError, match="'text_id': -1 to 0, but there are 1 texts"):
+        self_paced.brown_spr(Source([path], text("In it"), {}, 0))
+
+
+def test_means_of_provo_are_those_of_words_that_the_text_has(tmp_path):
+    """Its first word, too, if the file has it."""
+    names = [f"w{n}" for n in range(30)]
+    rows = "".join(f"{name},{n}\n" for n, name in enumerate([*names, "more"]))
+    path = saved(tmp_path / "p.csv", "word,first_pass_dur\n" + rows)
+    found = means.provo_first_pass(Source([path], text(" ".join(names)), {}, 0))
+    assert rows_of(found) == [("mean", "1", n, float(n)) for n in range(30)]
+
+
+def test_dundee_counts_no_blink_and_no_second_look_back(tmp_path):
+    """A blink may stand at a word's number; word 1 is looked at twice after word 3."""
+    words = text("a b c d")
+    reader = saved(
+        tmp_path / "sa01ma1p.dat",
+        "WORD\n"
+        + "".join(
+            f"{name} 1 1 5 5 1 {place} {ms} 1 1\n"
+            for name, place, ms in (
+                ("a", 1, 100), ("*Off-screen", 4, 7), ("c", 3, 110), ("a", 1, 1), ("a", 1, 2),
+                ("c", 3, 4), ("c", 3, 8), ("*Blink", 3, 16), ("d", 4, 120), ("d", 4, 30),
+            )
+        ),
+    )  # fmt: skip
+    files = [reader, dundee_text(tmp_path / "tx01wrdp.dat", [(x, 1, 1) for x in "abcd"])]
+    found = dundee.first_pass(Source(files, words, {}, 0))
+    assert rows_of(found) == [("sa", "1", 0, 100.0), ("sa", "1", 2, 110.0), ("sa", "1", 3, 150.0)]
+    assert found["saccade"].tolist() == [1, 2, 1]
+    assert set(found) == {
+        "subject_id", "passage_id", "word_index", "rt_ms", "word", "previous_fixated", "saccade",
+        "at_edge",
+    }  # fmt: skip

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog
+from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
+from lingprob.reading.passages import passages_of
 from lingprob.reading.texts import build_words, passage_texts
 
 
@@ -124,3 +127,30 @@ def test_the_demo_s_texts_are_as_long_as_the_catalog_says(name):
     entry = Catalog().dataset(name)
     words = build_words(name, entry, [])
     assert (words["passage_id"].nunique(), len(words)) == (entry["passages"], entry["words"])
+
+
+def test_the_demo_s_passages_have_fifteen_sentences_each():
+    words = build_words("demo_passages", {"parser": "demo_passages"}, [])
+    found = words.groupby(["passage_id", "sentence_index"], sort=False)["word"].agg(" ".join)
+    sentences = pd.read_csv(MINIMAL_PAIRS)["good"].tolist()
+    assert found.tolist() == sentences
+    assert list(found.index) == [(f"{n // 15 + 1:02d}", n % 15) for n in range(len(sentences))]
+
+
+def test_pieces_are_passages_or_sentences_with_their_names_and_places():
+    rows = [("a", 0, "So", 0), ("a", 1, "it", 0), ("a", 2, "is.", 1), ("b", 0, "No.", 0)]
+    words = pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+    whole, by_sentence = (passages_of(words, context) for context in ("passage", "sentence"))
+    assert [(piece.name, piece.text) for piece in whole] == [
+        ("passage 'a'", "So it is."), ("passage 'b'", "No.")
+    ]  # fmt: skip
+    assert [(piece.name, piece.text) for piece in by_sentence] == [
+        ("passage 'a', sentence 0", "So it"), ("passage 'a', sentence 1", "is."),
+        ("passage 'b', sentence 0", "No."),
+    ]  # fmt: skip
+    pd.testing.assert_frame_equal(
+        by_sentence[1].keys, pd.DataFrame({"passage_id": ["a"], "word_index": [2]})
+    )
+    with pytest.raises(LingprobError, match="texts whose sentences are marked"):
+        passages_of(words.assign(sentence_index=None), "sentence")
+    assert len(passages_of(words.assign(sentence_index=None), "passage")) == 2

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
+import pytest
 
+from lingprob.overlap.soft import build_soft_index, find_soft_overlaps
 from lingprob.overlap.soft_tables import longest_of_files, soft_overlaps, summarise_soft_overlaps
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table
@@ -69,3 +72,54 @@ def test_files_of_a_corpus_and_corpora_are_put_together():
     columns = ["passages", "words", "overlapping", "whole", "median_overlap", "longest_overlap"]
     assert summary.loc[("all", "one"), columns].tolist() == [2, 11, 1, 0, 2.5, 5]
     assert summary.loc[("other", "two"), columns].tolist() == [2, 4, 1, 1, 2, 4]
+
+
+def found_in(passage: str, *documents: str, min_words: int, gaps: int) -> list[tuple[object, ...]]:
+    index = build_soft_index([passage.split()], min_words, gaps)
+    table = find_soft_overlaps(index, documents)
+    assert list(table) == ["passage", "overlap_words", "gaps", "first", "last", "overlap_text"]
+    return list(table.itertuples(index=False, name=None))
+
+
+def test_of_overlaps_as_good_the_first_in_the_corpus_is_taken():
+    first = [(0, 2, 0, 0, 1, "A b")]
+    assert found_in("a b", "x A b x", "a B", min_words=2, gaps=0) == first
+    assert found_in("a b", "A b, a B", min_words=2, gaps=0) == first
+    assert found_in("a b c", "A b", "a B c", min_words=2, gaps=0) == [(0, 3, 0, 0, 2, "a B c")]
+    assert found_in("a x b", "a B", "A x b", min_words=2, gaps=1) == [(0, 3, 0, 0, 2, "A x b")]
+
+
+def test_of_gaps_as_good_the_one_that_leaves_a_word_of_the_passage_out_is_taken():
+    """Without p, b follows a in both; without the corpus's b, p does."""
+    assert found_in("a p b q", "a B p", min_words=2, gaps=1) == [(0, 2, 1, 0, 2, "a B")]
+
+
+def test_an_index_has_numbers_of_words_and_their_places():
+    index = build_soft_index([["x", "y", "x"], [], ["z", "y"]], 2, 0)
+    assert index.codes.tolist() == [1, 2, 1, 3, 2]
+    assert index.offsets.tolist() == [0, 3, 3, 5]
+    assert index.passage_of.tolist() == [0, 0, 0, 2, 2]
+    assert sorted(index.places) == [0, 1, 3]
+    assert (np.diff(index.hashes.astype(object)) > 0).all()
+
+
+@pytest.mark.parametrize(
+    ("words", "length"), [(5, 128), (31, 128), (32, 256), (63, 256), (64, 512)]
+)
+def test_a_filter_has_32_bits_a_place_and_one_of_them_set(words, length):
+    index = build_soft_index([[f"w{n}" for n in range(words)]], 1, 0)
+    assert len(set(index.hashes.tolist())) == words
+    assert len(index.bitmap) == length
+    assert 0.9 * words <= np.unpackbits(index.bitmap).sum() <= words
+
+
+def test_a_passage_of_one_word_is_whole_and_one_without_words_is_not():
+    """One row of a text, then two."""
+    texts = {"one": words_of({"a": "Go!"}), "two": words_of({"a": "...", "b": "stop it"})}
+    table = soft_overlaps(texts, ["go on, stop"], "all", min_words=1, gaps=0, scale="demo")
+    assert table["overlap_words"].tolist() == [1, 0, 1]
+    columns = ["passages", "words", "overlapping", "whole", "median_overlap", "longest_overlap",
+               "scale"]  # fmt: skip
+    assert summarise_soft_overlaps(table)[columns].to_numpy().tolist() == [
+        [1, 1, 1, 1, 1.0, 1, "demo"], [2, 2, 1, 0, 0.5, 1, "demo"]
+    ]  # fmt: skip

@@ -238,10 +238,11 @@ def _add_edge(table, edges, heads, count, place, state, symbol, target):
 def _build(symbols, offsets):
     """Add the passages symbol by symbol (Blumer et al. 1985, for several texts)."""
     n_tokens = len(symbols)
-    lengths = np.zeros(2 * n_tokens + 2, np.int32)
-    links = np.full(2 * n_tokens + 2, -1, np.int32)
-    heads = np.full(2 * n_tokens + 2, -1, np.int64)
-    edges = np.zeros((4 * n_tokens + 4, 4), np.int64)  # source, symbol, target, next of source
+    room = 2 * n_tokens + 1  # states: the root, and at most two a token
+    lengths = np.zeros(room, np.int32)
+    links = np.full(room, -1, np.int32)
+    heads = np.full(room, -1, np.int64)
+    edges = np.zeros((4 * n_tokens, 4), np.int64)  # source, symbol, target, next of source
     size = 16
     while size < 6 * n_tokens:
         size *= 2
@@ -291,7 +292,7 @@ def _build(symbols, offsets):
                         copied = edges[copied, 3]
                     while walker >= 0:
                         edge = _find_edge(table, edges, walker, symbol)
-                        if edge < 0 or edges[edge, 2] != old:
+                        if edges[edge, 2] != old:
                             break
                         edges[edge, 2] = link
                         walker = np.int64(links[walker])
@@ -316,7 +317,7 @@ def _pack(lengths, order, links, edges, heads, states, n_symbols):
     for state in range(n_states):
         node = rank[state]
         nodes[node, 0] = lengths[state]
-        nodes[node, 1] = rank[links[state]] if state > 0 else 0
+        nodes[node, 1] = rank[max(links[state], 0)]
         head = heads[state]
         if state > 0 and head >= 0:
             if edges[head, 3] < 0:
@@ -333,7 +334,7 @@ def _pack(lengths, order, links, edges, heads, states, n_symbols):
     root_targets = np.zeros(n_symbols + 1, np.int32)
     for state in range(n_states):
         head = heads[state]
-        hashed = state > 0 and nodes[rank[state], 2] == MANY
+        hashed = nodes[rank[state], 2] == MANY
         while head >= 0 and (hashed or state == 0):
             symbol, target = edges[head, 1], rank[edges[head, 2]]
             if hashed:

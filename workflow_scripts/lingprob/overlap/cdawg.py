@@ -18,7 +18,7 @@ from numba import njit
 from lingprob.errors import LingprobError
 from lingprob.overlap import cdawg_build
 from lingprob.overlap.automaton import check_ids
-from lingprob.overlap.cdawg_build import EXTENT, OPEN, ROOT, START, SYMBOL, TARGET
+from lingprob.overlap.cdawg_build import EXTENT, ROOT, START, SYMBOL, TARGET
 from lingprob.overlap.token_blocks import TokenBlock
 
 MAX_TOKENS = 2**30  # positions and edges are numbered in 32 bits
@@ -207,7 +207,7 @@ def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
                         break
                 elif text[edges[edge, START] + count] == token:
                     break
-                first = np.int64(edges[edge, START]) if count > 0 else np.int64(0)
+                first = np.int64(edges[edge, START])  # of no account where count is 0
                 if node == ROOT:
                     first, count = first + 1, count - 1
                 else:
@@ -227,7 +227,7 @@ def _match(text, lengths, links, first_edges, edges, counts, tokens, offsets):
             count += 1
             matched[position] = at_node + count
             frequencies[position] = counts[edges[edge, TARGET]]
-            if edges[edge, EXTENT] != OPEN and edges[edge, EXTENT] == count:
+            if edges[edge, EXTENT] == count:
                 node = np.int64(edges[edge, TARGET])
                 at_node += count
                 count = np.int64(0)

@@ -101,11 +101,10 @@ def _allocate(pool, state, free, index):
 @njit(cache=True)
 def _copy_edges(nodes, pool, source, block, index):
     """Copy a node's edges into an empty block."""
-    old, degree = np.int64(nodes[source, BLOCK]), _degree(nodes, source)
-    hashed = _size_index(nodes, source) > LONGEST_ROW
-    row, used = old, 0
+    row, degree = np.int64(nodes[source, BLOCK]), _degree(nodes, source)
+    used = 0
     while used < degree:
-        if not (hashed and pool[row, SYMBOL] == EMPTY):
+        if pool[row, SYMBOL] != EMPTY:
             _put(
                 pool, block, index, used, np.int64(pool[row, SYMBOL]), pool[row, START],
                 pool[row, EXTENT], pool[row, TARGET],
@@ -180,17 +179,20 @@ def _shorten(nodes, pool, text, node, first, count):
 
 
 @njit(cache=True)
-def _separate(nodes, pool, ends, state, free, text, node, first, count, position):
-    """Read the symbol at `position`, which can follow; split the node reached if not solid."""
+def _separate(nodes, pool, ends, state, free, text, node, first, count):
+    """Read the symbol at `first` + `count`, which can follow; split the node reached if not solid.
+
+    Of no symbols, it is of no account where they begin.
+    """
     if node == BOTTOM:
-        return np.int64(ROOT), position + 1, np.int64(0)
+        return np.int64(ROOT), first, np.int64(0)
     row = _find(nodes, pool, node, np.int64(text[first]))
     if pool[row, EXTENT] > count + 1:
         return node, first, count + 1
     old = np.int64(pool[row, TARGET])
     length = nodes[node, LENGTH] + count + 1
     if nodes[old, LENGTH] == length:
-        return old, position + 1, np.int64(0)
+        return old, first, np.int64(0)
     clone = _new_node(nodes, state, length)
     nodes[clone, LINK] = nodes[old, LINK]
     nodes[old, LINK] = clone
@@ -207,7 +209,7 @@ def _separate(nodes, pool, ends, state, free, text, node, first, count, position
         if node == BOTTOM:
             break
         row = _find(nodes, pool, node, np.int64(text[first]))
-    return clone, position + 1, np.int64(0)
+    return clone, first, np.int64(0)
 
 
 def build(text: np.ndarray, separator: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -285,9 +287,7 @@ def _build(text, separator, nodes, pool, ends):
                 ends = _with_rows(ends, len(nodes))
         if count == 0:
             first = np.int64(position)
-        node, first, count = _separate(
-            nodes, pool, ends, state, free, text, node, first, count, np.int64(position)
-        )
+        node, first, count = _separate(nodes, pool, ends, state, free, text, node, first, count)
     return nodes[: state[0]], pool[: state[1]], ends[: state[0], 0]
 
 
@@ -321,10 +321,9 @@ def _pack(nodes, pool, ends, by_length):
     edges = np.empty((firsts[n_nodes], 4), np.int32)
     for node in range(n_nodes):
         row = np.int64(nodes[node, BLOCK])
-        hashed = _size_index(nodes, node) > LONGEST_ROW
         place = firsts[node]
         while place < firsts[node + 1]:
-            if not (hashed and pool[row, SYMBOL] == EMPTY):
+            if pool[row, SYMBOL] != EMPTY:
                 for column in range(4):
                     edges[place, column] = pool[row, column]
                 place += 1

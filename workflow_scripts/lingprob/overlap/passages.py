@@ -106,7 +106,7 @@ def _propagate(nodes, counts):
             frequencies[state] = below[state]
             if counts[state, 1] == nodes[state, 0]:
                 frequencies[state] += counts[state, 2]
-        elif counts[state, 0] > 0:
+        elif counts[state, 0]:
             lengths[state] = counts[state, 1]
             frequencies[state] = counts[state, 2]
         else:

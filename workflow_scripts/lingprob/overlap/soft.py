@@ -232,7 +232,7 @@ def _extend(codes, i, i_stop, corpus, j, j_stop, step, gaps, states, ends):
     """Fill `ends`: by number of gaps the most words that match from i and j on, and where they end.
 
     Equal words always match: whatever is aligned otherwise has no more words in common. So all that
-    can be chosen is which kind of gap follows a run. -1 words where no more gaps have room.
+    can be chosen is which kind of gap follows a run. -1 words where so many gaps have no use.
     """
     states[0, 0] = 0, i, j
     count = 1
@@ -245,9 +245,9 @@ def _extend(codes, i, i_stop, corpus, j, j_stop, step, gaps, states, ends):
                 words, x, y = words + 1, x + step, y + step
             if words > ends[used, 0]:
                 ends[used] = words, x, y
+            if x == i_stop or y == j_stop or used == gaps:
+                continue  # no word is left to match, or no gap
             for i_moves, j_moves in ((1, 1), (1, 0), (0, 1)):
-                if (i_moves and x == i_stop) or (j_moves and y == j_stop) or used == gaps:
-                    continue
                 states[(used + 1) % 2, following] = words, x + step * i_moves, y + step * j_moves
                 following += 1
         count = following
@@ -257,7 +257,7 @@ def _extend(codes, i, i_stop, corpus, j, j_stop, step, gaps, states, ends):
 def _keep_best(best, left, right, min_words, low, document, begin):
     """Replace the passage's overlap by one with more words, or as many with fewer gaps.
 
-    Gaps that have no room, -1 words, lose to fewer gaps.
+    Gaps that have no use, -1 words, lose to fewer gaps.
     """
     for used in range(len(left)):
         for before in range(used + 1):

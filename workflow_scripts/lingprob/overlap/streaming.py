@@ -165,21 +165,18 @@ def merge(results: Sequence[ScanResult]) -> ScanResult:
                 "Delete the older ones and run again."
             )
     files = _union([result.files for result in results])
-    n_states = 1 + max((int(result.states[-1]) for result in results if len(result.states)),
-                       default=0)  # fmt: skip
-    visits, longest, at_longest = np.zeros((3, n_states), dtype=np.int64)
+    visited = np.unique(np.concatenate([result.states for result in results]))
+    visits, longest, at_longest = np.zeros((3, len(visited)), dtype=np.int64)
     for result in results:
-        states = result.states
+        states = np.searchsorted(visited, result.states)
         visits[states] += result.visits
         kept = np.where(result.longest < longest[states], 0, result.at_longest)
         at_longest[states] *= longest[states] >= result.longest
         at_longest[states] += kept
         longest[states] = np.maximum(longest[states], result.longest)
-    visited = np.flatnonzero(visits)
     return ScanResult(
         first.index_digest, first.min_length, files, sum(result.n_tokens for result in results),
-        visited.astype(np.int32), visits[visited], longest[visited].astype(np.int32),
-        at_longest[visited],
+        visited, visits, longest.astype(np.int32), at_longest,
     )  # fmt: skip
 
 
@@ -358,7 +355,7 @@ def _scan_filtered(
                 _may_hold(bitmap, shift, codes, gram)
                 and (
                     side == 0
-                    or (gram >= begin + side and _may_hold(bitmap, shift, codes, gram - side))
+                    or _may_hold(bitmap, shift, codes, gram - side)
                     or (gram + side + size <= end and _may_hold(bitmap, shift, codes, gram + side))
                 )
             ):

@@ -28,19 +28,19 @@ def align_words(found: Sequence[str], expected: Sequence[str], where: str) -> np
     """
     ours, theirs = [_plain(word) for word in found], [_plain(word) for word in expected]
     place = np.full(len(ours), -1)
-    same, parting = 0, None
+    same = 0
+    partings: list[tuple[int, int]] = []
     for tag, first, last, start, end in SequenceMatcher(
         a=ours, b=theirs, autojunk=False
     ).get_opcodes():
-        if tag in ("replace", "delete") and parting is None:
-            parting = (first, start)
-        same += last - first if tag == "equal" else 0
-        if tag == "equal" or (
-            tag == "replace" and last - first == end - start <= LONGEST_REPLACEMENT
-        ):
+        if tag == "equal":
+            same += last - first
+        elif tag != "insert":
+            partings.append((first, start))
+        if tag == "equal" or last - first == end - start <= LONGEST_REPLACEMENT:
             place[first:last] = np.arange(start, end)
-    if parting is not None and same < SMALLEST_SHARE * len(ours):
-        first, start = parting
+    if same < SMALLEST_SHARE * len(ours):
+        first, start = partings[0]
         there = repr(expected[start]) if start < len(expected) else "nothing"
         raise LingprobError(
             f"{where}: the reading times and the text part at word {start}, where the text has "
@@ -102,10 +102,10 @@ def check_words(
         where=where,
         what=what,
     )
-    other = both["word"].map(_plain) != both["word_of_text"].map(_plain)
-    if other.mean() > 1 - SMALLEST_SHARE:
+    same = both["word"].map(_plain) == both["word_of_text"].map(_plain)
+    if same.mean() < SMALLEST_SHARE:
         refuse_rows(
-            other,
+            ~same,
             "{where}: word {word_index} of passage {passage_id!r} is {word!r} in the {what} and "
             "{word_of_text!r} in the text, as are {count} words. Are both the same version?",
             both,

@@ -196,5 +196,5 @@ def _previous(words: pd.DataFrame, values: np.ndarray) -> np.ndarray:
     """Return the surprisal of the word before in the passage, NaN for a first word."""
     passage = words["passage_id"].to_numpy()
     before = np.append(np.nan, values[:-1])
-    before[np.append(True, passage[1:] != passage[:-1])] = np.nan
+    before[1:][passage[1:] != passage[:-1]] = np.nan
     return before

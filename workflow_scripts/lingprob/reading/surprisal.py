@@ -136,7 +136,7 @@ def sum_words(
     end = np.append(first[1:], len(word_of_token))
     uncorrected = np.bincount(word_of_token, weights=-passage.logprob, minlength=n_words)
     before = passage.blank[first].astype(np.float64)
-    before[0] = 0.0 if not np.isnan(passage.logprob[0]) else np.nan
+    before[0] = 0.0
     corrected = uncorrected + before - passage.blank[end]
     return corrected / np.log(2), uncorrected / np.log(2)
 
@@ -176,9 +176,9 @@ def token_word_index(words: Sequence[str], tokens: Tokens, where: str) -> np.nda
 
 def check_vocabulary(tokenizer: Any, pieces: Sequence[Any], tokens: Sequence[Tokens]) -> None:
     """Raise LingprobError at the first word with a token that stands for anything unknown."""
-    unknown = tokenizer.unk_token_id
+    unknown = tokenizer.unk_token_id  # None, which no id is, where there is none
     for piece, found in zip(pieces, tokens, strict=True):
-        if unknown is not None and (found.ids == unknown).any():
+        if (found.ids == unknown).any():
             word = int(token_word_index(piece.words, found, piece.name)[found.ids == unknown][0])
             raise LingprobError(
                 f"{piece.name}, word {word} {piece.words[word]!r}: the tokenizer has no token for "

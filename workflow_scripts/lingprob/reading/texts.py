@@ -22,6 +22,7 @@ from lingprob.reading.parsers.tables import read
 from lingprob.reading.passages import SENTENCE_END
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
+PARSED = ["passage_id", "word", "sentence_index"]  # what parsers return
 SENTENCES_PER_PASSAGE = 15  # of the demo
 PASSAGES_READ = 6  # of the demo, in simulated reading times
 
@@ -59,9 +60,9 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
 
 
 def words_of(passages: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Return the `words` table of passages, each by its id: what stands between blanks."""
-    rows = [(name, 0, word, None) for name, text in passages for word in text.split()]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    """Return the words of passages, each by its id: what stands between blanks."""
+    rows = [(name, word, None) for name, text in passages for word in text.split()]
+    return pd.DataFrame(rows, columns=PARSED)
 
 
 def with_places(words: pd.DataFrame) -> pd.DataFrame:
@@ -188,11 +189,11 @@ def _demo_passages() -> pd.DataFrame:
     """Make passages of the acceptable sentences of the demo's minimal pairs."""
     sentences = pd.read_csv(MINIMAL_PAIRS)["good"]
     rows = [
-        (f"{number // SENTENCES_PER_PASSAGE + 1:02d}", 0, word, number % SENTENCES_PER_PASSAGE)
+        (f"{number // SENTENCES_PER_PASSAGE + 1:02d}", word, number % SENTENCES_PER_PASSAGE)
         for number, sentence in enumerate(sentences)
         for word in sentence.split()
     ]
-    return pd.DataFrame(rows, columns=COLUMNS)
+    return pd.DataFrame(rows, columns=PARSED)
 
 
 def _demo_reading() -> pd.DataFrame:

@@ -62,7 +62,7 @@ def build_reading_times(
     for path in files:
         if not path.is_file():
             raise LingprobError(f"{path}: no such file of reading times. See datasets.{corpus}.")
-    times = parse(Source(files, words, entry, seed)).reset_index(drop=True)
+    times = parse(Source(files, words, entry, seed))
     _check(times, corpus, entry)
     if "word" in times:
         check_words(times, words, f"data set {corpus!r}")

@@ -63,6 +63,7 @@ def _passes(path: Path) -> pd.DataFrame:
     """Return text, number, rt_ms, previous_fixated and saccade of one reader's first passes."""
     rows: list[list[Any]] = []
     furthest = previous = 0
+    is_first_pass = False
     fixated = {0}  # what is before the text counts as fixated, as elsewhere
     for row, line in enumerate(path.read_text(encoding=ENCODING).splitlines()[1:], start=2):
         fields = line.split()
@@ -76,9 +77,10 @@ def _passes(path: Path) -> pd.DataFrame:
             ) from error
         if number < 1:
             continue
+        is_first_pass = number > furthest or (is_first_pass and number == previous)
         if number > furthest:
             rows.append([number, duration, number - previous, number - 1 in fixated])
-        elif number == previous and rows and rows[-1][0] == number == furthest:
+        elif is_first_pass:
             rows[-1][1] += duration
         furthest, previous = max(furthest, number), number
         fixated.add(number)

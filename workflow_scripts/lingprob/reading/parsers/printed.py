@@ -273,7 +273,7 @@ def words_that_differ(words: pd.DataFrame) -> pd.DataFrame:
     absent = words["material_word"].isna()
     same = words["word"].map(letters) == words["novel_word"].map(letters)
     what = np.select(
-        [absent & words["word_id"].isna(), absent, ~same],
+        [words["word_id"].isna(), absent, ~same],
         ["other edition", "left out", "other letters"],
         "",
     )
@@ -289,8 +289,7 @@ def _sentences(rows: pd.DataFrame, sentence_ids: pd.Series) -> np.ndarray:
     sentence = sentence_ids.reindex(rows["place"]).reset_index(drop=True)
     before, after = sentence.ffill().bfill(), sentence.bfill().ffill()
     ends = rows["word"].str.contains(SENTENCE_END)
-    absent = rows["place"].isna()
-    run = (~absent).cumsum()
+    run = rows["place"].notna().cumsum()
     # Whether a word that ends a sentence is still to come among those left out here.
-    to_come = (ends & absent)[::-1].groupby(run).cummax()[::-1]
+    to_come = ends[::-1].groupby(run).cummax()[::-1]
     return np.where(to_come, before, after)

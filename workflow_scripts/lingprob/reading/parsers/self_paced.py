@@ -197,11 +197,9 @@ def _sentence_starts(
     sizes = words.groupby("passage_id").size()
     starts: dict[int, int] = {}
     stories = story.groupby(sentence).first()
-    for name in [str(place) for place in range(1, len(STORIES) + 1)]:
+    for name in sorted(stories.unique(), key=int):
         numbers = stories.index[stories == name]
-        if not len(numbers):
-            continue
-        first = 0 if name == "1" else max(starts, default=-1) + 1
+        first = max(starts, default=-1) + 1
         every = range(min(first, numbers.min()), numbers.max() + 1)
         missing = [place for place in every if place not in lengths.index]
         left = int(sizes[name] - sum(lengths.get(place, 0) for place in every))
