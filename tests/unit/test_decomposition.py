@@ -170,6 +170,8 @@ def test_a_model_is_decomposed_by_what_its_data_set_has(tmp_path):
     write_table(table, "decomposition", tmp_path / "t.parquet")
     assert list(dict.fromkeys(table["grouping"])) == ["pair", "article"]
     assert set(table["cluster"]) == {"article"}
+    about = table[["model", "scale", "bos", "unigrams"]].drop_duplicates()
+    assert about.to_numpy().tolist() == [["m", "demo", "none", "u"]]
     few = stimuli.assign(phenomenon="one")
     table = decompose_model("m", {"d": DataSet(few, scored)}, **options)
     assert set(table["grouping"]) == set(table["cluster"]) == {"pair"}
@@ -178,3 +180,8 @@ def test_a_model_is_decomposed_by_what_its_data_set_has(tmp_path):
     # A pair over two articles cannot be resampled by article.
     crossed = stimuli.assign(phenomenon=np.roll(stimuli["phenomenon"], 1))
     assert list(groupings_of(crossed)) == ["article"]
+    # Nor do pairs count that one sentence lacks, that are sentences, or that no column names.
+    one = stimuli.assign(pair_id=stimuli["pair_id"].where(stimuli["item_id"] != "s7"))
+    each = stimuli.assign(pair_id=stimuli["item_id"])
+    for given in (one, each, stimuli.drop(columns=["pair_id", "paradigm"])):
+        assert list(groupings_of(given)) == ["article"]

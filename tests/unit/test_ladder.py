@@ -130,6 +130,8 @@ def test_what_says_no_text_has_no_quality():
     table, stimuli = scores({"big": 2.0, "tiny": 3.0})
     facts = {**FACTS, "big": {**FACTS["big"], "has_quality": False}}
     assert list(with_quality(table, facts)["model"].unique()) == ["tiny"]
+    unheard = table.assign(model="unheard-of")
+    assert len(with_quality(unheard, facts)) == len(unheard)
     run = replace(RUN, options={**RUN.options, "ladder": facts})
     found = quality_of({"sentence_scores": table, "stimuli": stimuli}, run, "mine")
     assert found.to_dict() == pytest.approx({"tiny": 3.0})
@@ -143,6 +145,18 @@ def test_lines_join_states_of_a_training_in_their_order_and_no_two_sizes():
     expected = [[f"{order}gram" for order in (2, 3, 4, 5)]]
     expected += [[*(f"{size}-{step}" for step in STEPS), size] for size in SIZES]
     assert sorted(lines) == sorted([BITS[name] for name in names] for names in expected)
+    assert len(ax.lines) == len(table) + len(expected)
+    two = table[table["model"].isin(["tiny-64", "tiny"])]
+    without_intervals = two.drop(columns=["r_cv_low", "r_cv_high"])
+    for points, options, filling, intervals in (
+        (two, {}, LOOKS["tiny"]["colour"], 2), (without_intervals, {"hollow": True}, "white", 0)
+    ):  # fmt: skip
+        _, ax = plt.subplots()
+        draw_against(ax, points, "bits", "r_cv", LOOKS, FACTS, **options)
+        (line,) = [line for line in ax.lines if len(line.get_xdata()) > 1]
+        assert list(line.get_xdata()) == [BITS["tiny-64"], BITS["tiny"]]
+        assert ax.lines[-1].get_markerfacecolor() == filling
+        assert len(ax.collections) == intervals
 
 
 def test_intervals_of_one_or_two_points_are_whole():
@@ -163,6 +177,10 @@ def test_an_interval_that_reaches_far_does_not_stretch_the_axis():
     _, ax = plt.subplots()
     frame(ax, table, "y")
     assert ax.get_ylim() == pytest.approx((-0.5 - 0.12, 1.5 + 0.12))
+    # Points that are close by show a tenth of what they are.
+    frame(ax, table.assign(y=[10.0, 10.25, 10.5]), "y")
+    reach = 0.1 * 10.5
+    assert ax.get_ylim() == pytest.approx((10 - 0.62 * reach, 10.5 + 0.62 * reach))
 
 
 def test_morcela_s_ladder_shows_bits_where_every_token_counts_and_sizes_of_finished_models():

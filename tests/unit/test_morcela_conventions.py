@@ -95,6 +95,11 @@ def test_specifications_have_200_draws_and_20_shuffles_at_most():
 def test_a_convention_explains_what_it_moves(crossed):
     """Resamples move widths alone, folds r alone, and an inverted order of rows nothing."""
     specified = specifications(crossed, POLICIES)
+    morcela = crossed[crossed["linking_function"] == "morcela"]
+    assert list(specified)[: crossed.shape[1]] == list(crossed)
+    for name in ("beta", "r_cv"):
+        width = morcela[f"{name}_high"] - morcela[f"{name}_low"]
+        np.testing.assert_array_equal(specified[f"{name}_width"], width)
     table = explained(specified).set_index("quantity")
     assert table.loc["beta", ["cluster", "kept_together"]].abs().max() < 1e-9
     assert table.loc["beta", "unigrams"] > 0.5
@@ -103,6 +108,10 @@ def test_a_convention_explains_what_it_moves(crossed):
     assert table[shares].sum(axis=1).to_numpy() == pytest.approx(1)
     again = explained(specified.sample(frac=1, random_state=1)).set_index("quantity")
     pd.testing.assert_frame_equal(table, again)
+    of_one_source = explained(specified[specified["unigrams"] == "pile"]).set_index("quantity")
+    assert (of_one_source["unigrams"] == 0).all()
+    assert of_one_source[shares].sum(axis=1).tolist() == pytest.approx([0, 1, 1, 1, 1, 1])
+    assert (explained(specified.iloc[:1])[shares] == 0).all(axis=None)
 
 
 def test_shares_by_hand():
@@ -113,6 +122,7 @@ def test_shares_by_hand():
     both = shapley(grid, ["a", "b"], (grid["a"] * grid["b"]).to_numpy(float))
     assert both == pytest.approx({"a": 1 / 3, "b": 1 / 3})  # the rest is their interaction
     assert shapley(grid, ["a"], np.full(8, 0.3)) == {}
+    assert shapley(grid, ["a"], 1e6 + 1e-7 * grid["a"].to_numpy()) == {}
     # Two names for one convention share what it explains.
     twins = grid.assign(b=grid["a"])
     assert shapley(twins, ["a", "b"], twins["a"].to_numpy(float)) == pytest.approx(
@@ -222,6 +232,19 @@ def test_shards_without_samples_are_left_out(tmp_path):
     assert alone["beta"].item() == table["beta"].iloc[0]
 
 
+def test_a_part_s_unigrams_are_shares_of_its_sums():
+    given, shards = sampled_truth(1000, 2)
+    table = vary_samples(**given, shards=shards[:1], samples=[125])
+    scores, sums = given["token_scores"], shards[0]["sum"].to_numpy()
+    scores = scores.assign(unigram=np.log(sums / sums.sum())[scores["token_id"]])
+    by_item = scores.groupby("item_id", sort=False)
+    p, u, length = by_item["logprob"].sum(), by_item["unigram"].sum(), by_item.size()
+    design = np.column_stack([np.ones(600), p / length, u / length, 1 / length])
+    _, a, b, c = np.linalg.lstsq(design, given["stimuli"]["rating"])[0]
+    row = table.iloc[0]
+    assert (row["beta"], row["gamma"]) == pytest.approx((-b / a, c / a))
+
+
 def test_parts_by_hand():
     assert parts(1) == [range(1)]
     assert parts(2) == [range(1), range(1, 2), range(2)]
@@ -229,11 +252,12 @@ def test_parts_by_hand():
 
 
 def test_the_limit_by_hand():
-    """Errors that fall as 1 / n: beta = 1 - 10 / n, of 60, 20 and 20 samples."""
-    table = pd.DataFrame({"samples": [20, 20, 60], "part": range(3)})
-    table["beta"] = table["gamma"] = table["r"] = 1 - 10 / table["samples"]
-    row = extrapolate(table).iloc[0]
-    assert row[["beta", "gamma", "r"]].to_numpy(float) == pytest.approx(1)
+    """Errors that fall as 1 / n: beta = 1 - 10 / n, of 60, 20 and 20 samples, or 19, 20 and 39."""
+    for samples in ([20, 20, 60], [19, 20, 39]):
+        table = pd.DataFrame({"samples": samples, "part": range(3)})
+        table["beta"] = table["gamma"] = table["r"] = 1 - 10 / table["samples"]
+        row = extrapolate(table).iloc[0]
+        assert row[["beta", "gamma", "r"]].to_numpy(float) == pytest.approx(1)
 
 
 def two_models(shift: float) -> tuple[pd.DataFrame, pd.DataFrame]:

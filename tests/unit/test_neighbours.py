@@ -271,7 +271,10 @@ def test_quantities_are_those_of_their_definitions():
     r = np.corrcoef(table[["logprob_bad", "logprob_good", "logprob"]].T)
     assert found["r(bad, partner)"] == pytest.approx(r[0, 1])
     assert found["r(bad, neighbour)"] == pytest.approx(r[0, 2])
+    lead = found["r(bad, neighbour) - r(bad, partner)"]
+    assert lead == pytest.approx(r[0, 2] - r[0, 1])
     excess = table["logprob"] - table["logprob_good"]
+    assert found["excess"] == pytest.approx(excess.mean())
     cosine = np.corrcoef(excess, table["cosine_distance"])[0, 1]
     assert found["r(excess, cosine)"] == pytest.approx(cosine)
     assert found["best is the partner"] == pytest.approx(0.2)

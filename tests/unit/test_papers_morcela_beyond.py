@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
@@ -25,6 +27,7 @@ from lingprob.papers.morcela.rated import DataSet, under
 from lingprob.papers.morcela.transfer import transfer
 from lingprob.regression.held_out import Scheme, _mean_r, _sums, schemes, validate
 from lingprob.regression.linking_predictions import fit_predictor, held_out, sentences
+from lingprob.regression.linking_shapes import splines
 from lingprob.regression.resampling import fold_numbers, resamples
 from lingprob.tables import write_table
 
@@ -153,10 +156,41 @@ def test_every_function_is_validated_and_curves_are_fitted(rated, tmp_path):
             *(rows["own"][key] for key in ("logprob", "unigram_logprob", "n_tokens", "rating")),
         )
     ).coefficients
+    assert curves.groupby("term")["linear"].mean().to_numpy() == pytest.approx([0, 0], abs=1e-9)
     u = curves[curves["term"] == "u/l"]
     assert np.polyfit(u["value"], u["linear"], 1)[0] == pytest.approx(slope[2])
     length = curves[curves["term"] == "l"]
     assert np.polyfit(1 / length["value"], length["linear"], 1)[0] == pytest.approx(slope[3])
+
+
+def test_shapes_are_compared_by_r_of_the_same_folds_and_by_their_errors(rated):
+    rows = rated_rows(MODEL, {"own": rated}, CONVENTION)
+    by = validate_model(rows, **FITTING, **PROVENANCE).set_index(["linking_function", "scheme"])
+    shapes, _ = shapes_of_model(rows, **FITTING, **PROVENANCE)
+    shapes = shapes.set_index("shape")
+    sample = rows["own"]
+    keys = ["logprob", "unigram_logprob", "n_tokens"]
+    straight = sentences("morcela", *(sample[key] for key in keys), sample["rating"])
+    predictor = fit_predictor(straight)
+    residual = straight.rating - straight.design @ predictor.coefficients
+    morcela = shapes.loc["MORCELA"]
+    assert morcela["sse"] == pytest.approx(residual @ residual)
+    assert morcela["r_cv"] == pytest.approx(by.loc[("morcela", "5 shuffled folds"), "r"])
+    shown = predictor.parameters()
+    assert morcela[list(shown)].to_dict() == pytest.approx(shown)
+    assert np.isnan(shapes.loc["length exponent", "r_cv"])
+    curved = splines(*(sample[key] for key in keys), sample["rating"])
+    plan = schemes(200, None, folds=5, repeats=2, seed=1)[0]
+    spline = shapes.loc["splines"]
+    assert spline["sse"] == pytest.approx(curved.sse)
+    assert spline["r_cv"] == pytest.approx(validate(curved.data, plan, draws=2, seed=0)["r"])
+    for shape, predictors in (("MORCELA", 4), ("length exponent", 5),
+                              ("splines", curved.data.design.shape[1])):  # fmt: skip
+        row = shapes.loc[shape]
+        fit = 200 * np.log(row["sse"] / 200)
+        assert (row["predictors"], row["n"]) == (predictors, 200)
+        assert row["aic"] == pytest.approx(fit + 2 * predictors)
+        assert row["bic"] == pytest.approx(fit + predictors * np.log(200))
 
 
 def test_sentences_of_few_lengths_have_no_curves_and_stop_nothing(rated):
@@ -164,6 +198,8 @@ def test_sentences_of_few_lengths_have_no_curves_and_stop_nothing(rated):
     few = {"few": rows["own"].assign(n_tokens=rows["own"]["n_tokens"] // 10 + 4), **rows}
     shapes, curves = shapes_of_model(few, **FITTING, **PROVENANCE)
     assert set(shapes["dataset"]) == set(curves["dataset"]) == {"own"}
+    nothing = shapes_of_model({"few": few["few"]}, **FITTING, **PROVENANCE)
+    assert all(table.empty for table in nothing)
 
 
 def test_transfer_fits_one_data_set_and_asks_another(rated, tmp_path):
@@ -245,6 +281,45 @@ def test_single_judgments_are_beside_their_means(tmp_path):
     assert both.loc["ordinal mixed model", "r_with_means"] > 0.95
     none = ordinal_of_model({"own": sample}, {"own": judged.iloc[:0]}, **PROVENANCE)
     assert none.empty
+
+
+def test_single_judgments_have_the_r_of_their_terms_and_ratios_of_their_slopes(monkeypatch):
+    """Slopes 2, -1 and 8, items' deviations .5: beta .5, gamma 4."""
+    sample = pd.DataFrame({
+        "item_id": list("abcdef"), "rating": [1.0, -1, 0.5, 0, 2, -2], "rating_source": "human",
+        "logprob": [-10.0, -30, -18, -44, -25, -61], "n_tokens": [4, 5, 6, 8, 9, 12],
+        "unigram_logprob": [-31.0, -40, -50, -66, -80, -90],
+    })  # fmt: skip
+    judged = pd.DataFrame({"item_id": list("abcdef") * 2, "participant_id": ["v"] * 6 + ["w"] * 6,
+                           "rating": 1, "z": np.arange(12.0) ** 2})  # fmt: skip
+    latent = pd.Series([3.0, 1, 4, 1, 5, 9], index=list("abcdef"))
+
+    def fitted(rating, item, participant, terms):
+        k = terms.shape[1]
+        return SimpleNamespace(
+            slopes=pd.Series([2.0, -1, 8][:k]), covariance=pd.DataFrame(0.01 * np.eye(k)),
+            sd_items=0.5, sd_shifts=0.1, sd_stretches=0.2, acceptability=latent[::-1],
+            log_likelihood=-9.0, freedom=9,
+        )  # fmt: skip
+
+    monkeypatch.setattr("lingprob.papers.morcela.beyond.fit_ordinal_mixed", fitted)
+    table = ordinal_of_model({"own": sample}, {"own": judged}, **PROVENANCE)
+    rows = table.set_index(["linking_function", "method"])
+    single = rows.loc[("morcela", "ordinal mixed model")]
+    p, u, length = (sample[key] for key in ("logprob", "unigram_logprob", "n_tokens"))
+    variance = np.var((2 * p - u + 8) / length)
+    assert single["r"] == pytest.approx(np.sqrt(variance / (variance + 0.25)))
+    assert (single["beta"], single["gamma"]) == pytest.approx((0.5, 4))
+    slor = np.var(2 * (p - u) / length)
+    found = rows.loc[("slor", "ordinal mixed model"), "r"]
+    assert found == pytest.approx(np.sqrt(slor / (slor + 0.25)))
+    means = (np.arange(6.0) ** 2 + np.arange(6, 12.0) ** 2) / 2
+    assert single["r_with_means"] == pytest.approx(np.corrcoef(means, latent)[0, 1])
+    of_means = rows.loc[("slor", "z-scored means")]
+    r = np.corrcoef((p - u) / length, sample["rating"])[0, 1]
+    assert abs(of_means["r"]) == pytest.approx(abs(r))
+    shown = rows[["n_judgments", "n_items", "n_participants"]].drop_duplicates()
+    assert shown.to_numpy().tolist() == [[12, 6, 2]]
 
 
 def test_residuals_are_by_phenomenon_with_their_largest_examples(rated):

@@ -489,11 +489,12 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
         {"item_id": toy["item_id"], "bos": "b", "unigrams": "u", "logprob": -surprise, "model": "m"}
     )
     tables = {"datasets": counts, "filters": filters, "toy_stimuli": toy, "toy_scores": toy_scores}
-    card = compare({**results, **tables}, published, Run("demo"))
+    card = compare({**results, **tables}, published, Run("demo", {"gpt2": {"parameters": 1.24e8}}))
     rows = card.set_index(["row", "column"])
     assert rows.loc[("blimp/counted", "value"), "ours"] == 119
     assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"
     assert rows.loc[("all/pairs", "thousands"), "verdict"] == "not run"
+    assert rows.loc[("gpt2/parameters", "millions"), "verdict"] == "reproduced"
     assert rows.loc[("m/pairs", "prediction_1a"), "verdict"] == "supported"
     area = rows.loc[("m/pairs", "poor_separation")]
     assert area["ours"] == pytest.approx(

@@ -358,12 +358,32 @@ def test_a_world_has_the_parameters_priors_odds_and_weights():
     assert (prior[400:] - prior[:400]).std() == pytest.approx(5, rel=0.1)
 
 
+@pytest.mark.parametrize(("words", "messages"), [(2, 8), (50, 100)])
+def test_messages_differ_and_scatter_about_their_level_and_lures_about_them(words, messages):
+    """What is drawn once more in the same order; of two words there are but eight messages."""
+    parameters = Parameters(words=words, length=3, per_word=1.5, spread=2.0, distance=1,
+                            lure_distance=2, lure_excess=0.5, lure_spread=3.0)  # fmt: skip
+    world, bad = draw_world(parameters, 3, 100, np.random.default_rng(7))
+    rng = np.random.default_rng(7)
+    strings = rng.permutation(np.unique(rng.integers(words, size=(100, 3)), axis=0))
+    assert len(strings) == messages
+    prior = -4.5 + 2.0 * rng.standard_normal(messages)
+    np.testing.assert_array_equal(bad, with_errors(strings, 1, words, rng))
+    lures = with_errors(bad, 2, words, rng)
+    excess = 0.5 + 3.0 * rng.standard_normal(messages)
+    realized = {tuple(string) for string in strings}
+    new = np.array([tuple(string) not in realized for string in lures])
+    assert new.all() == (words == 50)
+    np.testing.assert_array_equal(world.strings, np.concatenate([strings, lures[new]]))
+    np.testing.assert_allclose(world.log_prior, np.append(prior, (prior + excess)[new]))
+
+
 @pytest.mark.parametrize("lure_distance", [None, 1])
 def test_a_pair_s_columns_by_a_loop_over_messages(lure_distance):
     """In a world so dense that nearest, likeliest and own messages differ."""
     parameters = Parameters(
         words=3, length=3, spread=2.0, error=0.3, severity=1.0, per_word=1.5, distance=2,
-        lure_distance=lure_distance, rating_sd=0.0, rating_range=(3.0, 6.0),
+        lure_distance=lure_distance, rating_sd=0.0, rating_range=(3.0, 6.0), error_points=0.8,
     )  # fmt: skip
     world, bad = draw_world(parameters, 3, 6, np.random.default_rng(3))
     table = pair_table(world, bad, parameters, np.random.default_rng(0))
@@ -381,7 +401,8 @@ def test_a_pair_s_columns_by_a_loop_over_messages(lure_distance):
             likeliest = int(joint.argmax())
             differs = world.strings[likeliest] != string
             weight = world.log_weight[np.arange(3), string][differs].sum()
-            rating = 5.2 + 0.03 * (world.log_prior[likeliest] + 4.5) - differs.sum() + 0.3 * weight
+            rating = 5.2 + 0.03 * (world.log_prior[likeliest] + 4.5) + 0.3 * weight
+            rating -= 0.8 * differs.sum()
             assert getattr(row, f"rating_{side}") == pytest.approx(np.clip(rating, 3, 6))
         share = np.exp(joint[place] - logsumexp(joint))
         assert row.others == pytest.approx(1 - share)

@@ -16,6 +16,7 @@ from lingprob.papers.string_probability.theory import (
     assumptions,
     masses,
     meaning_matched_pairs,
+    neighbourhood_sd,
     string_table,
     toy_language,
 )
@@ -84,6 +85,11 @@ def test_assumptions_hold_for_rare_errors_and_break_for_frequent_ones():
     pairs = meaning_matched_pairs(toy_language(STRINGS)).query("minimal")
     ratios = [np.log(near[row.bad] / MESSAGES[row.good]) for row in pairs.itertuples()]
     assert rare["value"].filter(like="6:").item() == pytest.approx(np.std(ratios, ddof=1))
+    log_prior = np.log(list(MESSAGES.values()))
+    bounds = [0.5, np.var(log_prior, ddof=1), 0.5, 100, np.std(log_prior, ddof=1)]
+    assert rare["bound"].tolist() == pytest.approx(bounds)
+    limit = assumptions(toy_language(STRINGS, error=0.5))
+    assert limit.loc[0, ["value", "bound", "holds"]].tolist() == [0.5, 0.5, False]
     frequent = assumptions(toy_language(STRINGS, error=0.6)).set_index("quantity")
     assert not frequent.loc["2: largest P(G = 0 | m)", "holds"]
     assert frequent.loc["2: largest P(G = 0 | m)", "value"] == pytest.approx(0.6)
@@ -100,6 +106,20 @@ def test_an_error_that_grows_with_rare_messages_is_seen_in_assumption_3(monkeypa
     monkeypatch.setattr(Language, "joint", lambda self: language.prior[:, None] * given)
     row = assumptions(language).set_index("quantity").filter(like="3:", axis=0).iloc[0]
     assert not row["holds"]
+
+
+def test_growth_below_one_and_a_spread_over_few_pairs():
+    """5 / 10 of the steepest step; one pair has no spread, and two of one message none either."""
+    many = assumptions(toy_language(STRINGS, errors=10)).set_index("quantity")
+    assert many["value"].filter(like="5:").item() == pytest.approx(0.5)
+    for strings, spread in ((("a b", "a c"), np.nan), (("a b", "a c", "a d"), 0.0)):
+        language = Language(strings, np.array([1.0]), np.array([0]))
+        assert neighbourhood_sd(language) == pytest.approx(spread, nan_ok=True)
+
+
+def test_errors_are_one_in_a_hundred_and_of_three_kinds():
+    language = toy_language(STRINGS)
+    assert (language.error, language.errors) == (0.01, 3)
 
 
 def test_masses_count_messages_by_distance():

@@ -264,3 +264,60 @@ def test_the_lead_of_a_metric_is_resampled_with_the_others():
     assert leads(0.0, 100).count("supported") <= 5
     assert leads(1.0, 10).count("supported") >= 8
     assert leads(-1.0, 10).count("contradicted") >= 8
+
+
+BITS = {"The moon emerges.": 30.0, "A moon emerges.": 33.0, "The moons emerge.": 38.0,
+        "The moon emerge.": 35.0, "The moons emerges.": 41.0, "A moon emerge.": 40.0,
+        "A moons emerge.": 44.0, "A moons emerges.": 45.0}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("claim", "bits"),
+    [
+        ("grammatical_strings_likelier", 41 - 101 / 3),
+        ("one_moon_likelier", 42 - 34.5),
+        ("moons_below_moon", 38 - 35),
+        ("strings_follow_messages", 33 - 30),
+    ],
+)
+def test_differences_between_the_eight_strings_by_hand_to_half_precision(claim, bits):
+    scores = pd.DataFrame({"model": "m", "item_id": TOY["item_id"], "bos": "b", "unigrams": "u",
+                           "logprob": -np.log(2) * TOY["text"].map(BITS)})  # fmt: skip
+    ((model, found),) = STATISTICS[claim]({"toy_stimuli": TOY, "toy_scores": scores}, RUN)
+    assert model == "m"
+    ends = (found.value, found.low, found.high)
+    assert ends == pytest.approx((bits, bits - 0.05, bits + 0.05))
+
+
+def test_the_least_step_between_messages_may_be_the_last():
+    bits = {**BITS, "A moon emerges.": 37.0}
+    scores = pd.DataFrame({"model": "m", "item_id": TOY["item_id"], "bos": "b", "unigrams": "u",
+                           "logprob": -np.log(2) * TOY["text"].map(bits)})  # fmt: skip
+    tables = {"toy_stimuli": TOY, "toy_scores": scores}
+    ((_, found),) = STATISTICS["strings_follow_messages"](tables, RUN)
+    assert found.value == pytest.approx(1)
+
+
+def test_areas_are_of_the_paper_s_metrics_on_whole_data_sets():
+    table = separated("auc", "slor", np.array([0.7]), 0.01)
+    others = [table.iloc[:1].assign(metric="learned_weights", auc=0.9, auc_low=0.8, auc_high=0.95),
+              table.assign(phenomenon="ph", auc=0.95, auc_low=0.9, auc_high=1.0)]  # fmt: skip
+    tables = {"separation": pd.concat([table, *others], ignore_index=True)}
+    ((about, found),) = STATISTICS["poor_separation"](tables, RUN)
+    assert (about, found.n) == ("m/0", 200)
+    assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.6804, 0.7196))
+
+
+def test_gains_of_pairing_are_of_all_pairs_or_a_mean_over_paradigms():
+    rows = [("pair", "overall", 0.9), ("gain", "overall", 0.2), ("gain", "length", 0.4),
+            ("gain", "paradigm", 0.1), ("gain", "paradigm", 0.3), ("gain", "paradigm", 0.35),
+            ("dataset", "paradigm", 0.8)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["pool", "subset", "auc"]).assign(
+        model="m", dataset="d", n_pairs=30,
+        auc_low=lambda t: t["auc"] - 0.1, auc_high=lambda t: t["auc"] + 0.05,
+    )  # fmt: skip
+    ((about, found),) = STATISTICS["pairing_separates"]({"pools": table}, RUN)
+    assert (about, found.n) == ("m/d", 30)
+    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.1, 0.25))
+    ((_, mean),) = STATISTICS["pairing_separates_within_paradigms"]({"pools": table}, RUN)
+    assert (mean.value, mean.n) == (pytest.approx(0.25), 3)

@@ -103,7 +103,7 @@ def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     wide["family"] = [run.models[name]["family"] for name in names]
     facts = [facts_of(run.options.get("ladder", {}), name) for name in names]
     wide["kind"], wide["series"] = ([one[key] for one in facts] for key in ("kind", "series"))
-    sizes = [run.models[name].get("parameters") or np.nan for name in names]
+    sizes = [run.models[name].get("parameters") for name in names]
     wide["size"] = np.log10(np.array(sizes, float))
     if "slopes" in tables:
         wide["frequency_slope"] = names.map(tables["slopes"].groupby("model")["slope"].first())

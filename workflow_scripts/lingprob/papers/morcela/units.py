@@ -30,7 +30,8 @@ def units_of(stimuli: pd.DataFrame, wanted: str, fewest: int = FEWEST) -> tuple[
     names = list(UNITS)
     for name in reversed(names[: names.index(wanted) + 1]):
         ids = stimuli.get(UNITS[name])
-        if ids is not None and ids.notna().all() and (name == names[0] or ids.nunique() >= fewest):
+        # The last, the finest, is taken whatever there is of it.
+        if ids is not None and ids.notna().all() and ids.nunique() >= fewest:
             break
     if name != wanted:
         logger.warning(
@@ -46,8 +47,9 @@ def groupings_of(stimuli: pd.DataFrame) -> dict[str, pd.Series]:
     The coarsest, which intervals resample, has 20 groups or more; the others lie within its groups.
     """
     coarsest, clusters = units_of(stimuli, "article")
-    found: dict[str, pd.Series] = {}
-    for name in list(UNITS)[1 : list(UNITS).index(coarsest) + 1]:
+    names, found = list(UNITS), dict[str, pd.Series]()
+    finer = names[: names.index(coarsest) + 1]
+    for name in finer[1:]:
         ids = stimuli.get(UNITS[name])
         known = ids is not None and ids.notna().all() and ids.nunique() < len(stimuli)
         if known and (clusters.groupby(ids).nunique() == 1).all():

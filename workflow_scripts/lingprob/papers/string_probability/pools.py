@@ -95,10 +95,11 @@ def pool_rows(pairs: pd.DataFrame, levels: Sequence[str], options: Options) -> l
     logprob = pairs[["logprob_good", "logprob_bad"]].to_numpy(dtype=float)
     weight = pairs["weight"].to_numpy(dtype=float)
     unit = units(pairs, options.cluster_by_paradigm)
-    once = np.ones((int(unit.max()) + 1, 1))
+    drawn_from = int(unit.max()) + 1
+    once = np.ones((drawn_from, 1))
     found, *drawn = (
         np.stack([pool_areas(logprob, pool, weight, unit, counts) for pool in members.values()])
-        for counts in chain([once], resampled(len(once), options))
+        for counts in chain([once], resampled(drawn_from, options))
     )
     draws = np.concatenate(drawn, axis=1)
     rows: list[dict[str, Any]] = []
