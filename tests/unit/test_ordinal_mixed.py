@@ -7,6 +7,8 @@ import pandas as pd
 import pytest
 import torch
 from scipy.optimize import minimize
+from scipy.special import ndtr
+from scipy.stats import norm
 from scipy.stats import t as student
 
 from judgments_for_tests import SLOPES, THRESHOLDS, judgments
@@ -64,6 +66,24 @@ def test_without_stretches_the_fit_is_that_of_clmm():
     assert (table["estimate"] - table["low"]).to_numpy() == pytest.approx(reach)
 
 
+def test_acceptability_is_at_the_mode_of_all_deviations():
+    given, terms = few()
+    fit = fitted(given, terms, stretch=False)
+    category, item, who = given["rating"].to_numpy() - 1, given["item"], given["participant"]
+    bounds = np.concatenate([[-np.inf], fit.thresholds, [np.inf]])
+    fixed = ((terms - terms.mean()) @ fit.slopes).to_numpy()
+
+    def surprise(u: np.ndarray) -> float:
+        eta = fixed + fit.sd_items * u[:30]
+        moved = fit.sd_shifts * u[30:][who] - eta[item]
+        p = ndtr(bounds[category + 1] + moved) - ndtr(bounds[category] + moved)
+        return u @ u / 2 - np.log(p).sum()
+
+    mode = minimize(surprise, np.zeros(42)).x
+    expected = fixed + fit.sd_items * mode[:30]
+    assert fit.acceptability.to_numpy() == pytest.approx(expected, abs=1e-4)
+
+
 def test_the_likelihood_and_its_gradient_are_those_of_a_plain_laplace_approximation():
     """Dense: the mode by BFGS and Newton steps, the Hessian automatic and whole."""
     random = np.random.default_rng(3)
@@ -109,6 +129,26 @@ def test_the_likelihood_and_its_gradient_are_those_of_a_plain_laplace_approximat
         move = 1e-4 * (np.arange(len(vector)) == place)
         difference = (plain(vector + move) - plain(vector - move)) / 2e-4
         assert slope == pytest.approx(difference, abs=2e-6), place
+    # The modes are found from afar, too, and from where the likelihood is zero.
+    for seed in range(12):
+        away = torch.tensor(np.random.default_rng(seed).normal(0, 1 + seed, i + 2 * p))
+        assert negative_log_likelihood(vector, given, True, away)[0] == pytest.approx(value)
+
+
+@pytest.mark.parametrize("side", [-1, 1])
+def test_judgments_far_from_what_is_expected_lose_no_digits(side):
+    """Three items, hardly any deviation, and thresholds at -1 and 1: ten from them and more."""
+    terms, tiny = torch.tensor([[-12.0], [0.0], [13.0]], dtype=torch.float64), -30.0
+    category, item = torch.tensor([0, 1, 2] * 3), torch.tensor([0, 0, 0, 1, 1, 1, 2, 2, 2])
+    given = Judgments(category, item, torch.zeros(9, dtype=torch.int64), side * terms, 3, 1)
+    vector = np.array([1.0, -1.0, np.log(2.0), tiny, tiny, tiny])
+    value, _, _ = negative_log_likelihood(vector, given, True, torch.zeros(5, dtype=torch.float64))
+    eta = side * terms.numpy().ravel()
+    # Between the thresholds by the tail that is small.
+    near, far = norm.logsf(np.abs(eta) - 1), norm.logsf(np.abs(eta) + 1)
+    between = near + np.log1p(-np.exp(far - near))
+    expected = (norm.logcdf(-1 - eta) + between + norm.logsf(1 - eta)).sum()
+    assert value == pytest.approx(-expected, rel=1e-10)
 
 
 def test_a_fit_recovers_what_made_the_judgments():
@@ -134,6 +174,14 @@ def test_categories_count_and_not_their_numbers_nor_the_order_of_items():
     fit = fitted(given, terms)
     again = fitted(given.assign(rating=given["rating"] ** 3), terms.iloc[::-1])
     assert again.log_likelihood == pytest.approx(fit.log_likelihood, abs=1e-5)
+
+
+def test_three_categories_are_enough_and_participants_stretch_unless_told_otherwise():
+    given, terms = judgments(1, items=60, participants=20, each=40, sds=(0.8, 0.5, 0.5))
+    rating = given["rating"].clip(3, 5)
+    fit = fit_ordinal_mixed(rating, given["item"], given["participant"], terms)
+    assert fit.thresholds.index.tolist() == ["4", "5"]
+    assert fit.sd_stretches > 0.2
 
 
 def test_participants_who_do_not_stretch_get_no_stretches():
@@ -167,8 +215,10 @@ def test_the_interval_of_a_ratio_is_fieller_s():
     [
         (lambda g, t: (g.assign(rating=g["rating"].where(g.index != 4)), t), "row 4: .*missing"),
         (lambda g, t: (g, t.drop(index=3)), "1 have none, such as 3"),
+        (lambda g, t: (g, pd.concat([t, t[:1]])), "1 rows repeat an item"),
         (lambda g, t: (g.assign(rating=g["rating"] > 2), t), "2 categories"),
         (lambda g, t: (g, t.assign(c=1.0)), "a, b, c: one is constant"),
+        (lambda g, t: (g, t.assign(c=1e6 + 1e-8 * np.arange(30))), "a, b, c: one is constant"),
         (lambda g, t: (g, t.assign(c=t["a"] - t["b"])), "others determine it"),
         (lambda g, t: (g, t.assign(a=np.inf)), "missing or infinite"),
     ],
@@ -176,6 +226,13 @@ def test_the_interval_of_a_ratio_is_fieller_s():
 def test_judgments_that_cannot_be_fitted_are_refused(change, said):
     with pytest.raises(LingprobError, match=said):
         fitted(*change(*few()))
+
+
+def test_ratings_that_follow_from_a_term_without_chance_are_refused():
+    given, terms = few()
+    rating = given["item"].map(pd.cut(terms["a"], 3, labels=False))
+    with pytest.raises(LingprobError, match="follow from the terms without chance"):
+        fitted(given.assign(rating=rating), terms)
 
 
 def test_slopes_follow_the_unit_of_their_terms():

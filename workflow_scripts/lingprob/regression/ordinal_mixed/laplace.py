@@ -23,6 +23,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from lingprob.errors import LingprobError
+
 ITERATIONS = 200
 NEGLIGIBLE = 1e-12
 # Stands for an infinite threshold: beyond it nothing changes in double precision.
@@ -159,9 +161,16 @@ def _schur(curvature: Curvature) -> Tensor:
     """Return the root of the participants' block less what items explain of it.
 
     Far from the mode the stretches may bend it the wrong way: a ridge then shortens the step.
+    Raises LingprobError where it has values that are not finite.
     """
     scaled = curvature.cross / curvature.items[:, None]
     block = curvature.people - curvature.cross.T @ scaled
+    if not torch.isfinite(block).all():
+        raise LingprobError(
+            "the likelihood of the ordinal model is zero where it was looked for: some categories "
+            "are hardly used, or judgments follow from the terms without chance. Merge categories, "
+            "or leave terms out."
+        )
     root, failed = torch.linalg.cholesky_ex(block)
     ridge = 1.0
     while failed:
@@ -185,9 +194,12 @@ def _solve(curvature: Curvature, right: Tensor) -> Tensor:
 
 
 def _modes(parameters: Parameters, judgments: Judgments, start: Tensor) -> Tensor:
-    """Minimise f by damped Newton steps."""
+    """Minimise f by damped Newton steps, from zero where the likelihood is zero at the start."""
     u = start
     density, slope, curvature = _at(u, parameters, judgments)
+    if not torch.isfinite(density):
+        u = torch.zeros_like(start)
+        density, slope, curvature = _at(u, parameters, judgments)
     for _ in range(ITERATIONS):
         step = _solve(curvature, slope)
         gain, share = float(step @ slope), 1.0
