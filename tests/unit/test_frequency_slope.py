@@ -26,7 +26,7 @@ from lingprob.scoring.windows import sliding_windows
 from lingprob.tables import read_table, write_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 
-WINDOW, STRIDE = 16, 8
+WINDOW, STRIDE = 16, 6
 DOCUMENTS = [" ".join(SENTENCES) * 3, "A", "", *SENTENCES[:4], " ".join(SENTENCES[::-1])]
 
 

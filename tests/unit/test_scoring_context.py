@@ -162,14 +162,14 @@ def test_what_follows_the_end_of_a_target_is_not_scored(llama, tmp_path):
 
 
 def test_an_error_in_a_worker_ends_the_call(llama):
-    """What had not begun by then is never scored."""
+    """What had not begun by then is never scored, of its shard or of the next."""
     too_long = ContextItem(PREFIX * 40, [len(PREFIX) * 40], ["The cat."])
     fed = []
     handle = llama.model.base_model.register_forward_pre_hook(lambda *_: fed.append(1) and None)
     try:
         with pytest.raises(LingprobError, match="too few for"):
             score_in_context(
-                llama, [too_long, *[ITEM] * 200], start_token="bos", workers=2, items_per_shard=999
+                llama, [too_long, *[ITEM] * 200], start_token="bos", workers=2, items_per_shard=100
             )
     finally:
         handle.remove()

@@ -137,6 +137,7 @@ def test_what_a_start_token_leaves_is_kept_once_a_text_of_two_tokens_has_tried_i
     for ids, kept in (([], []), ([5], []), ([5, 6], [0])):
         (scored,) = scorer.score([np.array(ids, dtype=int)], 0)
         np.testing.assert_allclose(scored, alone(llama, ids, 0), atol=1e-5)
+        assert scored.dtype == np.float32
         assert [*scorer.forward.after_starts] == kept
 
 
