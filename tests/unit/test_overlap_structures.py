@@ -259,6 +259,13 @@ def test_the_largest_id_is_no_end_of_a_document(vocabulary_size: int, dtype: str
     assert found.tolist() == [1, 2, 3]
 
 
+def test_a_separator_ends_a_document_of_a_graph_and_is_none_of_its_tokens() -> None:
+    graph = build_cdawg([block([[1, 7, 2]])], tokenizer_hash="t", vocabulary_size=300, separator=7)
+    assert graph.text.tolist() == [1, 2**16 - 1, 2, 2**16 - 1]
+    found = graph.longest_matches(np.array([1, 7, 2]), np.array([0, 3]), tokenizer_hash="t")
+    assert [values.tolist() for values in found] == [[1, 0, 1], [1, 0, 1]]
+
+
 def test_as_many_tokens_as_a_graph_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     assert cdawg.MAX_TOKENS == 2**30
     monkeypatch.setattr(cdawg, "MAX_TOKENS", 4)

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.reading.parsers import Source, dundee, eye_tracking, means, self_paced, simulated
+from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced, simulated
 from lingprob.reading.parsers.tables import number, read, whole
-from lingprob.reading.times import build_reading_times
+from lingprob.reading.times import build_reading_times, load_parser
 
 
 def text(*passages: str) -> pd.DataFrame:
@@ -278,7 +278,8 @@ def test_means_of_provo_are_those_of_words_that_the_text_has(tmp_path):
     names = [f"w{n}" for n in range(30)]
     rows = "".join(f"{name},{n}\n" for n, name in enumerate([*names, "more"]))
     path = saved(tmp_path / "p.csv", "word,first_pass_dur\n" + rows)
-    found = means.provo_first_pass(Source([path], text(" ".join(names)), {}, 0))
+    parse = load_parser("mine", "provo_first_pass_means")
+    found = parse(Source([path], text(" ".join(names)), {}, 0))
     assert rows_of(found) == [("mean", "1", n, float(n)) for n in range(30)]
 
 
