@@ -18,6 +18,7 @@ from lingprob.papers.morcela.figures import correlation_by_model, family_panels,
 from lingprob.papers.morcela.fits import determined
 from lingprob.papers.morcela.ladder_figure import ladder as morcela_ladder
 from lingprob.papers.morcela.ladder_figure import quality_of
+from lingprob.papers.morcela.trends import kinds_of
 from lingprob.papers.string_probability.figures import correlation_by_bin
 from lingprob.papers.string_probability.ladder_figure import ladder as strings_ladder
 from lingprob.papers.string_probability.scorecard import judged_tables
@@ -207,6 +208,12 @@ def test_what_a_training_kept_and_orders_are_judged_apart_and_never_by_size():
     # Within the family r falls with size, whatever rises from step to step.
     by_size = dict(STATISTICS["gamma_rises_with_size"](tables, RUN))
     assert set(by_size) == {"models/mine"}
+
+
+def test_where_a_training_alone_is_known_there_are_no_models():
+    index = pd.Index(["m-4", "m-8"], name="model")
+    points = pd.DataFrame({"kind": "step", "series": "m", "family": "f"}, index=index)
+    assert list(kinds_of(points)) == ["trainings"]
 
 
 def test_one_model_s_claims_are_not_about_what_a_training_kept():

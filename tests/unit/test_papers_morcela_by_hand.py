@@ -17,7 +17,7 @@ from lingprob.papers.morcela.fits import default_fits, printed_agreement
 from lingprob.papers.morcela.rated import DataSet, rated_scores, under
 from lingprob.papers.morcela.scorecard import morcela_quantities
 from lingprob.papers.morcela.transfer import _agreement, _target
-from lingprob.papers.morcela.trends import kinds_of, points_of
+from lingprob.papers.morcela.trends import points_of
 from lingprob.regression.agreement import split_half
 from lingprob.stimuli.checks import NO_RATINGS
 
@@ -141,12 +141,6 @@ def test_points_have_a_gain_without_beta_and_gamma():
     assert points[["r", "gain", "gap"]].to_numpy().tolist() == [pytest.approx([0.5, 0.2, 0.1])]
     assert points["size"].isna().all()
     assert {"beta", "gamma"}.isdisjoint(points)
-
-
-def test_where_a_training_alone_is_known_there_are_no_models():
-    index = pd.Index(["m-4", "m-8"], name="model")
-    points = pd.DataFrame({"kind": "step", "series": "m", "family": "f"}, index=index)
-    assert list(kinds_of(points)) == ["trainings"]
 
 
 def test_labels_are_the_target_where_a_rating_lacks_or_all_are_one():

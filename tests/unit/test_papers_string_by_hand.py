@@ -203,6 +203,7 @@ def test_a_sample_is_weighed_and_one_convention_taken():
     assert found.scores["logprob"].tolist() == [-2.0] * 5
 
 
+@pytest.mark.filterwarnings("error")
 def test_sentences_that_begin_alike_do_not_differ_in_their_first_word():
     dataset = data_set("d", 6, {1})
     table = compare_conventions(
