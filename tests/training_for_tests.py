@@ -7,14 +7,19 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
+from lingprob.training.corpus import TrainingData
 from lingprob.training.launch import train
-from lingprob.training.sizes import SEPARATOR
+from lingprob.training.parallel import World
+from lingprob.training.sizes import SEPARATOR, ModelSize
+from lingprob.training.trainer import Means, Plan, Trainer
 
 VOCABULARY, CONTEXT_WINDOW, N_EXAMPLES = 96, 12, 90
 SIZE = {"layers": 2, "heads": 2, "width": 32}
+ALONE = World(0, 1, torch.device("cpu"))
 
 
 def save_word_tokenizer(directory: Path) -> Path:
@@ -101,6 +106,16 @@ def job(corpus: dict[str, Any], folder: Path, **changes: Any) -> dict[str, Any]:
         "folder": str(folder / "work"),
         "directory": str(folder / "model"),
     }
+
+
+def trainer(
+    corpus: dict[str, Any], folder: Path, world: World = ALONE, keep: Any = None, **changes: Any
+) -> Trainer:
+    """A training that is stepped through by hand; `changes` as for `job`."""
+    described = job(corpus, folder, **changes)
+    settings = {**described["plan"], "size": ModelSize(**SIZE)}
+    data = TrainingData(corpus, 10)
+    return Trainer(Plan(**settings), Means(**described["means"]), data, folder, "i", world, keep)
 
 
 def log_of(described: dict[str, Any]) -> list[dict[str, Any]]:

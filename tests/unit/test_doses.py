@@ -13,6 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from safetensors.torch import load_file
+from scipy import stats
 
 from layout import layout_faults
 from lingprob.config import read_settings
@@ -32,6 +33,7 @@ from lingprob.plan import Costs, Plan
 from lingprob.progress import Progress
 from lingprob.tables import read_table, write_table
 from lingprob.training.corpus import TrainingData
+from lingprob.training.dosed import dosed_sizes
 from lingprob.training.insertion import (
     OF_THE_ROW,
     passage_rows,
@@ -132,6 +134,7 @@ def test_places_are_different_within_the_period_and_even(n_places, data):
 
 def test_more_rows_than_places_are_refused():
     assert places_of_rows(5, 10, (0.5, 1)).tolist() == [5, 6, 7, 8, 9]
+    assert places_of_rows(1, 10, (0, 1)).tolist() == [5]
     with pytest.raises(LingprobError, match=r"6 rows, and the part .* doses\.period names has 5"):
         places_of_rows(6, 10, (0.5, 1))
 
@@ -177,17 +180,30 @@ def test_a_corpus_of_another_dose_period_or_text_is_another_one(corpus, tmp_path
     assert len({str(sorted(described.items())) for described in made}) == len(made)
 
 
-def test_rows_of_a_large_vocabulary_have_32_bits(tmp_path):
-    np.save(tmp_path / "a.npy", np.arange(70_000, 70_024, dtype=np.uint32).reshape(8, 3))
+@pytest.mark.parametrize(("vocabulary", "bits"), [(2**16, 16), (80_000, 32)])
+def test_rows_of_a_large_vocabulary_have_32_bits(vocabulary, bits, tmp_path):
+    np.save(tmp_path / "a.npy", np.arange(60_000, 60_024, dtype=np.uint32).reshape(8, 3))
     described = {
-        "separator": 0, "vocabulary": 80_000, "context_window": 2, "validation": [],
+        "separator": 0, "vocabulary": vocabulary, "context_window": 2, "validation": [],
         "training": [str(tmp_path / "a.npy")],
     }  # fmt: skip
     found = dosed_corpus(described, tmp_path, 1, steps=1, validation_examples=0,
-                         passages=[np.array([79_999])])  # fmt: skip
+                         passages=[np.array([vocabulary - 1])])  # fmt: skip
     assert found["validation"] == []
-    assert (seen(found, 1, 0) == 79_999).sum() == 1
-    assert np.load(found["training"][0]).dtype == np.uint32
+    assert (seen(found, 1, 0) == vocabulary - 1).sum() == 1
+    assert np.load(found["training"][0]).dtype == f"uint{bits}"
+
+
+def test_rows_are_read_a_part_at_a_time(corpus, tmp_path, monkeypatch):
+    whole = dosed_corpus(corpus, tmp_path / "whole", 2)
+    sizes, take = [], TrainingData.take
+    monkeypatch.setattr(
+        TrainingData, "take", lambda data, at: sizes.append(len(at)) or take(data, at)
+    )
+    monkeypatch.setattr("lingprob.training.insertion.ROWS_AT_ONCE", 100)
+    parts = dosed_corpus(corpus, tmp_path / "parts", 2)
+    assert sizes == [80, 80, 80]
+    assert (np.load(whole["training"][0]) == np.load(parts["training"][0])).all()
 
 
 def weights(described: dict[str, Any]) -> dict[str, torch.Tensor]:
@@ -258,6 +274,7 @@ def test_dosed_models_are_entries_beside_the_trained_ones_and_match_no_pattern_o
     assert (entry["copies"], entry["title"]) == (8, "Tiny small, 8 copies")
     assert entry["unigrams"] == ["corpus_demo_sentences"]
     assert plan.dosed_sizes()["tiny-small"] == base["parameters"]
+    assert dosed_sizes({"sizes": ["b"]}, {"sizes": {"a": {}, "b": {}}}) == ["b"]
     looks = describe_models(catalog.models)
     _, plain = read_settings({})
     assert {name: looks[name] for name in plain.models} == describe_models(plain.models)
@@ -413,6 +430,13 @@ def test_errors_are_those_of_a_jackknife_and_of_statsmodels():
         assert (last.slope, last.trainings_error) == pytest.approx(
             (tested.effect.item(), tested.sd.item())
         )
+        # Welch & Satterthwaite: 29 degrees of freedom of the items, six of the trainings.
+        of_items, of_trainings = table["items_error"] ** 2, table["trainings_error"] ** 2
+        both = of_items + of_trainings
+        degrees = both**2 / (of_items**2 / 29 + of_trainings**2 / 6)
+        reach = stats.t.ppf(0.975, degrees) * np.sqrt(both)
+        assert (table["slope_high"] - table["slope"]).to_numpy() == pytest.approx(reach)
+        assert (table["slope"] - table["slope_low"]).to_numpy() == pytest.approx(reach)
 
 
 def test_two_points_a_line_or_one_reader_have_no_interval():
@@ -424,6 +448,7 @@ def test_two_points_a_line_or_one_reader_have_no_interval():
     alone = Dosed({"small": 10_000}, [0, 1, 3])
     table = dose_slopes(*tables_of(simulated(np.random.default_rng(0), alone, 5)), alone)
     assert set(table["over"]) == {COPIES}
+    assert table[["slope_low", "slope_high"]].notna().all(axis=None)  # by one degree of freedom
 
 
 def test_the_figure_has_every_dose_and_nothing_stands_on_anything():

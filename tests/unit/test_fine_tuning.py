@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ import torch
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.models.prepare import write_manifest
-from lingprob.training.fine_tuning import fine_tune, fine_tuning_rows
+from lingprob.training.fine_tuning import accumulate, fine_tune, fine_tuning_rows
 from lingprob.training.launch import train
 from lingprob.training.perplexity import passage_logprobs, perplexities
+from lingprob.training.precision import LossScale
 from training_for_tests import CONTEXT_WINDOW, job, save_corpus
 
 PASSAGES = [np.arange(1, 6), np.arange(6, 9), np.arange(9, 21)]
@@ -105,6 +107,33 @@ def test_half_precision_follows_full_precision(trained, tmp_path):
     np.testing.assert_allclose(half, full, rtol=0.02)
 
 
+@pytest.mark.parametrize("precision", [torch.float32, torch.bfloat16])
+def test_gradients_of_a_batch_are_those_of_its_mean_loss_scaled(precision):
+    """Five rows of three tokens, ten of them predicted, in passes of two rows at most."""
+
+    class Loss:
+        """A weight times the sum of a pass's tokens."""
+
+        dtype, model = precision, SimpleNamespace(device=torch.device("cpu"))
+        weight = torch.tensor(3.0, requires_grad=True)
+
+        def __init__(self) -> None:
+            self.sizes: list[int] = []
+
+        def __call__(self, rows: torch.Tensor) -> torch.Tensor:
+            self.sizes.append(len(rows))
+            ones = torch.ones(2, 2)
+            assert (ones @ ones).dtype == precision
+            return self.weight * rows.sum()
+
+    loss, scale = Loss(), LossScale(precision)
+    scale.value = 4.0
+    found = accumulate(loss, np.arange(15).reshape(5, 3), 2, scale)
+    assert found == pytest.approx(3 * 105 / 10)
+    assert loss.weight.grad.item() == pytest.approx(4 * 105 / 10)
+    assert loss.sizes == [2, 2, 1]
+
+
 def test_a_loss_that_is_not_finite_stops_and_keeps_what_was_saved(trained, tmp_path):
     targets = {1: tmp_path / "one", 6: tmp_path / "six"}
     with pytest.raises(LingprobError, match=r"loss of step \d is not finite"):
@@ -127,6 +156,11 @@ def test_perplexity_falls_with_fine_tuning_and_is_what_the_definition_says(train
     assert table.loc[table["corpus"] == "all", "n_tokens"].tolist() == [87, 87]
     logs = [math.log(found["plain", corpus]) for corpus in ("first", "others")]
     assert math.log(found["plain", "all"]) == pytest.approx((29 * logs[0] + 58 * logs[1]) / 87)
+    # Of one corpus there is no other row than its own.
+    passages = passage_logprobs(models, {"first": TEXTS[:1]}, device="cpu", scale="demo")
+    alone = perplexities(passages)
+    assert alone["model"].tolist() == ["plain", "tuned"]
+    assert alone["perplexity"].tolist() == found.xs("first", level="corpus").tolist()
     assert found["plain", "first"] == pytest.approx(math.exp(obvious(trained, TEXTS[0])), rel=1e-4)
 
 

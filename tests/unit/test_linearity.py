@@ -73,7 +73,7 @@ def study_of(link: Any, seed: int = 5, subjects: int = SUBJECTS) -> Study:
     words["sentence_index"] = words["word_index"] // WORDS
     bits = random.exponential(6, n)
     table = words[["passage_id", "word_index"]].assign(
-        surprisal=bits, surprisal_uncorrected=bits, n_tokens=1
+        surprisal=bits, surprisal_uncorrected=bits + 1, n_tokens=1
     )
     names = np.array(["fit", "fit", "exploratory", "held_out"])
     parts = []
@@ -176,6 +176,7 @@ def test_lines_are_the_regressions_that_they_were(of_curve, tmp_path):
         assert row["gain"] == pytest.approx(
             row["log_likelihood_curve"] - row["log_likelihood_line"], abs=1e-6
         )
+        assert row["gain_low"] < row["gain"] < row["gain_high"]
         assert (row["items"], row["knots"]) == (SUBJECTS, 5)
         assert row["n_evaluated"] == deltas["n_evaluated"][0]
 
@@ -244,7 +245,10 @@ def test_curves_of_means_are_statsmodels_s():
     residual = others["rt_ms"] - fit.predict(bent(others))
     expected = -0.5 * np.log(2 * np.pi * sigma**2) - residual**2 / (2 * sigma**2)
     assert row["log_likelihood_curve"] == pytest.approx(expected.sum(), abs=1e-5)
+    assert row["converged"]
     points = curves[curves["predictor"] == "surprisal"]
+    shown = np.quantile(fit_rows["surprisal"], [0.005, 0.995])
+    np.testing.assert_allclose(points["bits"], np.linspace(*shown, 41))
     names = ["surprisal", "surprisal_0", "surprisal_1", "surprisal_2"]
     knots = columns["surprisal_0"][1]
     at = np.column_stack([points["bits"], bends(points["bits"], knots)])

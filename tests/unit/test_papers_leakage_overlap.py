@@ -146,6 +146,9 @@ def test_the_summary_counts_passages_not_places(published):
     assert (brown["passages"], brown["tokens"], brown["highest_frequency"]) == (1, 900, 3)
     assert (brown["flagged"], brown["flagged_corrected"], brown["whole"]) == (1, 1, 0)
     assert (provo["flagged"], provo["longest_overlap"]) == (0, 6)
+    unflagged = published.assign(below_threshold_compat=None, below_threshold_corrected=None)
+    summary = leakage.summarise_overlaps(unflagged)
+    assert summary[["flagged", "flagged_corrected"]].isna().all(axis=None)
 
 
 def test_passages_have_their_lengths_beside_the_published_ones(published):

@@ -231,7 +231,7 @@ def test_better_surprisals_add_more(deltas):
 
 def test_means_are_regressed_by_least_squares(study):
     one = {**study, "times": study["times"][study["times"]["subject_id"] == "s0"]}
-    found = delta_log_likelihoods("mine", {**ENTRY, "unit": "word"}, **one, **OPTIONS)
+    found, gains = compared_of("mine", {**ENTRY, "unit": "word"}, **one, **OPTIONS)
     frame, models = regression_frame(
         one["times"], one["words"],
         -np.log2((one["words"]["word"].map({"x": 50, "xx": 30, "xxx": 9}).fillna(0) + 1) / 93),
@@ -248,6 +248,23 @@ def test_means_are_regressed_by_least_squares(study):
     assert found["regression"].unique().tolist() == ["least squares"]
     assert (found["converged"].all(), found["singular"].any()) == (True, False)
     assert found["delta"].iloc[2] == pytest.approx(values[1] - values[0], abs=1e-8)
+    for name, columns in (
+        (models[2].surprisal, ["surprisal_ms", "surprisal_std_error"]),
+        (models[2].previous, ["previous_ms", "previous_std_error"]),
+    ):
+        expected = [result.params[name], result.bse[name]]
+        assert found[columns].iloc[2].tolist() == pytest.approx(expected)
+    by_sentence = gains[(gains["model"] == "large") & (gains["of"] == "delta")]
+    assert by_sentence["nats"].sum() == pytest.approx(values[1] - values[0], abs=1e-8)
+    assert set(by_sentence["item_kind"]) == {"sentence"}
+    # Surprisals of trailing blanks are .1 bits apart in every word.
+    bits = study["surprisals"]["small"]["surprisal"]
+    assert found["word_perplexity"].iloc[0] == pytest.approx(2 ** bits.mean())
+    options = {**OPTIONS, "corrected": False}
+    found, gains = compared_of("mine", {**ENTRY, "unit": "word"}, **one, **options)
+    assert found["word_perplexity"].iloc[0] == pytest.approx(2 ** (bits.mean() + 0.1))
+    (row,) = gains[(gains["model"] == "small") & (gains["of"] == "log_perplexity")].itertuples()
+    assert (row.nats, row.n) == (pytest.approx(np.log(2) * (bits + 0.1).sum()), len(bits))
 
 
 @pytest.mark.parametrize(("of_length", "kept"), [(9, True), (0.4, False)])
@@ -304,10 +321,16 @@ def test_a_comparison_is_singular_where_one_of_its_regressions_is(study, caplog)
     assert found.loc["small", "singular"]
 
 
-def test_an_empty_partition_is_refused(study):
-    times = study["times"][study["times"]["partition"] != "exploratory"]
+@pytest.mark.parametrize("empty", ["fit", "exploratory", "held_out"])
+def test_an_empty_partition_is_refused_if_it_is_needed(study, empty):
+    times = study["times"][study["times"]["subject_id"] == "s0"]
+    times = times[times["partition"] != empty]
+    means = {"entry": {**ENTRY, "unit": "word"}, **study, "times": times}
+    if empty == "held_out":
+        assert len(delta_log_likelihoods("mine", **means, **OPTIONS)) == 3
+        return
     with pytest.raises(LingprobError, match="'fit' or 'exploratory' is empty"):
-        delta_log_likelihoods("mine", ENTRY, **{**study, "times": times}, **OPTIONS)
+        delta_log_likelihoods("mine", **means, **OPTIONS)
 
 
 def test_surprisals_of_another_text_are_refused(study):
@@ -609,8 +632,7 @@ def test_trends_mix_no_corrected_surprisals_with_others(study, compared, tmp_pat
     found = trends_of(read, no_gains(gains), models)
     sizes = found[(found["of"] == "delta") & (found["on"] == "parameters")]
     assert sizes["models"].tolist() == [3, 3, 3]
-    assert sizes["corrected"].tolist()[:2] == [True, False]
-    assert pd.isna(sizes["corrected"].tolist()[2])
+    assert sizes["corrected"].tolist() == [True, False, None]
     counts = reading_counts("mine", ENTRY, study["times"], "test")
     run = Run("test", describe_models(models))
     card = compare(
@@ -730,6 +752,7 @@ def test_published_fits_on_a_small_text(tmp_path):
         means[f"log_gmean_freq{lag}"] = random.normal(size=len(means))
     means["time"] = 300 + 5 * np.append(surprisal[1:], 0) + random.normal(0, 5, len(means))
     means.loc[19, "time"] = 0.0  # in no regression
+    means.loc[28, "time"] = 0.5
     means.sample(frac=1, random_state=1).to_csv(tmp_path / "means.csv")
     read = read_annotated_means(tmp_path / "means.csv")
     pd.testing.assert_frame_equal(read[["article", "zone"]], means[["article", "zone"]])

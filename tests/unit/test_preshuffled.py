@@ -10,6 +10,7 @@ import pytest
 
 from lingprob import download
 from lingprob.errors import LingprobError
+from lingprob.progress import Progress
 from lingprob.training import preshuffled
 from lingprob.training.preshuffled import (
     byte_ranges,
@@ -29,11 +30,13 @@ def test_ranges_by_hand():
     """Bytes 60 to 180 of shards of 70: the last 10 of the first, the second, 40 of the third."""
     assert list(byte_ranges(60, 120, 70)) == [(0, 60, 70), (1, 0, 70), (2, 0, 40)]
     assert list(byte_ranges(70, 5, 70)) == [(1, 0, 5)]
+    assert list(byte_ranges(60, 11, 70)) == [(0, 60, 70), (1, 0, 1)]
 
 
 def test_pythia_s_chunks_in_the_hub_s_shards():
     """Chunk 7 is bytes 29,374,464,000 to 33,570,816,000: in shards of 30 GB, the first two."""
-    size = 1_024_000 * 2049 * 2
+    size = preshuffled.ROWS_PER_CHUNK * 2049 * 2
+    assert size == 4_196_352_000  # 1,000 batches of 1,024 rows
     assert list(byte_ranges(7 * size, size, 30_000_000_000)) == [
         (0, 29_374_464_000, 30_000_000_000),
         (1, 0, 3_570_816_000),
@@ -81,11 +84,37 @@ def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path, monkeypatc
     ]
 
 
+@pytest.mark.parametrize("status", [429, 500, 503])
+def test_a_server_that_is_busy_is_asked_again(server, tmp_path, monkeypatch, status):
+    monkeypatch.setattr(download, "RETRY_SECONDS", (0.0,))
+    server.faults["0.bin"] = [Fault(status=status)]
+    assert (fetch(server, 0, tmp_path / "new" / "folder") == TOKENS[:30].reshape(6, 5)).all()
+    assert server.ranges("0.bin") == ["bytes=0-59", "bytes=0-59"]
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_what_has_arrived_is_not_fetched_again(server, tmp_path, monkeypatch, rows):
+    """Two rows, or half a header; the bytes go on from there, as their count does."""
+    counted: list[int] = []
+
+    class Noted(Progress):
+        def resume_at(self, done: int) -> None:
+            counted.append(done)
+
+    monkeypatch.setattr(preshuffled, "Progress", Noted)
+    header = preshuffled.npy_header(ROWS, ROW_LENGTH)
+    there = TOKENS[: 5 * rows].tobytes()
+    (tmp_path / "chunk-0.npy.part").write_bytes(header + there if rows else header[:50])
+    assert (fetch(server, 0, tmp_path) == TOKENS[:30].reshape(ROWS, ROW_LENGTH)).all()
+    assert counted == [10 * rows]
+    assert server.ranges("0.bin") == [f"bytes={10 * rows}-59"]
+
+
 def test_a_shard_that_cannot_be_had_is_one_clear_message(server, tmp_path):
     server.always["2.bin"] = Fault(status=404)
     with pytest.raises(LingprobError, match=r"chunk-2\.npy could not be fetched.*HTTP 404"):
         fetch(server, 2, tmp_path)
-    assert not (tmp_path / "chunk-2.npy").exists()
+    assert [path.name for path in tmp_path.iterdir()] == ["chunk-2.npy.part"]
     server.always.clear()
     assert (fetch(server, 2, tmp_path) == TOKENS[60:90].reshape(ROWS, ROW_LENGTH)).all()
 

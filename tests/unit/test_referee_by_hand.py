@@ -257,19 +257,19 @@ def test_numbers_of_chunks_and_sequences():
     found = {key: one.value for (_, key), one in chunk_quantities(chunks).items()}
     assert found == pytest.approx({"chunks": 3, "all_billion_tokens": 1.6, "leakage_free": 2,
                                    "selected": 1, "billion_tokens": 1.0})  # fmt: skip
-    table = passages(("geco", 2000, 10, 3), ("provo", 2100, 9, 3)).assign(
+    table = passages(("geco", 2000, 10, 3), ("provo", 2095, 9, 3)).assign(
         below_threshold=[True, False], below_threshold_compat=[True, True],
         below_threshold_corrected=[False, True],
     )  # fmt: skip
-    ours = table.assign(origin="ours", article_len=[2000, 2101], searched="mine")
+    ours = table.assign(origin="ours", article_len=[2000, 2096], searched="mine")
     quantities = overlap_quantities(pd.concat([table, ours]))
     numbers = {key: one.value for key, one in quantities.items()}
     # The two passages with a separator between them: two windows of 2,048 tokens.
-    assert numbers[("published/fine_tuning_sequence", "tokens")] == 4101
+    assert numbers[("published/fine_tuning_sequence", "tokens")] == 4096
     assert numbers[("published/fine_tuning_sequence", "examples")] == 2
     assert numbers[("geco", "same_length")] == 1
     assert numbers[("provo", "same_length")] == 0
-    assert numbers[("provo", "tokens")] == 2101
+    assert numbers[("provo", "tokens")] == 2096
     assert numbers[("geco", "passages")] == 1
     assert numbers[("the_pile", "same_flag")] == 1
     assert quantities[("the_pile", "flagged")].value == 2
@@ -325,5 +325,84 @@ def test_shares_of_partitions_are_counted():
                            "rows": [30, 20, 9, 10]})  # fmt: skip
     ((_, found),) = reading.exploratory_share({"counts": counts}, RUN)
     assert ends(found) == (0.5, 0.5, 0.5)
-    without = counts[counts["fate"] != "exploratory"]
-    assert not [*reading.exploratory_share({"counts": without}, RUN)]
+    for without in (
+        counts[counts["fate"] != "exploratory"],
+        counts[counts["fate"] != "fit"],
+        counts.assign(rows=[0, 20, 9, 0]),
+    ):
+        assert not [*reading.exploratory_share({"counts": without}, RUN)]
+
+
+def test_what_a_model_adds_is_widened_for_few_readers():
+    """Ten readers make 4 and 6 nats to either side 1.2166 times as many; sentences are many."""
+    deltas = pd.DataFrame(
+        [("d", "mixed model", 10, "human"), ("e", "least squares", 1, "simulated")],
+        columns=["dataset", "regression", "n_subjects", "rt_source"],
+    ).assign(model="m", delta=9.0, delta_low=5.0, delta_high=15.0)
+    found = dict(reading.surprisal_predicts({"deltas": deltas}, RUN))
+    factor = stats.t.ppf(0.975, 9) / stats.norm.ppf(0.975) * np.sqrt(10 / 9)
+    assert ends(found["m/d"]) == pytest.approx((9, 9 - 4 * factor, 9 + 6 * factor))
+    assert (found["m/d"].n, found["m/d"].note) == (10, "")
+    assert (ends(found["m/e"]), found["m/e"].note) == ((9, 5, 15), "simulated reading times")
+
+
+def slopes(*rows: dict[str, Any]) -> dict[str, pd.DataFrame]:
+    """Trends of ΔLogLik over three trained models that are finished, but for what is given."""
+    usual = {"dataset": "d", "rt_source": "human", "context": "passage", "corrected": True,
+             "convention": "", "family": "trained", "training_step": None, "fine_tuning_steps": 0,
+             "of": "delta", "on": "parameters", "models": 3, "slope": 9.0, "slope_low": np.nan,
+             "slope_high": np.nan, "std_error": 1.0, "change": np.nan, "change_low": np.nan,
+             "change_high": np.nan, "items": 10, "resampled": "subject"}  # fmt: skip
+    return {"trends": pd.DataFrame([{**usual, **row} for row in rows])}
+
+
+def values(found: Any) -> dict[str, float]:
+    return {name: one.value for name, one in found}
+
+
+def test_trends_are_told_by_family_state_context_and_correction():
+    """Neither those on other things nor those of models kept before their training was done."""
+    changed = {"change": -2.0, "change_low": -3.0, "change_high": -1.0, "fine_tuning_steps": 1}
+    imported = {"family": "gpt2", "context": "imported"}
+    tables = slopes(
+        {"slope": 1.0},
+        {"slope": 2.0, **changed},
+        {"of": "log_perplexity", **changed, "change": 0.5, "change_high": 0.75},
+        {"on": "word_perplexity"},
+        {"training_step": 40},
+        {**imported, "slope": 3.0, "corrected": False, "convention": "compat"},
+        {**imported, "slope": 4.0, "corrected": True},
+        {**imported, "slope": 5.0, "corrected": None},
+    )
+    tuned = "d/trained, passage context, 1 fine-tuning steps"
+    found = values(reading.falls_with_size(tables, RUN))
+    assert found == {"d/trained, passage context": 1, tuned: 2}
+    assert values(reading.falls_with_size_of_others(tables, RUN)) == {
+        "d/gpt2, imported context, uncorrected, compat": 3,
+        "d/gpt2, imported context, corrected": 4,
+        "d/gpt2, imported context": 5,
+    }
+    ((name, change),) = reading.leakage_steepens_the_fall(tables, RUN)
+    assert (name, change.note) == (tuned, "3 models, 10 subjects")
+    assert ends(change) == ends(reading.widened(-2.0, -3.0, -1.0, 10))
+    assert values(reading.larger_models_gain_more(tables, RUN)) == {tuned: 0.5}
+
+
+def test_doses_and_peaks_are_told_by_size():
+    rows = [("delta", "small", -1.0), ("delta", None, -2.0),
+            ("log_perplexity", "small", -3.0), ("log_perplexity", None, -4.0)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["of", "size", "slope"]).assign(
+        dataset="d", rt_source="human", models=5, items=10, item_kind="subject",
+        slope_low=lambda t: t["slope"] - 1, slope_high=lambda t: t["slope"] + 2,
+    )  # fmt: skip
+    tables = {"dose_slopes": table}
+    ((name, found),) = reading.falls_with_copies(tables, RUN)
+    assert (name, ends(found), found.note) == ("d, small", (-1, -2, 1), "5 models, 10 subjects")
+    assert values(reading.copies_steepen_the_fall(tables, RUN)) == {"d": -2}
+    assert values(reading.perplexity_falls_with_copies(tables, RUN)) == {"d, small": -3}
+    peaks = pd.DataFrame({"lead": [np.nan, 4.0], "lead_low": [np.nan, 1], "lead_high": [np.nan, 9],
+                          "dataset": "d", "size": ["large", "small"], "models": 5, "items": 10,
+                          "item_kind": "subject", "rt_source": "simulated"})  # fmt: skip
+    ((name, found),) = reading.highest_before_the_end({"peaks": peaks}, RUN)
+    assert (name, ends(found), found.n) == ("d, small", (4, 1, 9), 10)
+    assert found.note == "5 models, 10 subjects; simulated reading times"

@@ -482,8 +482,8 @@ def test_a_steep_fall_within_states_is_no_pooled_slope():
 @pytest.mark.parametrize(("items", "factor"), [(2, 9.1681), (10, 1.2166), (1000, 1.0017)])
 def test_intervals_of_few_items_are_widened_to_students(items, factor):
     """t(.975, n - 1) / 1.96 * sqrt(n / (n - 1)); one item has no interval at all."""
-    found = reading.widened(1.0, 0.0, 3.0, items)
-    assert (found.low, found.high) == pytest.approx((1 - factor, 1 + 2 * factor), abs=1e-3)
+    found = reading.widened(1.0, -2.0, 5.0, items)
+    assert (found.low, found.high) == pytest.approx((1 - 3 * factor, 1 + 4 * factor), abs=1e-3)
     assert judge_claim(reading.widened(1.0, 1.0, 1.0, 1), "> 0") == ("undecided", "no interval")
 
 

@@ -182,12 +182,16 @@ def test_slopes_are_those_that_times_were_made_with(of_readers):
     assert abs(growth.loc[3, "growth"]) < 0.1 * growth.loc[2, "growth"]
 
 
-def test_regressions_of_means_are_statsmodels_s():
+def test_regressions_of_means_are_statsmodels_s(caplog):
+    caplog.set_level("INFO")
     study = means_of(study_of())
     frame = frame_of(study, 2)
     for held_out in ("marginal", "restandardised"):
         gains, slopes = fitted(study, words=2, held_out=held_out)
         assert (gains["random_by"] == "none").all()
+        assert gains["converged"].all()
+        assert not gains["singular"].any()
+        assert "for intercepts" not in caplog.text
         assert list(gains["words"]) == [0, 1, 2]
         columns = names(2, "surprisal", *READ.split())
         fit_rows, others = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))

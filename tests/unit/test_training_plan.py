@@ -54,6 +54,9 @@ def test_the_architecture_is_pythia_s():
     assert config.use_parallel_residual
     assert not config.tie_word_embeddings
     assert config.rope_parameters["partial_rotary_factor"] == 0.25
+    assert config.rope_parameters["rope_theta"] == 10_000
+    assert config.use_cache
+    assert (config.bos_token_id, config.eos_token_id) == (0, 0)
     assert (config.attention_dropout, config.hidden_dropout) == (0.0, 0.0)
     assert config.intermediate_size == 128
     assert model.lm_head.weight.data_ptr() != model.gpt_neox.embed_in.weight.data_ptr()
@@ -64,16 +67,20 @@ def test_first_weights_have_pythia_s_spread():
     model = build_model(ModelSize(3, 2, 128), 4096, 16, seed=0)
     layer = model.gpt_neox.layers[1]
     assert model.gpt_neox.embed_in.weight.std().item() == pytest.approx(0.0559, rel=0.01)
+    assert model.gpt_neox.embed_in.weight.mean().item() == pytest.approx(0, abs=1e-3)
     assert layer.mlp.dense_h_to_4h.weight.std().item() == pytest.approx(0.0559, rel=0.01)
     assert layer.mlp.dense_4h_to_h.weight.std().item() == pytest.approx(0.0589, rel=0.01)
     assert layer.attention.dense.weight.std().item() == pytest.approx(0.0589, rel=0.02)
     assert (layer.input_layernorm.weight == 1).all()
+    assert (layer.input_layernorm.bias == 0).all()
     assert (layer.attention.query_key_value.bias == 0).all()
 
 
-def test_heads_that_do_not_share_the_width_are_refused():
-    with pytest.raises(LingprobError, match=r"training\.sizes: 3 heads"):
-        build_model(ModelSize(2, 3, 32), 64, 16, seed=0)
+@pytest.mark.parametrize(("heads", "width"), [(3, 32), (3, 25), (2, 24)])
+def test_heads_that_do_not_share_the_width_are_refused(heads, width):
+    """32 / 3 is no number, nor is 25 / 3, though eights are in it; 24 / 2 is not made of eights."""
+    with pytest.raises(LingprobError, match=rf"training\.sizes: {heads} heads .* width of {width}"):
+        build_model(ModelSize(2, heads, width), 64, 16, seed=0)
 
 
 @pytest.mark.parametrize(
@@ -94,6 +101,13 @@ def test_the_paper_s_schedule(step, expected):
     assert warmup_steps(10_000, 0.01) == 100
     found = learning_rate(step, 10_000, warmup=100, highest=1e-3, lowest=1e-4)
     assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_the_shortest_trainings_have_a_schedule():
+    assert warmup_steps(10, 0.0) == 1
+    for steps, rates in ((1, [3.0]), (2, [3.0, 1.0])):
+        options = {"warmup": 1, "highest": 3.0, "lowest": 1.0}
+        assert [learning_rate(n, steps, **options) for n in range(1, steps + 1)] == rates
 
 
 def test_the_order_of_examples_is_the_epochs_shuffles_one_after_another():

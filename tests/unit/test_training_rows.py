@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tokenizers import Tokenizer, models
 from transformers import AutoTokenizer
 
+from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
 from lingprob.files import sha256_of
 from lingprob.progress import Progress
@@ -18,10 +20,18 @@ from lingprob.training.corpus import (
     TrainingData,
     choose_chunks,
     prepare_corpus,
+    tokenizer_file,
     write_description,
 )
 from lingprob.training.rows import TokenRows, write_rows
-from training_for_tests import CONTEXT_WINDOW, VOCABULARY, save_corpus, save_word_tokenizer
+from training_for_tests import (
+    CONTEXT_WINDOW,
+    N_EXAMPLES,
+    VOCABULARY,
+    rows_with_structure,
+    save_corpus,
+    save_word_tokenizer,
+)
 
 QUIET = Progress(None, "tokens", "tokens")
 
@@ -32,8 +42,8 @@ def as_ids(texts: list[str]) -> list[list[int]]:
 
 
 def write(documents, folder: Path, **changes) -> list[Path]:
-    options = {"separator": 0, "row_length": 4, "vocabulary": 96, "identity": "i", **changes}
-    return write_rows(documents, as_ids, folder, progress=QUIET, **options)
+    options = {"separator": 0, "row_length": 4, "vocabulary": 96, "identity": "i"}
+    return write_rows(documents, as_ids, folder, **{**options, "progress": QUIET, **changes})
 
 
 def test_rows_of_text_by_hand(tmp_path):
@@ -42,6 +52,36 @@ def test_rows_of_text_by_hand(tmp_path):
     rows = np.load(path)
     assert rows.tolist() == [[1, 2, 0, 3], [3, 4, 5, 0]]
     assert rows.dtype == np.uint16
+
+
+def test_a_file_is_written_once_its_rows_are_there(tmp_path, monkeypatch):
+    """Two rows of 4 are 7 tokens: of 4 + 2 + 2 tokens 2 are left, and of 2 + 5 the last one."""
+    monkeypatch.setattr("lingprob.training.rows.CHARACTERS_PER_BATCH", 1)
+    texts = ["w1 w2 w3", "w4", "w5", "w6 w7 w8 w9", "w10 w11"]
+    progress = Progress(None, "tokens", "tokens")
+    paths = write(texts, tmp_path, rows_per_shard=2, progress=progress)
+    assert [np.load(path).tolist() for path in paths] == [
+        [[1, 2, 3, 0], [0, 4, 0, 5]], [[5, 0, 6, 7], [7, 8, 9, 0]], [[0, 10, 11, 0]]
+    ]  # fmt: skip
+    assert progress.done == 16
+
+    def gone():
+        raise AssertionError("what is finished needs no text")
+        yield
+
+    assert write(gone(), tmp_path, rows_per_shard=2) == paths
+    paths[1].unlink()
+    assert write(texts[:2], tmp_path, rows_per_shard=2) == paths[:1]
+    assert np.load(paths[0]).tolist() == [[1, 2, 3, 0]]
+
+
+def test_no_text_makes_no_rows(tmp_path):
+    assert write([], tmp_path, row_length=2) == []
+
+
+def test_a_vocabulary_of_16_bits_has_files_of_16(tmp_path):
+    (path,) = write(["w65535 w2 w3"], tmp_path, vocabulary=2**16)
+    assert np.load(path).dtype == np.uint16
 
 
 def test_a_vocabulary_beyond_16_bits_gets_32(tmp_path):
@@ -151,6 +191,9 @@ def test_text_and_rows_go_through_one_description(tmp_path):
     )
     assert described["tokenizer_sha256"] == sha256_of(file)
     assert described["separator"] == 0
+    assert described["tokenizer"] == str(tmp_path / "work" / "tokenizer")
+    made = tmp_path / "work" / "rows" / "mine" / "text.txt" / "00000.npy"
+    assert described["training"] == [str(made), str(tmp_path / "rows.npy")]
     data = TrainingData(described, validation_examples=0)
     assert data.take(np.array([0])).tolist() == [[1, 2, 3, 0, 4]]
     assert data.n_examples == 3
@@ -203,14 +246,36 @@ def test_a_vocabulary_too_small_for_the_tokenizer_is_refused(tmp_path):
         prepare([], tmp_path / "work", file, vocabulary=95)
 
 
+def test_a_tokenizer_without_the_separator_is_refused(tmp_path):
+    words = Tokenizer(models.WordLevel({"w0": 0, "w1": 1}, unk_token="w0"))
+    words.save(str(tmp_path / "tokenizer.json"))
+    with pytest.raises(LingprobError, match=r"2 tokens; <\|endoftext\|> is not one of them"):
+        prepare([], tmp_path / "work", tmp_path / "tokenizer.json")
+
+
+def test_texts_of_the_package_need_no_file():
+    first = next(Chunk("demo", "sentences", {"parser": "demo_sentences"}, None).documents())
+    assert first == pd.read_csv(MINIMAL_PAIRS)["good"][0]
+
+
+def test_a_tokenizer_lies_where_its_manifest_says(tmp_path):
+    (tmp_path / "files").mkdir()
+    (tmp_path / "of_model.json").write_text('{"directory": "files"}')
+    (tmp_path / "of_data.tsv").write_text("name\tsha256\n20B.json\tf\n")
+    assert tokenizer_file(None) is None
+    found = tokenizer_file(str(tmp_path / "of_model.json"))
+    assert found == tmp_path / "files" / "tokenizer.json"
+    assert tokenizer_file(str(tmp_path / "of_data.tsv")) == tmp_path / "20B.json"
+
+
 def test_an_id_outside_the_vocabulary_is_found_in_its_row(tmp_path):
     described = save_corpus(tmp_path)
     rows = np.load(tmp_path / "b.npy")
-    rows[7, 3] = 1234
+    rows[7, 3] = VOCABULARY
     np.save(tmp_path / "b.npy", rows)
     data = TrainingData(described, 10)
     assert data.take(np.array([56, 58])).shape == (2, CONTEXT_WINDOW + 1)
-    with pytest.raises(LingprobError, match=r"b\.npy, row 7: token id 1234"):
+    with pytest.raises(LingprobError, match=r"b\.npy, row 7: token id 96"):
         data.take(np.array([56, 57, 58]))
 
 
@@ -225,6 +290,9 @@ def test_without_other_chunks_some_training_examples_are_held_out(tmp_path):
     described = {**save_corpus(tmp_path), "validation": []}
     data = TrainingData(described, 10)
     assert (len(data.validation()), data.n_examples) == (10, 80)
+    # Every tenth, from the first to the last: 89 / 9 apart, rounded down.
+    every = [0, 9, 19, 29, 39, 49, 59, 69, 79, 89]
+    assert (data.validation() == rows_with_structure(N_EXAMPLES)[every]).all()
     trained = {tuple(row) for row in data.take(np.arange(80)).tolist()}
     assert not trained & {tuple(row) for row in data.validation().tolist()}
 
@@ -234,4 +302,5 @@ def test_a_corpus_is_described_in_a_file_that_says_all_of_it(tmp_path):
     write_description(described, tmp_path / "corpus.json")
     text = (tmp_path / "corpus.json").read_text()
     assert json.loads(text) == described
+    assert text.startswith('{\n "files": [\n')
     assert text.endswith("}\n")

@@ -162,12 +162,17 @@ def drawn_of(by_item: np.ndarray, draws: int, seed: int = 0) -> np.ndarray:
 
 
 @settings(deadline=None, max_examples=100)
-@given(st.integers(2, 12), st.integers(2, 5), st.integers(0, 9999), st.booleans())
-def test_leads_are_those_found_number_by_number(items, steps, seed, tied):
+@given(
+    st.integers(2, 12), st.integers(2, 5), st.integers(0, 9999), st.booleans(),
+    st.sampled_from([-9.0, 0.0, 9.0]),
+)  # fmt: skip
+def test_leads_are_those_found_number_by_number(items, steps, seed, tied, shift):
+    """Also of draws that are all off to one side, by which no interval ends short of the value."""
     by_item = np.random.default_rng(seed).normal(1, 2, (items, steps))
     if tied:
         by_item[:, 1] = by_item[:, 0]
     drawn = drawn_of(by_item, 60, seed)
+    drawn[:, 0] += 0 if tied else shift
     found = leads(by_item, drawn)
     assert found == pytest.approx(np.array(slow_leads(by_item, drawn)), abs=1e-9)
     assert (found[:, 1] <= found[:, 0]).all()
@@ -220,6 +225,10 @@ def test_what_cannot_be_told_from_the_peak_is_every_step_that_none_is_surely_ahe
     ahead = np.array([[3, -1, 7], [2, -1, 6], [-2, -6, -1]])
     found = peak(steps_of([1, 2, 4]), ahead)
     assert (found["peak_tokens_low"], found["peak_tokens_high"]) == (300, 300)
+    # Ends at 0 are not surely ahead.
+    ahead = np.array([[3, 0, 7], [2, -1, 6], [-1, -2, 0]])
+    found = peak(steps_of([1, 2, 4]), ahead)
+    assert (found["peak_tokens_low"], found["peak_tokens_high"]) == (100, 300)
 
 
 # The tables.
@@ -256,7 +265,9 @@ def test_tables_by_hand(tmp_path):
     """Two readers are drawn as 2 + 0, 1 + 1 (half of the draws) or 0 + 2 of them."""
     deltas, gains, models = tables_of(THREE)
     other = deltas.iloc[[0]].assign(model="gpt2", delta=99.0)
-    steps, peaks = trajectories(pd.concat([other, deltas]), gains, models, **DRAWS)
+    more = gains.iloc[[0]].assign(model="gpt2", item="a third reader")
+    given = pd.concat([other, deltas]), pd.concat([more, gains]), models
+    steps, peaks = trajectories(*given, **DRAWS)
     assert steps["model"].tolist() == list(models)
     assert steps["tokens"].tolist() == [4000, 8000, 12000] * 2
     assert steps["delta"].tolist() == [0, 10, 9, 2, 4, 6]

@@ -73,8 +73,8 @@ def initialise(model: GPTNeoXForCausalLM, size: ModelSize, seed: int) -> None:
             if weight.dim() == 2:
                 ends_layer = name.endswith(("attention.dense.weight", "dense_4h_to_h.weight"))
                 weight.normal_(0.0, last if ends_layer else small, generator=generator)
-            else:
-                weight.fill_(1.0 if "norm" in name and name.endswith("weight") else 0.0)
+            else:  # weights of norms, and biases
+                weight.fill_(1.0 if name.endswith("weight") else 0.0)
 
 
 class SummedLoss(nn.Module):

@@ -83,8 +83,7 @@ def shortest_improbable(tables: Tables, run: Run) -> Iterator[tuple[str, Estimat
             ("below_threshold_compat", "limit in nats, probabilities in log10"),
             ("below_threshold_corrected", "both in nats"),
         ):
-            flags = table[column]
-            flagged = table[flags.notna() & (flags == True)]  # noqa: E712 (null is neither)
+            flagged = table[table[column] == True]  # noqa: E712 (null is neither)
             if len(flagged):
                 note = f"{len(flagged)} of {len(table)} overlaps flagged"
                 shortest = Estimate.exact(float(flagged["overlap_len"].min()), note)

@@ -217,12 +217,12 @@ def _compared(
     held_out: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Comparison]]:
     """Return the rows that models are fitted to and evaluated on, and each one's comparison."""
+    if not {"fit", partition} <= {*frame["partition"]}:
+        raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
     columns = list(dict.fromkeys(name for model in models for name in model.all))
     with models_named(models):
         frame = standardised(frame, columns, where)
         fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
-        if fitted.empty or evaluated.empty:
-            raise LingprobError(f"{where}: the partition 'fit' or {partition!r} is empty.")
         if held_out == "restandardised":
             evaluated = standardised(evaluated, columns, where, like=partition)
         if entry["unit"] != "subject":

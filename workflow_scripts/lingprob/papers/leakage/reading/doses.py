@@ -109,7 +109,8 @@ def _slopes(
     # Log perplexity is a ratio of sums over items, ΔLogLik a sum: with shares of the items, alike.
     shares = np.full(n_items, 1 / n_items)
     if of == "log_perplexity":
-        nats, shares = nats / counts.sum(axis=0), counts[:, 0] / counts[:, 0].sum()
+        words = counts.mean(axis=1)  # the same for all models
+        nats, shares = nats / words.sum(), words / words.sum()
     x = np.log2(1 + np.asarray(dosed.copies, float))
     on_copies = (x - x.mean()) / ((x - x.mean()) ** 2).sum()
     lines = np.kron(np.eye(len(dosed.sizes)), on_copies)

@@ -1,0 +1,273 @@
+"""Studies of reading times by hand, with stand-ins for the fits: what is made of their numbers."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.papers.leakage.reading import analysis, leaked_words, linearity, spillover
+from lingprob.papers.leakage.reading.scorecard import reading_quantities
+from lingprob.papers.leakage.reading.size_trends import size_trends
+from lingprob.papers.leakage.reading.spillover_fits import Fitted, Times
+from lingprob.reading.predictors import Predictors
+from lingprob.regression.resampling import resampled_sums
+from lingprob.schemas import SCHEMAS
+
+ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
+
+
+def test_a_study_is_its_tables(monkeypatch):
+    monkeypatch.setattr(analysis, "read_table", lambda path, name: f"{name} of {path}")
+    files = {"times": "t", "words": "w", "counts": ["c", "d"], "surprisals": ["s1", "s2"]}
+    found = analysis.read_study("mine", ENTRY, ["one", "two"], files)
+    assert (found.dataset, found.entry, found.where) == ("mine", ENTRY, "data set 'mine'")
+    assert (found.times, found.words) == ("reading_times of t", "words of w")
+    assert found.counts == ["word_counts of c", "word_counts of d"]
+    assert found.surprisals == {"one": "surprisal of s1", "two": "surprisal of s2"}
+
+
+@pytest.mark.parametrize(
+    ("converged", "singular", "said"),
+    [
+        ((True, True), (False, False), []),
+        ((False, True), (False, False), ["baseline: rt_ms ~ length did not converge"]),
+        ((True, False), (True, False), ["baseline: rt_ms ~ length is singular",
+                                        "m: rt_ms ~ surprisal + length did not converge"]),
+        ((True, True), (False, True), ["m: rt_ms ~ surprisal + length is singular"]),
+    ],
+)  # fmt: skip
+def test_a_comparison_is_of_two_fits(converged, singular, said, monkeypatch, caplog):
+    """Of two readers; it converged where both did, and is singular where either is."""
+    model = Predictors("m", "surprisal_0", "previous_surprisal_0", ("length",))
+    fits = [
+        SimpleNamespace(
+            held_out_log_likelihood=lambda _, kind, per, of=of: pd.Series(of, ["s1", "s2"]),
+            formula=SimpleNamespace(text=text),
+            fixed_effects={model.surprisal: 4.0, model.previous: 3.0},
+            standard_errors={model.surprisal: 0.4, model.previous: 0.3},
+            converged=converged[number], singular=singular[number],
+        )
+        for number, (text, of) in enumerate([
+            ("rt_ms ~ length", [-10.0, -20.0]), ("rt_ms ~ surprisal_0 + length", [-8.0, -15.0])
+        ])
+    ]  # fmt: skip
+    monkeypatch.setattr(analysis, "fit_mixed_models", lambda data, formulas, method: fits)
+    (found,) = analysis._mixed("fitted", "evaluated", [model], ("surprisal", "length"), "marginal")
+    assert (found.gains.tolist(), found.items.tolist()) == ([2, 5], ["s1", "s2"])
+    assert analysis._described(model, found) == {
+        "model": "m", "regression": "mixed model",
+        "baseline_formula": "rt_ms ~ length + (1 + length | subject_id)",
+        "formula": "rt_ms ~ surprisal + length",
+        "log_likelihood_baseline": -30, "log_likelihood": -23, "delta": 7,
+        "surprisal_ms": 4, "surprisal_std_error": 0.4,
+        "previous_ms": 3, "previous_std_error": 0.3,
+        "converged": all(converged), "singular": any(singular),
+    }  # fmt: skip
+    assert caplog.messages == said
+
+
+def test_table_2_has_every_fate_and_the_partitions_last():
+    counts = pd.DataFrame(
+        [("b", "fit", 5), ("b", "too_fast", 2), ("b", "held_out", 3), ("a", "exploratory", 4),
+         ("a", "blink", 1)],
+        columns=["dataset", "fate", "rows"],
+    ).assign(rt_source="human")  # fmt: skip
+    found = analysis.table_2(counts)
+    fates = ["too_fast", "blink", "fit", "exploratory", "held_out"]
+    assert found.columns.tolist() == ["dataset", "rt_source", *fates]
+    assert found.to_numpy().tolist() == [
+        ["b", "human", 2, 0, 5, 0, 3],
+        ["a", "human", 0, 1, 0, 4, 0],
+    ]
+
+
+def test_table_3_has_each_formula_once():
+    columns = ["dataset", "rt_source", "regression", "formula", "baseline_formula"]
+    rows = [("b", "human", "r", "f", "g")] * 2 + [("a", "human", "r", "f", "g")]
+    found = analysis.table_3(pd.DataFrame(rows, columns=columns).assign(model="m"))
+    assert found.columns.tolist() == columns
+    assert found["dataset"].to_dict() == {0: "b", 1: "a"}
+
+
+def test_leaked_words_are_left_out_where_half_of_the_times_remain(monkeypatch):
+    """Four words whose matches have 0, 3, 7 and 1 tokens. One reader has times for all of them,
+    the other for the first two: from 3 tokens on it is three of six times, from 7 on one."""
+    words = pd.DataFrame({"passage_id": "p", "word_index": range(4)})
+    times = pd.concat([words.assign(subject_id=name) for name in "ab"], ignore_index=True)
+    times["excluded"] = [None] * 6 + ["blink"] * 2
+    seen: list[tuple[list[str], Any]] = []
+
+    def compare(
+        study: analysis.Study, covariates: Any, **options: Any
+    ) -> tuple[pd.DataFrame, None]:
+        places = study.times["subject_id"] + study.times["word_index"].astype(str)
+        seen.append((places.tolist(), covariates))
+        assert options == {"bootstrap": 5}
+        table = pd.DataFrame([dict.fromkeys(SCHEMAS["leakage_adjusted"].names)])
+        ends = {"delta": 8.0, "delta_low": 4.0, "delta_high": 16.0}
+        return table.assign(**ends, n_evaluated=len(places)), None
+
+    monkeypatch.setattr(leaked_words, "compare_regressions", compare)
+    study = analysis.Study("mine", ENTRY, times, words, [], {})
+    table = leaked_words.adjusted_deltas(
+        study, np.array([0, 3, 7, 1]), [1, 3, 7, 9], bootstrap=5
+    )  # fmt: skip
+    everything = [f"{reader}{place}" for reader in "ab" for place in range(4)]
+    kept = [everything, everything, ["a0", "a3", "b0", "b3"], ["a0", "a1", "a3", "b0", "b1", "b3"]]
+    assert [places for places, _ in seen] == kept
+    assert [covariates is None for _, covariates in seen] == [True, False, True, True]
+    assert seen[1][1]["leakage"].tolist() == [0, 2, 3, 1]
+    assert table["adjustment"].tolist() == ["none", "covariate", "without", "without"]
+    assert table["threshold"].tolist() == [pd.NA, pd.NA, 3, 7]
+    assert table["left_out"].tolist() == [0, 0, 1 / 2, 1 / 6]
+    assert table["delta_by_time"].tolist() == [1, 1, 2, 8 / 6]
+    assert table["delta_low_by_time"].tolist() == [0.5, 0.5, 1, 4 / 6]
+
+
+@pytest.mark.parametrize("converged", [(True, True), (True, False), (False, True)])
+def test_what_curves_add_is_the_difference_of_log_likelihoods(converged):
+    """Three readers, each of whom gains: of eight swaps two are as far from 0."""
+    values = [[-10.0, -20.0, -30.0], [-9.0, -18.0, -27.0]]
+    line, curve = (
+        linearity.Fitted(pd.Series(of, ["a", "b", "c"]), pd.Series(), pd.DataFrame(), known)
+        for of, known in zip(values, converged, strict=True)
+    )
+    low, high = resampled_sums(np.array([1, 2, 3]), np.array(["a", "b", "c"]), 50, 1)
+    assert linearity._gain(line, curve, bootstrap=50, seed=1) == {
+        "items": 3, "log_likelihood_line": -60, "log_likelihood_curve": -54,
+        "gain": 6, "gain_low": low, "gain_high": high, "p": 2 / 8, "converged": all(converged),
+    }  # fmt: skip
+
+
+# What is not as it should be, of the regressions by what, with how many words, and with what.
+ODD = {
+    ("subject", 0, "full"): {"converged": False},
+    ("subject", 1, "baseline"): {"converged": False},
+    ("subject", 2, "full"): {"singular": True},
+    ("subject and word", 2, "baseline"): {"singular": True},
+}
+
+
+def test_spillover_is_told_from_one_word_to_the_next(monkeypatch):
+    """Each predictor is worth a nat for one reader and two for the other, and ten for both."""
+    used: list[Times] = []
+
+    def fit(times: Times, random_by: str, wanted: list[list[str]]) -> list[Fitted]:
+        used.append(times)
+        found = []
+        for fixed in wanted:
+            kind = "full" if "surprisal" in fixed else "baseline"
+            lags = sum(name.startswith("length") for name in fixed) - 1
+            n = float(len(fixed))
+            effects = pd.Series(np.arange(n + 1), ["(Intercept)", *fixed])
+            values = pd.Series({"s0": n, "s1": 2 * n})
+            regression = Fitted(values, 10 * n, effects, effects / 10, n, True, False)
+            found.append(regression._replace(**ODD.get((random_by, lags, kind), {})))
+        return found
+
+    monkeypatch.setattr(spillover, "fit_regressions", fit)
+    monkeypatch.setattr(Times, "tells_words", lambda _: True)
+    random = np.random.default_rng(1)
+    words = pd.DataFrame({"passage_id": "p", "word_index": range(16)})
+    words["sentence_index"] = words["word_index"] // 4
+    words["word"] = ["x" * length for length in random.integers(1, 9, 16)]
+    bits = random.exponential(6, 16)
+    table = words[["passage_id", "word_index"]].assign(surprisal=bits, n_tokens=1)
+    table["surprisal_uncorrected"] = bits[::-1]
+    times = pd.concat([words[["passage_id", "word_index"]]] * 2, ignore_index=True).assign(
+        subject_id=np.repeat(["s0", "s1"], 16), rt_ms=random.normal(300, 30, 32),
+        partition=np.tile(["fit", "exploratory"], 16), excluded=None, previous_fixated=None,
+    )  # fmt: skip
+    counts = pd.DataFrame({"word": ["x" * n for n in range(1, 9)], "count": range(20, 12, -1)})
+    study = analysis.Study("mine", ENTRY, times, words, [counts], {"m": table})
+    predictors = "surprisal + previous_surprisal + index"
+    formula = f"rt_ms ~ {predictors} + (1 + {predictors} | subject_id)"
+    formulas = pd.DataFrame({"formula": [formula]})
+    options = {"words": 2, "bootstrap": 20, "seed": 1, "scale": "test"}
+    gains, slopes = spillover.spillover(study, formulas, **options)
+    assert gains["random_by"].tolist() == ["subject"] * 3 + ["subject and word"]
+    assert gains["words"].tolist() == [0, 1, 2, 2]
+    # Surprisals of a word and of none, one or two before it.
+    assert gains["delta"].tolist() == [3, 6, 9, 9]
+    assert gains["growth"].fillna(0).tolist() == [0, 3, 3, 0]
+    assert gains["joint_delta"].tolist() == [10, 20, 30, 30]
+    assert gains["log_likelihood_baseline"].tolist() == [9, 15, 21, 21]
+    assert gains["word_sd"].tolist() == [4, 7, 10, 10]
+    assert gains["word_sd_baseline"].tolist() == [3, 5, 7, 7]
+    assert gains["converged"].tolist() == [False, False, True, True]
+    assert gains["singular"].tolist() == [False, False, True, True]
+    assert gains[["n_fit", "n_evaluated", "n_left_out"]].iloc[0].tolist() == [14, 14, 4]
+    assert slopes.iloc[:4][["predictor", "lag", "ms", "std_error"]].to_numpy().tolist() == [
+        ["surprisal", 0, 1, 0.1], ["unigram_surprisal", 0, 2, 0.2], ["length", 0, 3, 0.3],
+        ["index", 0, 4, 0.4],
+    ]  # fmt: skip
+    assert used[0].slopes == ("surprisal", "surprisal_1", "index")
+    spillover.spillover(study, formulas, **options, corrected=False)
+    for one, column in ((used[0], "surprisal"), (used[-1], "surprisal_uncorrected")):
+        values = table[column][one.fitted["word"]]
+        expected = (values - values.mean()) / values.std()
+        assert one.fitted["surprisal"].to_numpy() == pytest.approx(expected.to_numpy())
+
+
+@pytest.mark.parametrize(
+    ("readers", "words", "slopes", "told"),
+    [
+        (2, 3, 1, True), (1, 3, 1, False),  # as many times of a word as readers
+        (8, 3, 124, True), (7, 3, 142, False),  # 8 x 125 effects, and 7 x 143
+    ],
+)  # fmt: skip
+def test_intercepts_of_words_need_two_times_of_a_word_and_a_thousand_effects(
+    readers, words, slopes, told
+):
+    frame = pd.DataFrame(
+        [(f"s{reader}", word) for reader in range(readers) for word in range(words)],
+        columns=["subject_id", "word"],
+    )
+    times = Times(frame, frame, tuple(f"a_{number}" for number in range(slopes)))
+    assert times.tells_words() == told
+
+
+TUNED = {
+    f"m{n}": {"family": "trained", "parameters": 10 ** (7 + n), "fine_tuning_steps": 5}
+    for n in range(3)
+}
+
+
+def test_a_slope_has_an_interval_where_all_its_models_have_items_and_a_change_where_there_is_one():
+    """No model of these was read before fine-tuning; of `e` one lacks its readers' gains."""
+    rows = [(name, dataset, 9.0 - 2 * n) for dataset in "de" for n, name in enumerate(TUNED)]
+    deltas = pd.DataFrame(rows, columns=["model", "dataset", "delta"]).assign(
+        rt_source="human", context="passage", corrected=None, word_perplexity=50.0, scale="test"
+    )
+    gains = pd.DataFrame(
+        [(dataset, name, "delta", "subject", item, delta / 2, 1)
+         for name, dataset, delta in rows if (name, dataset) != ("m2", "e")
+         for item in ("s0", "s1")],
+        columns=["dataset", "model", "of", "item_kind", "item", "nats", "n"],
+    )  # fmt: skip
+    found = size_trends(deltas, gains, None, TUNED, draws=50, seed=0)
+    found = found[(found["of"] == "delta") & (found["on"] == "parameters")].set_index("dataset")
+    assert found["slope"].tolist() == pytest.approx([-2, -2])
+    assert found.loc["d", ["slope_low", "slope_high"]].tolist() == pytest.approx([-2, -2])
+    assert found.loc["e", ["slope_low", "slope_high", "resampled", "items"]].isna().all()
+    assert found["change"].isna().all()
+    assert found["corrected"].tolist() == [None, None]
+
+
+def test_numbers_of_reading_are_counts_and_the_published_fits_as_published():
+    counts = pd.DataFrame({"dataset": "d", "fate": ["fit", "blink"], "rows": [30, 4]})
+    fits = pd.DataFrame(
+        [("m", "compat", "as published", 3.5, 20.25, 90), ("m", "realigned", "mended", 9, 9, 80)],
+        columns=["model", "convention", "description", "delta", "word_perplexity", "n"],
+    )
+    alone = {("d", "fit"): 30, ("d", "blink"): 4}
+    both = alone | {("m", "delta"): 3.5, ("m", "perplexity"): 20.25, ("m", "n"): 90}
+    for given, expected in ((None, alone), (fits, both)):
+        found = reading_quantities(counts, given)
+        assert {place: one.value for place, one in found.items()} == expected
+        assert all(one.low == one.value == one.high for one in found.values())
+    assert found["m", "delta"].note == "as published"
