@@ -146,6 +146,7 @@ def test_extreme_suites_average_over_lengths_with_their_deviation():
     assert table["m/delta"].tolist() == [0.5, 0]
     assert table["m/sd"].tolist() == [0.5, 0]
     assert table["mean_sd"].tolist() == [0, 0]
+    assert list(table) == ["suite", "n", "m/delta", "m/sd", "mean_delta", "mean_sd"]
 
 
 def test_a_matrix_has_other_suites_and_its_own_on_the_diagonal():
@@ -207,6 +208,7 @@ def test_suites_of_few_pairs_have_no_place_of_their_own():
     assert set(matrix_table(rows, 2, "demo")["target_suite"]) == {"a1"}
     points = suite_points(rows, "matched_acceptable", 2)
     assert (points["suite"].tolist(), points["n_pairs"].tolist()) == (["a1"], [2])
+    assert list(points) == ["model", "dataset", "suite", "baseline", "accuracy", "n_pairs"]
     table = extreme_suites(accuracy, "d", "matched_acceptable")
     assert table["n"].tolist() == [2]
 
