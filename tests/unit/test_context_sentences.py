@@ -41,6 +41,7 @@ def test_quotation_marks_stand_at_what_they_quote(tokenised, text):
 def test_first_words_are_lowered_that_stand_inside_or_begin_a_clause():
     perturber = Perturber(["Cold rain fell.", "We met Rain there."])
     assert perturber.uncapitalised("Fell it") == "fell it"
+    assert perturber.uncapitalised("The cold") == "the cold"  # a function word, seen or not
     assert perturber.uncapitalised("Rain fell") == "Rain fell"
     assert Perturber(["Cold rain fell."]).uncapitalised("Rain fell") == "rain fell"
     assert perturber.uncapitalised("Cold rain") == "Cold rain"  # first words tell nothing

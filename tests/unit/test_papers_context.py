@@ -204,6 +204,7 @@ def test_suites_of_few_pairs_have_no_place_of_their_own():
     rows["source_suite"] = np.where(rows["suite"] == "a1", "b2", "a1")
     accuracy = accuracy_table(rows, 10, 0, 2, "demo")
     assert set(accuracy.loc[accuracy["level"] == "suite", "group"]) == {"a1"}
+    assert set(accuracy.loc[accuracy["level"] == "phenomenon", "group"]) == {"a", "b"}
     assert accuracy.loc[accuracy["level"] == "all", "n_pairs"].tolist() == [3, 3]
     assert set(matrix_table(rows, 2, "demo")["target_suite"]) == {"a1"}
     points = suite_points(rows, "matched_acceptable", 2)

@@ -38,7 +38,7 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     sandwich over pairs, those that share prefixes together; null where no pair's judgment changes,
     or all pairs of a suite share prefixes. Null where no fit exists, as the log says.
     """
-    tables = [SCHEMAS["context_regression"].empty_table().to_pandas()]
+    tables = []
     grown = judgments[judgments["kind"].isin(KINDS) & judgments["perturbation"].isna()]
     for (model, dataset), group in grown.groupby(["model", "dataset"], sort=False):
         for prefixes, kinds in (("related", RELATED), ("unrelated", (UNRELATED,))):
@@ -53,9 +53,10 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
                 table = pd.DataFrame({"term": ["none"]})
             described = {"model": model, "dataset": dataset, "prefixes": prefixes, "n": len(rows)}
             tables.append(table.assign(scale=scale, **described))
-    names = SCHEMAS["context_regression"].names
-    filled = [table.reindex(columns=names) for table in tables[1:]]
-    return pd.concat(filled or tables, ignore_index=True)
+    schema = SCHEMAS["context_regression"]
+    if not tables:
+        return schema.empty_table().to_pandas()
+    return pd.concat(tables, ignore_index=True).reindex(columns=schema.names)
 
 
 def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
