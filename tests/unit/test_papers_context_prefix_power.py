@@ -174,6 +174,11 @@ def test_what_is_not_crossed_is_left_out_and_what_is_enough_is_taken():
 def test_effects_and_numbers_of_prefixes_that_are_looked_for():
     assert EFFECTS == {"accuracy": (0.05, 0.1, 0.2), "logprob_margin": (0.25, 0.5, 1.0)}
     assert NUMBERS.tolist() == list(range(1, 1001))
+    variance, _ = uncertainty(TRUTH, Sample(3, 5, 2), "suite", "crossed")
+    assert len(variance) == 1000
+    for number in (1, 1000):  # prefixes, each before all five targets
+        expected = TRUTH.prefix / number + TRUTH.target / 5 + TRUTH.residual / (5 * number)
+        assert variance[number - 1] == pytest.approx(expected)
 
 
 def test_a_run_s_samples_are_its_medians():
@@ -277,9 +282,9 @@ def test_intervals_of_variances_are_those_of_the_draws():
     ("claim", "needed", "between", "said"),
     [
         (
-            Claim("accuracy", "suite", "dealt", 0.1), (7, 4, np.inf), 0.0,
+            Claim("accuracy", "suite", "dealt", 0.1), (7, 1, np.inf), 0.0,
             "To find 10 points in the mean of a suite (20 targets each, power .8): 7 prefixes a "
-            "suite (95% interval 4 to none), each target after one of them.",
+            "suite (95% interval 1 to none), each target after one of them.",
         ),
         (
             Claim("logprob_margin", "all", "crossed", 0.5), (1, 1, 2), 0.0,
