@@ -274,7 +274,8 @@ def test_every_pair_is_judged_by_every_method_after_every_context(wide):
     wide.tokenizer.chat_template = TEMPLATES["marks"]
     doses = prefixes({"0": "2g 3g 4g 5g", "0.25": "2g 3b", "0.5": "2g 3b 4b 5g", "1": "2b 3b 4b"})
     options = {"start_token": "bos", "model": "m", "dataset": "d"}
-    (table,) = judge_chats(wide, STIMULI, doses, sentences=8, **options)
+    others = doses.assign(kind="place")
+    (table,) = judge_chats(wide, STIMULI, pd.concat([doses, others]), sentences=8, **options)
     assert list(table.columns) == SCHEMAS["context_chat_judgments"].names
     keys = table[["pair_id", "method", "context"]]
     assert len(keys) == len(keys.drop_duplicates()) == 2 * 4 * 4
@@ -282,9 +283,15 @@ def test_every_pair_is_judged_by_every_method_after_every_context(wide):
     assert set(table["n_sentences"][table["context"] != "none"]) == {3}
     assert (table["correct"] == (table["margin"] > 0)).all()
     by = table.set_index(["pair_id", "method", "context"])["margin"]
-    shown = [Example("She ran.", True), Example("See I.", False), Example("Go we on.", False)]
+    good, bad = ("She ran.", "I see.", "We go on."), ("Ran she.", "See I.", "Go we on.")
+    shown = {
+        "none": [],
+        "acceptable": [Example(text, True) for text in good],
+        "mixed": [Example(good[0], True), *(Example(text, False) for text in bad[1:])],
+        "unacceptable": [Example(text, False) for text in bad],
+    }
     for method in METHODS:
-        for context, examples in (("none", []), ("mixed", shown)):
+        for context, examples in shown.items():
             parts = asked(wide, method, examples, "He saw it.", "It he saw.", "bos")
             each = [weight * float(score_continuations(Scorer(wide), [one])[0])
                     for weight, one in parts]  # fmt: skip

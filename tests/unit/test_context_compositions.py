@@ -12,9 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lingprob.context.compositions import BLOCK, Composer, Sizes, composed_prefixes, spread
+from lingprob.context.compositions import (
+    BLOCK,
+    POOL,
+    Composer,
+    Sizes,
+    composed_prefixes,
+    shuffled,
+    spread,
+)
 from lingprob.context.conditions import CONTROLS, DISTANCE, DOSE, DOSES, PLACE, SIDES, level_of
 from lingprob.context.nonce import FUNCTION, NonceWriter, split_ending
+from lingprob.context.perturbations import Perturber
 from lingprob.context.sampling import generator, sample_targets
 from lingprob.context.similarity import f1, words
 from lingprob.errors import LingprobError
@@ -61,6 +70,10 @@ def composed(stimuli, **changes) -> pd.DataFrame:
     return pd.concat(
         composed_prefixes("mine", stimuli, CONTROL, words_as_tokens, **options), ignore_index=True
     )
+
+
+def composer_of(stimuli, control=CONTROL) -> Composer:
+    return Composer("mine", stimuli, control, words_as_tokens, sizes=SIZES, language="en", seed=0)
 
 
 @pytest.fixture
@@ -160,8 +173,7 @@ def test_sentences_of_others_are_as_like_the_targets_as_can_be(stimuli):
 
 def test_the_nearest_sentences_of_others_are_taken(stimuli):
     """Names make some of the others' sentences like the targets, by a little or much."""
-    composer = Composer("mine", stimuli, CONTROL, words_as_tokens, sizes=SIZES, language="en",
-                        seed=0)  # fmt: skip
+    composer = composer_of(stimuli)
     targets = ["The p1 saw aaa walking.", "The q1 saw bbb bbb bbb."]
 
     def like(pair) -> float:
@@ -175,18 +187,64 @@ def test_the_nearest_sentences_of_others_are_taken(stimuli):
         assert abs(like(found) - like(mine)) == pytest.approx(nearest)
         left.remove(like(found))
     assert len(chosen.texts) == 16  # twice 40 tokens of five a sentence
+    assert POOL == 5000  # so many pairs are looked at, at most
 
 
 def test_a_sentence_stands_in_a_prefix_once_and_never_before_itself(stimuli):
     target = stimuli[stimuli["paradigm"] == "p1"]["text"].iloc[0]
     twice = stimuli["item_id"].isin([f"p1{pair}good" for pair in (3, 4, 5)])
     same = stimuli.assign(text=stimuli["text"].mask(twice, target))
-    composer = Composer("mine", same, CONTROL, words_as_tokens, sizes=SIZES, language="en",
-                        seed=0)  # fmt: skip
+    composer = composer_of(same)
     rows = np.flatnonzero(composer.suites == "p1")
     drawn = composer._drawn(rows, [], generator(0)).texts.ravel().tolist()
     assert len(drawn) == len(set(drawn)) == 2 * 17
     assert target not in composer._drawn(rows, [target], generator(0)).texts
+    alike = stimuli.assign(text=stimuli["text"].mask(stimuli["pair_id"] == "p19", "The same."))
+    drawn = composer_of(alike)._drawn(rows, [], generator(0))
+    assert len(drawn.ids) == 19
+    assert "The same." not in drawn.texts
+
+
+def test_a_draw_depends_on_the_seed_the_data_set_and_the_targets(stimuli, one_suite):
+    """Other pairs of the suite in the order of one permutation, with pairs taken by name."""
+    prefix = one_suite.loc[(DOSE, "0")]
+    targets = list(prefix["pair_ids"])
+    of_suite = stimuli.loc[stimuli["paradigm"] == prefix["suite"], "pair_id"]
+    others = np.array(sorted(set(of_suite) - set(targets)))
+    rng = generator(3, "mine", *targets, "composed")
+    expected = others[rng.permutation(len(others))]
+    assert list(prefix["source_ids"]) == [f"{pair}good" for pair in expected]
+    order = generator(3, "mine", "composed").permutation(["p1", "p2", "q1", "q2"])
+    for count in (1, 2, 3):
+        assert set(composed(stimuli, suites_drawn=count)["suite"]) == set(order[:count])
+
+
+def test_targets_are_dealt_to_groups_that_share_their_prefixes(stimuli):
+    table = composed(stimuli, suites_drawn=1, pairs_per_suite=5)
+    groups = table.drop_duplicates("prefix_id")["pair_ids"].map(tuple).drop_duplicates().tolist()
+    assert [len(group) for group in groups] == [2, 2, 1]
+    sampled = sample_targets("mine", stimuli, [table["suite"].iloc[0]], 5, 3)["pair_id"]
+    assert [pair for group in groups for pair in group] == sampled.tolist()
+
+
+def test_two_sentences_are_enough(stimuli):
+    table = composed(stimuli, suites_drawn=1, sizes=Sizes(60, 10, 5))
+    assert table.loc[table["kind"] == PLACE, "source_ids"].map(len).tolist() == [2, 2]
+
+
+def test_as_many_short_unrelated_sentences_follow_as_have_the_longest_length(stimuli):
+    composer = composer_of(stimuli, [f"Word{number}." for number in range(100)])
+    block = composer.pairs.taken(np.arange(2))
+    ids, texts = composer._distances(block, generator(0))[(DISTANCE, "acceptable")]
+    assert len(ids) == len(texts) == 2 + 90  # 1.5 times 60 tokens, one a sentence
+
+
+def test_a_shuffled_question_stays_one():
+    perturber = Perturber(["Who did Kim meet?"])
+    found = {shuffled("Who did Kim meet?", perturber, np.random.default_rng(n)) for n in range(9)}
+    assert all(sorted(words(one)) == ["did", "kim", "meet", "who"] for one in found)
+    assert all(one.endswith("?") and one[0].isupper() for one in found)
+    assert len(found) > 2
 
 
 def test_a_larger_sample_contains_a_smaller_one_and_targets_are_sampled_ones(stimuli):
@@ -199,10 +257,12 @@ def test_a_larger_sample_contains_a_smaller_one_and_targets_are_sampled_ones(sti
     assert set(other["prefix_id"]) != set(small["prefix_id"])
 
 
-def test_without_other_suites_or_english_words_there_are_fewer_controls(stimuli):
+def test_without_other_suites_or_english_words_there_are_fewer_controls(stimuli, caplog):
     alone = composed(stimuli[stimuli["paradigm"] == "p1"], suites_drawn=9)
     assert set(alone["kind"]) == {DOSE, PLACE, DISTANCE, "nonce", "shuffled"}
+    assert not caplog.records
     german = composed(stimuli, language="de")
+    assert "mine is in 'de': no nonce words" in caplog.text
     assert set(german["kind"]) == {DOSE, PLACE, DISTANCE, "overlap_matched", "shuffled"}
     blockless = composed(stimuli, sizes=Sizes(60, 40, 4))
     assert set(blockless["kind"]) == {DOSE, PLACE, *CONTROLS}
@@ -230,8 +290,12 @@ def test_suites_without_two_pairs_beside_the_targets_are_left_out_and_named(stim
 
 @given(st.integers(0, 40), st.integers(0, 9))
 def test_each_dose_is_its_share_of_every_block_and_in_every_higher_one(count, seed):
-    ranks = spread(count, generator(seed))
+    rng, other = generator(seed), generator(seed)
+    ranks = spread(count, rng)
     assert len(ranks) == count
+    for _ in range(0, count, BLOCK):
+        other.permutation(BLOCK)
+    assert rng.random() == other.random()  # no more blocks are drawn than are needed
     for lower, higher in pairwise(DOSES):
         assert set(np.flatnonzero(ranks < lower)) <= set(np.flatnonzero(ranks < higher))
     for first in range(0, count - BLOCK + 1, BLOCK):
@@ -263,6 +327,7 @@ def test_pairs_are_taken_as_long_as_their_longer_members_fit(lengths, tokens):
         ("make", "mak", ""), ("kissing", "kiss", "ing"), ("glass", "glass", ""),
         ("going", "go", "ing"), ("need", "need", ""), ("sing", "sing", ""), ("red", "red", ""),
         ("boy's", "boy", "'s"), ("women", "women", "s"), ("quickly", "quick", "ly"),
+        ("os", "os", ""), ("stopped", "stop", "ed"), ("eggs", "egg", "s"), ("bus", "bus", ""),
     ],
 )  # fmt: skip
 def test_endings_are_split_from_stems(word, stem, ending):

@@ -90,6 +90,7 @@ def test_scores_are_those_of_a_plain_pass_at_every_length_and_without_a_prefix(t
     scores = score(tiny, prefixes, [counts[0] + 1, 100])
     assert sorted(scores["prefix_tokens"].unique()) == [0, *counts]
     assert sorted(scores["n_sentences"].unique()) == [0, 1, 2]
+    assert set(scores["pair_id"]) == {"1"}  # alone, too: no prefix stands before the other
     for row in scores.itertuples():
         before = {0: "", 1: PREFIX[:9] + " ", 2: PREFIX + " "}[row.n_sentences]
         text = before + PAIRS.set_index("item_id").loc[row.item_id, "text"]
@@ -110,10 +111,13 @@ def test_a_first_token_counts_wherever_something_precedes_it(tiny):
 
 
 def test_a_prefix_of_another_suite_precedes_many_pairs_at_its_longest(tiny):
-    scores = score(tiny, prefix_rows(["1", "2"], kind="from_suite"), [3, 100])
-    after = scores[scores["prefix_id"] == "x"]
-    assert set(after["item_id"]) == set(PAIRS["item_id"])
-    assert set(after["n_sentences"]) == {2}
+    three = prefix_rows(["1", "2"], "from_suite", f"{PREFIX} It is.", (9, 23, 30))
+    _, second, third = counted(tiny, three)["n_tokens"].iloc[0]
+    for longest, sentences, length in ((100, 3, third), (second, 2, second)):
+        scores = score(tiny, three, [3, longest])
+        after = scores[scores["prefix_id"] == "x"]
+        assert set(after["item_id"]) == set(PAIRS["item_id"])
+        assert set(zip(after["n_sentences"], after["length"], strict=True)) == {(sentences, length)}
 
 
 def test_where_the_window_ends_a_prefix_does(tiny):
@@ -124,8 +128,11 @@ def test_where_the_window_ends_a_prefix_does(tiny):
     scores = score(tiny, prefixes, [1000])
     after = scores[scores["prefix_id"] == "x"]
     assert set(after["length"]) == {1000}, "a curve has the lengths asked for and no others"
-    assert 0 < after["n_sentences"].iloc[0] < 12
+    sentences = after["n_sentences"].iloc[0]
+    assert 0 < sentences < 12
     assert (after["prefix_tokens"] + after["n_tokens"]).max() <= 63
+    with_next = counted(tiny, prefixes)["n_tokens"].iloc[0][sentences]
+    assert with_next + after["n_tokens"].max() > 63
 
 
 def test_a_target_longer_than_the_window_is_named(tiny):
@@ -231,6 +238,32 @@ def test_a_region_that_no_token_starts_in_is_named(tiny, formula, item):
             regions=formula_regions([suite]),
             start_token="none",
         )
+
+
+def test_regions_without_tokens_are_found_however_many_others_have_some(tiny):
+    """At two lengths either item has one of two regions: as many rows as items and lengths."""
+    texts = {"one": ["The cat", "", "sat"], "many": ["The cats", "", "sat"]}
+    suite = suite_of(texts, "(1;%one%) < (2;%one%) & (1;%many%) < (2;%many%)")
+    prefixes = prefix_rows(["s/1"])
+    lengths = counted(tiny, prefixes)["n_tokens"].iloc[0]
+    options = {"stimuli": suite_stimuli(suite), "regions": formula_regions([suite])}
+    with pytest.raises(LingprobError, match="'s/1/one': no scored token starts in region 2"):
+        score(tiny, prefixes, lengths, baselines=False, **options)
+    alone = PAIRS.assign(text=["The", *PAIRS["text"][1:]])
+    with pytest.raises(LingprobError, match="'1g': no scored token starts in the sentence"):
+        score(tiny, prefixes.assign(pair_ids=[["1"]]), lengths, stimuli=alone, start_token="none")
+
+
+def test_all_items_of_suites_are_scored_alone_and_those_asked_for_after_a_prefix(tiny):
+    suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
+    one, regions = suite_stimuli(suite), formula_regions([suite])
+    two = one.assign(pair_id="s/2", item_id=one["item_id"].str.replace("s/1", "s/2"))
+    regions |= {name.replace("s/1", "s/2"): named for name, named in regions.items()}
+    scores = score(
+        tiny, prefix_rows(["s/1"]), [100], stimuli=pd.concat([one, two]), regions=regions
+    )
+    by = scores.groupby("prefix_id")["pair_id"].unique().map(list).to_dict()
+    assert by == {"x": ["s/1"], "none": ["s/1", "s/2"]}
 
 
 def scores_of(values, region=0):
@@ -348,9 +381,14 @@ def test_scores_and_judgments_are_the_same_in_pieces_of_any_size(tiny, monkeypat
     one, two = prefix_rows(["1", "2"]), prefix_rows(["2"], text="It is.", char_ends=(6,))
     prefixes = pd.concat([one, two.assign(prefix_id="y")], ignore_index=True)
     whole = score(tiny, prefixes, [5, 20])
-    monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 0)
     options = {"start_token": "bos", "regions": {}, "baselines": True, "dataset": "mine"}
     counts = counted(tiny, prefixes)
+    monkeypatch.setattr("lingprob.context.scores.PAIRS_ALONE", 1)
+    pieces = [*score_prefixes(tiny, PAIRS, [prefixes], counts, [5, 20], **options)]
+    assert [set(piece["prefix_id"]) for piece in pieces] == [{"x", "y"}, {"none"}]
+    assert sorted(pieces[1]["item_id"]) == sorted(PAIRS["item_id"])
+    monkeypatch.undo()
+    monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 0)
     given = in_pieces(prefixes, "prefix_id")
     pieces = [*score_prefixes(tiny, PAIRS, given, counts, [5, 20], **options)]
     assert [set(piece["prefix_id"]) for piece in pieces] == [{"x"}, {"y"}, {"none"}]

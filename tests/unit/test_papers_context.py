@@ -146,6 +146,7 @@ def test_extreme_suites_average_over_lengths_with_their_deviation():
     assert table["m/delta"].tolist() == [0.5, 0]
     assert table["m/sd"].tolist() == [0.5, 0]
     assert table["mean_sd"].tolist() == [0, 0]
+    assert list(table) == ["suite", "n", "m/delta", "m/sd", "mean_delta", "mean_sd"]
 
 
 def test_a_matrix_has_other_suites_and_its_own_on_the_diagonal():
@@ -203,10 +204,12 @@ def test_suites_of_few_pairs_have_no_place_of_their_own():
     rows["source_suite"] = np.where(rows["suite"] == "a1", "b2", "a1")
     accuracy = accuracy_table(rows, 10, 0, 2, "demo")
     assert set(accuracy.loc[accuracy["level"] == "suite", "group"]) == {"a1"}
+    assert set(accuracy.loc[accuracy["level"] == "phenomenon", "group"]) == {"a", "b"}
     assert accuracy.loc[accuracy["level"] == "all", "n_pairs"].tolist() == [3, 3]
     assert set(matrix_table(rows, 2, "demo")["target_suite"]) == {"a1"}
     points = suite_points(rows, "matched_acceptable", 2)
     assert (points["suite"].tolist(), points["n_pairs"].tolist()) == (["a1"], [2])
+    assert list(points) == ["model", "dataset", "suite", "baseline", "accuracy", "n_pairs"]
     table = extreme_suites(accuracy, "d", "matched_acceptable")
     assert table["n"].tolist() == [2]
 

@@ -129,6 +129,31 @@ def test_contrasts_by_hand(found, contrast, kind, length, value):
     assert (row["n_pairs"], row["n_suites"]) == (48, 8)
 
 
+def test_a_bend_is_the_first_half_of_the_dose_less_the_second():
+    weights = {name: cells for name, _, _, cells in contrasts([VARIED], VARIED)}
+    bend = {level: weight for (_, level, _), weight in weights["bend"].items()}
+    assert bend == {"0": 1, "0.5": -2, "1": 1}
+
+
+@pytest.mark.parametrize(
+    ("kinds", "expected"),
+    [
+        ((PLACE,), {("recency", PLACE)}),
+        (("nonce",), {("acceptability", "nonce")}),
+        ((DOSE, "nonce"), {("acceptability", DOSE), ("acceptability", "nonce"), ("growth", DOSE),
+                           ("loss", "nonce"), ("kept", "nonce")}),
+    ],
+)  # fmt: skip
+def test_a_contrast_needs_its_own_conditions_and_no_others(kinds, expected):
+    cells = {
+        cell: share
+        for cell, share in TRUTH.items()
+        if cell[0] in kinds and cell[2] == VARIED and (cell[0] != DOSE or cell[1] in "01")
+    }
+    contrasted = tables(judgments(cells))[1]
+    assert set(zip(contrasted["contrast"], contrasted["kind"], strict=True)) == expected
+
+
 def test_intervals_are_of_suites(found):
     """Suites all alike have no spread; pairs within them do not count as more."""
     alike = found[1].set_index(["contrast", "kind"]).loc[("recency", PLACE)]
@@ -172,6 +197,16 @@ def test_the_interval_of_what_is_kept_is_that_of_suites_means():
     assert kept(both) == pytest.approx(expected)
     assert np.isfinite(expected).all()
     assert np.isnan(kept(both * [1, 0])).all()  # no share of nothing
+    two = (both * 0.01 + [1, 5]).loc[["s0", "s1"]]
+    means = two.groupby("suite").mean().to_numpy()
+    expected = fieller(means.mean(axis=0), np.cov(means.T) / 2, 1)
+    assert kept(two) == pytest.approx(expected)
+    assert np.isfinite(expected).all()
+    one = two.loc[["s0"]]
+    expected = fieller(one.mean().to_numpy(), np.cov(one.T) / PAIRS, PAIRS - 1)
+    assert kept(one) == pytest.approx(expected)
+    first = one.iloc[0]
+    assert kept(one[:1]) == pytest.approx((first[0] / first[1], np.nan, np.nan), nan_ok=True)
 
 
 def test_a_suite_alone_is_resampled_by_pairs_and_conditions_that_are_not_there_are_left_out():
@@ -182,6 +217,8 @@ def test_a_suite_alone_is_resampled_by_pairs_and_conditions_that_are_not_there_a
     assert not {"nonce", DISTANCE} & set(contrasted["kind"])
     row = by.loc[("recency", PLACE)]
     assert row["estimate_low"] < row["estimate"] < row["estimate_high"]
+    half = table.set_index(["kind", "level", "length"]).loc[(DOSE, "0.5", VARIED)]
+    assert half["accuracy_low"] < half["accuracy"] < half["accuracy_high"]
 
 
 @given(st.lists(st.lists(st.booleans(), min_size=14, max_size=14), min_size=1, max_size=6))

@@ -52,10 +52,11 @@ def with_names(*tables: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def found(own, perturbed) -> pd.DataFrame:
+def found(own, perturbed, alone: pd.DataFrame | None = None) -> pd.DataFrame:
     similarity = pd.Series({"quote": 0.8, "all": 0.5})
+    alone = without_prefix() if alone is None else alone
     return perturbation_table(
-        with_names(without_prefix(), *own), with_names(without_prefix(), *perturbed), similarity,
+        with_names(alone, *own), with_names(alone, *perturbed), similarity,
         bootstrap=200, seed=1, scale="demo",
     )  # fmt: skip
 
@@ -106,6 +107,16 @@ def test_a_perturbation_is_less_of_the_original_s_effect_by_tokens_than_by_sente
     row = row_of(table, name, length)
     assert row["above_tokens"] == pytest.approx(tokens)
     assert row["above_sentences"] == pytest.approx(sentences)
+
+
+def test_changes_are_from_no_prefix_and_at_the_lengths_of_perturbed_prefixes_alone():
+    alone = without_prefix()
+    alone["correct"] = ~alone["pair_id"].str.endswith("/3")  # three of four
+    perturbed = judgments("quote", (1, 2, None), (1 / 4, 1, 0))
+    table = found([judgments(None, *ORIGINALS)], [perturbed], alone)
+    deltas = table.set_index(["perturbation", "length"])["delta"].to_dict()
+    assert deltas == {("original", 20): -1 / 2, ("original", 40): -1 / 4,
+                      ("quote", 20): -1 / 2, ("quote", 40): 1 / 4}  # fmt: skip
 
 
 def test_no_prefix_is_the_first_point_of_the_original_s_line():

@@ -35,7 +35,7 @@ from lingprob.papers.context.prefix_power import (
     uncertainty,
 )
 from lingprob.papers.contract import Run
-from lingprob.regression.crossed_power import Variances, power
+from lingprob.regression.crossed_power import Variances, detectable, fewest, power
 from lingprob.tables import as_table
 
 TRUTH = Variances(suite=0.5, target=2.0, prefix=1.0, residual=1.5)
@@ -142,6 +142,7 @@ def test_changes_are_those_from_no_prefix_at_the_longest_cut_of_all():
     acceptable = pd.Series([item.endswith("good") for item in items], items)
     rows = changes(judged, scores.sample(frac=1, random_state=1), acceptable, 40)
     assert len(rows) == 4
+    assert list(rows) == ["kind", "suite", "pair_id", "prefix", "source", *EFFECTS]
     by = rows.set_index(["kind", "prefix"])
     # Without a prefix, a's sentences are equally probable, b's good one by a nat more.
     assert by.loc[(MATCHED[0], "own/a/a")][["accuracy", "logprob_margin"]].tolist() == [1, 3]
@@ -157,19 +158,27 @@ def test_what_is_not_crossed_is_left_out_and_what_is_enough_is_taken():
     rows = grown(TRUTH, 3, 4, 2, 1)
     assert told_apart(rows)
     assert not told_apart(rows[rows["suite"] == "0"])
+    assert told_apart(rows[rows["suite"] != "0"])
     own = rows[~rows["prefix"].str.endswith("shared")]
     assert not told_apart(own)
     assert not told_apart(rows[rows["prefix"].str.endswith("shared")])
     assert not told_apart(rows.assign(prefix=range(len(rows))))
     many = pd.DataFrame({"suite": np.repeat(list("ab"), 30), "pair_id": range(60)})
     assert len(some_pairs(pd.concat([many, many]))) == 40
-    assert some_suites(grown(TRUTH, 30, 2, 1, 1))["suite"].nunique() == 20
+    kept = some_suites(grown(TRUTH, 30, 2, 1, 1))["suite"].unique()
+    assert len(kept) == 20
+    assert {"0", "9"} <= set(kept)  # the first and the last by name
     assert some_suites(rows)["suite"].nunique() == 3
 
 
 def test_effects_and_numbers_of_prefixes_that_are_looked_for():
     assert EFFECTS == {"accuracy": (0.05, 0.1, 0.2), "logprob_margin": (0.25, 0.5, 1.0)}
     assert NUMBERS.tolist() == list(range(1, 1001))
+    variance, _ = uncertainty(TRUTH, Sample(3, 5, 2), "suite", "crossed")
+    assert len(variance) == 1000
+    for number in (1, 1000):  # prefixes, each before all five targets
+        expected = TRUTH.prefix / number + TRUTH.target / 5 + TRUTH.residual / (5 * number)
+        assert variance[number - 1] == pytest.approx(expected)
 
 
 def test_a_run_s_samples_are_its_medians():
@@ -224,6 +233,30 @@ def test_tables_have_every_claim_of_the_kinds_that_are_crossed(tables):
     assert needed["needed"].isna().any()
 
 
+def test_intervals_are_of_redrawn_suites_and_matrices_of_some_suites():
+    """With two draws their ends are the lesser and the greater."""
+    one = grown(Variances(0.001, 0.02, 0.02, 0.01), 24, 2, 1, 3)
+    rows = pd.concat([one.assign(kind=kind) for kind in (MATCHED[0], FROM_SUITE)])
+    sample = Sample(24, 20, 2)
+    found = prefix_tables(rows, dict.fromkeys([MATCHED[0], FROM_SUITE], sample), draws=2, seed=5)
+    variances, needed = (table[table["measure"] == "accuracy"].set_index("kind") for table in found)
+    for kind, given in (
+        (MATCHED[0], rows[rows["kind"] == MATCHED[0]]),
+        (FROM_SUITE, some_suites(rows[rows["kind"] == FROM_SUITE])),
+    ):
+        again = list(redrawn(given, "accuracy", 2, 5))
+        shown = variances.loc[kind].set_index("component")
+        assert set(shown["n_rows"]) == {len(given)}
+        for component, row in shown.iterrows():
+            both = sorted(getattr(one, component) for one in again)
+            assert [row["variance_low"], row["variance_high"]] == pytest.approx(both)
+        for row in needed.loc[kind].itertuples():
+            draws = [uncertainty(one, sample, row.level, row.design) for one in again]
+            numbers = sorted(fewest(row.effect, NUMBERS, *draw) for draw in draws)
+            expected = [number if np.isfinite(number) else np.nan for number in numbers]
+            assert [row.needed_low, row.needed_high] == pytest.approx(expected, nan_ok=True)
+
+
 def test_nothing_crossed_gives_tables_without_rows():
     rows = grown(TRUTH, 1, 4, 2, 1).assign(kind=UNRELATED)
     variances, needed = prefix_tables(rows, {}, draws=2, seed=1)
@@ -242,15 +275,16 @@ def test_intervals_of_variances_are_those_of_the_draws():
     assert (rows["prefix"]["variance_low"], rows["prefix"]["variance_high"]) == (3, 98)
     assert rows["target"]["share"] == pytest.approx(2 / 5)
     assert np.isnan([row["variance_low"] for row in variance_rows(TRUTH, [])]).all()
+    assert np.isnan([row["share"] for row in variance_rows(Variances(0, 0, 0, 0), [])]).all()
 
 
 @pytest.mark.parametrize(
     ("claim", "needed", "between", "said"),
     [
         (
-            Claim("accuracy", "suite", "dealt", 0.1), (7, 4, np.inf), 0.0,
+            Claim("accuracy", "suite", "dealt", 0.1), (7, 1, np.inf), 0.0,
             "To find 10 points in the mean of a suite (20 targets each, power .8): 7 prefixes a "
-            "suite (95% interval 4 to none), each target after one of them.",
+            "suite (95% interval 1 to none), each target after one of them.",
         ),
         (
             Claim("logprob_margin", "all", "crossed", 0.5), (1, 1, 2), 0.0,
@@ -276,6 +310,10 @@ def test_what_is_lacking_are_suites_where_they_differ_too_much_for_any_targets()
         (30 * (0.1 / 2.6) ** 2, "suites"),
     ):
         assert lacking(claim, Sample(30, 20, 2), between) == expected
+    # Of three suites, whose mean has two degrees of freedom and the variance 1.
+    limit = detectable(1.0, 2.0)
+    for effect, expected in ((1.01 * limit, "targets"), (0.99 * limit, "suites")):
+        assert lacking(claim._replace(effect=effect), Sample(3, 20, 2), 3.0) == expected
 
 
 def test_the_figure_has_the_table_s_components_and_powers_and_nothing_is_cut(tables):

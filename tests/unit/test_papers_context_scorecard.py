@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.context.names import figures_of
+from lingprob.context.names import figures_of, primary_dataset
 from lingprob.papers.context.pages import tabulate
 from lingprob.papers.context.scorecard import compare, context_quantities
 from lingprob.papers.contract import Run
@@ -116,6 +116,17 @@ def test_the_catalog_says_how_each_number_is_judged_and_why_others_are_not():
     drawn = {entry["figure"].removeprefix("context/") for entry in known if "figure" in entry}
     assert drawn <= figures | {"chinese"}
     assert all(set(entry) == {"section", "what", "reason"} for entry in published["not_computed"])
+
+
+def test_data_sets_allow_their_own_figures_and_plain_pairs_are_the_primary_ones():
+    def numbered(*numbers: int) -> list[str]:
+        return [f"figure_{number}" for number in numbers]
+
+    assert figures_of(["mine"]) == numbered(2, 3, 4, 5, 9, 10, 11, 12, 13, 15)
+    assert figures_of(["crows_pairs"]) == numbered(*range(2, 14), 15)
+    assert figures_of(["syntaxgym", "crows_pairs"]) == numbered(*range(2, 18))
+    assert primary_dataset(["syntaxgym", "crows_pairs", "mine", "blimp"]) == "mine"
+    assert primary_dataset(["syntaxgym"]) is None
 
 
 def test_numbers_and_claims_are_compared(tables):

@@ -9,8 +9,6 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lingprob.papers.context import claims as context
-from lingprob.papers.context.claims import coefficient
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.overlap import claims as overlap
 from lingprob.papers.leakage.overlap.scorecard import chunk_quantities, overlap_quantities
@@ -91,125 +89,6 @@ def test_points_of_models_are_their_own_columns():
         "beta": 6, "gamma": 7, "beta_alone": 4, "gamma_alone": 6, "gain": 0.3, "gap": 0.1,
         "size": 8, "frequency_slope": 0.7,
     })  # fmt: skip
-
-
-def test_a_coefficient_has_an_interval_of_95_percent_by_pairs():
-    rows = pd.DataFrame({"model": ["m", "m"], "dataset": "blimp", "n": 30, "prefixes": "related",
-                         "term": ["t", "u"], "estimate": [2.0, 9], "pair_std_error": [0.5, 1],
-                         "std_error": 7.0})  # fmt: skip
-    ((name, found),) = coefficient("related", "t")({"regression": rows}, RUN)
-    assert name == "m/blimp"
-    assert ends(found) == pytest.approx((2, 2 - 0.979982, 2 + 0.979982), abs=1e-6)
-    assert (found.n, found.note) == (30, "30 judgments")
-
-
-def changes(*rows: tuple[str, str, str, int, float]) -> dict[str, pd.DataFrame]:
-    """Changes in accuracy, give or take .1: model, data set, kind of prefixes, tokens, value."""
-    columns = ["model", "dataset", "kind", "length", "delta"]
-    table = pd.DataFrame(rows, columns=columns).assign(
-        level="all", perturbation=None, n_suites=9, n_pairs=90,
-        delta_low=lambda t: t["delta"] - 0.1, delta_high=lambda t: t["delta"] + 0.1,
-    )  # fmt: skip
-    return {"accuracy": table}
-
-
-UP, OTHER = "matched_acceptable", "mismatched_acceptable"
-
-
-def test_sums_over_kinds_are_of_those_that_have_them_all():
-    tables = changes(("m", "d", UP, 10, 9.0), ("m", "d", UP, 20, 0.5), ("m", "d", OTHER, 20, 0.2),
-                     ("n", "d", UP, 20, 0.7), ("m", "crows_pairs", UP, 20, 0.4),
-                     ("m", "crows_pairs", OTHER, 20, 0.3))  # fmt: skip
-    ((name, found),) = context.weighted({UP: 1, OTHER: -1})(tables, RUN)
-    reach = np.hypot(0.1, 0.1)
-    assert name == "m/d"
-    assert ends(found) == pytest.approx((0.3, 0.3 - reach, 0.3 + reach))
-    assert (found.n, found.note) == (9, "9 suites, 20 tokens")
-    by = dict(context.weighted({UP: 2}, context.only("crows_pairs"))(tables, RUN))
-    assert set(by) == {"m/crows_pairs"}
-    assert ends(by["m/crows_pairs"]) == pytest.approx((0.8, 0.6, 1.0))
-
-
-def test_what_lengths_change_is_the_longest_less_the_nearest_to_a_part_of_it():
-    tables = changes(*((model, data, UP, length, length / 100)
-                       for model in "mn" for data in ("d", "crows_pairs", "syntaxgym")
-                       for length in (10, 40, 70, 100)),
-                     ("m", "d", OTHER, 100, 0.0), ("m", "e", UP, 30, 0.3))  # fmt: skip
-    found = dict(context.over_lengths(UP, 0.6)(tables, RUN))
-    assert {name: one.value for name, one in found.items()} == pytest.approx(
-        {"m/d": 0.3, "n/d": 0.3}
-    )
-    ((name, found),) = context.over_lengths(UP, 0, model="n")(tables, RUN)
-    reach = np.hypot(0.1, 0.1)
-    assert name == "n/d"
-    assert ends(found) == pytest.approx((0.9, 0.9 - reach, 0.9 + reach))
-
-
-def test_models_are_compared_on_data_sets_that_both_have_and_sizes_where_three_do():
-    tables = changes(*((model, data, UP, 10, value)
-                       for model, data, value in (("a", "d", 0.1), ("b", "d", 0.3), ("c", "d", 0.8),
-                                                  ("a", "e", 0.1), ("b", "e", 0.5), ("a", "f", 1),
-                                                  ("a", "crows_pairs", 1), ("b", "crows_pairs", 2),
-                                                  ("c", "crows_pairs", 3))))  # fmt: skip
-    found = dict(context.between_models(UP, "b", "a")(tables, RUN))
-    assert {name: one.value for name, one in found.items()} == pytest.approx(
-        {"b less a/d": 0.2, "b less a/e": 0.4}
-    )
-    models = {name: {"parameters": 10**size, "family": "f"}
-              for name, size in zip("abc", (6, 7, 9), strict=True)}  # fmt: skip
-    ((name, found),) = context.over_scale(UP)(tables, Run("demo", models))
-    assert name == "all models/d"
-    line = stats.linregress([6, 7, 9], [0.1, 0.3, 0.8])
-    assert found.value == pytest.approx(line.slope)
-    assert found.n == 3
-    # Without two suites nobody knows what others would have given.
-    assert np.isnan([found.low, found.high]).all()
-    assert "one suite" in found.note
-    # A model without a size is in no trend; of two suites, all pairs of one in a fourth of draws.
-    unsized = {**models, "d": {"parameters": None, "family": "f"}}
-    more = changes(("d", "d", UP, 10, 9.0))["accuracy"]
-    slopes = {"s": line.slope + 0.2, "t": line.slope - 0.2}
-    suites = pd.concat([
-        changes(*((model, "d", UP, length, slope * size * (3 if length < 10 else 1))
-                  for model, size in zip("abc", (6, 7, 9), strict=True) for length in (5, 10)))[
-            "accuracy"].assign(level="suite", group=suite, n_pairs=pairs)
-        for (suite, slope), pairs in zip(slopes.items(), (30, 10), strict=True)
-    ])  # fmt: skip
-    together = {"accuracy": pd.concat([tables["accuracy"], more, suites], ignore_index=True)}
-    found = dict(context.over_scale(UP)(together, Run("demo", unsized)))["all models/d"]
-    assert (found.value, found.n) == (pytest.approx(line.slope), 3)
-    alone = line.stderr * stats.t.ppf(0.975, 1)
-    # Draws' slopes: +.2 and -.2 in a fourth each, else (30 x .2 - 10 x .2) / 40 = +.1.
-    ends = found.value - np.hypot(alone, 0.3), found.value + np.hypot(alone, 0.1)
-    assert (found.low, found.high) == pytest.approx(ends)
-
-
-def test_cells_of_figure_14_are_averaged_with_their_intervals_but_after_their_own_suite():
-    cells = pd.DataFrame(
-        [("m", "x", "a_masc", 10.0, -5.0, 30.0, 20), ("m", "x", "b_masc", 20.0, 5.0, 50.0, 18),
-         ("m", "x", "c_fem", 99.0, 98.0, 99.0, 18), ("m", "x", "x", 77.0, 77.0, 77.0, 2),
-         ("m", "y", "x", np.nan, np.nan, np.nan, 9)],
-        columns=["model", "target_suite", "prefix_suite", "relative_improvement",
-                 "relative_improvement_low", "relative_improvement_high", "n_pairs"],
-    ).assign(dataset="syntaxgym")  # fmt: skip
-    tables = {"matrix": cells}
-    ((name, found),) = context.mean_improvement("x", "y", after="_masc")(tables, RUN)
-    assert (name, ends(found), found.n) == ("m/x", (15.0, 0.0, 40.0), 18)
-    ((_, found),) = context.mean_improvement("x", "y")(tables, RUN)
-    assert found.value == pytest.approx((10 + 20 + 99) / 3)
-
-
-def test_overlaps_are_compared_between_different_suites():
-    rows = [(a, b, measure, f1) for a, b, measure, f1 in (
-        ("x", "x", "token", 9), ("x", "y", "token", 0.1), ("x", "z", "token", 0.3),
-        ("y", "x", "token", 0.2), ("x", "y", "dependency", 0.5), ("x", "z", "dependency", 0.5),
-        ("y", "x", "dependency", 0.3), ("x", "x", "dependency", 0.0))]  # fmt: skip
-    columns = ["target_suite", "prefix_suite", "measure", "f1"]
-    overlap = pd.DataFrame(rows, columns=columns).assign(dataset="d")
-    ((name, found),) = context.labels_above_tokens({"overlap": overlap}, RUN)
-    assert (name, found.value, found.n) == ("d", pytest.approx(0.2), 2)
-    tokens = overlap[overlap["measure"] == "token"]
-    assert not [*context.labels_above_tokens({"overlap": tokens}, RUN)]
 
 
 def passages(*rows: tuple[str, int, int, int]) -> pd.DataFrame:

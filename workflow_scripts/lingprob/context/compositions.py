@@ -249,7 +249,7 @@ class Composer:
         In the order of the own ones; to each the nearest in mean F1 of all its words that is left.
         Of other suites where all pairs are of one phenomenon, as far as is known.
         """
-        others = self.phenomena != self.phenomena[self.suites == suite][0]
+        others = ~np.isin(self.phenomena, self.phenomena[self.suites == suite])
         if not others.any():
             others = self.suites != suite
         rows = rng.permutation(np.flatnonzero(others))[:POOL]

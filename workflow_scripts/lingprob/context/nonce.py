@@ -28,8 +28,10 @@ FUNCTION = frozenset([*FUNCTION_WORDS.split(), *CLOSED_CLASSES.split()])
 # Endings that stay, on stems with a vowel.
 ENDINGS = ("'s", "ing", "ed", "ly", "s")
 VOWEL = re.compile("[aeiouy]")
-# Words that end like a plural and are none.
-NO_PLURAL = ("ss", "us", "is")
+# Words that end as if they had an ending, and have none.
+WITHOUT_ENDING = ("ss", "us", "is", "eed")
+# A letter that is written twice before -ing and -ed alone.
+DOUBLED = re.compile(r"([^lsz])\1$")
 # Plurals without an ending that stays.
 IRREGULAR_PLURALS = """
 alumni cacti children feet fungi geese men mice nuclei oxen people phenomena stimuli teeth women
@@ -85,10 +87,10 @@ def split_ending(word: str) -> tuple[str, str]:
     """
     if word in IRREGULAR_PLURALS.split():
         return word, "s"
-    for ending in ENDINGS:
-        stem = word.removesuffix(ending)
-        is_other = (ending == "s" and word.endswith(NO_PLURAL)) or word.endswith("eed")
-        if stem != word and len(stem) > 1 and VOWEL.search(stem) and not is_other:
-            doubled = ending in ("ing", "ed") and stem[-1] == stem[-2] and stem[-1] not in "lsz"
-            return (stem[:-1] if doubled else stem.rstrip("e")), ending
+    if not word.endswith(WITHOUT_ENDING):
+        for ending in ENDINGS:
+            stem = word.removesuffix(ending)
+            if stem != word and len(stem) > 1 and VOWEL.search(stem):
+                doubled = ending in ("ing", "ed") and DOUBLED.search(stem)
+                return (stem[:-1] if doubled else stem.rstrip("e")), ending
     return word.rstrip("e"), ""

@@ -75,7 +75,7 @@ class Perturber:
     def __init__(self, pool: Iterable[str]) -> None:
         inside = {word for text in pool for word in text.rstrip(".?!").split()[1:]}
         self.lowered = set(FUNCTION_WORDS.split()) | {
-            word for word in inside if word.islower() and word.capitalize() not in inside
+            word for word in inside if word.capitalize() not in inside
         }
 
     def perturb(self, sentence: str, kind: str, rng: np.random.Generator) -> str:
@@ -88,7 +88,7 @@ class Perturber:
 
     def uncapitalised(self, body: str) -> str:
         """Lower the first letter if the first word has none of its own right to a capital."""
-        first = body.split(maxsplit=1)[0].rstrip(",")
+        first = body.split()[0].rstrip(",")
         if first.lower() in self.lowered or first in FIRST_WORDS:
             return body[0].lower() + body[1:]
         return body
@@ -101,7 +101,7 @@ FIRST_WORDS = {text.split()[0] for text in [*SHORT_ADVERBS, *LONG_ADVERBS]} | {
 
 def split_end(sentence: str) -> tuple[str, str]:
     """Split a sentence from its final punctuation, a period where it has none."""
-    for end in sorted(ENDS, key=len, reverse=True):
+    for end in ENDS:
         if sentence.endswith(end):
             return sentence[: -len(end)], end
     return sentence, "."

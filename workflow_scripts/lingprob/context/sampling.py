@@ -298,7 +298,7 @@ def sample_contexts(
         writing=writing,
     )
     drawn = _growing(sampler, targets, settings["pairs_per_prefix"])
-    if dataset != CROWS_PAIRS and len(sampler.words_of) > 1:
+    if dataset != CROWS_PAIRS:
         # SyntaxGym's as many as fit (Figure 14), BLiMP's ten (Figure 13).
         sentences = None if dataset == SYNTAXGYM else settings["matrix_sentences"]
         of_suites = _of_suites(sampler, targets, settings, sentences)

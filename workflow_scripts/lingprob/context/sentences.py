@@ -57,7 +57,7 @@ def natural(text: str) -> str:
     pieces = [piece.strip() for piece in re.split(r'\s*"\s*', text)]
     for index in range(1, len(pieces)):
         opening = index % 2 == 1
-        before = " " if opening and pieces[0] + pieces[index - 1] else ""
+        before = " " if opening else ""
         after = "" if opening or re.match(r"[,.;:!?)]|$", pieces[index]) else " "
         pieces[index] = f'{before}"{after}{pieces[index]}'
     return "".join(pieces).strip()

@@ -71,7 +71,7 @@ def accuracy_table(
         by = keys if level == "all" else [*keys, level]
         for values, group in everything.groupby(by, sort=False):
             described = dict(zip(by, values, strict=True))
-            name = described.pop(level, "all") if level != "all" else "all"
+            name = described.pop(level, "all")
             numbers = summary(group, bootstrap, seed)
             rows.append({**described, **numbers, "level": level, "group": name, "scale": scale})
     table = pd.DataFrame(rows)

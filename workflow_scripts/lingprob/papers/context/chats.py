@@ -32,7 +32,7 @@ def chat_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: str) -
         right = group.astype({"correct": float}).pivot(
             index=["suite", "pair_id"], columns=["method", "context"], values="correct"
         )
-        units = clusters(right.index.to_frame(index=False))
+        units = clusters(right.index.to_frame())
         shown = group.drop_duplicates(["method", "context"])
         for method, context in zip(shown["method"], shown["context"], strict=True):
             one, plain = right[method, context], right[PLAIN, context]
@@ -47,7 +47,6 @@ def chat_table(judgments: pd.DataFrame, bootstrap: int, seed: int, scale: str) -
             row = {"model": model, "dataset": dataset, "method": method, "context": context}
             for name, mean, (low, high) in zip(values, table.mean(axis=0), intervals, strict=True):
                 row |= {name: mean, f"{name}_low": low, f"{name}_high": high}
-            here = group[(group["method"] == method) & (group["context"] == context)]
-            row["n_sentences"] = here["n_sentences"].max()
+            row["n_sentences"] = group.loc[group["context"] == context, "n_sentences"].max()
             rows.append(row | {"n_pairs": len(right), "n_suites": int(group["suite"].nunique())})
     return pd.DataFrame(rows).assign(scale=scale)[SCHEMAS["context_chats"].names]

@@ -96,7 +96,7 @@ def contrast_rows(
         if not set(weights) <= set(wide.columns):
             continue
         values = of_pairs(wide, weights)
-        of_suites = clusters(values.index.to_frame(index=False))
+        of_suites = clusters(values.index.to_frame())
         low, high = mean_interval(values.to_numpy(), of_suites, draws=bootstrap, seed=seed)
         yield described(contrast, kind, length, values, (float(values.mean()), low, high))
     whole = acceptability(DOSE, varied_tokens)
@@ -183,10 +183,11 @@ def of_pairs(wide: pd.DataFrame, weights: Weights) -> pd.Series:
 def kept(both: pd.DataFrame) -> tuple[float, float, float]:
     """Return the ratio of two means over pairs and its interval, errors by suites.
 
-    The covariance of the means is the linearised one of totals of suites; NaN ends for one suite.
+    The covariance of the means is the linearised one of totals of suites, of pairs where there is
+    one suite; NaN ends for one pair.
     """
     means = both.mean().to_numpy()
-    by = clusters(both.index.to_frame(index=False))
+    by = clusters(both.index.to_frame())
     count = int(by.max()) + 1
     if count < 2 or means[1] == 0:
         return (float(means[0] / means[1]) if means[1] else np.nan), np.nan, np.nan

@@ -71,7 +71,7 @@ def compared(judged: pd.DataFrame, bootstrap: int, seed: int) -> Iterator[dict[s
     wide = judged.pivot(index=["suite", "pair_id"], columns=["perturbation", "length"],
                         values=VALUES)  # fmt: skip
     wide = wide[wide["change"][ORIGINAL].notna().any(axis=1)]
-    lengths, pairs = sorted(judged["length"].unique()), wide.index.to_frame(index=False)
+    lengths, pairs = sorted(judged["length"].unique()), wide.index.to_frame()
 
     def grown(name: str) -> list[Array]:
         curves = (wide[value][name].reindex(columns=lengths) for value in VALUES)

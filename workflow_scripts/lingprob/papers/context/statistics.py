@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -37,7 +38,7 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     sandwich over pairs, those that share prefixes together; null where no pair's judgment changes,
     or all pairs of a suite share prefixes. Null where no fit exists, as the log says.
     """
-    tables = [SCHEMAS["context_regression"].empty_table().to_pandas()]
+    tables = []
     grown = judgments[judgments["kind"].isin(KINDS) & judgments["perturbation"].isna()]
     for (model, dataset), group in grown.groupby(["model", "dataset"], sort=False):
         for prefixes, kinds in (("related", RELATED), ("unrelated", (UNRELATED,))):
@@ -52,9 +53,10 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
                 table = pd.DataFrame({"term": ["none"]})
             described = {"model": model, "dataset": dataset, "prefixes": prefixes, "n": len(rows)}
             tables.append(table.assign(scale=scale, **described))
-    names = SCHEMAS["context_regression"].names
-    filled = [table.reindex(columns=names) for table in tables[1:]]
-    return pd.concat(filled or tables, ignore_index=True)
+    schema = SCHEMAS["context_regression"]
+    if not tables:
+        return schema.empty_table().to_pandas()
+    return pd.concat(tables, ignore_index=True).reindex(columns=schema.names)
 
 
 def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
@@ -107,7 +109,7 @@ def baseline_correlations(judgments: pd.DataFrame, fewest_pairs: int, scale: str
     for kind in MATCHED:
         points = suite_points(judgments, kind, fewest_pairs)
         for (model, dataset), group in points.groupby(["model", "dataset"], sort=False):
-            value, p = _pearson(group["baseline"], group["accuracy"])
+            value, p = _correlation(stats.pearsonr, group["baseline"], group["accuracy"])
             rows.append(
                 (model, dataset, "metric", "baseline", kind, "pearson", value, p, len(group))
             )
@@ -156,7 +158,7 @@ def overlap_correlations(
             ends = zip(both["f1"], both["n_sentences"], strict=True)
             both["f1"] = [grown[sentences - 1] for grown, sentences in ends]
             for (model, dataset), group in both.groupby(["model", "dataset"], sort=False):
-                value, p = _pearson(group["correct"].astype(float), group["f1"])
+                value, p = _correlation(stats.pearsonr, group["correct"].astype(float), group["f1"])
                 x = f"{measure} overlap with {kind} prefixes"
                 rows.append(
                     (model, dataset, "pairs", x, "correct", "point_biserial", value, p, len(group))
@@ -167,7 +169,7 @@ def overlap_correlations(
         joined = joined[joined["target_suite"] != joined["prefix_suite"]]
         for (model, dataset), group in joined.groupby(["model", "dataset"], sort=False):
             for y in ("accuracy", "delta"):
-                value, p = _spearman(group["f1"], group[y])
+                value, p = _correlation(stats.spearmanr, group["f1"], group[y])
                 x = f"{measure} overlap of suites"
                 rows.append((model, dataset, "suites", x, y, "spearman", value, p, len(group)))
     return correlations(rows, scale)
@@ -177,7 +179,7 @@ def perturbation_correlations(points: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Correlate how similar perturbed prefixes stay with the change in accuracy (Figure 9)."""
     rows = []
     for (model, dataset, kind), group in points.groupby(["model", "dataset", "kind"], sort=False):
-        value, p = _spearman(group["similarity"], group["delta"])
+        value, p = _correlation(stats.spearmanr, group["similarity"], group["delta"])
         rows.append(
             (
                 model,
@@ -212,13 +214,9 @@ def correlations(rows: list[tuple[Any, ...]], scale: str) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=names[:-1]).assign(scale=scale)
 
 
-def _pearson(x: pd.Series, y: pd.Series) -> tuple[float, float]:
+def _correlation(test: Callable[..., Any], x: pd.Series, y: pd.Series) -> tuple[float, float]:
+    """Return r and p of scipy's test; NaN for fewer than three points or where one is constant."""
     if len(x) < 3 or x.nunique() < 2 or y.nunique() < 2:
         return np.nan, np.nan
-    return tuple(map(float, stats.pearsonr(x, y)))  # type: ignore[return-value]
-
-
-def _spearman(x: pd.Series, y: pd.Series) -> tuple[float, float]:
-    if len(x) < 3 or x.nunique() < 2 or y.nunique() < 2:
-        return np.nan, np.nan
-    return tuple(map(float, stats.spearmanr(x, y)))  # type: ignore[return-value]
+    value, p = test(x, y)
+    return float(value), float(p)

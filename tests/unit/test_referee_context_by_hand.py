@@ -1,0 +1,290 @@
+"""The statistics behind the context paper's claims by hand: limits, sums and intervals' ends."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from lingprob.papers.context import claims as context
+from lingprob.papers.context.claims import STATISTICS, coefficient
+from lingprob.papers.contract import Run
+
+RUN = Run("demo", {})
+
+
+def ends(found: Any) -> tuple[float, float, float]:
+    return found.value, found.low, found.high
+
+
+def test_a_coefficient_has_an_interval_of_95_percent_by_pairs():
+    rows = pd.DataFrame({"model": ["m", "m"], "dataset": "blimp", "n": 30, "prefixes": "related",
+                         "term": ["t", "u"], "estimate": [2.0, 9], "pair_std_error": [0.5, 1],
+                         "std_error": 7.0})  # fmt: skip
+    ((name, found),) = coefficient("related", "t")({"regression": rows}, RUN)
+    assert name == "m/blimp"
+    assert ends(found) == pytest.approx((2, 2 - 0.979982, 2 + 0.979982), abs=1e-6)
+    assert (found.n, found.note) == (30, "30 judgments")
+    others = [
+        rows.assign(estimate=9.0, **{column: value})
+        for column, value in (("prefixes", "unrelated"), ("dataset", "crows_pairs"))
+    ]
+    more = pd.concat([rows, *others, *(one.assign(estimate=np.nan, model="n")
+                                       for one in (rows[:1], *others))])  # fmt: skip
+    (nothing, missing), (name, found) = coefficient("related", "t")({"regression": more}, RUN)
+    assert (nothing, name, found.value) == ("n/blimp", "m/blimp", 2)
+    assert np.isnan(ends(missing)).all()
+
+
+def changes(*rows: tuple[str, str, str, int, float]) -> dict[str, pd.DataFrame]:
+    """Changes in accuracy, give or take .1: model, data set, kind of prefixes, tokens, value."""
+    columns = ["model", "dataset", "kind", "length", "delta"]
+    table = pd.DataFrame(rows, columns=columns).assign(
+        level="all", perturbation=None, n_suites=9, n_pairs=90,
+        delta_low=lambda t: t["delta"] - 0.1, delta_high=lambda t: t["delta"] + 0.1,
+    )  # fmt: skip
+    return {"accuracy": table}
+
+
+UP, OTHER = "matched_acceptable", "mismatched_acceptable"
+
+
+def test_sums_over_kinds_are_of_those_that_have_them_all():
+    tables = changes(("m", "d", UP, 10, 9.0), ("m", "d", UP, 20, 0.5), ("m", "d", OTHER, 20, 0.2),
+                     ("n", "d", UP, 20, 0.7), ("m", "crows_pairs", UP, 20, 0.4),
+                     ("m", "crows_pairs", OTHER, 20, 0.3))  # fmt: skip
+    ((name, found),) = context.weighted({UP: 1, OTHER: -1})(tables, RUN)
+    reach = np.hypot(0.1, 0.1)
+    assert name == "m/d"
+    assert ends(found) == pytest.approx((0.3, 0.3 - reach, 0.3 + reach))
+    assert (found.n, found.note) == (9, "9 suites, 20 tokens")
+    suite = tables["accuracy"].assign(level="suite", length=30, delta=0.45)
+    more = {"accuracy": pd.concat([tables["accuracy"], suite])}
+    assert dict(context.weighted({UP: 1, OTHER: -1})(more, RUN)) == {name: found}
+    by = dict(context.weighted({UP: 2}, context.only("crows_pairs"))(tables, RUN))
+    assert set(by) == {"m/crows_pairs"}
+    assert ends(by["m/crows_pairs"]) == pytest.approx((0.8, 0.6, 1.0))
+
+
+def test_pairs_count_where_there_is_one_suite():
+    table = changes(("m", "d", UP, 20, 0.5))["accuracy"].assign(n_suites=1)
+    ((_, found),) = context.weighted({UP: 1})({"accuracy": table}, RUN)
+    assert (found.n, found.note) == (90, "90 pairs, 20 tokens")
+    assert ends(found) == pytest.approx((0.5, 0.4, 0.6))
+
+
+def test_rows_without_a_margin_have_no_part_in_margins():
+    table = changes(("m", "d", UP, 10, 0.3), ("m", "d", UP, 20, 0.5))["accuracy"]
+    for end in ("", "_low", "_high"):
+        table[f"margin{end}"] = table[f"delta{end}"].where(table["length"] == 10)
+    ((_, found),) = context.weighted({UP: 1}, column="margin")({"accuracy": table}, RUN)
+    assert ends(found) == pytest.approx((0.3, 0.2, 0.4))
+
+
+def moved(table: pd.DataFrame, by: pd.Series) -> pd.DataFrame:
+    """Changes in accuracy, each with its interval, by so much more."""
+    ends = ("delta", "delta_low", "delta_high")
+    return table.assign(**{end: table[end] + by for end in ends})
+
+
+GRAMMAR, PLAIN, STEREOTYPES = ("blimp", "syntaxgym"), ("blimp",), ("crows_pairs",)
+PAPER = (*GRAMMAR, *STEREOTYPES)
+# What claims add up of GPT-2's changes, in hundredths, and on which data sets.
+SUMS = {
+    "matched_acceptable_raises": (1, GRAMMAR),
+    "matched_unacceptable_lowers": (2, GRAMMAR),
+    "matched_exceeds_mismatched_acceptable": (1 - 4, GRAMMAR),
+    "matched_exceeds_mismatched_unacceptable": (2 - 8, GRAMMAR),
+    "unacceptable_exceeds_acceptable": (32 + 64, GRAMMAR),
+    "below_chance": (100 + 2, PLAIN),
+    "unrelated_changes_nothing": (16, GRAMMAR),
+    "acceptable_raise_by_10_to_20": (32, PAPER),
+    "acceptable_raise_by_at_most_12": (32, PLAIN),
+    "matched_acceptable_raise_by_15": (1, PLAIN),
+    "mismatched_acceptable_raise_by_at_most_5": (4, PLAIN),
+    "unacceptable_lower_by_30_to_40": (64, PLAIN),
+    "matched_unacceptable_lower_by_50_to_80": (2, PLAIN),
+    "mismatched_unacceptable_lower_by_at_most_20": (8, PLAIN),
+    "opt_falls_below_gpt2": ((3 - 1) * 64, GRAMMAR),
+    "opt_gains_above_gpt2": ((3 - 1) * 1, GRAMMAR),
+    "gpt2_recovers": (64 - 5 * 64, PLAIN),
+    "perturbed_acceptable_still_raise": (10, GRAMMAR),
+    "perturbed_unacceptable_still_lower": (20, GRAMMAR),
+    "mismatched_stereotypes_change_nothing": (8, STEREOTYPES),
+    "stereotypes_lower": (2, STEREOTYPES),
+    "antistereotypes_raise": (1, STEREOTYPES),
+    "antistereotypes_reach_balance": (100 + 1, STEREOTYPES),
+    "margin_falls_with_length": (2 - 7 * 2, PLAIN),
+    "margin_unacceptable_below_acceptable": (2 - 1, PLAIN),
+    "margin_related_below_unrelated": (1 - 16, PLAIN),
+    "chinese_matched_acceptable_raises": (-1, ("sling",)),
+    "chinese_matched_unacceptable_lowers": (-2, ("sling",)),
+    "chinese_matched_exceeds_mismatched_acceptable": (4 - 1, ("sling",)),
+    "chinese_matched_exceeds_mismatched_unacceptable": (8 - 2, ("sling",)),
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_a_claim_adds_up_its_own_kinds_of_prefixes_on_its_own_data_sets(name):
+    """Kinds change by 1, 2, 4, ... hundredths, so that a sum tells what it is of."""
+    kinds = (UP, "matched_unacceptable", OTHER, "mismatched_unacceptable", "unrelated",
+             "acceptable", "unacceptable")  # fmt: skip
+    deltas = changes(*((model, dataset, kind, length, times * factor * 2**place / 100)
+                       for model, times in (("gpt2", 1), ("opt-6.7b", 3)) for dataset in PAPER
+                       for place, kind in enumerate(kinds)
+                       for length, factor in ((100, 1), (50, 5), (10, 7))))["accuracy"]  # fmt: skip
+    perturbed = moved(deltas, 9 * deltas["delta"]).assign(perturbation="all")
+    table = pd.concat([deltas, perturbed], ignore_index=True)
+    for column, level in (("accuracy", 1), ("margin", 3)):
+        for end in ("", "_low", "_high"):
+            table[column + end] = level + table[f"delta{end}"]
+    chinese = moved(deltas, -2 * deltas["delta"]).query("dataset == 'blimp'")
+    tables = {"accuracy": table, "chinese_accuracy": chinese.assign(dataset="sling")}
+    found = {about.split("/")[1]: one.value for about, one in STATISTICS[name](tables, RUN)
+             if "gpt2" in about}  # fmt: skip
+    hundredths, datasets = SUMS[name]
+    assert found == pytest.approx(dict.fromkeys(datasets, hundredths / 100))
+
+
+def test_what_lengths_change_is_the_longest_less_the_nearest_to_a_part_of_it():
+    tables = changes(*((model, data, UP, length, length / 100)
+                       for model in "mn" for data in ("d", "crows_pairs", "syntaxgym")
+                       for length in (10, 40, 70, 100)),
+                     ("m", "d", OTHER, 100, 0.0), ("m", "e", UP, 30, 0.3))  # fmt: skip
+    found = dict(context.over_lengths(UP, 0.6)(tables, RUN))
+    assert {name: one.value for name, one in found.items()} == pytest.approx(
+        {"m/d": 0.3, "n/d": 0.3}
+    )
+    ((name, found),) = context.over_lengths(UP, 0, model="n")(tables, RUN)
+    reach = np.hypot(0.1, 0.1)
+    assert name == "n/d"
+    assert ends(found) == pytest.approx((0.9, 0.9 - reach, 0.9 + reach))
+
+
+def test_models_are_compared_on_data_sets_that_both_have_and_sizes_where_three_do():
+    tables = changes(*((model, data, UP, 10, value)
+                       for model, data, value in (("a", "d", 0.1), ("b", "d", 0.3), ("c", "d", 0.8),
+                                                  ("a", "e", 0.1), ("b", "e", 0.5), ("a", "f", 1),
+                                                  ("a", "crows_pairs", 1), ("b", "crows_pairs", 2),
+                                                  ("c", "crows_pairs", 3))))  # fmt: skip
+    found = dict(context.between_models(UP, "b", "a")(tables, RUN))
+    assert {name: one.value for name, one in found.items()} == pytest.approx(
+        {"b less a/d": 0.2, "b less a/e": 0.4}
+    )
+    models = {name: {"parameters": 10**size, "family": "f"}
+              for name, size in zip("abc", (6, 7, 9), strict=True)}  # fmt: skip
+    ((name, found),) = context.over_scale(UP)(tables, Run("demo", models))
+    assert name == "all models/d"
+    line = stats.linregress([6, 7, 9], [0.1, 0.3, 0.8])
+    assert found.value == pytest.approx(line.slope)
+    assert found.n == 3
+    # Without two suites nobody knows what others would have given.
+    assert np.isnan([found.low, found.high]).all()
+    assert "one suite" in found.note
+    # A model without a size is in no trend; of two suites, all pairs of one in a fourth of draws.
+    unsized = {**models, "d": {"parameters": None, "family": "f"}}
+    more = changes(("d", "d", UP, 10, 9.0))["accuracy"]
+    slopes = {"s": line.slope + 0.2, "t": line.slope - 0.2}
+    suites = pd.concat([
+        changes(*((model, "d", UP, length, slope * size * (3 if length < 10 else 1))
+                  for model, size in zip("abc", (6, 7, 9), strict=True) for length in (5, 10)))[
+            "accuracy"].assign(level="suite", group=suite, n_pairs=pairs)
+        for (suite, slope), pairs in zip(slopes.items(), (30, 10), strict=True)
+    ])  # fmt: skip
+    together = {"accuracy": pd.concat([tables["accuracy"], more, suites], ignore_index=True)}
+    found = dict(context.over_scale(UP)(together, Run("demo", unsized)))["all models/d"]
+    assert (found.value, found.n) == (pytest.approx(line.slope), 3)
+    alone = line.stderr * stats.t.ppf(0.975, 1)
+    # Draws' slopes: +.2 and -.2 in a fourth each, else (30 x .2 - 10 x .2) / 40 = +.1.
+    ends = found.value - np.hypot(alone, 0.3), found.value + np.hypot(alone, 0.1)
+    assert (found.low, found.high) == pytest.approx(ends)
+
+
+def test_drawn_changes_are_of_suites_that_all_models_have_by_their_pairs():
+    rows = [("a", "s", 0.1, 30), ("a", "t", 0.5, 10), ("a", "u", 0.9, 20), ("a", "v", 9.0, 20),
+            ("b", "s", 0.3, 30), ("b", "t", -0.2, 10), ("b", "u", 0.2, 20)]  # fmt: skip
+    suites = pd.DataFrame(rows, columns=["model", "group", "delta", "n_pairs"])
+    found = context.drawn_changes(suites, ["b", "a"])
+    counts = np.random.default_rng(0).multinomial(3, [1 / 3] * 3, 1000)
+    values, pairs = np.array([[0.3, -0.2, 0.2], [0.1, 0.5, 0.9]]), np.array([30, 10, 20])
+    expected = [[np.average(one, weights=count * pairs) for one in values] for count in counts]
+    np.testing.assert_allclose(found, expected, atol=1e-12)
+    assert context.drawn_changes(suites[suites["group"].isin(["s", "v"])], ["b", "a"]) is None
+
+
+def test_rows_of_suites_are_those_after_the_longest_prefixes_of_one_kind():
+    rows = [("suite", UP, None, 20, 0.2), ("suite", UP, None, 10, 0.1),
+            ("suite", OTHER, None, 30, 0.3), ("suite", UP, "all", 40, 0.4),
+            ("all", UP, None, 50, 0.5)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["level", "kind", "perturbation", "length", "delta"])
+    found = context.suite_rows(table.assign(model="m", dataset="d", group="s"), UP)
+    assert found["delta"].tolist() == [0.2]
+
+
+def test_correlations_are_named_by_what_they_are_of():
+    rows = [("suites", "accuracy", "x", 0.5), ("suites", "delta", "x", 0.4),
+            ("suites", "accuracy", "z", 0.3), ("pairs", "correct", "x", 0.2),
+            ("suites", "accuracy", "x", np.nan)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["analysis", "y", "x", "value"]).assign(
+        model="m", dataset="d", statistic="pearson", n=50
+    )
+
+    def found(*about: str, **of: str) -> list[tuple[str, float]]:
+        named = context.correlations({"correlations": table}, *about, **of)
+        return [(name, one.value) for name, one in named]
+
+    assert found("pairs") == [("m/d/x", 0.2)]
+    assert found("suites") == [("m/d/x", 0.5), ("m/d/x", 0.4), ("m/d/z", 0.3)]
+    assert found("suites", y="accuracy") == [("m/d", 0.5), ("m/d", 0.3)]
+    assert found("suites", x="x") == [("m/d", 0.5), ("m/d", 0.4)]
+    assert found("suites", "accuracy", "x") == [("m/d", 0.5)]
+
+
+def test_cells_of_figure_14_are_averaged_with_their_intervals_but_after_their_own_suite():
+    cells = pd.DataFrame(
+        [("m", "x", "a_masc", 10.0, -5.0, 30.0, 20), ("m", "x", "b_masc", 20.0, 5.0, 50.0, 18),
+         ("m", "x", "c_fem", 99.0, 98.0, 99.0, 18), ("m", "x", "x", 77.0, 77.0, 77.0, 2),
+         ("m", "y", "x", np.nan, np.nan, np.nan, 9)],
+        columns=["model", "target_suite", "prefix_suite", "relative_improvement",
+                 "relative_improvement_low", "relative_improvement_high", "n_pairs"],
+    ).assign(dataset="syntaxgym")  # fmt: skip
+    elsewhere = cells.assign(dataset="mine", relative_improvement=29.0)
+    tables = {"matrix": pd.concat([cells, elsewhere])}
+    ((name, found),) = context.mean_improvement("x", "y", after="_masc")(tables, RUN)
+    assert (name, ends(found), found.n) == ("m/x", (15.0, 0.0, 40.0), 18)
+    ((_, found),) = context.mean_improvement("x", "y")(tables, RUN)
+    assert found.value == pytest.approx((10 + 20 + 99) / 3)
+
+
+def test_feminine_reflexives_are_compared_after_reflexives_of_either_gender():
+    fem, masc = ([f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
+                 for gender in ("fem", "masc"))  # fmt: skip
+    rows = [(fem[0], fem[1], 40), (fem[2], fem[0], 60), (fem[0], masc[0], -10),
+            (masc[0], fem[0], 900), (masc[0], masc[1], 900), (fem[1], "mvrr", 900)]  # fmt: skip
+    cells = pd.DataFrame(rows, columns=["target_suite", "prefix_suite", "relative_improvement"])
+    reach = {"low": -8.0, "high": 6.0}
+    ends_of = {f"relative_improvement_{end}": cells["relative_improvement"] + by
+               for end, by in reach.items()}  # fmt: skip
+    cells = cells.assign(model="m", dataset="syntaxgym", n_pairs=[20, 18, 19, 9, 9, 9], **ends_of)
+    ((name, found),) = context.feminine_advantage({"matrix": cells}, RUN)
+    assert name == "m/syntaxgym"
+    # 50 (42 to 56) less -10 (-18 to -4).
+    assert ends(found) == pytest.approx((60, 60 - np.hypot(8, 6), 60 + np.hypot(6, 8)))
+    assert (found.n, found.note) == (18, "2 cells")
+    assert not [*context.feminine_advantage({"matrix": cells[:2]}, RUN)]
+
+
+def test_overlaps_are_compared_between_different_suites():
+    rows = [(a, b, measure, f1) for a, b, measure, f1 in (
+        ("x", "x", "token", 9), ("x", "y", "token", 0.1), ("x", "z", "token", 0.3),
+        ("y", "x", "token", 0.2), ("x", "y", "dependency", 0.5), ("x", "z", "dependency", 0.5),
+        ("y", "x", "dependency", 0.3), ("x", "x", "dependency", 0.0))]  # fmt: skip
+    columns = ["target_suite", "prefix_suite", "measure", "f1"]
+    overlap = pd.DataFrame(rows, columns=columns).assign(dataset="d")
+    ((name, found),) = context.labels_above_tokens({"overlap": overlap}, RUN)
+    assert (name, found.value, found.n) == ("d", pytest.approx(0.2), 2)
+    tokens = overlap[overlap["measure"] == "token"]
+    assert not [*context.labels_above_tokens({"overlap": tokens}, RUN)]
