@@ -246,8 +246,9 @@ def test_the_graph_of_three_tokens() -> None:
                        graph.counts)  # fmt: skip
     size = sum(array.nbytes for array in arrays_of_graph)
     assert graph.bytes_per_token == size / 4
-    empty = graph_of([])
-    assert empty.bytes_per_token == 2 * 4 + 2 * 4 + 3 * 8 + 2 * 8
+    for empty in (graph_of([]), build_cdawg([], tokenizer_hash="t", vocabulary_size=300)):
+        assert empty.bytes_per_token == 2 * 4 + 2 * 4 + 3 * 8 + 2 * 8
+        assert len(empty.text) == 0
 
 
 @pytest.mark.parametrize(
