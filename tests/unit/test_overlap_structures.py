@@ -246,15 +246,22 @@ def test_the_graph_of_three_tokens() -> None:
                        graph.counts)  # fmt: skip
     size = sum(array.nbytes for array in arrays_of_graph)
     assert graph.bytes_per_token == size / 4
-    empty = graph_of([])
-    assert empty.bytes_per_token == 2 * 4 + 2 * 4 + 3 * 8 + 2 * 8
+    for empty in (graph_of([]), build_cdawg([], tokenizer_hash="t", vocabulary_size=300)):
+        assert empty.bytes_per_token == 2 * 4 + 2 * 4 + 3 * 8 + 2 * 8
+        assert len(empty.text) == 0
 
 
-@pytest.mark.parametrize(("vocabulary_size", "dtype"), [(2**16 - 1, "uint16"), (2**16, "uint32")])
-def test_the_largest_id_is_no_end_of_a_document(vocabulary_size: int, dtype: str) -> None:
+@pytest.mark.parametrize(
+    ("vocabulary_size", "dtype", "mark"),
+    [(2**16 - 1, "uint16", 2**16 - 1), (2**16, "uint32", 2**31 - 1)],
+)
+def test_the_largest_id_is_no_end_of_a_document(
+    vocabulary_size: int, dtype: str, mark: int
+) -> None:
     last = vocabulary_size - 1
     graph = graph_of([[1, last, 1]], vocabulary_size)
     assert graph.text.dtype == dtype
+    assert graph.text.tolist() == [1, last, 1, mark]
     found, _ = graph.longest_matches(np.array([1, last, 1]), np.array([0, 3]), tokenizer_hash="t")
     assert found.tolist() == [1, 2, 3]
 
@@ -274,16 +281,21 @@ def test_as_many_tokens_as_a_graph_holds(monkeypatch: pytest.MonkeyPatch) -> Non
         graph_of([[1, 2], [3]])
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_nodes_of_many_continuations(seed: int) -> None:
-    """From rows through hash tables of 24, 32 and 48, and as a node is parted in two."""
-    symbols = np.random.default_rng(seed).choice(np.arange(9, 60_000), 45, replace=False).tolist()
-    documents = [[1, 2, symbol] for symbol in symbols]
+@pytest.mark.parametrize("vocabulary_size", [60_000, 100_000])
+@pytest.mark.parametrize("seed", range(3))
+def test_nodes_of_many_continuations(seed: int, vocabulary_size: int) -> None:
+    """From rows through hash tables of 24, 32 and 48, and as a node is parted in two.
+
+    The first document ends where the others go on: that is one of the continuations.
+    """
+    generator = np.random.default_rng(seed)
+    symbols = generator.choice(np.arange(9, vocabulary_size), 45, replace=False).tolist()
+    documents = [[1, 2]] + [[1, 2, symbol] for symbol in symbols]
     documents += [[3, 2, symbol, 4] for symbol in symbols[:14]] + [symbols[::2], symbols[::-3]]
     for count in (13, 16, 17, 21, 28, 41, len(documents)):
         kept = documents[:count] + documents[-5:]
         passages = [*documents, *([before, 2, symbol] for before in (3, 4) for symbol in symbols)]
-        graph = graph_of(kept, 60_000)
+        graph = graph_of(kept, vocabulary_size)
         tokens = np.concatenate(arrays(passages))
         offsets = np.cumsum([0, *map(len, passages)])
         found = graph.longest_matches(tokens, offsets, tokenizer_hash="t")

@@ -29,7 +29,7 @@ ARRAYS = ("text", "lengths", "links", "first_edges", "edges", "counts")
 class Cdawg:
     """The graph: its nodes, and edges labelled with stretches of the text.
 
-    text: all documents, each followed by the dtype's largest number; uint16 or uint32.
+    text: all documents, each followed by 2**16 - 1 (uint16) or 2**31 - 1 (uint32), which no id is.
     lengths, links: longest sequence and suffix link of each node, int32 (n_nodes,).
     first_edges: node i has edges[first_edges[i]:first_edges[i + 1]], int64 (n_nodes + 1,).
     edges: symbol, start and length of the label in the text, target; int32 (n_edges, 4).
@@ -123,7 +123,7 @@ def build_cdawg(
     Raises LingprobError for ids outside the vocabulary or more than 2**30 tokens.
     """
     dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
-    mark = 256**dtype.itemsize - 1
+    mark = min(np.iinfo(dtype).max, np.iinfo(np.int32).max)  # symbols of edges are int32
     parts = [_marked(block, vocabulary_size, separator, mark, dtype) for block in blocks]
     text = np.concatenate(parts) if parts else np.empty(0, dtype)
     del parts

@@ -2,7 +2,7 @@
 
 The text is all documents, each followed by SEPARATOR, which equals nothing, not even itself:
 thus a label never runs from one document into the next, and the edges for separators, which no
-query could follow, are only counted (`ends`).
+query could follow, are only counted (`ends`), but for one that a node has where it parts a label.
 
 A node's edges lie together in a block of `pool`: up to sixteen in a row, more as a hash table.
 A block that has become too small goes to the free list of its size.
