@@ -380,6 +380,7 @@ sys.path.insert(0, sys.argv[2])
 import torch
 from lingprob.errors import LingprobError
 from lingprob.training.checkpoint import save_checkpoint
+from lingprob.training.parallel import World
 from lingprob.training.precision import LossScale
 disk = Path(sys.argv[1])
 model = torch.nn.Linear(300, 300)
