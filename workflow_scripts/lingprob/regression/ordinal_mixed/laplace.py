@@ -117,7 +117,7 @@ def _at(
     g_low = -torch.exp(-0.5 * low**2 - LOG_ROOT_2_PI - log_p) * moving[0]
     g_high = torch.exp(-0.5 * high**2 - LOG_ROOT_2_PI - log_p) * moving[1]
     h_low, h_high, h_both = -low * g_low - g_low**2, -high * g_high - g_high**2, -g_low * g_high
-    t_low, t_high = stretched[0] * moving[0], stretched[1] * moving[1]
+    t_low, t_high = stretched
     by_shift, by_stretch = g_low + g_high, g_low * t_low + g_high * t_high
     mm = -(h_low + h_high + 2 * h_both)
     ms = -((h_low + h_both) * t_low + (h_high + h_both) * t_high)
