@@ -142,6 +142,17 @@ def test_groups_that_are_no_pairs_have_no_order():
     assert table["between"].notna().all()
 
 
+def test_groups_may_be_of_different_sizes():
+    data = pairs()
+    group = np.repeat(np.arange(36), np.tile([2, 3, 5], 12))
+    table = decomposed(data, groupings={"uneven": group}, bootstrap=2)
+    for name, f in scores(data, np.arange(120)).items():
+        expected = direct(f, data["rating"], group)
+        del expected["ordered"]
+        found = table.loc[name, list(expected)].to_numpy(float)
+        assert found == pytest.approx(list(expected.values()))
+
+
 def test_a_group_in_two_clusters_is_refused():
     data = pairs()
     with pytest.raises(LingprobError, match="pair 0 is in several of the clusters"):

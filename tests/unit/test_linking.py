@@ -55,6 +55,14 @@ def test_exact_ratings_give_back_beta_and_gamma() -> None:
     assert row.sse == pytest.approx(0, abs=1e-20)
 
 
+def test_slopes_do_not_hang_on_which_sentence_is_first() -> None:
+    data = sentences(noise=0.0)
+    for first in range(8):
+        row = fit({name: np.roll(values, first) for name, values in data.items()}).loc["morcela"]
+        found = row[["logprob_slope", "logprob_slope_low", "beta_low", "gamma_low"]]
+        assert found.to_numpy(float) == pytest.approx([0.5, 0.5, 0.7, 12])
+
+
 def test_every_function_states_its_predictors_and_the_parameters_it_sets() -> None:
     fits = fit(sentences())
     assert list(fits.index) == list(LINKING_FUNCTIONS)

@@ -248,6 +248,11 @@ def test_deviations_are_about_the_mean_wherever_the_shift_is():
     expected = frame[["a", "b"]][:20].std() / frame[["a", "b"]].std()
     found = part.standardised(like=whole).deviations()
     np.testing.assert_allclose(found, [0, *expected, frame["y"][:20].std()])
+    # Columns as they are, too, with nothing taken off.
+    raw = columns(frame, (INTERCEPT, "a", "b", "y"))
+    moments = group_moments(list(raw.T), frame["s"].to_numpy(), 7)
+    found = MixedModelData("y", ("a", "b"), np.zeros(4), "s", pd.Index(range(7)), moments)
+    np.testing.assert_allclose(found.deviations(), raw.std(axis=0, ddof=1), atol=1e-9)
     two = pd.DataFrame({"y": [0.001, 0.002], "s": 0})
     for rows, sd in ((two, np.sqrt(0.5) / 1000), (two[:1], 0)):
         data = MixedModelData.from_formulas(rows, ["y ~ 1 + (1 | s)"])
