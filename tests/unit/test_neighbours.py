@@ -23,7 +23,7 @@ from lingprob.scoring.neighbours import (
     single_edits,
 )
 from lingprob.tables import read_table, write_table
-from models_for_tests import save_tiny_model
+from models_for_tests import VOCABULARY_SIZE, save_tiny_model
 
 TEXT = "The cats sat on mat."
 GOOD = "The cat sat on mat."
@@ -119,6 +119,12 @@ def test_every_neighbour_is_scored_as_it_is_alone(lm):
     for neighbour in found[::9]:
         (tokens,) = lm.tokenize([neighbour.text])
         assert neighbour.logprob == pytest.approx(logprob(lm, tokens.ids.tolist(), start), abs=1e-4)
+
+
+def test_a_string_of_blanks_is_no_neighbour(lm):
+    found = Neighbourhood(lm, lm.start_id("bos"), tokens=VOCABULARY_SIZE).score("a")
+    assert "b" in {neighbour.text for neighbour in found}
+    assert all(neighbour.text.strip() for neighbour in found)
 
 
 def test_probable_tokens_are_those_that_follow_what_precedes(lm):

@@ -228,6 +228,14 @@ def test_places_of_imported_tokens_are_kept_and_minus_one_where_unknown(tmp_path
         import_token_scores(path, STIMULI)
 
 
+def test_a_key_that_is_no_text_is_named(tmp_path):
+    path = tmp_path / "scores.parquet"
+    table = {"item_id": [["a"], ["b"]], "logprob": [-5.0, -4.0], "n_tokens": [3, 2]}
+    pd.DataFrame(table).to_parquet(path)
+    with pytest.raises(LingprobError, match=r"scores\.parquet.*column 'item_id': not text"):
+        import_sentence_scores(path, STIMULI)
+
+
 def test_a_column_of_nothing_is_refused(tmp_path):
     path = tmp_path / "tokens.csv"
     path.write_text("item_id,token_index,token_id,logprob\na,0,5,\nb,0,6,\n")

@@ -298,6 +298,17 @@ def test_room_is_made_once_for_all_that_will_come():
     assert keys.data_ptr() == place  # none was copied again
 
 
+def test_a_window_that_slides_needs_no_room():
+    """Of two layers the first sees 16 tokens back."""
+    cache, states = DynamicCache(config=CONFIGS["gemma2"]), torch.zeros(1, 2, 3, 8)
+    for layer in range(2):
+        cache.update(states, states, layer)
+    sliding, whole = cache.layers
+    make_room(cache, 8)
+    assert cache.layers[0] is sliding
+    assert cache.layers[1] is not whole
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
