@@ -16,6 +16,7 @@ from torch.nn.parallel import DistributedDataParallel
 
 from lingprob.errors import LingprobError
 from lingprob.progress import Progress
+from lingprob.training import trainer as stepping
 from lingprob.training.checkpoint import load_checkpoint
 from lingprob.training.parallel import World, world_of
 from lingprob.training.precision import LossScale
@@ -91,9 +92,7 @@ def test_matrices_alone_decay_and_no_step_has_a_rate_of_its_own():
 def timed(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the step take seven thirds of a second."""
     clock = iter([100.0, 100.0 + 7 / 3])
-    monkeypatch.setattr(
-        "lingprob.training.trainer.time", SimpleNamespace(perf_counter=lambda: next(clock))
-    )
+    monkeypatch.setattr(stepping, "time", SimpleNamespace(perf_counter=lambda: next(clock)))
 
 
 def test_speed_is_of_the_tokens_and_operations_of_a_step(corpus, tmp_path, monkeypatch):
@@ -139,7 +138,7 @@ def test_no_pass_has_more_examples_than_are_allowed(corpus, tmp_path):
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16"])
 def test_products_are_of_the_precision_asked_for(precision, corpus, tmp_path, monkeypatch):
-    monkeypatch.setattr("lingprob.training.trainer.peak_flops", lambda *_: None)
+    monkeypatch.setattr(stepping, "peak_flops", lambda *_: None)
     with trainer(corpus, tmp_path, plan={"precision": precision}).autocast():
         product = torch.ones(2, 2) @ torch.ones(2, 2)
     assert product.dtype == getattr(torch, precision)
@@ -182,7 +181,7 @@ def test_progress_counts_tokens_from_where_the_training_stood(
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
     stderr = SimpleNamespace(isatty=lambda: terminal)
     monkeypatch.setattr("lingprob.progress.sys", SimpleNamespace(stderr=stderr))
-    monkeypatch.setattr("lingprob.training.trainer.Progress", Noted)
+    monkeypatch.setattr(stepping, "Progress", Noted)
     folder = tmp_path / "results" / "work"
     trainer(corpus, folder, plan={"steps": 2}).train()
     trainer(corpus, folder, World(rank, 2, CPU), plan={"steps": 3}).train()
