@@ -144,6 +144,7 @@ def test_controls_keep_the_words_or_the_syntax_or_neither(stimuli, one_suite):
         originals = text[list(shuffled["source_ids"])].tolist()
         assert Counter(words(shuffled["text"])) == Counter(words(" ".join(originals)))
         assert shuffled["text"] != " ".join(originals)
+        assert len(originals) == 8  # 40 tokens
         nonce = one_suite.loc[("nonce", side)]
         pattern = r"(The \w+ \w+ \w+ \w+" + {"acceptable": "ing", "unacceptable": "ed"}[side]
         assert re.fullmatch(rf"{pattern}\. ?)+", nonce["text"])

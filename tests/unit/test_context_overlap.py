@@ -53,6 +53,19 @@ def test_overlaps_of_suites_leave_a_sentence_out_with_itself():
     assert cells.loc[("x", "y")] == 0
 
 
+def test_sentences_of_two_suites_are_paired_as_they_were_drawn():
+    pools = {"x": ["A b.", "C d.", "E f."], "y": ["A b c.", "C g.", "E h i j."]}
+    rows = [(suite, text, True) for suite, pool in pools.items() for text in pool]
+    stimuli = pd.DataFrame(rows, columns=["paradigm", "text", "grammatical"])
+    table = suite_overlaps(stimuli, bags, 3, np.random.default_rng(1))
+    random = np.random.default_rng(1)
+    drawn = [random.choice(pool, 3, replace=False) for pool in pools.values()]
+    expected = np.mean([f1(*bags(pair)) for pair in zip(*drawn, strict=True)])
+    assert expected > 0
+    between = table[table["target_suite"] != table["prefix_suite"]]["f1"]
+    assert between.tolist() == pytest.approx([expected, expected])
+
+
 def test_a_suite_of_one_sentence_has_no_overlap_with_itself():
     alone = STIMULI[STIMULI["pair_id"].isin(["p", "s"])]
     with warnings.catch_warnings():

@@ -12,7 +12,7 @@ from scipy import stats
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from lingprob.context.names import KINDS, MATCHED, MISMATCHED, ORIGINAL, UNRELATED
+from lingprob.context.names import MATCHED, MISMATCHED, ORIGINAL, UNRELATED
 from lingprob.context.responses import at_longest
 from lingprob.errors import LingprobError
 from lingprob.regression.logistic_mixed.fit import aggregate, all_interactions, fit_mixed_logistic
@@ -39,7 +39,7 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
     or all pairs of a suite share prefixes. Null where no fit exists, as the log says.
     """
     tables = []
-    grown = judgments[judgments["kind"].isin(KINDS) & judgments["perturbation"].isna()]
+    grown = judgments[judgments["perturbation"].isna()]
     for (model, dataset), group in grown.groupby(["model", "dataset"], sort=False):
         for prefixes, kinds in (("related", RELATED), ("unrelated", (UNRELATED,))):
             rows = group[group["kind"].isin(kinds)]
