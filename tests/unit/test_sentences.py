@@ -124,14 +124,6 @@ def test_bad_imported_scores_are_named(tmp_path, text, said):
         import_sentence_scores(path, STIMULI)
 
 
-def test_an_imported_item_that_is_no_text_is_named(tmp_path):
-    path = tmp_path / "scores.parquet"
-    frame = pd.DataFrame({"item_id": [["a"], ["b"]], "logprob": [-5.0, -4.0], "n_tokens": [3, 2]})
-    frame.to_parquet(path)
-    with pytest.raises(LingprobError, match=r"scores\.parquet, .*'item_id': not text"):
-        import_sentence_scores(path, STIMULI)
-
-
 def test_imported_tokens_give_the_same_sentences_as_our_own(tmp_path):
     path = tmp_path / "tokens.csv"
     own = SCORES["bos"]

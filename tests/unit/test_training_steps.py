@@ -254,10 +254,3 @@ def test_other_processes_than_the_first_write_nothing(corpus, tmp_path, group_of
     assert kept == [(1, alone.model)]
     # Nobody has to take what is kept.
     trainer(corpus, tmp_path / "nobody", **changes).train()
-
-
-@pytest.mark.parametrize(("how", "compiled"), [("auto", False), ("true", True), ("false", False)])
-def test_layers_are_compiled_unasked_on_a_gpu_alone(corpus, tmp_path, how, compiled):
-    made = trainer(corpus, tmp_path, means={"compile": how})
-    layers = made.model.gpt_neox.layers
-    assert [layer._compiled_call_impl is not None for layer in layers] == [compiled] * len(layers)
