@@ -117,10 +117,11 @@ class Checkout:
 
         What the limit kept from being watched has an infinite time, or, with `whole`, is watched.
         """
-        kept = self._kept(file, compiled)
-        if not kept.exists():
-            _keep(kept, self._watch([file], compiled, self.limit))
-        known: list[Call] = json.loads(kept.read_text())
+        kept, known = self._kept(file, compiled), list[Call]()
+        if kept.exists():
+            known = json.loads(kept.read_text())
+        elif known := self._watch([file], compiled, self.limit):
+            _keep(kept, known)  # nothing is known of tests that the system ended
         left = [test for test, seconds, _ in known if seconds == float("inf")]
         if whole and left:
             known = [row for row in known if row[0] not in left]

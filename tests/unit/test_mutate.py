@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from mutants import Mutant, mutants_of
-from mutate import callers_of, nearest_tests
+from mutate import Checkout, callers_of, nearest_tests
 
 SOURCE = """\
 def f(a: int | None, b, é=1.5):
@@ -85,6 +85,16 @@ def test_a_mutant_is_tried_by_the_quickest_tests_that_call_its_function():
     assert [test for test, *_ in constants] == [
         "b.py::other", "a.py::quick", "b.py::process", "a.py::slow",
     ]  # fmt: skip
+
+
+def test_calls_that_could_not_be_watched_are_not_taken_for_none(tmp_path, monkeypatch):
+    (tmp_path / "test_a.py").write_text("")
+    checkout = Checkout(tmp_path, 60.0, tmp_path)
+    watched = iter([[], [["test_a.py::test", 0.5, ["f"]]]])
+    monkeypatch.setattr(checkout, "_watch", lambda *_: next(watched))
+    assert checkout.calls("test_a.py", compiled=True) == []
+    for _ in range(2):  # watched again, and kept
+        assert checkout.calls("test_a.py", compiled=True) == [["test_a.py::test", 0.5, ["f"]]]
 
 
 def test_calls_of_shared_fixtures_count_for_all_their_tests(tmp_path):
