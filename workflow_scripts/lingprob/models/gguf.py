@@ -44,11 +44,13 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
             f"{gguf_path}: not a GGUF model that transformers can read ({error}). "
             "Delete it and fetch it again."
         ) from error
-    # save_pretrained refuses a model that knows it came from a GGUF file: copy the weights.
+    # save_pretrained refuses a model that knows it came from a GGUF file: another takes its weights.
     config = quantised.config
     del config.quantization_config
-    model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
-    model.load_state_dict(quantised.state_dict())
+    with torch.device("meta"):
+        model = AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+    model.load_state_dict(quantised.state_dict(), assign=True)
+    model.tie_weights()
     temporary = directory.with_name(f".{directory.name}.partial")
     shutil.rmtree(temporary, ignore_errors=True)  # what a killed conversion left
     temporary.mkdir(parents=True)
