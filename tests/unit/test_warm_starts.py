@@ -34,10 +34,7 @@ def environment(**others: str) -> dict[str, str]:
 
 def ready(process: WarmProcess) -> WarmProcess:
     """Wait until it has loaded everything."""
-    until = time.monotonic() + WAIT
-    while not process.is_ready():
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    assert process.comes_to_be_ready()
     return process
 
 
@@ -154,6 +151,17 @@ def test_a_process_that_is_gone_begins_nothing(tmp_path):
     process.process.wait()
     assert process.run(str(script), environment(), None) is None
     assert not process.is_ready()
+    assert not process.comes_to_be_ready()
+
+
+def test_a_process_is_waited_for_while_it_loads_and_not_for_ever(monkeypatch):
+    process = WarmProcess(environment())
+    assert not process.is_ready()
+    monkeypatch.setattr(warm_starts, "LONGEST_LOADING", 0.2)
+    assert not process.comes_to_be_ready()
+    monkeypatch.undo()
+    assert process.comes_to_be_ready()
+    process.close()
 
 
 def test_a_job_outlives_the_asking_process_and_the_warm_one_does_not(tmp_path):

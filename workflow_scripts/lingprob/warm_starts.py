@@ -21,6 +21,7 @@ from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
 from threading import Lock
+from time import monotonic, sleep
 from typing import Any
 
 from snakemake.benchmark import benchmarked
@@ -35,6 +36,7 @@ OF_THREADS = (
 )  # fmt: skip
 OF_SCRATCH = ("TMPDIR", "TMP", "TEMPDIR", "TEMP")
 WORTH_IT = 4  # cores' starts; a few are as quick by themselves
+LONGEST_LOADING = 60.0  # seconds, after which a job starts by itself
 # Where there is an NVIDIA, AMD or WSL GPU: its driver may be woken by an import, and does not
 # survive a fork.
 GPUS = ("/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
@@ -63,6 +65,18 @@ class WarmProcess:
                 except OSError:  # nothing is told yet, or it is gone
                     return False
         return self.loaded and not self.is_gone()
+
+    def comes_to_be_ready(self) -> bool:
+        """Wait until it has loaded everything; return whether it has, in time and before its end.
+
+        A job that began meanwhile would load the same libraries beside it, twice the work.
+        """
+        until = monotonic() + LONGEST_LOADING
+        while not self.is_ready():
+            if self.is_gone() or monotonic() > until:
+                return False
+            sleep(0.05)
+        return True
 
     def is_gone(self) -> bool:
         """Whether it has ended, as one does that the system ran out of memory for."""
@@ -98,8 +112,8 @@ class WarmProcess:
 def start_jobs_warm(threads: Iterable[int]) -> dict[int, WarmProcess]:
     """Have Snakemake's scripts run in forks of warm processes where that is possible.
 
-    Elsewhere, while such a process is still loading, and for jobs with a container, an environment
-    or a folder of their own, they start as Snakemake starts them.
+    Elsewhere, and for jobs with a container, an environment or a folder of their own, they start as
+    Snakemake starts them.
 
     Args:
         threads: of each job that is to be run.
@@ -122,7 +136,7 @@ def start_jobs_warm(threads: Iterable[int]) -> dict[int, WarmProcess]:
                 f"process that they were forked from ended with {process.process.returncode}."
             )
         status = None
-        if process and process.is_ready() and not any(own):
+        if process and not any(own) and process.comes_to_be_ready():
             environment = _environment(self.threads, self.resources.get("tmpdir"))
             status = process.run(os.path.abspath(fname), environment, self.bench_record)
         if status is None:
