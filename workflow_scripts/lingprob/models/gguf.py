@@ -44,7 +44,8 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
             f"{gguf_path}: not a GGUF model that transformers can read ({error}). "
             "Delete it and fetch it again."
         ) from error
-    # save_pretrained refuses a model that knows it came from a GGUF file: another takes its weights.
+    # save_pretrained refuses a model that knows it came from a GGUF file: one that does not takes
+    # its weights.
     config = quantised.config
     del config.quantization_config
     with torch.device("meta"):
