@@ -13,16 +13,7 @@ from lingprob.reading.alignment import align_words, attach_words, check_words
 from lingprob.reading.exclusions import saccades, sentence_boundaries
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.reading.previous_words import lag_name, lagged
-
-
-def words_of(*passages: str) -> pd.DataFrame:
-    rows = [
-        (str(number), index, word, 0)
-        for number, content in enumerate(passages, start=1)
-        for index, word in enumerate(content.split())
-    ]
-    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
-
+from words_for_tests import words_of
 
 NAMES = [f"w{number}" for number in range(60)]
 

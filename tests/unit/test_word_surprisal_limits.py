@@ -22,6 +22,7 @@ from lingprob.reading.surprisal import (
 )
 from lingprob.reading.unigrams import count_words, unigram_surprisal
 from models_for_tests import save_tiny_model
+from words_for_tests import words_of
 
 TEXT = "Who did Mary say that John saw? The cats sat on the mats."
 
@@ -30,15 +31,6 @@ TEXT = "Who did Mary say that John saw? The cats sat on the mats."
 def lm(tmp_path_factory: pytest.TempPathFactory) -> LanguageModel:
     directory = save_tiny_model("gpt_neox", tmp_path_factory.mktemp("tiny"))
     return load_language_model(directory, device="cpu")
-
-
-def words_of(*passages: str) -> pd.DataFrame:
-    rows = [
-        (str(number), index, word, 0)
-        for number, content in enumerate(passages, start=1)
-        for index, word in enumerate(content.split())
-    ]
-    return pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
 
 
 @pytest.mark.parametrize(("counts", "fed"), [("predicted", 15), ("fed", 16)])

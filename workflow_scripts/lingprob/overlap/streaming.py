@@ -344,6 +344,7 @@ def _scan_filtered(
     match is shorter than a k-gram: later matches start where that one starts, or after.
     """
     step = np.uint64(min_length - GRAM + 1)
+    # Less than `step`, so that the k-gram before the first lies in the document, too.
     side = np.uint64(min(GRAM, (min_length - GRAM + 1) // 2))
     size = np.uint64(GRAM)
     shift = _shift_of(bitmap)
