@@ -158,17 +158,17 @@ def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
 
 
 def test_contexts_take_the_time_that_their_stage_has():
-    """Of the laptop's 20 pairs in 70 suites: 1,000 tokens before ten, targets at three lengths;
+    """Of the laptop's 20 pairs in 70 suites: 750 tokens before ten, targets at three lengths;
     ten pairs a suite in the matrix; 20 suites under 16 perturbations to 125 tokens; one prefix a
     suite; 60 composed pairs of 12 suites. Fifteen of 30 pairs of a bias type share a prefix."""
     work = costs("laptop").work
     matrix = 700 * 69 * 16 + 70_000
     assert work.matrix_tokens("blimp") == matrix
-    assert work.context_tokens("sampled", "blimp") == 5 * (140_000 + 1400 * 16 * 3) + matrix
+    assert work.context_tokens("sampled", "blimp") == 5 * (105_000 + 1400 * 16 * 3) + matrix
     assert work.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16)
     assert work.context_tokens("perturbed", "blimp") == 16 * (40 * 125 + 400 * 16)
-    assert work.context_tokens("composed", "blimp") == 15 * (12 * 1000 + 60 * 16 * 3)
-    assert work.context_tokens("sampled", "crows_pairs") == 5 * (18_000 + 270 * 16 * 3)
+    assert work.context_tokens("composed", "blimp") == 15 * (12 * 750 + 60 * 16 * 3)
+    assert work.context_tokens("sampled", "crows_pairs") == 5 * (13_500 + 270 * 16 * 3)
 
 
 def test_jobs_that_use_all_their_threads_take_less_time_on_more():
@@ -437,7 +437,7 @@ def test_frequency_is_regressed_on_for_the_patterns_models_that_have_weights():
 
 def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     there = plan("laptop")
-    assert there.context_lengths("sampled") == [125, 350, 1000]
+    assert there.context_lengths("sampled") == [125, 350, 750]
     assert there.context_lengths("shared") == there.context_lengths("perturbed") == [125]
     sampled, shared = map(there.sampling_settings, ("sampled", "shared"))
     assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (15, 10)
@@ -475,8 +475,8 @@ def test_where_the_models_of_chinese_are_left_out_no_figure_waits_for_them():
 
 def test_composed_prefixes_have_lengths_and_a_part_of_the_sampled_pairs_of_their_own():
     there = plan("laptop")
-    assert there.context_lengths("composed") == [125, 350, 1000]
-    assert there.composed_sizes() == {"longest": 1000, "varied": 350, "block": 125}
+    assert there.context_lengths("composed") == [125, 350, 750]
+    assert there.composed_sizes() == {"longest": 750, "varied": 350, "block": 125}
     drawn = {"suites_drawn": 12, "pairs_per_suite": 5, "pairs_per_prefix": 15}
     assert there.composed_sample("blimp") == drawn
     fewer = plan("laptop", context={"pairs_per_suite": 3})
