@@ -411,8 +411,7 @@ def test_where_no_judgment_changes_there_is_no_standard_error_by_pairs():
     fit = regressions(judgments(rows), "demo").set_index("term").loc["log_length"]
     assert abs(fit["estimate"]) < 1e-9
     assert fit["p"] > 0.9
-    assert np.isnan(fit["pair_std_error"])
-    assert np.isnan(fit["pair_p"])
+    assert fit[["pair_std_error", "pair_df", "pair_p"]].isna().all()
 
 
 def test_factors_are_coded_1_and_minus_1_and_lengths_centred():
@@ -464,10 +463,12 @@ def test_regressions_find_what_was_put_in():
     assert found["estimate"] == pytest.approx(0.8, abs=4 * found["std_error"])
     assert found["p"] < 1e-6
     assert found["pair_p"] < 1e-6
-    # Two-sided: the chi-square of one degree of freedom of z squared.
-    for error, p in (("std_error", "p"), ("pair_std_error", "pair_p")):
-        expected = stats.chi2.sf((table["estimate"] / table[error]) ** 2, 1)
-        np.testing.assert_allclose(table[p], expected, rtol=1e-9)
+    # Two-sided: the chi-square of one degree of freedom of z squared, and F of t squared.
+    expected = stats.chi2.sf((table["estimate"] / table["std_error"]) ** 2, 1)
+    np.testing.assert_allclose(table["p"], expected, rtol=1e-9)
+    assert set(table["pair_df"]) == {240 - 12}, "pairs less suites"
+    expected = stats.f.sf((table["estimate"] / table["pair_std_error"]) ** 2, 1, 228)
+    np.testing.assert_allclose(table["pair_p"], expected, rtol=1e-9)
     assert abs(table.loc[("related", "log_length"), "z"]) < 4
     assert abs(table.loc[("unrelated", "log_length"), "z"]) < 4
     assert len(table.loc["related"]) == 8

@@ -701,13 +701,16 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     models = {"m": 10**8, "n": 10**9}
     catalog = {name: {"title": name.upper(), "family": "opt", "family_title": "OPT",
                       "parameters": size} for name, size in models.items()}  # fmt: skip
+    catalog["n"]["note"] = "N is fine-tuned."
     shown = {
         name: pd.concat([table, table.assign(model="n")], ignore_index=True)
         for name, table in results.items()
     }
     about_ratings = shown["correlations"]["prediction"] == 2
     shown["correlations"]["simulated"] = about_ratings & (source == "simulated")
-    run = Run("demo", describe_models(catalog), options={"pooled": ["pairs"]})
+    shown["pools"] = results["pools"]  # n has none
+    options = {"pooled": ["pairs"], "absent": ["HLL"]}
+    run = Run("demo", describe_models(catalog), options=options)
     # The first model's accuracies were published, too, under the name that it has here.
     published = pd.DataFrame({"dataset": "pairs", "paradigm": ["pa0", "pa1"], "system": "M",
                               "measure": "pairs", "n": 1000, "accuracy": [0.123, 0.456],
@@ -730,6 +733,12 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     assert simulated == (rated if source == "simulated" else set())
     derived = {name for name, text in said.items() if "SIMULATED MESSAGES" in text}
     assert derived == {"simulated_predictions", "simulated_assumptions"}
+    # What is to be known of a model stands where it is shown, what is absent wherever any could be.
+    bare = {"figure_7", "simulated_assumptions", *simulated}
+    assert {name for name, text in said.items() if "HLL" in text} == set(said) - bare
+    without_n = {"figure_1b", "pools", "distances", "simulated_predictions"}
+    noted = {name for name, text in said.items() if "N is fine-tuned" in text}
+    assert noted == set(said) - bare - without_n
     plt.close("all")
 
 

@@ -141,7 +141,7 @@ def regression(prefixes: str, term: str, error: float) -> Simulate:
     def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
         table = {"model": names("m", n), "dataset": "blimp", "prefixes": prefixes, "term": term,
                  "estimate": rng.normal(effect, error, n), "pair_std_error": error,
-                 "n": 1000}  # fmt: skip
+                 "pair_df": np.inf, "n": 1000}  # fmt: skip
         return {"regression": pd.DataFrame(table)}
 
     return simulate
@@ -496,7 +496,7 @@ def printed_coefficient(prefixes: str, term: str, z: float) -> Simulated:
     return {
         "regression": pd.DataFrame({"model": ["gpt2"], "dataset": ["blimp"], "n": [1],
                                     "prefixes": [prefixes], "term": [term], "estimate": [z],
-                                    "pair_std_error": [1.0]})
+                                    "pair_std_error": [1.0], "pair_df": [np.inf]})
     }  # fmt: skip
 
 

@@ -23,11 +23,13 @@ def ends(found: Any) -> tuple[float, float, float]:
 def test_a_coefficient_has_an_interval_of_95_percent_by_pairs():
     rows = pd.DataFrame({"model": ["m", "m"], "dataset": "blimp", "n": 30, "prefixes": "related",
                          "term": ["t", "u"], "estimate": [2.0, 9], "pair_std_error": [0.5, 1],
-                         "std_error": 7.0})  # fmt: skip
+                         "pair_df": [np.inf, 4], "std_error": 7.0})  # fmt: skip
     ((name, found),) = coefficient("related", "t")({"regression": rows}, RUN)
     assert name == "m/blimp"
     assert ends(found) == pytest.approx((2, 2 - 0.979982, 2 + 0.979982), abs=1e-6)
     assert (found.n, found.note) == (30, "30 judgments")
+    ((_, found),) = coefficient("related", "u")({"regression": rows}, RUN)
+    assert ends(found) == pytest.approx((9, 9 - 2.776445, 9 + 2.776445), abs=1e-6), "t of 4"
     others = [
         rows.assign(estimate=9.0, **{column: value})
         for column, value in (("prefixes", "unrelated"), ("dataset", "crows_pairs"))

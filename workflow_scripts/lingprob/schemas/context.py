@@ -141,11 +141,11 @@ SCHEMAS = {
         + required(TEXT, "scale")
     ),
     # One term of a mixed logistic regression of accuracy a row; `pair_std_error` holds where pairs
-    # recur. Null where no fit exists.
+    # recur, `pair_p` is by the t distribution of `pair_df` degrees. Null where no fit exists.
     "context_regression": pa.schema(
         required(TEXT, "model", "dataset", "prefixes", "term")
-        + optional(FLOAT64, "estimate", "std_error", "z", "p", "pair_std_error", "pair_p")
-        + optional(FLOAT64, "sd_suite")
+        + optional(FLOAT64, "estimate", "std_error", "z", "p", "pair_std_error", "pair_df")
+        + optional(FLOAT64, "pair_p", "sd_suite")
         + required(INT32, "n")
         + required(TEXT, "scale")
     ),

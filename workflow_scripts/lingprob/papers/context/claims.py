@@ -221,7 +221,7 @@ def drawn_changes(suites: pd.DataFrame, models: Sequence[str]) -> np.ndarray | N
 def coefficient(prefixes: str, term: str) -> Statistic:
     """Return a coefficient of the mixed regressions (logits), with errors by pairs.
 
-    Pairs that share prefixes count as one.
+    Pairs that share prefixes count as one, and where these are few, the t distribution widens it.
 
     Without an interval where there is no such error: no pair's judgment changes, or a suite has one
     pair, or prefixes that all of its pairs share.
@@ -236,8 +236,9 @@ def coefficient(prefixes: str, term: str) -> Statistic:
             error = float(row.pair_std_error)
             note = f"{row.n} judgments" if np.isfinite(error) else "no error by pairs is known"
             value = float(row.estimate)
-            interval = (value - Z * error, value + Z * error)
-            yield f"{row.model}/{row.dataset}", Estimate(value, *interval, int(row.n), note)
+            reach = float(stats.t.ppf(0.975, row.pair_df)) * error
+            ends = (value - reach, value + reach)
+            yield f"{row.model}/{row.dataset}", Estimate(value, *ends, int(row.n), note)
 
     return statistic
 

@@ -35,8 +35,9 @@ def regressions(judgments: pd.DataFrame, scale: str) -> pd.DataFrame:
 
     Returns a `context_regression` table: estimates on the logit scale with the model's standard
     errors, z and p, and standard errors and p that hold where a pair recurs at all lengths, by a
-    sandwich over pairs, those that share prefixes together; null where no pair's judgment changes,
-    or all pairs of a suite share prefixes. Null where no fit exists, as the log says.
+    sandwich over pairs, those that share prefixes together, and the t distribution with as many
+    degrees of freedom as there are of these beyond a suite's first; null where no pair's judgment
+    changes, or all pairs of a suite share prefixes. Null where no fit exists, as the log says.
     """
     tables = []
     grown = judgments[judgments["perturbation"].isna()]
@@ -71,8 +72,11 @@ def regression(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
         by_pair = by_pair.reindex(table["term"]).to_numpy()
         known = by_pair > ROUNDING * table["std_error"]
         table["pair_std_error"] = np.where(known, by_pair, np.nan)
-        z = (table["estimate"] / table["pair_std_error"]).abs()
-        table["pair_p"] = 2 * stats.norm.sf(z)
+        # Each suite's own mean is taken off its units' scores.
+        freedom = together.nunique() - rows["suite"].nunique()
+        table["pair_df"] = np.where(known, freedom, np.nan)
+        t = (table["estimate"] / table["pair_std_error"]).abs()
+        table["pair_p"] = 2 * stats.t.sf(t, table["pair_df"])
     return table
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from textwrap import fill
 from typing import Any
 
@@ -47,8 +48,6 @@ POINTS_SHOWN = 2000
 MOST_BANDS = 6
 # Of a footer.
 LETTERS_AN_INCH = 17
-# Without a model.
-THEORY = ("figure_7", "simulated_assumptions")
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
@@ -71,39 +70,41 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     third = scores.merge(keys, on=["model", "dataset"])
     pooled = third["dataset"].isin(run.options["pooled"])
     together = third[pooled | ~pooled.groupby(third["model"]).transform("any")]
-    figures = {
-        "figure_1b": toy_strings(toy_surprisals(tables), run),
-        "figure_2a": pairs_by_prediction(scores, correlations, run, 1),
-        "figure_2b": correlation_by_bin(every_r, run, 1),
-        "figure_3a": pairs_by_prediction(scores, correlations, run, 2),
-        "figure_3b": correlation_by_bin(every_r, run, 2),
-        "figure_4a": distributions(together, run, by_dataset=False),
-        "figure_4b": areas(separation, run),
-        "figure_5": distributions(third, run, by_dataset=True),
-        "figure_6": curves(roc, own, run),
-        "figure_8": accuracies(separation, run),
-        "figure_7": theory(tables["toy_stimuli"]),
-        "phenomena": by_phenomenon(own, run),
-        "paradigms": paradigm_accuracies(tables["paradigms"], run),
-        "paradigm_correlations": paradigm_correlations(correlations, run),
-        "distances": distances(scores, correlations, run),
-        "deconfounded": deconfounded(tables["confounds"], run),
-        "pools": separation_by_pool(tables["pools"], run),
-        "simulated_predictions": predictions_simulated(tables, run),
-        "simulated_assumptions": assumptions_broken(tables["simulations"]),
+    toy = toy_surprisals(tables)
+    # Each with the table that has its models; the theory has none.
+    figures: dict[str, tuple[Figure, pd.DataFrame | None]] = {
+        "figure_1b": (toy_strings(toy, run), toy),
+        "figure_2a": (pairs_by_prediction(scores, correlations, run, 1), correlations),
+        "figure_2b": (correlation_by_bin(every_r, run, 1), every_r),
+        "figure_3a": (pairs_by_prediction(scores, correlations, run, 2), correlations),
+        "figure_3b": (correlation_by_bin(every_r, run, 2), every_r),
+        "figure_4a": (distributions(together, run, by_dataset=False), together),
+        "figure_4b": (areas(separation, run), separation),
+        "figure_5": (distributions(third, run, by_dataset=True), third),
+        "figure_6": (curves(roc, own, run), own),
+        "figure_8": (accuracies(separation, run), separation),
+        "figure_7": (theory(tables["toy_stimuli"]), None),
+        "phenomena": (by_phenomenon(own, run), own),
+        "paradigms": (paradigm_accuracies(tables["paradigms"], run), scores),
+        "paradigm_correlations": (paradigm_correlations(correlations, run), correlations),
+        "distances": (distances(scores, correlations, run), scores[:0]),
+        "deconfounded": (deconfounded(tables["confounds"], run), tables["confounds"]),
+        "pools": (separation_by_pool(tables["pools"], run), tables["pools"]),
+        "simulated_predictions": (predictions_simulated(tables, run), tables["scores"][:1]),
+        "simulated_assumptions": (assumptions_broken(tables["simulations"]), None),
     }
     if "stimuli" in tables:
-        figures["ladder"] = ladder(tables, run, "bits")
-        figures["ladder_sizes"] = ladder(tables, run, "size")
+        figures["ladder"] = ladder(tables, run, "bits"), separation
+        figures["ladder_sizes"] = ladder(tables, run, "size"), separation
     if "neighbours" in tables:
-        figures["neighbours"] = neighbours(tables["neighbours"], run)
+        figures["neighbours"] = neighbours(tables["neighbours"], run), tables["neighbours"]
     second = correlations[correlations["prediction"] == 2]
     sources = ["simulated"] if second["simulated"].any() else []
-    for name, figure in figures.items():
+    for name, (figure, shown) in figures.items():
         rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
-        # Simulated ratings are said alone, in large type; the theory has no model.
+        # Simulated ratings are said alone, in large type.
         derived = name.startswith("simulated_")
-        said = [] if rated or name in THEORY else notes(scores, run)
+        said = [] if rated or shown is None else notes(shown["model"], run)
         letters = int(figure.get_figwidth() * LETTERS_AN_INCH)
         note = "\n".join(fill(text, letters) for text in said)
         label_provenance(
@@ -113,12 +114,12 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
             what="messages and ratings" if derived else "ratings",
             note=note,
         )
-    return figures
+    return {name: figure for name, (figure, _) in figures.items()}
 
 
-def notes(scores: pd.DataFrame, run: Run) -> list[str]:
-    """Return what a reader must know of the models shown, each said once, and what is absent."""
-    shown = [run.models[name].get("note") for name in dict.fromkeys(scores["model"])]
+def notes(models: Iterable[str], run: Run) -> list[str]:
+    """Return what a reader must know of these models, each said once, and what is absent."""
+    shown = [run.models[name].get("note") for name in dict.fromkeys(models)]
     absent = run.options.get("absent", [])
     missing = [f"Absent, without a model or file here: {', '.join(absent)}."] if absent else []
     return [*dict.fromkeys(note for note in shown if note), *missing]
