@@ -6,8 +6,8 @@ BEFORE and AFTER are folders that runs were made in (each has `results/`), such 
 and after a change for speed. Tables that are equal to the bit are counted; of each other one a line
 tells how far apart its most different column is, as a share of that column's largest value (1e-7 is
 rounding in float32), and both digests. Where anything but a finite number differs, or rows or
-columns are not the same, that share is `inf`. Ends with 1 if there is such a table, or one that only
-one run has.
+columns are not the same, that share is `inf`. Ends with 1 if there is such a table, or one that
+only one run has.
 """
 
 from __future__ import annotations

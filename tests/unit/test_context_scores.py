@@ -356,13 +356,14 @@ def test_without_a_prefix_each_bos_policy_sums_its_own_tokens(tiny, name):
     assert correct.to_dict() == {pair: sums[f"{pair}g"] > sums[f"{pair}b"] for pair in "12"}
 
 
-def test_without_a_prefix_the_sampled_pairs_are_judged_but_all_items_of_suites(tiny):
+def test_without_a_prefix_the_pairs_and_items_that_prefixes_precede_are_judged(tiny):
     policies = {"bos": POLICIES["bos"]}
     table = judge_unprefixed(tiny, PAIRS, {"2"}, policies, [], model="m", dataset="d")
     assert table[["model", "dataset", "pair_id"]].to_numpy().tolist() == [["m", "d", "2"]]
     suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
-    stimuli = suite_stimuli(suite)
-    table = judge_unprefixed(tiny, stimuli, set(), policies, [suite], model="m", dataset="d")
+    another = suite_stimuli(suite).assign(pair_id="t/1", paradigm="t", item_id=["a", "b"])
+    stimuli = pd.concat([suite_stimuli(suite), another], ignore_index=True)
+    table = judge_unprefixed(tiny, stimuli, {"s/1"}, policies, [suite], model="m", dataset="d")
     surprisals = []
     for text, begin, end in (("The cat sat on it", 7, 11), ("The cats sits on it", 8, 13)):
         starts = tiny.tokenize([text])[0].char_start

@@ -15,7 +15,14 @@ from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.palette import FAMILIES, SPARE, describe_models, shade
-from lingprob.figures.panels import grid, join_models, plain_ticks, whiskers, wrapped
+from lingprob.figures.panels import (
+    grid,
+    in_percent,
+    join_models,
+    plain_ticks,
+    whiskers,
+    wrapped,
+)
 from lingprob.figures.style import PAGE_INCHES, save_figures
 
 
@@ -108,6 +115,21 @@ def test_joined_models_have_their_own_looks_on_the_family_s_line():
 )
 def test_ticks_are_round_and_enough(low, high, ticks):
     assert plain_ticks(low, high) == pytest.approx(ticks)
+
+
+def test_shares_are_written_in_percent_and_none_is_rounded():
+    """An axis in steps of 2.5 points read 25, 28, 30, 32, 35."""
+    ticks = {0.025: "2.5", 0.325: "32.5", 0.1 + 0.2: "30", -1e-17: "0", 1.0: "100"}
+    assert {share: in_percent()(share, 0) for share in ticks} == ticks
+    assert in_percent()(-0.2, 0) == "\N{MINUS SIGN}20"
+    assert in_percent("%")(0.5, None) == "50%"
+    figure, ((ax,),) = grid(1, 1, width=2, height=2)
+    ax.plot([0, 1], [0.272, 0.38])
+    ax.yaxis.set_major_formatter(in_percent())
+    figure.canvas.draw()
+    written = [float(label.get_text()) for label in ax.get_yticklabels()]
+    assert written == pytest.approx(100 * ax.get_yticks())
+    plt.close(figure)
 
 
 def test_whiskers_are_lengths_and_never_negative():

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from typing import Any
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 
 from layout import layout_faults
-from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, UNRELATED
+from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, UNRELATED
 from lingprob.figures.palette import describe_models
 from lingprob.papers.context.power_figures import NOT_CROSSED, prefixes_needed, recommendation
 from lingprob.papers.context.prefix_numbers import (
@@ -348,3 +349,23 @@ def test_the_figure_has_the_table_s_components_and_powers_and_nothing_is_cut(tab
     assert not layout_faults(figure)
     assert re.search(r"^Model, (Matched|Of one).* which needs most: ", recommendation(needed, run))
     plt.close("all")
+
+
+def test_the_recommendation_is_of_the_kind_that_may_need_most():
+    rows = pd.DataFrame({
+        "model": "m", "measure": "accuracy", "level": "all", "design": "dealt",
+        "effect": EFFECTS["accuracy"][1], "kind": [*MATCHED, *MISMATCHED], "needed": 1.0,
+        "needed_high": 1.0, "std_error": [0.02, 0.03, 0.01, 0.01], "advice": [*"abcd"],
+    })  # fmt: skip
+    run = Run("demo", {"m": {"title": "Model"}}, options={"control": "C"})
+
+    def advised(**changed: Any) -> str:
+        return recommendation(rows.assign(**changed), run)[-1]
+
+    assert advised() == "b", "of most error"
+    assert advised(needed_high=[1.0, 1.0, 2.0, 1.0]) == "c"
+    assert advised(needed_high=[1.0, 1.0, 2.0, None]) == "d", "perhaps no number is enough"
+    assert advised(needed_high=[1.0, 1.0, 2.0, None], needed=[2.0, 1.0, 1.0, 1.0]) == "a"
+    assert advised(needed=[1.0, 1.0, None, 2.0]) == "c"
+    other = rows.assign(level="suite", needed=9.0, advice="x")
+    assert recommendation(pd.concat([rows, other], ignore_index=True), run)[-1] == "b"

@@ -22,7 +22,7 @@ from lingprob.papers.leakage.reading.analysis import (
     table_2,
     trend,
 )
-from lingprob.papers.leakage.reading.figures import draw, inverse_scaling
+from lingprob.papers.leakage.reading.figures import draw, inverse_scaling, side_by_side
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.papers.leakage.reading.leaked_words import adjusted_deltas, most_leaked
 from lingprob.papers.leakage.reading.model_differences import model_differences
@@ -585,6 +585,20 @@ def many(deltas: pd.DataFrame, sizes: dict[str, int | None]) -> tuple[pd.DataFra
             for n, name in enumerate(sizes)]  # fmt: skip
     models = {name: {**MODELS["small"], "title": name, "parameters": sizes[name]} for name in sizes}
     return pd.concat(rows, ignore_index=True).assign(rt_source="human"), models
+
+
+def test_models_of_one_size_stand_side_by_side(deltas):
+    """Each a marker's width apart, their size in the middle, in the table's order."""
+    sizes = pd.Series([1e6, 1e8, 1e6, 1e6])
+    assert side_by_side(sizes).tolist() == pytest.approx([1e6 / 10**0.08, 1e8, 1e6, 1e6 * 10**0.08])
+    assert side_by_side(pd.Series([1e6] * 2)).tolist() == pytest.approx(
+        [1e6 / 10**0.02, 1e6 * 10**0.02]
+    )
+    table, models = many(deltas, {"a": 10**7, "b": 10**8, "after": 10**8})
+    figure = draw({"deltas": table}, Run("test", describe_models(models), {"mine": "Mine"}))
+    for axes in figure["figure_2"].axes[:2]:
+        points = {line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1}
+        assert sorted(points) == pytest.approx([1e7, 1e8 / 10**0.02, 1e8 * 10**0.02])
 
 
 def test_trends_mix_neither_contexts_nor_corrections(compared):

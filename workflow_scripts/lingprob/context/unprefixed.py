@@ -30,7 +30,7 @@ def judge_unprefixed(
     Args:
         language_model: the model.
         stimuli: `stimuli` table.
-        sampled: ids of the pairs that are judged; of data sets with suites all items are.
+        sampled: ids of the pairs (or items of suites) that are judged.
         policies: by name, `start_token` (what precedes a sentence) and `first_token`: scored, or
             excluded from its log-probability. Tokens are scored once for each start token.
         suites: those of the data set whose formulas judge its items; none for plain pairs.
@@ -40,7 +40,7 @@ def judge_unprefixed(
     Raises LingprobError where a region of a formula has no scored token under a policy.
     """
     regions = formula_regions(suites)
-    judged = stimuli if regions else stimuli[stimuli["pair_id"].isin(sampled)]
+    judged = stimuli[stimuli["pair_id"].isin(sampled)]
     none_at_all = SCHEMAS["context_prefixes"].empty_table().to_pandas()
     scores = {
         token: score_alone(

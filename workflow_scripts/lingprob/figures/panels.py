@@ -100,6 +100,17 @@ def label_logarithmic(axis: Axis, ticks: Iterable[float] | None = None, most: in
     axis.set_minor_locator(NullLocator())
 
 
+def in_percent(symbol: str = "") -> FuncFormatter:
+    """Return what writes an axis of shares in percent, no tick rounded: .025 is 2.5."""
+
+    def written(share: float, _: int | None) -> str:
+        # Zero, as ticks are reckoned, may be a little below it.
+        percent = f"{round(100 * share, 6) + 0:g}{symbol}"
+        return percent.replace("-", "\N{MINUS SIGN}")
+
+    return FuncFormatter(written)
+
+
 def plain_ticks(low: float, high: float) -> list[float]:
     """Return round numbers within a range above 0: three at least, unless it is very narrow."""
     ticks: list[float] = []

@@ -5,11 +5,10 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
-from lingprob.figures.panels import grid, whiskers
+from lingprob.figures.panels import grid, in_percent, whiskers
 from lingprob.papers.context.looks import number_of_pairs
 from lingprob.papers.contract import Run, Tables
 
@@ -44,7 +43,7 @@ def chats(tables: Tables, run: Run) -> Figure:
             ax.set_ylabel(name)
             ax.set_xticks(range(len(CONTEXTS)), CONTEXTS, fontsize=6.5)
             ax.set_xlabel(f"Context ({here['n_sentences'].max()} sentences)")
-            ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+            ax.yaxis.set_major_formatter(in_percent())
         line[0].axhline(0.5, color=palette.GREY, linewidth=0.7, linestyle=":")
         n = number_of_pairs(here)
         line[0].set_title(f"{run.models[model]['title']}, {n}")

@@ -7,7 +7,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from lingprob.context.conditions import (
     ACCEPTABLE,
@@ -26,7 +25,7 @@ from lingprob.context.conditions import (
 )
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
-from lingprob.figures.panels import grid, whiskers
+from lingprob.figures.panels import grid, in_percent, whiskers
 from lingprob.papers.context.looks import number_of_pairs
 from lingprob.papers.contract import Run, Tables
 
@@ -65,7 +64,7 @@ def composition(tables: Tables, run: Run) -> Figure:
         line[0].set_ylabel(DELTA)
         for ax in line:
             ax.axhline(0, color=palette.GREY, linewidth=0.7)
-            ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+            ax.yaxis.set_major_formatter(in_percent())
     legend_above(
         figure,
         [
@@ -97,7 +96,7 @@ def _dose(ax: Axes, rows: pd.DataFrame) -> None:
         beside = [0.44 + 0.12 * number] * len(here)
         _errorbar(ax, here, beside, color=palette.BLACK, marker=marker, linestyle="none")
     ax.set_xlabel("Unacceptable sentences (%)")
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+    ax.xaxis.set_major_formatter(in_percent())
 
 
 def _band(ax: Axes, rows: pd.DataFrame, side: str) -> None:

@@ -9,7 +9,6 @@ from typing import Any
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from lingprob.context.names import (
     CROWS_PAIRS,
@@ -22,7 +21,7 @@ from lingprob.context.names import (
 )
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
-from lingprob.figures.panels import grid, wrapped
+from lingprob.figures.panels import grid, in_percent, wrapped
 from lingprob.papers.context.chat_figures import chats
 from lingprob.papers.context.chinese import chinese_part, set_apart
 from lingprob.papers.context.composition_figures import composition
@@ -232,7 +231,7 @@ def unprefixed(baselines: pd.DataFrame, run: Run) -> Figure:
             )  # fmt: skip
         ax.set_title(run.titles[dataset] + pairs(here))
         ax.set_xlabel("Accuracy without a prefix")
-        ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        ax.xaxis.set_major_formatter(in_percent("%"))
         ax.set_yticks(range(len(policies)), [name.replace("_", " ") for name in policies])
         ax.set_ylim(-0.6, len(policies) - 0.4)
     handles = [handle(run.models[m]["title"], run.models[m]["colour"], run.models[m]["marker"])
@@ -354,7 +353,7 @@ def finish(ax: Axes, axis_label: str, percent: bool = True) -> None:
     ax.set_xlabel(LENGTH)
     ax.set_ylabel(axis_label)
     if percent:
-        ax.yaxis.set_major_formatter(PercentFormatter(1.0, symbol=""))
+        ax.yaxis.set_major_formatter(in_percent())
 
 
 def legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None:

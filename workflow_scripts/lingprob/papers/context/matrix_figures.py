@@ -6,13 +6,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import PercentFormatter
 
 from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette, style
 from lingprob.figures.labels import keep_names_apart, name_point
 from lingprob.figures.palette import Models
-from lingprob.figures.panels import blank, grid
+from lingprob.figures.panels import blank, grid, in_percent
 from lingprob.papers.contract import Run
 
 TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
@@ -35,7 +34,7 @@ def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: 
             rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
             ax.set_title(f"{run.models[model]['title']}: {side} prefixes\n{rho}")
             ax.set_xlabel("Token $F_1$ with the original prefix")
-            ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+            ax.yaxis.set_major_formatter(in_percent())
             ax.margins(0.2, 0.4)
         line[0].set_ylabel(r"Mean $\Delta$ accuracy (points)")
     keep_names_apart(figure)
@@ -66,7 +65,7 @@ def metric_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run, k
             ax.text(0.97, 0.04, each(here), transform=ax.transAxes, ha="right", fontsize=6)
             ax.set_xlabel("Accuracy without a prefix")
             for axis in (ax.xaxis, ax.yaxis):
-                axis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+                axis.set_major_formatter(in_percent("%"))
         side = kind.removeprefix("matched_")
         line[0].set_ylabel(f"After the longest {side}\nmatched prefix")
     return figure
@@ -104,8 +103,7 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
             image = ax.imshow(wide, cmap=colours, vmin=low, vmax=1)
             index_axes(ax, wide)
             ax.set_title(f"{models[model]['title']}: {name} ({each(here)})")
-            formatter = PercentFormatter(1.0, decimals=0)
-            figure.colorbar(image, ax=ax, format=formatter, shrink=0.8)
+            figure.colorbar(image, ax=ax, format=in_percent("%"), shrink=0.8)
     return figure
 
 

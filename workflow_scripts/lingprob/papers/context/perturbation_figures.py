@@ -5,13 +5,13 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator, PercentFormatter
+from matplotlib.ticker import MaxNLocator
 
 from lingprob.context.names import MATCHED, ORIGINAL
 from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
-from lingprob.figures.panels import grid, whiskers
+from lingprob.figures.panels import grid, in_percent, whiskers
 from lingprob.papers.context.looks import number_of_pairs
 from lingprob.papers.contract import Run, Tables
 
@@ -96,7 +96,7 @@ def _curves(ax: Axes, rows: pd.DataFrame) -> None:
     ax.axhline(0, color=palette.GREY, linewidth=0.7)
     ax.set_xlabel("Length of the prefix (sentences)")
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+    ax.yaxis.set_major_formatter(in_percent())
 
 
 def _differences(ax: Axes, rows: pd.DataFrame) -> None:
@@ -118,4 +118,4 @@ def _differences(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_yticks(range(len(rows)), shown, fontsize=6)
     ax.axvline(0, color=palette.GREY, linewidth=0.7)
     ax.set_xlabel(f"Points above the original,\nat {rows['length'].max()} tokens")
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+    ax.xaxis.set_major_formatter(in_percent())

@@ -7,11 +7,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import PercentFormatter
 
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
-from lingprob.figures.panels import blank, grid, label_logarithmic
+from lingprob.figures.panels import blank, grid, in_percent, label_logarithmic
 from lingprob.papers.context.looks import COLOURS, label
 from lingprob.papers.context.prefix_power import (
     EFFECTS,
@@ -73,7 +72,10 @@ def _drawn(variances: pd.DataFrame, needed: pd.DataFrame, run: Run) -> Figure:
 
 
 def recommendation(needed: pd.DataFrame, run: Run) -> str:
-    """Return what the kind that needs most prefixes needs for the mean over suites, by accuracy."""
+    """Return what the kind that needs most prefixes needs for the mean over suites, by accuracy.
+
+    Of kinds that need as many it is that whose interval ends highest, then that of most error.
+    """
     rows = needed[
         (needed["measure"] == "accuracy")
         & (needed["level"] == "all")
@@ -82,7 +84,8 @@ def recommendation(needed: pd.DataFrame, run: Run) -> str:
     ]
     if rows.empty:
         return ""
-    most = rows.loc[rows["needed"].fillna(np.inf).idxmax()]
+    unlimited = rows.fillna({"needed": np.inf, "needed_high": np.inf})
+    most = unlimited.sort_values(["needed", "needed_high", "std_error"]).iloc[-1]
     about = f"{run.models[most['model']]['title']}, {label(most['kind'], run)}"
     return f"{about}, which needs most: {most['advice']}"
 
@@ -99,7 +102,7 @@ def _shares(ax: Axes, rows: pd.DataFrame, run: Run) -> None:
     ax.set_ylim(-0.7, len(kinds) - 0.3)
     ax.set_xlim(0, 1)
     ax.set_xlabel("Share (%)")
-    ax.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0, symbol=""))
+    ax.xaxis.set_major_formatter(in_percent())
 
 
 def _curves(

@@ -30,6 +30,7 @@ from lingprob.papers.leakage.reading.trajectories_figure import trajectories
 
 COLUMNS = 4
 ROW_INCHES = 1.55
+STEP_ASIDE = 0.04  # of the axis: a marker's width
 # What each convention of the published fits is, in a panel's title.
 CONVENTIONS = {
     "compat": "as published",
@@ -92,7 +93,8 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
     """Draw ΔLogLik (with 95% intervals) and perplexity of every data set by model size.
 
     Perplexity is by token, as in the paper, where all surprisals come with their tokens, else by
-    word. Models of unknown size are named in the legend and not drawn.
+    word. Models of unknown size are named in the legend and not drawn; those of one size, such as
+    one before and after fine-tuning, stand side by side.
     """
     by_token = deltas["token_perplexity"].notna().all()
     perplexity = "token_perplexity" if by_token else "word_perplexity"
@@ -110,8 +112,9 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
             lower.set_visible(False)
             continue
         part = _with_size(deltas[deltas["dataset"] == datasets[number]], run.models)
-        _by_size(upper, part, "parameters", "delta", run.models)
-        _by_size(lower, part, "parameters", perplexity, run.models)
+        part["place"] = side_by_side(part["parameters"])
+        _by_size(upper, part, "place", "delta", run.models)
+        _by_size(lower, part, "place", perplexity, run.models)
         _name_sizes(lower, part["parameters"])
         upper.set_title(wrapped_title(datasets[number], run.titles, 22))
         upper.axhline(0, color=palette.BLACK, linewidth=0.6)
@@ -164,6 +167,14 @@ def _with_size(table: pd.DataFrame, models: Models) -> pd.DataFrame:
     """Add parameters, and leave out models of unknown size."""
     sizes = table["model"].map(lambda name: models[name]["parameters"]).astype(float)
     return table.assign(parameters=sizes).dropna(subset="parameters")
+
+
+def side_by_side(sizes: pd.Series) -> pd.Series:
+    """Return places on a logarithmic axis: equal sizes a step apart, themselves in the middle."""
+    alike = sizes.groupby(sizes)
+    steps = alike.cumcount() - (alike.transform("size") - 1) / 2
+    decades = max(1.0, np.log10(sizes.max() / sizes.min()))
+    return sizes * 10 ** (STEP_ASIDE * decades * steps)
 
 
 def _by_size(axis: Axes, table: pd.DataFrame, x: str, y: str, models: Models) -> None:
