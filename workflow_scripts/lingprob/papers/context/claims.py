@@ -39,7 +39,6 @@ ByKind = dict[tuple[str, str, str], Estimate]
 PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
 SMALLEST, LARGEST = "gpt2", "opt-6.7b"
 LEAST_PREDICTABLE = "opt-2.7b"
-Z = float(stats.norm.ppf(0.975))
 DRAWS = 1000  # resamples of suites
 
 
@@ -221,7 +220,8 @@ def drawn_changes(suites: pd.DataFrame, models: Sequence[str]) -> np.ndarray | N
 def coefficient(prefixes: str, term: str) -> Statistic:
     """Return a coefficient of the mixed regressions (logits), with errors by pairs.
 
-    Pairs that share prefixes count as one, and where these are few, the t distribution widens it.
+    Pairs that share prefixes count as one. Intervals are by the t distribution, which is wider where
+    these units are few.
 
     Without an interval where there is no such error: no pair's judgment changes, or a suite has one
     pair, or prefixes that all of its pairs share.
