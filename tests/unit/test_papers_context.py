@@ -556,6 +556,7 @@ def test_where_prefixes_are_shared_an_effect_that_is_none_is_seldom_found():
     together, apart = (np.array(tables) < 0.05).mean(axis=0)
     assert together <= 0.1
     assert apart >= 0.2
+    assert set(regression(rows, related=False)["pair_df"]) == {2 * 12 - 12}, "prefixes less suites"
     one = rows["suite"] == "3"
     for whole in (rows["suite"], rows["prefix_id"].mask(one, rows["suite"])):
         assert "pair_p" not in regression(rows.assign(prefix_id=whole), related=False)

@@ -220,8 +220,8 @@ def drawn_changes(suites: pd.DataFrame, models: Sequence[str]) -> np.ndarray | N
 def coefficient(prefixes: str, term: str) -> Statistic:
     """Return a coefficient of the mixed regressions (logits), with errors by pairs.
 
-    Pairs that share prefixes count as one. Intervals are by the t distribution, which is wider where
-    these units are few.
+    Pairs that share prefixes count as one. Where these units are few, intervals are wider, by the t
+    distribution.
 
     Without an interval where there is no such error: no pair's judgment changes, or a suite has one
     pair, or prefixes that all of its pairs share.

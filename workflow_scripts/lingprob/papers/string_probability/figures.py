@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -46,8 +45,6 @@ from lingprob.papers.string_probability.theory import toy_surprisals
 
 POINTS_SHOWN = 2000
 MOST_BANDS = 6
-# Of a footer.
-LETTERS_AN_INCH = 17
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
@@ -105,14 +102,12 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         # Simulated ratings are said alone, in large type.
         derived = name.startswith("simulated_")
         said = [] if rated or shown is None else notes(shown["model"], run)
-        letters = int(figure.get_figwidth() * LETTERS_AN_INCH)
-        note = "\n".join(fill(text, letters) for text in said)
         label_provenance(
             figure,
             [run.scale],
             ["simulated"] if derived else sources if rated else [],
             what="messages and ratings" if derived else "ratings",
-            note=note,
+            note=" ".join(said),
         )
     return {name: figure for name, (figure, _) in figures.items()}
 
