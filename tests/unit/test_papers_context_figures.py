@@ -136,6 +136,17 @@ def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
     assert {figure._supxlabel.get_text() for figure in figures.values()} == {"scale: demo"}
 
 
+def test_each_line_that_is_no_kind_of_prefix_is_in_the_legend():
+    datasets = ["blimp", CROWS_PAIRS, SYNTAXGYM]
+    figures = draw(tables(datasets), run(datasets))
+    for name, said in (("figure_8", "Each bias type"), ("figure_15", "Without a prefix")):
+        (legend,) = figures[name].legends
+        looks = {text.get_text(): handle for text, handle in
+                 zip(legend.get_texts(), legend.legend_handles, strict=True)}  # fmt: skip
+        drawn = {(line.get_color(), line.get_linestyle()) for line in figures[name].axes[0].lines}
+        assert (looks[said].get_color(), looks[said].get_linestyle()) in drawn
+
+
 def test_chinese_data_sets_have_figures_of_their_own_and_a_part_in_no_other():
     """The others are those of a run without them, line by line."""
     chinese = tables(["zhoblimp", "sling"])

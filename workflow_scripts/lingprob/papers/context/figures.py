@@ -254,8 +254,8 @@ def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
 
 def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 8: CrowS-Pairs after antistereotypical matched prefixes; thin: each bias type."""
-    kinds = ("matched_acceptable",)
-    figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
+    kinds, thin = ("matched_acceptable",), {"Each bias type": (palette.GREY, "-")}
+    figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL, thin)
     rows = accuracy[
         (accuracy["level"] == "suite")
         & (accuracy["dataset"] == CROWS_PAIRS)
@@ -271,8 +271,9 @@ def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
 def margins(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 15: mean perplexity margin by length; dashed without a prefix."""
     figure = one_row(
-        accuracy, run, run.options["primary"], KINDS, "margin", "Perplexity margin (a token)"
-    )
+        accuracy, run, run.options["primary"], KINDS, "margin", "Perplexity margin (a token)",
+        {"Without a prefix": (palette.BLACK, "--")},
+    )  # fmt: skip
     rows = overall(accuracy)
     rows = rows[rows["dataset"] == run.options["primary"]]
     for ax, model in zip(figure.axes, models_of(rows), strict=True):
@@ -288,8 +289,9 @@ def one_row(
     kinds: Sequence[str],
     column: str,
     axis_label: str,
+    more: Mapping[str, tuple[str, str]] | None = None,
 ) -> Figure:
-    """Draw a panel a model, three a row, with a curve a kind."""
+    """Draw a panel a model, three a row, with a curve a kind; `more` is for the legend."""
     rows = overall(accuracy)
     rows = rows[rows["dataset"] == dataset]
     models = models_of(rows)
@@ -301,7 +303,8 @@ def one_row(
             curve(ax, here[here["kind"] == kind], column, COLOURS[kind], dash(kind))
         ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}{pairs(here)}")
         finish(ax, axis_label if number % columns == 0 else "", percent=column != "margin")
-    legend(figure, {label(kind, run, dataset): (COLOURS[kind], dash(kind)) for kind in kinds})
+    shown = {label(kind, run, dataset): (COLOURS[kind], dash(kind)) for kind in kinds}
+    legend(figure, {**shown, **(more or {})})
     return figure
 
 
