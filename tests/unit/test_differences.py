@@ -10,10 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lingprob.config import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
 import differences
+from lingprob.config import ROOT
 
 
 def column(*values, kind=None):

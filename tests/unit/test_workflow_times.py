@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-
 import pytest
 
-from lingprob.config import ROOT
-
-sys.path.insert(0, str(ROOT / "benchmarks"))
 import workflow
 
 LOG = """\
