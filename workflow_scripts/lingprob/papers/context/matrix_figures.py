@@ -62,7 +62,10 @@ def metric_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run, k
             rows = correlations[correlations["dataset"] == dataset]
             value = correlation(rows, model, "metric", "y", kind)
             ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}\n{value}")
-            ax.text(0.97, 0.04, each(here), transform=ax.transAxes, ha="right", fontsize=6)
+            ax.text(
+                0.97, 0.04, each(here), transform=ax.transAxes, ha="right", fontsize=6,
+                bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},  # over points
+            )  # fmt: skip
             ax.set_xlabel("Accuracy without a prefix")
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(in_percent("%"))
