@@ -49,7 +49,7 @@ def metric_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run, k
     names = list(dict.fromkeys(shown["model"]))
     datasets = [name for name in run.titles if name in set(shown["dataset"])]
     figure, axes = grid(
-        len(names), len(datasets), width=2.2, height=2.2, margins=(1.6, 0.6),
+        len(names), len(datasets), width=2.2, height=2.35, margins=(1.6, 0.6),
         sharex=True, sharey=True,
     )  # fmt: skip
     for line, model in zip(axes, names, strict=True):
@@ -61,11 +61,8 @@ def metric_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run, k
             ax.plot([0, 1], [0, 1], color=palette.GREY, linewidth=0.7, linestyle=":")
             rows = correlations[correlations["dataset"] == dataset]
             value = correlation(rows, model, "metric", "y", kind)
-            ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}\n{value}")
-            ax.text(
-                0.97, 0.04, each(here), transform=ax.transAxes, ha="right", fontsize=6,
-                bbox={"facecolor": "white", "alpha": 0.8, "linewidth": 0, "pad": 1},  # over points
-            )  # fmt: skip
+            name = f"{run.models[model]['title']}: {run.titles[dataset]}"
+            ax.set_title(f"{name}\nn = {each(here)}\n{value}")
             ax.set_xlabel("Accuracy without a prefix")
             for axis in (ax.xaxis, ax.yaxis):
                 axis.set_major_formatter(in_percent("%"))
