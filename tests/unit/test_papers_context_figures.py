@@ -133,6 +133,7 @@ def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
     assert "Wikipedia" in [text.get_text() for text in figures["figure_2"].legends[0].texts]
     (point,) = [line for line in figures["figure_10"].axes[1].lines if len(line.get_xdata()) == 1]
     assert point.get_color() == MODELS["large"]["colour"]
+    assert figures["figure_10"].axes[1].get_title().split("\n")[1] == "n = 20 each"
     assert {figure._supxlabel.get_text() for figure in figures.values()} == {"scale: demo"}
 
 
