@@ -1,11 +1,13 @@
-"""Where the time of a finished run went, by rule: work, start-up, idle cores, the longest chain.
+"""Where the time of a finished run went, by rule and target: work, idle cores, longest chain.
 
     python benchmarks/workflow.py [LOG] [--before LOG]
 
 LOG is Snakemake's log of a run (by default the newest in .snakemake/log). A job's time is from its
 start to its end there; where its benchmark file is there still, `worked` is what the job itself
-measured and the rest is start-up and waiting for the main process. A chain is walked back from the
-last job through the input that came last. `--before` puts another run's seconds beside each rule's.
+measured and the rest is start-up and waiting for the main process. A target's minutes are what its
+jobs would take on all cores with none idle; what two targets need counts in both. A chain is walked
+back from the last job through the input that came last. `--before` puts another run's seconds
+beside each rule's.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ START = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
 DETAIL = re.compile(r"^    (input|output|benchmark|jobid|threads): (.*)$")
 END = re.compile(r"^Finished jobid: (\d+) \(Rule: \w+\)$")
 CORES = re.compile(r"^Provided cores: (\d+)")
+TRAININGS = ("train_model", "train_dosed_model", "fine_tune_model")
 
 
 @dataclass
@@ -97,6 +100,31 @@ def by_rule(jobs: list[Job]) -> pd.DataFrame:
     return found.sort_values("seconds", ascending=False)
 
 
+def by_target(jobs: list[Job], cores: int) -> pd.DataFrame:
+    """Return jobs, minutes, and what of these was trained, of each target that has a scorecard.
+
+    A target's jobs are those with a file directly in the scorecard's folder, and all before them.
+    """
+    maker = {path: job for job in jobs for path in job.output}
+    folders = {Path(path).parent for job in jobs if job.rule == "compare" for path in job.output}
+    rows = []
+    for folder in sorted(folders):
+        needed: dict[int, Job] = {}
+        waiting = [job for path, job in maker.items() if Path(path).parent == folder]
+        while waiting:
+            job = waiting.pop()
+            if id(job) not in needed:
+                needed[id(job)] = job
+                waiting += [maker[path] for path in job.input if path in maker]
+        minutes = {
+            id(job): job.seconds * min(job.threads, cores) / cores / 60 for job in needed.values()
+        }
+        trained = sum(minutes[id(job)] for job in needed.values() if job.rule in TRAININGS)
+        rows.append((folder.name, len(needed), sum(minutes.values()), trained))
+    columns = ["target", "jobs", "minutes", "of them trainings"]
+    return pd.DataFrame(rows, columns=columns).set_index("target")
+
+
 def longest_chain(jobs: list[Job]) -> list[Job]:
     """Return the jobs that the last one waited for, each for the input that came last."""
     maker = {path: job for job in jobs for path in job.output}
@@ -107,7 +135,7 @@ def longest_chain(jobs: list[Job]) -> list[Job]:
 
 
 def main() -> None:
-    """Print the table, the idle share of the cores and the chain."""
+    """Print the tables, the idle share of the cores and the chain."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n")[0])
     parser.add_argument("log", nargs="?", type=Path, help="a log; by default the newest")
     parser.add_argument("--before", type=Path, help="the log of another run, to compare with")
@@ -122,6 +150,9 @@ def main() -> None:
     if options.before:
         table["before"] = by_rule(read_log(options.before)[0])["seconds"]
     print(table.to_string(float_format=lambda value: f"{value:,.0f}", na_rep=""))
+    targets = by_target(jobs, cores)
+    if len(targets):
+        print(f"\n{targets.to_string(float_format='{:.1f}'.format)}")
     whole = max(job.ended or 0.0 for job in jobs) - min(job.began for job in jobs)
     used = sum(job.seconds * min(job.threads, cores) for job in jobs)
     idle = max(0.0, 1 - used / whole / cores)

@@ -176,7 +176,9 @@ def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel()
     panel = ax.get_window_extent()
     boxes = [name.get_window_extent() for name in ax.texts]
     assert all(panel.x0 <= box.x0 and box.x1 <= panel.x1 for box in boxes)
-    assert not any(box.count_contains(ax.transData.transform(points)) for box in boxes)
+    radius = ax.lines[0].get_markersize() / 2 * figure.dpi / 72
+    centres = ax.transData.transform(points)
+    assert not any(box.padded(radius).count_contains(centres) for box in boxes)
 
 
 def test_eight_strings_of_one_model_keep_their_names_apart_above_a_long_note():

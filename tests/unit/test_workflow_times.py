@@ -60,3 +60,17 @@ def test_a_job_s_time_is_from_its_start_to_its_end(jobs):
 
 def test_the_chain_goes_back_through_the_input_that_came_last(jobs):
     assert [job.rule for job in workflow.longest_chain(jobs)] == ["other", "score"]
+
+
+def test_a_target_takes_what_its_jobs_need_and_what_others_share_with_it(jobs):
+    """Of 2 cores: a's minutes by hand are (2 * 10 + 40 + 60 + 6) / 2 / 60, b's (40 + 90 + 12)."""
+    trained = workflow.Job("train_model", 0, 90, ["c.txt"], ["model"])
+    compared = [
+        workflow.Job("compare", 72, 78, ["d.txt"], ["results/a/scorecard.csv"]),
+        workflow.Job("compare", 90, 102, ["model"], ["results/b/scorecard.csv"]),
+    ]
+    drawn = workflow.Job("plot", 78, 84, ["results/a/scorecard.csv"], ["results/a/more/figure.pdf"])
+    found = workflow.by_target([*jobs, trained, *compared, drawn], 2)
+    assert found["jobs"].to_dict() == {"a": 4, "b": 3}
+    assert found["minutes"].to_dict() == pytest.approx({"a": 63 / 60, "b": 71 / 60})
+    assert found["of them trainings"].to_dict() == pytest.approx({"a": 0, "b": 45 / 60})

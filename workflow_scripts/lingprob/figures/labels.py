@@ -115,12 +115,23 @@ def keep_names_apart(figure: Figure) -> None:
         names = [text for text in ax.texts if isinstance(text, Annotation)]
         fixed = [text for text in names if text.get_verticalalignment() == "center"]
         taken, panel = [text.get_window_extent() for text in fixed], ax.get_window_extent()
-        points = [ax.transData.transform(line.get_xydata()) for line in ax.lines]
-        points = [each[np.isfinite(each).all(axis=1)] for each in points]
+        points = [(_in_pixels(line), _radius(line)) for line in ax.lines]
         for name in (text for text in names if text not in fixed):
             faults = [_faults(name, place, panel, taken, points) for place in NAME_PLACES]
             _faults(name, NAME_PLACES[int(np.argmin(faults))], panel, taken, points)
             taken.append(name.get_window_extent())
+
+
+def _in_pixels(line: Line2D) -> np.ndarray:
+    """Return a line's points (n, 2) where they are drawn; those without a value are not."""
+    points = np.asarray(line.get_transform().transform(line.get_xydata()))
+    return points[np.isfinite(points).all(axis=1)]
+
+
+def _radius(line: Line2D) -> float:
+    """Return how far a line's markers reach beyond their points, in pixels."""
+    has_marker = line.get_marker() not in ("", " ", "none", "None", None)
+    return has_marker * line.get_markersize() / 2 * line.figure.dpi / 72
 
 
 def _faults(
@@ -128,14 +139,15 @@ def _faults(
     place: tuple[int, int, str],
     panel: BboxBase,
     taken: list[Bbox],
-    points: list[np.ndarray],
+    points: list[tuple[np.ndarray, float]],
 ) -> int:
     """Put a name in a place; return how bad that is: off the panel, on names, or on points."""
     name.set(x=place[0], y=place[1], ha=place[2])
     box = name.get_window_extent()
     off = box.x0 < panel.x0 or box.x1 > panel.x1
     on_names = sum(bool(box.overlaps(other)) for other in taken)
-    return 10_000 * off + 1000 * on_names + sum(box.count_contains(each) for each in points)
+    on_points = sum(box.padded(radius).count_contains(each) for each, radius in points)
+    return 10_000 * off + 1000 * on_names + on_points
 
 
 def add_to_footer(figure: Figure, text: str) -> None:
