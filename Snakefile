@@ -31,6 +31,7 @@ from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, announce, leave_out, ngram_inputs, note_on
 from lingprob.plan import Work, pick, profile_facts, profile_files, profile_notes, profiles_beside
 from lingprob.plan.factors import read_factors
+from lingprob.plan.pace import ExpectedJob
 from lingprob.reading.parsers.names import parser_function
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse
@@ -178,8 +179,12 @@ onstart:
         work, factors = Work(settings, catalog), read_factors()
         console.expect(
             {
-                job.jobid: factors.get(job.rule.name, 1.0)
-                * work.seconds(job.rule.name, job.wildcards, job.threads)
+                job.jobid: ExpectedJob(
+                    factors.get(job.rule.name, 1.0)
+                    * work.seconds(job.rule.name, job.wildcards, job.threads),
+                    job.rule.name,
+                    job.threads,
+                )
                 for job in workflow.dag.needrun_jobs()
                 if job.log and job.rule.name not in workflow._localrules
             }

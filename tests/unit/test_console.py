@@ -14,6 +14,7 @@ from snakemake.logging import ColorizingTextHandler, DefaultFilter, DefaultForma
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from lingprob.console import Console, one_message, take_over
+from lingprob.plan.pace import ExpectedJob
 from lingprob.plan.work import USUAL_SECONDS
 from lingprob.progress import Progress
 
@@ -70,7 +71,7 @@ def test_a_finished_job_is_a_line_with_the_share_of_the_expected_work_and_the_ti
     handler = console(stream)
     say(handler, "a banner\nof lines", event=LogEvent.WORKFLOW_STARTED)
     say(handler, "Job stats: ...", event=LogEvent.RUN_INFO, stats={})
-    handler.expect({1: 180.0, 2: 540.0})
+    handler.expect({1: ExpectedJob(180.0), 2: ExpectedJob(540.0)})
     start(handler, 1, "fit", model="gpt2", dataset="mine")
     start(handler, 2, "plot")
     say(handler, "Execute 1 jobs...", event=LogEvent.JOB_STARTED, jobs=[1])
@@ -94,7 +95,7 @@ def test_a_finished_job_is_a_line_with_the_share_of_the_expected_work_and_the_ti
 def test_in_any_order_shares_rise_to_one_and_every_job_is_told_once(seconds, random):
     stream = io.StringIO()
     handler = console(stream)
-    handler.expect(dict(enumerate(seconds)))
+    handler.expect({n: ExpectedJob(each) for n, each in enumerate(seconds)})
     order = random.sample(range(len(seconds)), len(seconds))
     for number in order:
         start(handler, number, f"rule_{number}")
@@ -119,7 +120,9 @@ def test_in_any_order_shares_rise_to_one_and_every_job_is_told_once(seconds, ran
 def test_small_jobs_that_wait_for_a_line_are_told_at_the_end_of_a_run_that_failed():
     stream = io.StringIO()
     handler = console(stream)
-    handler.expect({1: USUAL_SECONDS, 2: USUAL_SECONDS, 3: 100.0})
+    handler.expect(
+        {1: ExpectedJob(USUAL_SECONDS), 2: ExpectedJob(USUAL_SECONDS), 3: ExpectedJob(100.0)}
+    )
     for number, rule in enumerate(("count", "combine", "fit"), 1):
         start(handler, number, rule)
     finish(handler, 1)
@@ -159,7 +162,7 @@ def test_what_the_user_can_mend_is_one_message_and_the_end_names_it_again(tmp_pa
     )
     stream = io.StringIO()
     handler = console(stream)
-    handler.expect({1: 1.0, 2: 1.0})
+    handler.expect({1: ExpectedJob(1.0), 2: ExpectedJob(1.0)})
     start(handler, 1, "fit", model="gpt2")
     said = "RuleException:\nCalledProcessError in file x, line 3:\nCommand 'python' returned "
     say(handler, said + "non-zero exit status 1.", logging.ERROR, event=LogEvent.ERROR)
@@ -186,7 +189,7 @@ def test_any_other_failure_shows_its_logs_and_how_the_job_was_killed(tmp_path):
     log.write_text("it began\nKeyError: 'x'\n")
     stream = io.StringIO()
     handler = console(stream)
-    handler.expect({1: 1.0})
+    handler.expect({1: ExpectedJob(1.0)})
     start(handler, 1, "fit")
     killed = "RuleException:\nCalledProcessError: Command 'x' died with <Signals.SIGKILL: 9>."
     say(handler, killed, logging.ERROR, event=LogEvent.ERROR)
@@ -203,7 +206,7 @@ def test_a_job_that_was_tried_again_and_ended_did_not_fail(tmp_path):
     stream = io.StringIO()
     handler = console(stream)
     handler.closing = lambda: ["read this"]
-    handler.expect({1: 1.0})
+    handler.expect({1: ExpectedJob(1.0)})
     for ends in (lambda: fail(handler, 1, str(tmp_path / "x.log")), lambda: finish(handler, 1)):
         start(handler, 1, "fit")
         ends()
@@ -280,7 +283,7 @@ def test_a_terminal_has_a_bar_below_the_lines_and_jobs_have_none(monkeypatch):
     before.name = "DefaultStreamHandler"
     logger.addHandler(before)
     handler = take_over(logger, SimpleNamespace(**USUAL))
-    handler.expect({1: 3.0, 2: 1.0})
+    handler.expect({1: ExpectedJob(3.0), 2: ExpectedJob(1.0)})
     start(handler, 1, "fit")
     finish(handler, 1)
     said = before.stream.getvalue()

@@ -181,6 +181,22 @@ def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel()
     assert not any(box.padded(radius).count_contains(centres) for box in boxes)
 
 
+@pytest.mark.parametrize(("marker", "stays"), [("o", False), ("", True)])
+def test_a_name_keeps_off_the_rim_of_another_points_marker(marker, stays):
+    """Twelve points to the right and two up of its own: below the name, whose box begins at four,
+    but for the marker's radius of 2.25."""
+    figure, ((ax,),) = grid(1, 1, width=COLUMN_INCHES, height=2.0)
+    ax.set(xlim=(-1, 1), ylim=(-1, 1))
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    ax.plot(0, 0, "o", markersize=4.5)
+    beside = ax.transData.transform((0, 0)) + np.array([12, 2]) * figure.dpi / 72
+    ax.plot(*ax.transData.inverted().transform(beside), marker=marker, markersize=4.5)
+    name_point(ax, "a name", 0, 0)
+    keep_names_apart(figure)
+    assert (ax.texts[0].xyann == (4, 4)) == stays
+
+
 def test_eight_strings_of_one_model_keep_their_names_apart_above_a_long_note():
     texts = [f"{the} {moon} {emerge}." for the in ("The", "A") for moon in ("moon", "moons")
              for emerge in ("emerges", "emerge")]  # fmt: skip

@@ -179,6 +179,20 @@ def test_jobs_that_use_all_their_threads_take_less_time_on_more():
     assert work.seconds("score_stimuli", wildcards, 2) == work.seconds("score_stimuli", wildcards)
 
 
+def test_a_text_is_read_twice_by_windows_and_as_long_as_the_catalog_says():
+    """Provo's 2,745 words, 1.3 tokens each; of one's own text nothing is known."""
+    work = costs("laptop").work
+    job = SimpleNamespace(model="smollm2-135m", texts="provo")
+    seconds = work.seconds("compute_word_surprisal", job) - USUAL_SECONDS
+    assert seconds == pytest.approx(work.scoring("smollm2-135m", 2 * 1.3 * 2745))
+    assert work.text_tokens("dundee") == pytest.approx(1.3 * 60_000)
+    provo, geco = (
+        costs("laptop", overlap={"texts": [texts]}).work.perplexities()
+        for texts in ("provo", "geco")
+    )
+    assert geco / provo == pytest.approx(56_432 / 2745)
+
+
 def test_tokens_without_a_prefix_are_run_once_a_start_token():
     """SmolLM2's five policies have three start tokens: none, its own and another's."""
     few = costs(context={"pairs_per_suite": 2})

@@ -21,7 +21,7 @@ from snakemake.logging import ColorizingTextHandler, get_event, show_logs
 from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 
-from lingprob.plan.pace import Pace
+from lingprob.plan.pace import ExpectedJob, Pace
 from lingprob.plan.work import USUAL_SECONDS
 from lingprob.workflow import refusal
 
@@ -68,19 +68,19 @@ class Console(ColorizingTextHandler):
         self.dry = dry
         self.closing: Callable[[], Iterable[str]] = list
         self.names: dict[int, str] = {}
-        self.seconds: Mapping[int, float] = {}
+        self.jobs: Mapping[int, ExpectedJob] = {}
         self.failed: dict[int, tuple[str, str]] = {}  # what and, if the user can mend it, why
         self.done: set[int] = set()
         self.unsaid: list[str] = []  # small jobs that finished since the last line
         self.pace = Pace({}, 0.0)
         self.bar = tqdm(disable=True)
 
-    def expect(self, seconds: Mapping[int, float]) -> None:
-        """Begin the bar: the seconds that each job is expected to take, by its number."""
-        self.seconds, self.pace = seconds, Pace(seconds, time.monotonic())
-        self.stream.write(f"Jobs: {len(seconds)}. What each one did is in logs/, by rule.\n")
+    def expect(self, jobs: Mapping[int, ExpectedJob]) -> None:
+        """Begin the bar: what is expected of each job, by its number."""
+        self.jobs, self.pace = jobs, Pace(jobs, time.monotonic())
+        self.stream.write(f"Jobs: {len(jobs)}. What each one did is in logs/, by rule.\n")
         self.bar = tqdm(
-            total=sum(seconds.values()),
+            total=sum(job.work for job in jobs.values()),
             file=self.stream,
             disable=not self.is_tty,
             bar_format="{percentage:3.0f}% {bar} {elapsed} so far{postfix}",
@@ -120,7 +120,7 @@ class Console(ColorizingTextHandler):
         self.bar.close()
         lines = [*([self._line()] if self.unsaid else []), *self.closing()]
         if self.failed:
-            lines += [f"Failed: {len(self.failed)} of the {len(self.seconds)} jobs."]
+            lines += [f"Failed: {len(self.failed)} of the {len(self.jobs)} jobs."]
             for name, cause in self.failed.values():
                 lines += [f"  {name}", *([f"    {cause}"] if cause else [])]
         self.closing, self.failed = list, {}  # Snakemake closes a handler more than once
@@ -131,22 +131,22 @@ class Console(ColorizingTextHandler):
     def _finished(self, number: int) -> str:
         """A line for a job that took its time, or for a few small ones together; else none yet."""
         self.failed.pop(number, None)  # when it was tried again
-        if number not in self.seconds:  # a target or another rule of no work
+        if number not in self.jobs:  # a target or another rule of no work
             return ""
         self.done.add(number)
         self.pace.finish(number, time.monotonic())
         self.bar.set_postfix_str(self._left(), refresh=False)
-        self.bar.update(self.seconds[number])
+        self.bar.update(self.jobs[number].work)
         self.unsaid.append(self._called(number))
-        small = self.seconds[number] <= USUAL_SECONDS and len(self.unsaid) < SMALL_TOGETHER
-        return "" if small and len(self.done) < len(self.seconds) else self._line()
+        small = self.jobs[number].seconds <= USUAL_SECONDS and len(self.unsaid) < SMALL_TOGETHER
+        return "" if small and len(self.done) < len(self.jobs) else self._line()
 
     def _left(self) -> str:
         return f"{tqdm.format_interval(self.pace.left(time.monotonic())):>5} left"
 
     def _line(self) -> str:
         """The share of the expected work that is done, the time left, and what finished."""
-        count = f"{len(self.done):{len(str(len(self.seconds)))}}/{len(self.seconds)}"
+        count = f"{len(self.done):{len(str(len(self.jobs)))}}/{len(self.jobs)}"
         clock, names = time.strftime("%H:%M:%S"), ", ".join(self.unsaid)
         self.unsaid = []
         return f"{clock}  {count} {self.pace.share:4.0%}  {self._left()}  {names}"

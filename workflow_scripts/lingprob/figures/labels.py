@@ -146,7 +146,7 @@ def _faults(
     box = name.get_window_extent()
     off = box.x0 < panel.x0 or box.x1 > panel.x1
     on_names = sum(bool(box.overlaps(other)) for other in taken)
-    on_points = sum(box.padded(radius).count_contains(each) for each, radius in points)
+    on_points = sum(box.count_contains(each) for each, radius in points)
     return 10_000 * off + 1000 * on_names + on_points
 
 

@@ -19,7 +19,8 @@ SENTENCE_TOKENS = 15
 ITEMS = 130_000  # of a data set whose number the catalog does not know
 PACKAGE_ITEMS = 1000  # the same of one that the package has
 OUTSIDE = {"files", "path"}  # keys of entries whose data are not in the package
-TEXT_TOKENS = 100_000  # of a text that people read; the longest has 75,000
+TEXT_WORDS = 60_000  # of a text that people read, where the catalog does not know
+WORD_TOKENS = 1.3
 UNSTATED_BYTES = 1e9  # of a file whose size the catalog does not know
 ROW_BYTES = 4000  # of text on the web, a row of a corpus on the hub
 TOKEN_BYTES = 4  # of text
@@ -249,10 +250,14 @@ class Work:
         )
         return float(options["samples"] * options["length"] / shards / speed)
 
+    def text_tokens(self, texts: str) -> float:
+        """Return about how many tokens the texts have that people read."""
+        return WORD_TOKENS * float(self.catalog.dataset(texts).get("words", TEXT_WORDS))
+
     def perplexities(self) -> float:
         """Return the seconds in which every trained model reads every text."""
         training = self.settings["training"]
-        tokens = TEXT_TOKENS * len(self.settings["overlap"]["texts"])
+        tokens = sum(self.text_tokens(texts) for texts in self.settings["overlap"]["texts"])
         return sum(
             self.scoring(model_name(size, steps), tokens)
             for size in training["sizes"]
@@ -298,7 +303,7 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
         job.model, w.frequency_tokens() / int(job.shards), bulk=True
     ),
     # Windows overlap by half.
-    "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * TEXT_TOKENS),
+    "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * w.text_tokens(job.texts)),
     "score_prefixes": lambda w, job: w.scoring(
         job.model, w.context_tokens(job.stage, job.dataset), bulk=True
     ),

@@ -15,6 +15,7 @@ from lingprob.site.charts import (
     records,
     tooltips,
 )
+from lingprob.site.points import MOST_POINTS
 
 # Labels of a logarithmic axis (Vega's expressions): 1, 2 and 5 of each power of ten, as 500k or 2B.
 ONE_TWO_FIVE = (
@@ -52,7 +53,7 @@ def sentence_chart(sentences: pd.DataFrame) -> Chart | None:
         "Which sentences people and models disagree on",
         "Mean ratings of sentences against what MORCELA predicts of them, each left out of the fit "
         "that it is predicted by: above the line people find a sentence better than the model "
-        "does.",
+        f"does. Of each data set at most {MOST_POINTS} are shown, evenly spaced over the ratings.",
         [Filter("title", "Model"), Filter("data", "Data")],
         records(rows[["title", "data", "text", "rating", "predicted", "residual"]]),
         {"width": "container", "height": 360, "encoding": axes,
@@ -92,7 +93,8 @@ def pair_chart(pairs: pd.DataFrame) -> Chart | None:
         "Which pairs a model gets right",
         "Log-probabilities of the two sentences of minimal pairs: they rise and fall together over "
         "a range much wider than the distance from the line, above which the model prefers the "
-        "grammatical sentence.",
+        f"grammatical sentence. Of each data set at most {MOST_POINTS} are shown, evenly spaced "
+        "over the grammatical sentence's.",
         [Filter("title", "Model"), Filter("data", "Data"), Filter("verdict", "Pairs", every=True)],
         records(rows[["title", "data", "good", "bad", "logprob_good", "logprob_bad", "margin",
                       "verdict"]]),

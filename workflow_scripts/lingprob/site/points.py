@@ -11,7 +11,7 @@ import pandas as pd
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table
 
-FEWEST = 100  # points of one model and data set that are enough to see how they lie
+MOST_POINTS = 100  # of one model and data set: enough to see how they lie
 
 
 def read_points(
@@ -33,7 +33,7 @@ def read_points(
     return {name: table for name, table in found.items() if len(table)}
 
 
-def rated_sentences(paths: Sequence[str | Path], most: int = FEWEST) -> pd.DataFrame:
+def rated_sentences(paths: Sequence[str | Path], most: int = MOST_POINTS) -> pd.DataFrame:
     """Return sentences with their ratings and what MORCELA predicts, left out where it was.
 
     Args:
@@ -56,7 +56,7 @@ def rated_sentences(paths: Sequence[str | Path], most: int = FEWEST) -> pd.DataF
 
 
 def scored_pairs(
-    paths: Sequence[str | Path], stimuli: Mapping[str, str | Path], most: int = FEWEST
+    paths: Sequence[str | Path], stimuli: Mapping[str, str | Path], most: int = MOST_POINTS
 ) -> pd.DataFrame:
     """Return minimal pairs with the log-probabilities of their sentences.
 

@@ -84,7 +84,7 @@ def _scatter(
             ax.set(xscale="log", yscale="log")
         line[0].set_ylabel(wrapped_title(searched, titles, 22), fontsize=7, fontweight="bold")
     for ax, corpus in zip(axes[0], columns, strict=True):
-        ax.set_title(titles.get(corpus, corpus), fontsize=7)
+        ax.set_title(wrapped_title(corpus, titles, 22), fontsize=7)
     for ax in axes[-1]:
         ax.set_xlabel(labels[0], fontsize=7)
         label_logarithmic(ax.xaxis, most=4)
