@@ -11,6 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.legend import Legend
 from matplotlib.text import Text
 
+from lingprob.figures.style import lay_out
+
 CUT = 1.0  # pixels beyond the canvas that nobody sees
 # Share of a text's height and width that its box may be within another's: a line's box is higher
 # than its letters.
@@ -18,10 +20,12 @@ SLACK = (0.1, 0.25)
 
 
 def layout_faults(figure: Figure) -> list[str]:
-    """Return a sentence for every text or legend beyond the canvas, and for texts on each other."""
-    canvas = FigureCanvasAgg(figure)
-    canvas.draw()
-    width, height = canvas.get_width_height()
+    """Return a sentence for every text or legend beyond the canvas, and for texts on each other.
+
+    The figure is laid out as when it is saved, and stays so.
+    """
+    lay_out(figure)
+    width, height = FigureCanvasAgg(figure).get_width_height()
     faults = []
     boxes = [(text.get_text(), corners(text)) for text in drawn_texts(figure)]
     legends = [*figure.legends, *(ax.get_legend() for ax in figure.axes)]

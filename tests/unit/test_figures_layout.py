@@ -170,8 +170,8 @@ def test_names_of_points_that_are_near_each_other_stand_apart_and_in_the_panel()
     for number, (x, y) in enumerate(points):
         ax.plot(x, y, "o")
         name_point(ax, f"a long name {number}", x, y)
-    assert layout_faults(figure) != []
-    keep_names_apart(figure)
+    first, second, _ = (name.get_window_extent() for name in ax.texts)
+    assert first.overlaps(second)
     assert layout_faults(figure) == []
     panel = ax.get_window_extent()
     boxes = [name.get_window_extent() for name in ax.texts]

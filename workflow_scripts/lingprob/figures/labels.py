@@ -108,9 +108,8 @@ def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
 
 def keep_names_apart(figure: Figure) -> None:
     """Put each name of a point where it stands on no other, inside its panel, and on as few points
-    as may be; call it when all else is drawn. Names within their points stay there."""
-    canvas: Any = FigureCanvasAgg(figure)
-    canvas.draw()
+    as may be, in a figure whose panels stay where they are. Names within their points stay there.
+    """
     for ax in figure.axes:
         names = [text for text in ax.texts if isinstance(text, Annotation)]
         fixed = [text for text in names if text.get_verticalalignment() == "center"]
@@ -146,7 +145,7 @@ def _faults(
     box = name.get_window_extent()
     off = box.x0 < panel.x0 or box.x1 > panel.x1
     on_names = sum(bool(box.overlaps(other)) for other in taken)
-    on_points = sum(box.count_contains(each) for each, radius in points)
+    on_points = sum(box.padded(radius).count_contains(each) for each, radius in points)
     return 10_000 * off + 1000 * on_names + on_points
 
 

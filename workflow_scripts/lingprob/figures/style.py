@@ -16,6 +16,7 @@ from fontTools import subset
 from matplotlib.figure import Figure
 
 from lingprob.errors import LingprobError
+from lingprob.figures.labels import keep_names_apart
 from lingprob.files import atomic_path
 
 COLUMN_INCHES = 3.35
@@ -58,10 +59,7 @@ def save_figures(figures: Mapping[str, Figure], paths: Iterable[str | Path]) -> 
             )
     for name in {path.stem for path in saved}:
         # Once, so that the files of a figure are alike; laying out is a third of the time to save.
-        # Letters are not as wide at every resolution, so at that of the file.
-        figures[name].set_dpi(plt.rcParams["savefig.dpi"])
-        figures[name].draw_without_rendering()
-        figures[name].set_layout_engine("none")
+        lay_out(figures[name])
     with _fonts_without_layout():
         for path in saved:
             with atomic_path(path) as temporary:
@@ -70,6 +68,15 @@ def save_figures(figures: Mapping[str, Figure], paths: Iterable[str | Path]) -> 
                 figures[path.stem].savefig(temporary, metadata=metadata)
     for figure in figures.values():
         plt.close(figure)
+
+
+def lay_out(figure: Figure) -> None:
+    """Put everything of a finished figure where it stays: panels first, then names of points."""
+    # Letters are not as wide at every resolution, so at that of the file.
+    figure.set_dpi(plt.rcParams["savefig.dpi"])
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    keep_names_apart(figure)
 
 
 @contextmanager

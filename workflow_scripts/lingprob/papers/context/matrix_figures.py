@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette, style
-from lingprob.figures.labels import keep_names_apart, name_point
+from lingprob.figures.labels import name_point
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, in_percent
 from lingprob.papers.contract import Run
@@ -37,7 +37,6 @@ def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: 
             ax.yaxis.set_major_formatter(in_percent())
             ax.margins(0.2, 0.4)
         line[0].set_ylabel(r"Mean $\Delta$ accuracy (points)")
-    keep_names_apart(figure)
     return figure
 
 

@@ -16,7 +16,6 @@ from lingprob.figures.labels import (
     dataset_label,
     group_handles,
     handle,
-    keep_names_apart,
     legend_above,
     name_point,
     published_handle,
@@ -71,7 +70,6 @@ def parameters_by_correlation(
     for ax in axes[-1]:
         ax.set_xlabel(R_LABEL)
     legend_above(figure, _legend(fits, published, models), columns=4)
-    keep_names_apart(figure)
     return figure
 
 
@@ -113,7 +111,6 @@ def frequency_slopes(
         look = {"markerfacecolor": "white"}
         handles.append(handle("after a start token", palette.BLACK, "o", "none", **look))
     legend_above(figure, handles, columns=3)
-    keep_names_apart(figure)
     return figure
 
 
