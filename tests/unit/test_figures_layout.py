@@ -197,6 +197,35 @@ def test_a_name_keeps_off_the_rim_of_another_points_marker(marker, stays):
     assert (ax.texts[0].xyann == (4, 4)) == stays
 
 
+def test_a_name_that_finds_no_place_beside_its_point_has_a_line_to_it():
+    """Points all around leave only the places further up and down."""
+    figure, ((ax,),) = grid(1, 1, width=COLUMN_INCHES, height=2.0)
+    ax.set(xlim=(-1, 1), ylim=(-1, 1))
+    ax.plot(0, 0, "o")
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    around = [(across, up) for across in (-14, -3, 3, 14) for up in (-7, 7)]
+    centre = ax.transData.transform((0, 0))
+    for offset in around:
+        beside = centre + np.array(offset) * figure.dpi / 72
+        ax.plot(*ax.transData.inverted().transform(beside), "o", markersize=2)
+    drawn = len(ax.lines)
+    name_point(ax, "a name", 0, 0)
+    keep_names_apart(figure)
+    (leader,) = ax.lines[drawn:]
+    start, end = ax.transData.transform(leader.get_xydata())
+    box = ax.texts[0].get_window_extent()
+    assert abs(ax.texts[0].xyann[1]) > 11
+    assert start == pytest.approx(centre)
+    assert box.x0 <= end[0] <= box.x1
+    assert min(abs(end[1] - box.y0), abs(end[1] - box.y1)) < 1e-6
+    for line in list(ax.lines)[1:]:
+        line.remove()
+    keep_names_apart(figure)  # alone it needs none
+    assert ax.texts[0].xyann == (4, 4)
+    assert len(ax.lines) == 1
+
+
 def test_eight_strings_of_one_model_keep_their_names_apart_above_a_long_note():
     texts = [f"{the} {moon} {emerge}." for the in ("The", "A") for moon in ("moon", "moons")
              for emerge in ("emerges", "emerge")]  # fmt: skip

@@ -25,6 +25,8 @@ NAME_PLACES = (
     *((4, 13, "left"), (-4, 13, "right"), (4, -18, "left"), (-4, -18, "right")),
     *((4, 21, "left"), (-4, 21, "right"), (4, -26, "left"), (-4, -26, "right")),
 )
+# The first of them touch the point; from others a thin line leads to it.
+NEAR_PLACES = 6
 # Of a letter in the footer, when it is to be seen and when not.
 LOUD_INCHES, QUIET_INCHES = 0.085, 0.05
 
@@ -117,8 +119,19 @@ def keep_names_apart(figure: Figure) -> None:
         points = [(_in_pixels(line), _radius(line)) for line in ax.lines]
         for name in (text for text in names if text not in fixed):
             faults = [_faults(name, place, panel, taken, points) for place in NAME_PLACES]
-            _faults(name, NAME_PLACES[int(np.argmin(faults))], panel, taken, points)
+            best = int(np.argmin(faults))
+            _faults(name, NAME_PLACES[best], panel, taken, points)
             taken.append(name.get_window_extent())
+            if best >= NEAR_PLACES:
+                _lead_to_point(ax, name)
+
+
+def _lead_to_point(ax: Axes, name: Annotation) -> None:
+    """Draw a thin line from the nearest edge of a name to its point."""
+    point, box = ax.transData.transform(name.xy), name.get_window_extent()
+    edge = np.clip(point, box.min, box.max)
+    x, y = ax.transData.inverted().transform([point, edge]).T
+    ax.add_line(Line2D(x, y, color=palette.GREY, linewidth=0.4, zorder=1))
 
 
 def _in_pixels(line: Line2D) -> np.ndarray:
