@@ -105,7 +105,8 @@ def name_point(ax: Axes, text: str, x: float, y: float, **look: Any) -> None:
         "fontsize": 6,
         **look,
     }
-    ax.annotate(text, (x, y), **placed)
+    # Panels make no room for it: it is put inside of its own (`keep_names_apart`).
+    ax.annotate(text, (x, y), **placed).set_in_layout(False)
 
 
 def keep_names_apart(figure: Figure) -> None:
