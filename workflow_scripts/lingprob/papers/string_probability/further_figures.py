@@ -16,6 +16,7 @@ from lingprob.figures.panels import grid, name_axes, whiskers, wrapped
 from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.separation_figures import GRAMMATICAL, panel_title
 from lingprob.papers.string_probability.theory import (
+    Language,
     meaning_matched_pairs,
     string_table,
     toy_language,
@@ -252,17 +253,30 @@ def theory(toy_stimuli: pd.DataFrame) -> Figure:
             for error in ERRORS_SHOWN
         ]
     )
-    for place, text in enumerate(language.strings):
-        flag = bool(language.grammatical[place])
-        right.plot(ERRORS_SHOWN, logs[:, place], color=GRAMMATICAL[flag][0], linewidth=1.0)
-        label = text if flag else f"*{text}"
-        at = int(len(ERRORS_SHOWN) * (0.02 + 0.11 * (place % 4)))
-        right.text(ERRORS_SHOWN[at], logs[at, place], label, fontsize=4.8, va="bottom")
-    right.set_xscale("log")
+    _draw_named_curves(right, language, logs)
     right.set_xlabel("Probability of an error step, e", fontsize=7)
     right.set_ylabel("log P(s) (nats)", fontsize=7)
     right.set_title("Messages of .70, .25 and .05", fontsize=7)
     return figure
+
+
+def _draw_named_curves(ax: Axes, language: Language, logs: np.ndarray) -> None:
+    """Draw log P(s) of each string, `logs` (errors, strings); names lie along their curves, those
+    of strings that are as probable on one."""
+    ax.set_xscale("log")
+    at = len(ERRORS_SHOWN) // 20
+    together: dict[tuple[float, ...], list[int]] = {}
+    for place in range(logs.shape[1]):
+        together.setdefault(tuple(logs[:, place].round(9)), []).append(place)
+    for places in together.values():
+        curve, flag = logs[:, places[0]], bool(language.grammatical[places[0]])
+        ax.plot(ERRORS_SHOWN, curve, color=GRAMMATICAL[flag][0], linewidth=1.0)
+        names = ", ".join(f"{'' if flag else '*'}{language.strings[place]}" for place in places)
+        rise = np.gradient(curve, np.log(ERRORS_SHOWN))[at] / ERRORS_SHOWN[at]
+        ax.text(
+            ERRORS_SHOWN[at], curve[at], names, fontsize=4.8, va="bottom", rotation_mode="anchor",
+            rotation=np.degrees(np.arctan(rise)), transform_rotates_text=True,
+        )  # fmt: skip
 
 
 def rectangle(x: float, y: float, **look: Any) -> Rectangle:
