@@ -58,10 +58,11 @@ def drawn_texts(figure: Figure) -> Iterator[Text]:
 def corners(text: Text) -> np.ndarray:
     """Return the corners of a text's box in pixels, turned as the text is: (4, 2)."""
     box, angle = text.get_window_extent(), text.get_rotation()
+    own = text._rotation  # which `get_rotation` turns on, where it is along a curve
     centre = np.array([(box.x0 + box.x1) / 2, (box.y0 + box.y1) / 2])
     text.set_rotation(0)
     upright = text.get_window_extent()
-    text.set_rotation(angle)
+    text.set_rotation(own)
     half = np.array([upright.width, upright.height]) / 2
     turn = np.radians(angle)
     rotation = np.array([[np.cos(turn), -np.sin(turn)], [np.sin(turn), np.cos(turn)]])

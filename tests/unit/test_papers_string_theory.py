@@ -6,10 +6,13 @@ from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from layout import layout_faults
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
+from lingprob.papers.string_probability.further_figures import theory
 from lingprob.papers.string_probability.theory import (
     MESSAGES,
     Language,
@@ -132,3 +135,26 @@ def test_masses_count_messages_by_distance():
 def test_a_missing_realization_is_named():
     with pytest.raises(LingprobError, match="The moon emerges"):
         toy_language(["A moon emerges."])
+
+
+def test_figure_7_names_each_curve_once_beside_it():
+    """By hand: an agreement error away from one message, two or three from the others."""
+    figure = theory(pd.DataFrame({"text": STRINGS}))
+    right = figure.axes[1]
+    names = [text.get_text() for text in right.texts]
+    assert sorted(names) == [
+        "*A moon emerge., *A moons emerges.",
+        "*A moons emerge.",
+        "*The moon emerge., *The moons emerges.",
+        "A moon emerges.",
+        "The moon emerges.",
+        "The moons emerge.",
+    ]
+    assert len(right.lines) == len(names)
+    assert layout_faults(figure) == []
+    # Of rising curves by as much as they rise on the page, of level ones by nothing.
+    for line, text in zip(right.lines, right.texts, strict=True):
+        start, end = line.get_transform().transform(line.get_xydata()[[0, 6]])
+        across, up = end - start
+        off = text.get_rotation() - np.degrees(np.arctan2(up, across))
+        assert min(off % 360, -off % 360) < 1
