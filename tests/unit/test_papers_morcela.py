@@ -129,6 +129,25 @@ def test_figures_of_two_data_sets_show_the_models_that_each_has():
     plt.close("all")
 
 
+def test_scores_without_unigrams_have_figures_that_say_why_they_are_empty():
+    """As imported sums of log-probabilities: Figure 2 has their r, no table of theirs fails."""
+    table = fits("bert-large-cased")
+    table = table[table["linking_function"].isin(["logprob", "mean_logprob"])]
+    table = table.assign(dataset="mine")
+    run = Run("laptop", RUN.models, titles={"mine": "Mine"}, published=PUBLISHED, options=OPTIONS)
+    figures = draw(all_tables(table), run)
+    full = draw(all_tables(fits("smollm2-135m")), RUN)
+    assert list(figures) == list(full)
+    assert [ax.get_title() for ax in figures["figure_2"].axes if ax.get_visible()] == ["BERT"]
+    for name in ("figure_3", "figure_4", "figure_6", "conventions", "multiverse", "differences"):
+        (ax,) = figures[name].axes
+        assert "no model has unigrams" in ax.texts[0].get_text()
+    pages = tabulate(tables(table), run)
+    assert pages["variance_explained"].empty
+    assert pages["table_2"].empty
+    plt.close("all")
+
+
 def test_figure_4_names_in_its_legend_whom_it_shows():
     without = fits("trigram").assign(gamma=np.nan, beta=np.nan)
     figures = draw(tables(pd.concat([fits("smollm2-135m"), without], ignore_index=True)), RUN)

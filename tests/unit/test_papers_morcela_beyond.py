@@ -25,7 +25,7 @@ from lingprob.papers.morcela.beyond_pages import residuals_by_phenomenon, tabula
 from lingprob.papers.morcela.predictions import predict_ratings
 from lingprob.papers.morcela.rated import DataSet, under
 from lingprob.papers.morcela.transfer import transfer
-from lingprob.regression.held_out import Scheme, _mean_r, _sums, schemes, validate
+from lingprob.regression.held_out import Scheme, _mean_r, _sums, middle, schemes, validate
 from lingprob.regression.linking_predictions import fit_predictor, held_out, sentences
 from lingprob.regression.linking_shapes import splines
 from lingprob.regression.resampling import fold_numbers, resamples
@@ -84,6 +84,36 @@ def test_measures_of_what_was_left_out_are_those_of_a_plain_loop():
     assert found["f1"] == pytest.approx(2 * hits / (2 * hits + alarms + misses))
     assert found["n_folds"] == 4
     assert found["r_pooled_low"] < found["r_pooled"] < found["r_pooled_high"]
+
+
+def test_ratings_of_1_to_7_are_acceptable_above_their_mean():
+    """Ratings about 0 and the same about 30 share all measures; none of these has a one-sided
+    table of right and wrong."""
+    data = plain_sentences()
+    about_zero = data._replace(rating=data.rating - data.rating.mean())
+    scheme = Scheme("two", np.array([np.arange(60) % 4, np.arange(60) // 15]))
+    of_scores = validate(about_zero, scheme, draws=20, seed=1)
+    above = validate(about_zero._replace(rating=about_zero.rating + 30), scheme, draws=20, seed=1)
+    assert 0 < of_scores["accuracy"] < 1
+    for name in ("r", "r_pooled", "accuracy", "precision", "recall", "f1", "accuracy_low"):
+        assert above[name] == pytest.approx(of_scores[name]), name
+    assert middle(np.array([-1.0, -1, 2])) == 0
+    assert middle(np.array([1.0, 2, 6])) == middle(np.array([0.0, 3, 6])) == 3
+
+
+def test_transfer_to_and_from_ratings_of_1_to_7_is_judged_by_each_ones_middle(rated):
+    """Own ratings, and the same 30 higher: their fits and their answers are alike."""
+    of_rating = rated.stimuli["rating"] - rated.stimuli["rating"].mean()
+    about_zero, above = (
+        rated._replace(stimuli=rated.stimuli.assign(rating=of_rating + shift)) for shift in (0, 30)
+    )
+    table = transfer(MODEL, {"zero": about_zero, "above": above}, **OPTIONS, draws=20, seed=1)
+    table = table[table["linking_function"] == "morcela"].set_index(["fitted_to", "applied_to"])
+    for measure in ("r", "accuracy", "area"):
+        for fitted_to in ("zero", "above"):
+            row = table.loc[fitted_to, measure]
+            assert row["zero"] == pytest.approx(row["above"], abs=0.02)
+            assert 0.5 < row["zero"] < 1
 
 
 def test_intervals_of_measures_are_of_resampled_units():

@@ -30,7 +30,7 @@ from lingprob.papers.string_probability.data import (
     pairs_of,
     string_scores,
 )
-from lingprob.papers.string_probability.figures import draw
+from lingprob.papers.string_probability.figures import draw, pairs_by_prediction
 from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
 from lingprob.papers.string_probability.paradigms import (
     COLUMNS,
@@ -740,6 +740,16 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     without_n = {"figure_1b", "pools", "distances", "simulated_predictions"}
     noted = {name for name, text in said.items() if re.search(r"N\s+is\s+fine-\n?tuned", text)}
     assert noted == set(said) - bare - without_n
+    plt.close("all")
+
+
+def test_differences_of_ratings_are_in_z_where_some_rating_is_below_0(results):
+    run = Run("demo", describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
+                                             "parameters": 1}}))  # fmt: skip
+    for shift, label in ((0, "Rating difference (z)"), (100, "Rating difference")):
+        scores = results["scores"].assign(rating=results["scores"]["rating"] + shift)
+        figure = pairs_by_prediction(scores, results["correlations"], run, 2)
+        assert {ax.get_xlabel() for ax in figure.axes} - {""} == {label}
     plt.close("all")
 
 

@@ -193,6 +193,21 @@ def test_a_text_is_read_twice_by_windows_and_as_long_as_the_catalog_says():
     assert geco / provo == pytest.approx(56_432 / 2745)
 
 
+def test_what_ones_own_files_hold_is_guessed_from_their_size(tmp_path):
+    """Sixty sentences of 40 bytes; nothing is known of files that are not there."""
+    (tmp_path / "own.csv").write_text("x" * 2400)
+    table = {"title": "T", "kind": "stimuli", "parser": "table"}
+    own = {name: {**table, "path": str(tmp_path / f"{name}.csv")} for name in ("own", "none")}
+    texts = {"title": "T", "kind": "reading_texts", "parser": "passages"}
+    own["read"] = {**texts, "path": str(tmp_path / "own.csv")}
+    work = costs("laptop", datasets=own).work
+    assert work.items("own") == 60
+    assert work.judged_pairs("own") == 30
+    assert work.items("none") == 130_000
+    assert work.judged_pairs("none") > 100
+    assert work.text_tokens("read") == pytest.approx(1.3 * 400)
+
+
 def test_tokens_without_a_prefix_are_run_once_a_start_token():
     """SmolLM2's five policies have three start tokens: none, its own and another's."""
     few = costs(context={"pairs_per_suite": 2})

@@ -39,6 +39,18 @@ def test_marks_alone_are_told_apart():
     check_words(times, words_of("--"), "mine")
 
 
+def test_a_few_other_words_are_told_whoever_read_them(caplog):
+    """The second reader's word 7 alone is another one."""
+    words = words_of(" ".join(NAMES))
+    first = words_of(" ".join(NAMES))
+    second = words_of(" ".join([*NAMES[:7], "wrong", *NAMES[8:]]))
+    check_words(first, words, "mine")
+    assert not caplog.records
+    check_words(pd.concat([first, second]), words, "mine")
+    assert "1 of 61 words are others in the reading times than in the text" in caplog.text
+    assert "first word 7 of passage '1': 'wrong' and 'w7'" in caplog.text
+
+
 def test_the_first_row_that_is_left_out_is_told(caplog):
     words = words_of(" ".join(NAMES))
     times = pd.DataFrame(

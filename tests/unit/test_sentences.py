@@ -65,6 +65,13 @@ def test_a_sentence_without_a_scored_token_is_named():
         summarise_sentences(STIMULI, {"none": one_token}, {"none": POLICIES["none"]}, UNIGRAMS)
 
 
+def test_a_sentence_of_one_token_is_answered_with_the_policy_that_scores_it():
+    bos = "endoftext_first_excluded"
+    one_token = SCORES["none"][SCORES["none"]["token_index"] == 0].assign(scored=False)
+    with pytest.raises(LingprobError, match=r"scores the first token, such as 'endoftext', or"):
+        summarise_sentences(STIMULI, {"none": one_token}, {bos: POLICIES["none"]}, UNIGRAMS)
+
+
 def test_tokens_without_a_score_count_nowhere_in_the_sentence():
     """As imported scores may have them: the first two of a sentence of three."""
     scores = tokens(None)

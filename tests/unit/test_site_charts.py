@@ -189,6 +189,10 @@ def test_sentences_are_spread_over_the_ratings_and_predicted_without_themselves(
     chart = sentence_chart(titled(found, MODELS, {}))
     assert chart is not None
     assert chart.rows[1]["residual"] == "1.8"
+    assert chart.spec["encoding"]["y"]["title"] == "rating"  # none is below 0: no z-scores
+    scored = sentence_chart(titled(found.assign(rating=found["rating"] - 2), MODELS, {}))
+    assert scored is not None
+    assert scored.spec["encoding"]["y"]["title"] == "rating (z)"
     assert rated_sentences([]).empty
 
 

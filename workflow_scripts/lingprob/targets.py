@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from snakemake.exceptions import MissingInputException, MissingRuleException
@@ -129,7 +129,7 @@ def naming_options(config: Mapping[str, Any]) -> type[MissingInputException]:
         def __init__(self, job: Any, files: Iterable[Any], *place: Any, **more: Any) -> None:
             super().__init__(job, files, *place, **more)
             said = [
-                f"{file}: no such file ({option}). Mend the path: it begins where snakemake is run."
+                f"{file}: no such file ({option}). Mend the path: it begins in {Path.cwd()}."
                 for file in files
                 for option in options_with(str(file), config)
             ]

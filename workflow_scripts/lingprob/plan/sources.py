@@ -38,7 +38,7 @@ def local_files(entry: Mapping[str, Any], option: str, made: str) -> list[Path]:
     folder = Path(entry["path"])
     if not (folder.is_dir() or Path(made).exists()):
         raise LingprobError(
-            f"{folder}: no such folder ({option}). Mend the path: it begins where snakemake is run."
+            f"{folder}: no such folder ({option}). Mend the path: it begins in {Path.cwd()}."
         )
     return model_files(folder)
 

@@ -22,6 +22,8 @@ OUTSIDE = {"files", "path"}  # keys of entries whose data are not in the package
 TEXT_WORDS = 60_000  # of a text that people read, where the catalog does not know
 WORD_TOKENS = 1.3
 UNSTATED_BYTES = 1e9  # of a file whose size the catalog does not know
+ITEM_BYTES = 40  # of a table of one's own, a sentence with its rating
+WORD_BYTES = 6
 ROW_BYTES = 4000  # of text on the web, a row of a corpus on the hub
 TOKEN_BYTES = 4  # of text
 FEWEST_NGRAMS = 1_000_000  # of a corpus in the package
@@ -54,6 +56,14 @@ def prefix_lengths(context: Mapping[str, Any], stage: str) -> list[int]:
         return sorted(context["composed_lengths"])
     longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
     return [length for length in context["lengths"] if length <= longest]
+
+
+def own_bytes(dataset: str, entry: Mapping[str, Any], file: str | None = None) -> float:
+    """Return the size of the user's own files of a data set, or of one; 0 where they are not."""
+    own = dataset_paths(dataset, dict(entry)) if "path" in entry else []
+    if not all(path.is_file() for path in own):
+        return 0.0
+    return float(sum(path.stat().st_size for path in own if file in (None, path.name)))
 
 
 @dataclass(frozen=True)
@@ -117,6 +127,8 @@ class Work:
         if pairs.isdigit() and name in self.catalog.datasets:
             return 2 * int(pairs)
         entry = self.catalog.dataset(dataset)
+        if "items" not in entry and (own := own_bytes(dataset, entry)):
+            return int(max(1, own / ITEM_BYTES))
         return int(entry.get("items", ITEMS if OUTSIDE & entry.keys() else PACKAGE_ITEMS))
 
     def neighbour_tokens(self, dataset: str) -> float:
@@ -131,9 +143,8 @@ class Work:
         entry = self.catalog.dataset(dataset)
         if not OUTSIDE & entry.keys():
             return 0.0
-        own = dataset_paths(dataset, entry) if "path" in entry else []
-        if own and all(path.is_file() for path in own):
-            return float(sum(path.stat().st_size for path in own if file in (None, path.name)))
+        if own := own_bytes(dataset, entry, file):
+            return own
         unstated = CHUNK_BYTES if "shards" in entry else UNSTATED_BYTES
         unstated = ROW_BYTES * entry["rows"] if "rows" in entry else unstated
         files = [
@@ -168,7 +179,8 @@ class Work:
         """Return the pairs of a data set that are judged in contexts."""
         context, entry = self.settings["context"], self.catalog.dataset(dataset)
         drawn = self.suites(dataset) * (pairs_per_suite(context, dataset, entry) or 1000)
-        return int(min(drawn, entry.get("pairs", drawn)))
+        there = self.items(dataset) / 2 if own_bytes(dataset, entry) else drawn
+        return int(min(drawn, entry.get("pairs", max(1, there))))
 
     def context_tokens(self, stage: str, dataset: str) -> int:
         """Return about how many tokens a stage's prefixes and targets have: before all pairs that
@@ -252,7 +264,9 @@ class Work:
 
     def text_tokens(self, texts: str) -> float:
         """Return about how many tokens the texts have that people read."""
-        return WORD_TOKENS * float(self.catalog.dataset(texts).get("words", TEXT_WORDS))
+        entry = self.catalog.dataset(texts)
+        words = own_bytes(texts, entry) / WORD_BYTES or TEXT_WORDS
+        return WORD_TOKENS * float(entry.get("words", words))
 
     def perplexities(self) -> float:
         """Return the seconds in which every trained model reads every text."""

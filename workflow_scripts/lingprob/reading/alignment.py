@@ -87,12 +87,13 @@ def attach_words(times: pd.DataFrame, words: pd.DataFrame, where: str) -> pd.Dat
 def check_words(
     times: pd.DataFrame, words: pd.DataFrame, where: str, what: str = "reading times"
 ) -> None:
-    """Raise LingprobError at the first of `times` whose word is not the text's at its place.
+    """Raise LingprobError where the text has no such word, or one in twenty is another than its.
 
-    `times` has passage_id, word_index and word; letters alone are compared. `what` names them.
+    Fewer other words, such as typing errors, are logged with the first of them. `times` has
+    passage_id, word_index and word; letters alone are compared. `what` names them.
     """
     keys = ["passage_id", "word_index"]
-    seen = times[[*keys, "word"]].drop_duplicates(keys)
+    seen = times[[*keys, "word"]].drop_duplicates()
     both = seen.merge(words[[*keys, "word"]], on=keys, how="left", suffixes=("", "_of_text"))
     refuse_rows(
         both["word_of_text"].isna(),
@@ -112,6 +113,13 @@ def check_words(
             where=where,
             what=what,
         )
+    if not same.all():
+        logger.warning(
+            "%s: %d of %d words are others in the %s than in the text, first word %d of passage "
+            "%r: %r and %r",
+            where, (~same).sum(), len(same), what,
+            *both.loc[~same, [*keys[::-1], "word", "word_of_text"]].iloc[0],
+        )  # fmt: skip
 
 
 def _plain(word: str) -> str:

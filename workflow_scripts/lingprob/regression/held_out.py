@@ -4,7 +4,8 @@ MORCELA's r is that of five shuffled folds (morcela, §3.4), in which a held-out
 pair, and other sentences of its article, among those fitted to. Here whole phenomena are left out,
 too (of Linguistic Inquiry, articles). Beside r stand the authors' accuracy, precision, recall and
 F1: ratings and predictions above 0, the mean of z-scores, count as acceptable, and what is looked
-for is the unacceptable sentence (public code, linking_functions.py).
+for is the unacceptable sentence (public code, linking_functions.py). Of ratings that no z-scores
+are, such as means of 1 to 7, those above their mean do.
 """
 
 from __future__ import annotations
@@ -78,10 +79,16 @@ def _mean_r(predicted: Array, rating: Array, fold: Ints) -> float:
     return float(np.mean(r))
 
 
+def middle(rating: Array) -> float:
+    """Return what ratings (n,) are acceptable above: 0 where some are above it and some below, as
+    z-scores and labels of -1 and 1 are, and else their mean."""
+    return 0.0 if rating.min() < 0 < rating.max() else float(rating.mean())
+
+
 def _sums(mean: Array, predictions: Array, rating: Array) -> Array:
     """Return what the measures are made of, (n, 10): moments of the mean prediction and the
     rating, and, averaged over repeats, hits, false alarms, misses and correct rejections."""
-    bad, called = rating <= 0, predictions <= 0
+    bad, called = rating <= middle(rating), predictions <= middle(rating)
     shares = [
         (called & bad).mean(axis=0),
         (called & ~bad).mean(axis=0),

@@ -97,7 +97,7 @@ def correlation_interval(
         with np.errstate(invalid="ignore", divide="ignore"):
             spread = (n * sxx - sx**2) * (n * syy - sy**2)
             drawn.append(np.where(spread > CONSTANT, (n * sxy - sx * sy) / np.sqrt(spread), np.nan))
-    return interval(np.concatenate(drawn))
+    return interval(np.clip(np.concatenate(drawn), -1, 1))  # rounding goes beyond
 
 
 def mean_interval(

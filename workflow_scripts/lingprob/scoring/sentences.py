@@ -77,7 +77,9 @@ def unigram_sums(tokens: pd.DataFrame, logprobs: pd.Series, source: str) -> pd.S
 def _refuse_unscored(n_tokens: pd.Series, bos: str) -> None:
     unscored = n_tokens.index[n_tokens.isna()]
     if len(unscored):
+        scored = bos.removesuffix("_first_excluded") if bos.endswith("_first_excluded") else "bos"
         raise LingprobError(
             f"item {unscored[0]!r}: no scored token under BOS policy {bos!r} ({len(unscored)} such "
-            "items). Take a policy with a start token, such as `bos`, or delete the item."
+            f"items). Take a policy that scores the first token, such as {scored!r}, or delete the "
+            "item."
         )

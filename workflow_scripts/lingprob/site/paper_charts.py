@@ -43,9 +43,11 @@ def sentence_chart(sentences: pd.DataFrame) -> Chart | None:
     rows = sentences.assign(
         residual=[shown(float(value)) for value in sentences["rating"] - sentences["predicted"]]
     )
+    # Of one's own, ratings may be means of 1 to 7.
+    unit = " (z)" if (sentences.groupby("data")["rating"].min() < 0).all() else ""
     axes = {
-        "x": {"field": "predicted", "type": "quantitative", "title": "predicted rating (z)"},
-        "y": {"field": "rating", "type": "quantitative", "title": "rating (z)"},
+        "x": {"field": "predicted", "type": "quantitative", "title": f"predicted rating{unit}"},
+        "y": {"field": "rating", "type": "quantitative", "title": f"rating{unit}"},
     }
     tips = tooltips(text="sentence", rating="rating", predicted="predicted", title="model")
     return Chart(

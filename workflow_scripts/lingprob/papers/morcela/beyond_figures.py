@@ -13,7 +13,7 @@ from lingprob.figures import palette, style
 from lingprob.figures.labels import dataset_label, handle, legend_above, model_handles
 from lingprob.figures.panels import blank, grid, whiskers, wrapped
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS
+from lingprob.papers.morcela.looks import NAMES, NO_UNIGRAMS, PARAMETER_LABELS
 
 EXPONENTS = (-1.0, 3.0)  # searched by regression.linking_shapes
 METHODS = {"z-scored means": "white", "ordinal mixed model": None}
@@ -42,7 +42,7 @@ def transfer_matrices(transfer: pd.DataFrame, run: Run) -> Figure:
     models = list(dict.fromkeys(transfer["model"]))
     datasets = list(dict.fromkeys(transfer["applied_to"]))
     if not models:
-        return blank("no model has unigrams, without which MORCELA and SLOR cannot be fitted")
+        return blank(NO_UNIGRAMS)
     columns = 2 if len(models) > 1 else 1
     height = 0.9 + 0.42 * (len(datasets) + 1)
     figure, axes = wrapped(

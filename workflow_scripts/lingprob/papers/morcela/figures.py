@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,7 +17,7 @@ from lingprob.figures.labels import (
     short_title,
 )
 from lingprob.figures.palette import Models
-from lingprob.figures.panels import grid, whiskers
+from lingprob.figures.panels import blank, grid, whiskers
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import without_ladder
 from lingprob.papers.morcela.beyond_figures import draw_beyond
@@ -34,7 +36,13 @@ from lingprob.papers.morcela.fits import (
     published_fits,
 )
 from lingprob.papers.morcela.ladder_figure import ladder
-from lingprob.papers.morcela.looks import LOOKS, NAMES, R_LABEL, linking_function_handles
+from lingprob.papers.morcela.looks import (
+    LOOKS,
+    NAMES,
+    NO_UNIGRAMS,
+    R_LABEL,
+    linking_function_handles,
+)
 from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
 # Models, and panels, of which the names that slant do not meet.
@@ -63,26 +71,31 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     parameters = (determined(fits), published, run)
     figures = {
         "figure_2": correlation_by_model(*correlations, compared),
-        "figure_3": correlation_by_model(*correlations, ablated),
-        "figure_4": parameters_by_correlation(*parameters, ["morcela"]),
-        "figure_6": parameters_by_correlation(*parameters, ablated[1:]),
-        "conventions": conventions(tables["multiverse"], run),
-        "multiverse": specification_curve(tables["multiverse"], run, run.options["bos_policies"]),
         "decomposition": decomposition(tables["decomposition"], run),
-        "differences": parameter_matrix(
+    }
+    of_morcela: dict[str, Callable[[], Figure]] = {
+        "figure_3": lambda: correlation_by_model(*correlations, ablated),
+        "figure_4": lambda: parameters_by_correlation(*parameters, ["morcela"]),
+        "figure_6": lambda: parameters_by_correlation(*parameters, ablated[1:]),
+        "conventions": lambda: conventions(tables["multiverse"], run),
+        "multiverse": lambda: specification_curve(
+            tables["multiverse"], run, run.options["bos_policies"]
+        ),
+        "differences": lambda: parameter_matrix(
             without_ladder(tables["draws"], run.options.get("ladder", {})), fits, run
         ),
     }
+    first, theirs = (table[table["dataset"] == main_dataset(fits)] for table in (fits, published))
     if "sentence_scores" in tables:
-        main = main_dataset(fits)
-        shown = [table[table["dataset"] == main] for table in (fits, published)]
-        figures["ladder"] = ladder(determined(shown[0]), shown[1], tables, run)
+        of_morcela["ladder"] = lambda: ladder(determined(first), theirs, tables, run)
     if "slopes" in tables:
-        first = fits[fits["dataset"] == main_dataset(fits)]
         of_tokens = (tables["slopes"], tables["bins"])
-        figures["figure_5"] = frequency_slopes(determined(first), *of_tokens, run)
+        of_morcela["figure_5"] = lambda: frequency_slopes(determined(first), *of_tokens, run)
     if "sample_sizes" in tables:
-        figures["samples"] = sample_sizes(tables["sample_sizes"], run)
+        of_morcela["samples"] = lambda: sample_sizes(tables["sample_sizes"], run)
+    fitted = fits["linking_function"].eq("morcela").any()
+    for name, draw_one in of_morcela.items():
+        figures[name] = draw_one() if fitted else blank(NO_UNIGRAMS)
     notes = dict.fromkeys(str(run.models[name]["note"]) for name in fits["model"])
     note = " ".join(filter(None, notes))
     if "shapes" in tables:

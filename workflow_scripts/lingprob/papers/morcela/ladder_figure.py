@@ -13,6 +13,7 @@ from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import bits_a_byte, of_models, with_quality
 from lingprob.papers.ladder_panels import BITS_LABEL, SIZE_LABEL, draw_against, frame
 from lingprob.papers.morcela.looks import PARAMETER_LABELS, R_LABEL
+from lingprob.regression.held_out import middle
 
 ROWS = {"r_cv": R_LABEL, **PARAMETER_LABELS}
 FIXED = {"gamma": 0.0, "beta": 1.0}  # SLOR's
@@ -25,7 +26,8 @@ def quality_of(tables: Tables, run: Run, dataset: str) -> pd.Series:
     with: all bytes are then paid for. Of models that have a quality alone (`Plan.ladder_facts`).
     """
     stimuli = tables["stimuli"]
-    rated = stimuli[(stimuli["dataset"] == dataset) & (stimuli["rating"] > 0)]
+    rated = stimuli[(stimuli["dataset"] == dataset) & stimuli["rating"].notna()]
+    rated = rated[rated["rating"] > middle(rated["rating"].to_numpy())]
     texts = rated.set_index("item_id")["text"]
     scoring = {
         name for name, one in run.options["bos_policies"].items() if one["first_token"] == "scored"

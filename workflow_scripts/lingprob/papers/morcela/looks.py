@@ -8,6 +8,7 @@ from lingprob.figures import palette
 from lingprob.figures.labels import handle, published_handle
 
 R_LABEL = "Pearson r with ratings"
+NO_UNIGRAMS = "no model has unigrams, without which MORCELA and SLOR cannot be fitted"
 PARAMETER_LABELS = {"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}
 SHORT_LABELS = {"r_cv": "Pearson r", "beta": r"$\beta$", "gamma": r"$\gamma$ (nats)"}
 NAMES = {

@@ -42,8 +42,10 @@ def variance_explained(
         explained(part).assign(dataset=dataset, model=model)
         for (dataset, model), part in table.groupby(["dataset", "model"], sort=False)
     ]
-    found = pd.concat(parts, ignore_index=True)
     keys = ["dataset", "model"]
+    if not parts:  # no model has unigrams
+        return pd.DataFrame(columns=[*keys, "quantity"])
+    found = pd.concat(parts, ignore_index=True)
     return found[keys + [name for name in found if name not in keys]]
 
 

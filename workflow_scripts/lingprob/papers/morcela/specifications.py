@@ -29,10 +29,10 @@ def specifications(
     whose they are is none.
     """
     table = multiverse[multiverse["linking_function"] == "morcela"].reset_index(drop=True)
-    policies = table["bos"].map(bos_policies.__getitem__)
+    policies = [bos_policies[bos] for bos in table["bos"]]
     return table.assign(
-        start_token=policies.str["start_token"],
-        first_token=policies.str["first_token"],
+        start_token=[policy["start_token"] for policy in policies],
+        first_token=[policy["first_token"] for policy in policies],
         unigrams=table["unigrams"].map(source_name),
         beta_width=table["beta_high"] - table["beta_low"],
         r_cv_width=table["r_cv_high"] - table["r_cv_low"],

@@ -2,7 +2,8 @@
 
 Data sets without ratings have grammaticality labels, which are fitted as -1 and 1; beta and gamma
 are ratios of slopes and compare on whatever scale was fitted. The share of sentences on the right
-side of zero depends on how many a data set has on each; the area under the ROC curve does not.
+side of the middle depends on how many a data set has on each; the area under the ROC curve does
+not.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import pandas as pd
 from lingprob.papers.morcela.predictions import allowed_functions, sentences_of
 from lingprob.papers.morcela.rated import Convention, DataSet, rating_source, under
 from lingprob.papers.morcela.units import units_of
+from lingprob.regression.held_out import middle
 from lingprob.regression.linking_predictions import fit_predictor, held_out
 from lingprob.regression.resampling import correlation, correlation_interval, mean_interval
 from lingprob.regression.roc import area_intervals, area_under_roc
@@ -35,8 +37,9 @@ def transfer(
 
     Data sets of which neither all ratings nor all labels are known, or all are one, are left out.
     A data set is predicted from itself without a sentence's cluster. r, accuracy and area compare
-    predictions with ratings (their sign, for the last two) or labels; their intervals resample
-    the predicted clusters, the fit as it is. Intervals of beta and gamma are Fieller's.
+    predictions with ratings (their side of the `middle`, for the last two) or labels; their
+    intervals resample the predicted clusters, the fit as it is. Those of beta and gamma are
+    Fieller's.
     """
     known = {
         name: target
@@ -65,7 +68,8 @@ def transfer(
                      "applied_to": applied_to, "fitted_as": known[fitted_to]["kind"].iloc[0],
                      "target": target["kind"].iloc[0], "n": len(target),
                      "rating_source": _source(known[fitted_to], target)}  # fmt: skip
-            agreement = _agreement(predicted, target["target"].to_numpy(), unit, draws, seed)
+            above = predicted - middle(known[fitted_to]["target"].to_numpy())
+            agreement = _agreement(above, target["target"].to_numpy(), unit, draws, seed)
             rows.append(named | predictor.parameters() | agreement)
     bos, unigrams = convention
     table = pd.DataFrame(rows).assign(model=model, bos=bos, unigrams=unigrams, scale=scale)
@@ -90,8 +94,12 @@ def _source(*tables: pd.DataFrame) -> str:
 def _agreement(
     predicted: np.ndarray, target: np.ndarray, unit: np.ndarray, draws: int, seed: int
 ) -> dict[str, float]:
-    """Return r, accuracy and area with intervals; NaN where the target has one side only."""
-    positive, right = target > 0, (predicted > 0) == (target > 0)
+    """Return r, accuracy and area with intervals; NaN where the target has one side only.
+
+    `predicted` is above 0 of what is predicted to be acceptable, `target` as `middle` takes it.
+    """
+    positive = target > middle(target)
+    right = (predicted > 0) == positive
     (area_ends,) = area_intervals(predicted[:, None], positive, unit, draws=draws, seed=seed)
     r_ends = correlation_interval(predicted, target, unit, draws=draws, seed=seed)
     right_ends = mean_interval(right.astype(float), unit, draws=draws, seed=seed)

@@ -173,9 +173,11 @@ def pairs_by_prediction(
             ax.axvline(0, color=palette.GREY, linewidth=0.8)
         ax.set_title(panel_title(row, run, overall), fontsize=7)
         ax.text(0.03, 0.97, r_text(row), transform=ax.transAxes, va="top", fontsize=6)
+    ratings = scores[scores["dataset"].isin(overall["dataset"])].groupby("dataset")["rating"]
+    unit = " (z)" if (ratings.min() < 0).all() else ""  # of one's own, they may be means of 1 to 7
     labels = {
         1: ("log p, grammatical (nats)", "log p, ungrammatical (nats)"),
-        2: ("Rating difference (z)", "log p difference (nats)"),
+        2: (f"Rating difference{unit}", "log p difference (nats)"),
     }[prediction]
     name_axes(axes, *labels)
     return figure
