@@ -319,7 +319,7 @@ ROOMS = {
     "merge_overlap": "overlap",
     "perturb_prefixes": "context models",
     "plot context": "context figures models papers.context regression",
-    "plot morcela": "figures papers.morcela",
+    "plot morcela": "figures papers.morcela regression",
     "plot overlap": "figures overlap papers.leakage",
     "plot reading": "figures papers.leakage",
     "plot string_probability": "figures papers.string_probability regression",

@@ -25,9 +25,10 @@ from lingprob.papers.morcela.beyond_pages import residuals_by_phenomenon, tabula
 from lingprob.papers.morcela.predictions import predict_ratings
 from lingprob.papers.morcela.rated import DataSet, under
 from lingprob.papers.morcela.transfer import transfer
-from lingprob.regression.held_out import Scheme, _mean_r, _sums, middle, schemes, validate
+from lingprob.regression.held_out import Scheme, _mean_r, _sums, schemes, validate
 from lingprob.regression.linking_predictions import fit_predictor, held_out, sentences
 from lingprob.regression.linking_shapes import splines
+from lingprob.regression.rating_scale import middle
 from lingprob.regression.resampling import fold_numbers, resamples
 from lingprob.tables import write_table
 

@@ -17,6 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.regression.linking_predictions import Sentences, held_out
+from lingprob.regression.rating_scale import middle
 from lingprob.regression.resampling import fold_numbers, interval, resamples
 
 Array = NDArray[np.float64]
@@ -77,12 +78,6 @@ def _mean_r(predicted: Array, rating: Array, fold: Ints) -> float:
         if len(x) > 2 and x.std() > 0 and y.std() > 0:
             r.append(np.corrcoef(x, y)[0, 1])
     return float(np.mean(r))
-
-
-def middle(rating: Array) -> float:
-    """Return what ratings (n,) are acceptable above: 0 where some are above it and some below, as
-    z-scores and labels of -1 and 1 are, and else their mean."""
-    return 0.0 if rating.min() < 0 < rating.max() else float(rating.mean())
 
 
 def _sums(mean: Array, predictions: Array, rating: Array) -> Array:

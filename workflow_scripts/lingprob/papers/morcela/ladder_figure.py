@@ -13,7 +13,7 @@ from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import bits_a_byte, of_models, with_quality
 from lingprob.papers.ladder_panels import BITS_LABEL, SIZE_LABEL, draw_against, frame
 from lingprob.papers.morcela.looks import PARAMETER_LABELS, R_LABEL
-from lingprob.regression.held_out import middle
+from lingprob.regression.rating_scale import middle
 
 ROWS = {"r_cv": R_LABEL, **PARAMETER_LABELS}
 FIXED = {"gamma": 0.0, "beta": 1.0}  # SLOR's

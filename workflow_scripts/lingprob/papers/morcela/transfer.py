@@ -16,8 +16,8 @@ import pandas as pd
 from lingprob.papers.morcela.predictions import allowed_functions, sentences_of
 from lingprob.papers.morcela.rated import Convention, DataSet, rating_source, under
 from lingprob.papers.morcela.units import units_of
-from lingprob.regression.held_out import middle
 from lingprob.regression.linking_predictions import fit_predictor, held_out
+from lingprob.regression.rating_scale import middle
 from lingprob.regression.resampling import correlation, correlation_interval, mean_interval
 from lingprob.regression.roc import area_intervals, area_under_roc
 from lingprob.schemas import SCHEMAS
