@@ -138,6 +138,13 @@ def test_what_says_no_text_has_no_quality():
     assert found.to_dict() == pytest.approx({"tiny": 3.0})
 
 
+def test_quality_is_of_sentences_above_the_middle_of_a_scale_from_1_to_7_too():
+    table, stimuli = scores({"tiny": 3.0})
+    likert = stimuli.assign(rating=[6.0, 5.5, 2.0])
+    found = quality_of({"sentence_scores": table, "stimuli": likert}, RUN, "mine")
+    assert found.to_dict() == pytest.approx({"tiny": 3.0})
+
+
 def test_lines_join_states_of_a_training_in_their_order_and_no_two_sizes():
     _, ax = plt.subplots()
     table = fits().assign(bits=lambda rows: rows["model"].map(BITS))

@@ -182,6 +182,14 @@ def test_a_weighted_mean_has_a_weighted_interval():
     assert alike == pytest.approx(mean_interval(values, np.arange(100), draws=200, seed=1))
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_no_bound_of_a_correlation_is_beyond_1(seed):
+    """Of three rows many draws have two, which lie on a line: 1 and a rounding."""
+    x, y = np.random.default_rng(seed).normal(size=(2, 3)) * [[10], [1]]
+    low, high = correlation_interval(x, y, np.arange(3), draws=100, seed=1)
+    assert -1 <= low <= high <= 1
+
+
 def test_three_rows_have_a_correlation():
     x, y = np.array([1.0, 2.0, 4.0]), np.array([2.0, 1.0, 5.0])
     assert correlation(x, y) == pytest.approx(stats.pearsonr(x, y).statistic)
