@@ -118,6 +118,11 @@ include: "rules/report.smk"
 include: "rules/site.smk"
 
 
+for study in settings["studies"]:
+
+    include: f"studies/{study}/study.smk"
+
+
 # In plain words, and with the nearest files that are made.
 dag.MissingRuleException = answering(
     workflow,

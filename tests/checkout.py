@@ -19,6 +19,7 @@ PARTS = [
     "report",
     "envs",
     "workflow_scripts",
+    "studies",
 ]
 
 
@@ -31,7 +32,7 @@ def copy_of_the_checkout(folder: Path) -> Path:
     for part in PARTS:
         if (ROOT / part).is_dir():
             shutil.copytree(ROOT / part, folder / part, ignore=unfinished)
-        else:
+        elif (ROOT / part).exists():  # the workflow runs without studies
             shutil.copy(ROOT / part, folder / part)
     return folder
 

@@ -78,6 +78,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check_conventions(settings["string_probability"], catalog)
     check_doses(settings)
     check_trained_models(settings, catalog)
+    check_studies(settings["studies"])
     check_masked(settings, catalog)
     check_surprisals(settings["reading"], catalog)
     if primary_dataset(settings["context"]["datasets"]) is None:
@@ -98,6 +99,14 @@ def of_own_data(config: Settings) -> list[str]:
     pairs = primary_dataset(config.get("context", {}).get("datasets", []))
     found = {"morcela": bool(rated) and set(rated) <= own, "context": pairs in own}
     return [section for section, is_own in found.items() if is_own]
+
+
+def check_studies(studies: Iterable[str]) -> None:
+    """Raise LingprobError for a study that has no folder in studies/."""
+    known = [path.parent.name for path in ROOT.glob("studies/*/study.smk")]
+    for name in studies:
+        if name not in known:
+            raise unknown_name("study", name, known, "studies/README.md says how to write one.")
 
 
 def check_composed(context: Settings) -> None:
@@ -323,12 +332,12 @@ def export_mirror(settings: Settings) -> None:
 
 
 def export_package() -> None:
-    """Have jobs import this package, not another one that the environment has installed.
+    """Have jobs import this checkout's package and studies, not others that are installed.
 
     Snakemake puts the folder of a script's package behind what is installed, so that a second
     checkout would run its jobs by the code of the first.
     """
-    places = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH")]
+    places = [str(ROOT / "workflow_scripts"), str(ROOT), os.environ.get("PYTHONPATH")]
     os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, places))
 
 

@@ -18,12 +18,12 @@ from lingprob.schemas import SCHEMAS
 from lingprob.source_files import read_source
 
 SCRIPTS = Path(__file__).resolve().parent.parent
-PACKAGE = "lingprob"
+PACKAGES = ("lingprob", "studies")
 # Modules that carry bytes and numbers without changing them (downloads are checked by checksum,
 # schemas count with the rules that write their tables), those that only say where a parser or a
 # file is, which `code_digest` is told, and a rehearsal's stand-ins: an edit there repeats no work.
 CARRIERS = tuple(
-    f"{PACKAGE}.{name}"
+    f"lingprob.{name}"
     for name in (
         "demo",
         "digests",
@@ -52,7 +52,8 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
     """Return a digest of all that decides what a rule's script does with its input and params.
 
     Args:
-        rule: name of the rule and of its script.
+        rule: name of the rule and of its script; of a study's script its dotted name
+            (`studies.linearity.fit_curves`).
         parts: what the script finds by a name that only the settings know: modules (such as
             `lingprob.stimuli.blimp`, or a function, `lingprob.reading.parsers.means:brown_spr`)
             and files of the package (its demo data).
@@ -68,7 +69,8 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
     def add(kind: str, name: str, content: bytes) -> None:
         digest.update(f"{kind} {name} {len(content)}\n".encode() + content)
 
-    add("script", rule, read_source(scripts / f"{rule}.py").behaviour.encode())
+    script = _source(rule, scripts)
+    add("script", rule, read_source(script).behaviour.encode())
     for part in parts:
         if isinstance(part, Path):
             add("file", part.name, part.read_bytes())
@@ -76,7 +78,7 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
             add("part", part, b"")
     for module in sorted(import_chains(rule, *parts, scripts=scripts)):
         add("module", module, read_source(_source(module, scripts)).behaviour.encode())
-    for table in written_tables(scripts / f"{rule}.py"):
+    for table in written_tables(script):
         fields = [(field.name, str(field.type), field.nullable) for field in SCHEMAS[table]]
         add("table", table, str(fields).encode())
     return digest.hexdigest()[:16]
@@ -94,7 +96,7 @@ def import_chains(
         if not _source(module, scripts).is_file():
             raise LingprobError(f"rule {rule}: its code has no module {module!r}. Mend the name.")
     chains: dict[str, tuple[str, ...]] = {}
-    direct = [*imported_modules(scripts / f"{rule}.py", scripts), *modules]
+    direct = [*imported_modules(_source(rule, scripts), scripts), *modules]
     pending: list[tuple[str, ...]] = [(rule, name) for name in direct]
     for *before, name in pending:  # grows as modules are found: breadth first
         if name not in chains and not is_carrier(name):
@@ -108,13 +110,13 @@ def import_chains(
 def imported_modules(path: Path, scripts: Path = SCRIPTS) -> tuple[str, ...]:
     """Return the package's modules that a source file imports, also inside functions.
 
-    With a module come the packages that it is in, for Python runs their `__init__` first; but not
-    the whole package's, which is for users. What only type checkers import does not count.
+    The packages that a module is in come with it, because Python runs their `__init__` first; but
+    not the whole package's, which is for users. What only type checkers import does not count.
     """
     found: dict[str, None] = {}
     for name in read_source(path).imports:
         parts = name.split(".")
-        if parts[0] == PACKAGE:
+        if parts[0] in PACKAGES:
             inside = [".".join(parts[:end]) for end in range(2, len(parts) + 1)]
             found |= dict.fromkeys(name for name in inside if _source(name, scripts).is_file())
     return tuple(found)
@@ -146,7 +148,8 @@ def written_tables(script: Path) -> list[str]:
 
 @cache
 def _source(module: str, scripts: Path) -> Path:
-    """Return a module's source file (one that need not exist)."""
-    stem = scripts.joinpath(*module.split("."))
+    """Return the source file of a module or script (it need not exist)."""
+    root = scripts.parent if module.startswith("studies.") else scripts
+    stem = root.joinpath(*module.split("."))
     package = stem / "__init__.py"
     return package if package.is_file() else stem.with_suffix(".py")

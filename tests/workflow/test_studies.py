@@ -1,0 +1,72 @@
+"""A study is written as studies/README.md says, and the workflow runs with and without studies."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from checkout import ROOT, copy_of_the_checkout, planned_jobs, snakemake
+
+GUIDE = ROOT / "studies/README.md"
+SWITCHED_ON = ("--config", "studies=[pair_lengths]", "--", "pair_lengths")
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Path:
+    """A copy of the checkout with the study that the guide shows, file by file."""
+    if not GUIDE.exists():
+        pytest.skip("this checkout has no studies")
+    folder = copy_of_the_checkout(tmp_path / "lingprob")
+    files = re.findall(r"```python\n# (studies/\S+)\n(.*?)```", GUIDE.read_text(), re.S)
+    assert len(files) == 3
+    for name, text in files:
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(text)
+    return folder
+
+
+def test_a_study_runs_elsewhere_and_again_when_its_own_module_changes(written, tmp_path):
+    away = ("--directory", str(tmp_path / "away"))
+    done = snakemake(written, *away, *SWITCHED_ON)
+    assert done.returncode == 0, done.stdout[-4000:]
+    made = tmp_path / "away/results/studies/pair_lengths/demo_minimal_pairs.csv"
+    assert list(pd.read_csv(made)) == ["pair_id", "difference"]
+    assert "Nothing to be done" in snakemake(written, "-n", *away, *SWITCHED_ON).stdout
+    analysis = written / "studies/pair_lengths/analysis.py"
+    analysis.write_text(analysis.read_text().replace(".mean()", ".max()"))
+    plan = planned_jobs(snakemake(written, "-n", *away, *SWITCHED_ON).stdout)
+    assert plan["measure_lengths"] == 1
+    assert "build_stimuli" not in plan
+
+
+def test_a_study_that_is_not_switched_on_is_not_planned(written):
+    assert "measure_lengths" not in snakemake(written, "-n", "--", "demo").stdout
+    missing = snakemake(written, "-n", "--config", "studies=[pair_length]", "--", "all")
+    assert missing.returncode != 0
+    assert "unknown study 'pair_length'. Did you mean 'pair_lengths'?" in missing.stdout
+
+
+def test_the_workflow_is_planned_without_the_folder_of_studies(written):
+    shutil.rmtree(written / "studies")
+    done = snakemake(written, "-n", "--", "demo")
+    assert done.returncode == 0, done.stdout[-2000:]
+
+
+def test_the_package_names_no_study():
+    names = [path.parent.name for path in ROOT.glob("studies/*/study.smk")]
+    imported = re.compile(rf"\bstudies\.(\w+\.)|\bstudies/({'|'.join(names) or '(?!)'})\b")
+    for path in (ROOT / "workflow_scripts/lingprob").rglob("*.py"):
+        found = imported.search(path.read_text(encoding="utf-8"))
+        assert found is None or path.name == "digests.py", path
+
+
+def test_a_study_has_at_most_five_hundred_lines():
+    for folder in ROOT.glob("studies/*/"):
+        lines = {path: len(path.read_text().splitlines()) for path in folder.rglob("*.*y*")
+                 if path.suffix in (".py", ".yaml") and not path.name.startswith("test_")}  # fmt: skip
+        assert sum(lines.values()) <= 500, folder
+        assert (folder / "README.md").exists() or not lines
