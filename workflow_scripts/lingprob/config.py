@@ -106,7 +106,7 @@ def check_studies(studies: Iterable[str]) -> None:
     known = [path.parent.name for path in ROOT.glob("studies/*/study.smk")]
     for name in studies:
         if name not in known:
-            raise unknown_name("study", name, known, "studies/README.md says how to write one.")
+            raise unknown_name("study", name, known, "See studies/README.md.")
 
 
 def check_composed(context: Settings) -> None:
