@@ -76,4 +76,4 @@ wildcard_constraints:
     tokenizer=alternatives({entry["tokenizer"] for entry in catalog.models.values()}),
     start_token=alternatives(catalog.start_tokens),
     shard=r"\d+",
-    stage="sampled|perturbed|shared|composed",
+    stage="sampled|perturbed|shared",

@@ -1,6 +1,5 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
-# With what rules/{perturbations,prefixes_needed,compositions,chats}.smk make, beyond the paper.
 # PROVIDES results/context/: summaries/{model}/{dataset}/, and over the models of the scale accuracy,
 # regression, matrix, overlap, correlations, unprefixed (parquet, csv), points, the figures, tables
 # and scorecard.
@@ -10,10 +9,6 @@ CONTEXT_STAGES = ["perturbed"]
 if CONTEXT["compare_sharing"]:
     CONTEXT_STAGES += ["shared"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
-# Beyond the paper, where suites are asked for.
-CONTEXT_COMPOSED = ["composition", "contrasts"] if CONTEXT["composed_suites"] else []
-CONTEXT_CHATS = ["chats"] if CONTEXT["chat_models"] else []
-CONTEXT_POWER = ["prefix_variances", "prefixes_needed"]
 # What a summary of the primary data set takes beside its judgments.
 CONTEXT_CHANGES = {
     "changed_judgments": collect(
@@ -30,9 +25,7 @@ CONTEXT_ROOM = Room(
     category="Context",
     figures=figures_of(CONTEXT["datasets"])
     + ["sharing"] * CONTEXT["compare_sharing"]
-    + ["unprefixed", "perturbations", "prefixes_needed"]
-    + ["composition"] * bool(CONTEXT_COMPOSED)
-    + CONTEXT_CHATS
+    + ["unprefixed", "perturbations"]
     + ["chinese", "chinese_unprefixed"] * bool(CONTEXT_CHINESE),
     files={
         name: f"results/context/{name}.parquet"
@@ -40,20 +33,16 @@ CONTEXT_ROOM = Room(
             *CONTEXT_TABLES,
             "overlap",
             "perturbations",
-            *CONTEXT_POWER,
-            *CONTEXT_COMPOSED,
-            *CONTEXT_CHATS,
         ]
     },
     pages=["table_1", "table_2"],
     published_for=["tabulate"],
-    models=[*CONTEXT["models"], *CONTEXT["chat_models"]],
+    models=CONTEXT["models"],
     # Without what stands in brackets.
     titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
     options={
         "primary": CONTEXT_PRIMARY,
         "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
-        "composed_tokens": CONTEXT["composed_tokens"],
         **({"chinese": CONTEXT_CHINESE} if CONTEXT_CHINESE else {}),
         **({"chinese_control": plan.control_titles(CONTEXT_CHINESE)} if CONTEXT_CHINESE else {}),
     },

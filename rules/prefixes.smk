@@ -1,8 +1,7 @@
 # Judgements of minimal pairs after growing prefixes (Sinha et al. 2023, §3).
 # REQUIRES results/stimuli of each data set, a corpus of unrelated sentences, models' manifests.
 # PROVIDES results/context/{stage}/: prefixes, prefix_tokens, scores and judgments, where stage is
-# sampled, perturbed, shared or composed (rules/compositions.smk); results/context/unprefixed/,
-# judgments without a prefix.
+# sampled, perturbed or shared; results/context/unprefixed/, judgments without a prefix.
 
 CONTEXT = settings["context"]
 # What the paper does on BLiMP alone.

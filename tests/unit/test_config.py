@@ -176,24 +176,6 @@ def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scal
         assert found["frequency_models"] == usual["frequency_models"] != []
 
 
-@pytest.mark.parametrize("scale", ["laptop", "paper"])
-def test_prefixes_of_ones_own_pairs_are_composed_on_request(scale):
-    own = {"scale": scale, "datasets": {"mine": OWN_STIMULI}}
-    usual = read_settings({"scale": scale})[0]["context"]
-    assert usual["composed_suites"] > 0
-    for datasets, composed in (
-        (["mine"], 0),
-        (["syntaxgym", "mine", "blimp"], 0),
-        (["blimp", "mine"], usual["composed_suites"]),
-    ):
-        found = read_settings({**own, "context": {"datasets": datasets}})[0]["context"]
-        changed = {key for key in usual if usual[key] != found[key]} - {"datasets"}
-        assert found["composed_suites"] == composed
-        assert changed <= {"composed_suites", "chat_models"}
-    asked = {"datasets": ["mine"], "composed_suites": 3}
-    assert read_settings({**own, "context": asked})[0]["context"]["composed_suites"] == 3
-
-
 STEPS = {"scale": "laptop", "training": {"keep_checkpoints": [16, 64]}}
 
 

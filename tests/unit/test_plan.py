@@ -160,14 +160,13 @@ def test_contexts_take_the_time_of_the_pairs_that_a_data_set_has():
 def test_contexts_take_the_time_that_their_stage_has():
     """Of the laptop's 20 pairs in 70 suites: 750 tokens before ten, targets at three lengths;
     ten pairs a suite in the matrix; 20 suites under 16 perturbations to 125 tokens; one prefix a
-    suite; 60 composed pairs of 12 suites. Fifteen of 30 pairs of a bias type share a prefix."""
+    suite. Fifteen of 30 pairs of a bias type share a prefix."""
     work = costs("laptop").work
     matrix = 700 * 69 * 16 + 70_000
     assert work.matrix_tokens("blimp") == matrix
     assert work.context_tokens("sampled", "blimp") == 5 * (105_000 + 1400 * 16 * 3) + matrix
     assert work.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16)
     assert work.context_tokens("perturbed", "blimp") == 16 * (40 * 125 + 400 * 16)
-    assert work.context_tokens("composed", "blimp") == 15 * (12 * 750 + 60 * 16 * 3)
     assert work.context_tokens("sampled", "crows_pairs") == 5 * (13_500 + 270 * 16 * 3)
 
 
@@ -500,23 +499,6 @@ def test_where_the_models_of_chinese_are_left_out_no_figure_waits_for_them():
     there = plan("paper")
     context = {**there.settings["context"], "models": ["gpt2"]}
     assert replace(there, settings={"context": context}).chinese_in_contexts() == []
-
-
-def test_composed_prefixes_have_lengths_and_a_part_of_the_sampled_pairs_of_their_own():
-    there = plan("laptop")
-    assert there.context_lengths("composed") == [125, 350, 750]
-    assert there.composed_sizes() == {"longest": 750, "varied": 350, "block": 125}
-    drawn = {"suites_drawn": 12, "pairs_per_suite": 5, "pairs_per_prefix": 15}
-    assert there.composed_sample("blimp") == drawn
-    fewer = plan("laptop", context={"pairs_per_suite": 3})
-    assert fewer.composed_sample("blimp")["pairs_per_suite"] == 3
-
-
-def test_chats_are_of_the_composed_pairs():
-    """Five pairs share a context: 16 turns of 30 tokens by 8 sentences; 28 questions of 100."""
-    assert costs("laptop").work.chat_tokens("blimp") == 12 * 5 * (768 + 2800)
-    few = {"composed_suites": 67, "pairs_per_suite": 1}
-    assert costs("laptop", context=few).work.chat_tokens("blimp") == 70 * (768 + 2800)
 
 
 def test_reading_times_are_regressed_on_the_surprisals_of_their_text():

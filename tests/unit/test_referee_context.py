@@ -233,45 +233,6 @@ def dependency_overlaps(rng: np.random.Generator, effect: float, n: int) -> Simu
     ])}  # fmt: skip
 
 
-def chat_rows(method: str, context: str, column: str, error: float) -> Simulate:
-    """Simulate chat models with one method, context and column; other rows are far away."""
-
-    def simulate(rng: np.random.Generator, effect: float, n: int) -> Simulated:
-        values = rng.normal(effect, error, n)
-        described = {"model": names("m", n), "dataset": "blimp", "n_pairs": 60, "n_suites": 12}
-        signs = {"_low": -1, "": 0, "_high": 1}
-        ends = {end: values + sign * Z * error for end, sign in signs.items()}
-        one = {
-            f"{name}{end}": value if name == column else 99.0
-            for name in ("accuracy", "delta", "above_text")
-            for end, value in ends.items()
-        }
-        other = dict.fromkeys(one, 99.0)
-        places = [
-            (a, b)
-            for a in ("text", "turns", "labels", "choice")
-            for b in ("none", "acceptable", "mixed", "unacceptable")
-        ]
-        return {
-            "chats": pd.concat(
-                [
-                    pd.DataFrame(
-                        {
-                            **described,
-                            "method": a,
-                            "context": b,
-                            **(one if (a, b) == (method, context) else other),
-                        }
-                    )
-                    for a, b in places
-                ],
-                ignore_index=True,
-            )
-        }
-
-    return simulate
-
-
 def in_chinese(simulate: Simulate) -> Simulate:
     """Simulate the same of Chinese data sets; of others the opposite, which no claim may see."""
 
@@ -365,10 +326,6 @@ CASES = {
     "margin_falls_with_length": Case(-1, two_lengths(DOWN, 0.2, 32)),
     "margin_unacceptable_below_acceptable": Case(-1, two_kinds(DOWN, UP, (0.2, 0.2), 1)),
     "margin_related_below_unrelated": Case(-1, two_kinds(UP, "unrelated", (0.2, 0.2), 1)),
-    # Our own claims: changes in accuracy of twelve suites with a standard deviation of .2.
-    "choice_below_probability": Case(-0.2, chat_rows("choice", "none", "above_text", 0.058)),
-    "unacceptable_turns_lower": Case(-0.2, chat_rows("turns", "unacceptable", "delta", 0.058)),
-    "labelled_examples_help": Case(0.2, chat_rows("labels", "mixed", "delta", 0.058)),
     # Half the paper's changes, over SLING's 40 suites.
     "chinese_matched_acceptable_raises": Case(0.1, in_chinese(one_kind(UP, 0.03))),
     "chinese_matched_unacceptable_lowers": Case(-0.3, in_chinese(one_kind(DOWN, 0.03))),
@@ -556,20 +513,6 @@ def test_few_suites_or_suites_all_alike_decide_nothing(suites, error, verdict):
     )
     (found,) = STATISTICS["matched_acceptable_raises"]({"accuracy": table}, RUN)
     assert judge_claim(found[1], "> 0")[0] == verdict
-
-
-@pytest.mark.parametrize(
-    ("suites", "pairs", "error", "verdict"),
-    [(6, 60, 0.01, "supported"), (5, 60, 0.01, "undecided"), (12, 60, 0.0, "undecided"),
-     (2, 60, 0.01, "undecided"), (1, 60, 0.01, "supported"), (1, 5, 0.01, "undecided")],
-)  # fmt: skip
-def test_few_suites_of_chats_decide_nothing(suites, pairs, error, verdict):
-    simulate = chat_rows("turns", "unacceptable", "delta", error)
-    table = simulate(np.random.default_rng(0), -0.2, 1)["chats"].assign(
-        n_suites=suites, n_pairs=pairs
-    )
-    (found,) = STATISTICS["unacceptable_turns_lower"]({"chats": table}, RUN)
-    assert judge_claim(found[1], "< 0")[0] == verdict
 
 
 def test_pairs_whose_judgment_no_length_changes_leave_a_claim_undecided():

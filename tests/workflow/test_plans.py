@@ -243,16 +243,11 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     other = {key: len({*context[key]} & {*names}) for key, names in chinese.items()}
     assert (other["models"], other["datasets"]) == ((2, 2) if scale == "paper" else (0, 0))
     models, datasets = (len(context[key]) - other[key] for key in ("models", "datasets"))
-    # Perturbed and composed prefixes are of one data set, and so are shared ones.
+    # Perturbed prefixes are of one data set, and so are shared ones.
     shared = int(context["compare_sharing"])
     assert jobs["sample_prefixes"] == datasets + shared + other["datasets"]
-    assert jobs["compare_perturbations"] == jobs["combine_prefixes_needed"] == 1
-    assert jobs["count_prefixes_needed"] == models
-    composed = int(context["composed_suites"] > 0)
-    assert composed == (scale != "demo")
-    assert jobs.get("compose_prefixes", 0) == jobs.get("summarise_compositions", 0) == composed
-    assert jobs.get("judge_chats", 0) == len(context["chat_models"]) == (scale == "laptop")
-    scored = models * (datasets + 1 + shared + composed)
+    assert jobs["compare_perturbations"] == 1
+    scored = models * (datasets + 1 + shared)
     scored_in_chinese = other["models"] * other["datasets"]
     assert jobs["score_prefixes"] == jobs["judge_pairs"] == scored + scored_in_chinese
     assert jobs["judge_unprefixed"] == models * datasets + scored_in_chinese
@@ -455,8 +450,6 @@ def test_a_profile_plans_its_model_alone_and_all_four_papers(checkout):
         (["--config", 'context={"datasets": ["blmp"]}'], "Did you mean 'blimp'"),
         (["--config", 'context={"datasets": ["syntaxgym"]}'], "one of plain pairs is needed"),
         (["--config", 'context={"control": "blimp"}'], "a data set of stimuli, not a corpus"),
-        (["--config", 'context={"composed_tokens": 30}'], "none of context.composed_lengths"),
-        (["--config", 'context={"chat_models": ["smollm2-135m"]}'], "composed_suites is 0"),
         (["--config", MOVED, 'morcela={"models": ["mine"]}'], "no such folder (models.mine.path)"),
         (
             ["--config", NOWHERE, 'morcela={"datasets": ["mine"]}'],

@@ -89,8 +89,7 @@ MORCELA = (
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
 CONTEXTS = (
-    "summarise_context combine_contexts compare_perturbations count_prefixes_needed "
-    "combine_prefixes_needed plot_context tabulate_context compare"
+    "summarise_context combine_contexts compare_perturbations plot_context tabulate_context compare"
 )
 READING = (
     "fit_reading_times compare_reading_models tabulate_reading fit_reading_curves "
@@ -138,8 +137,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "regression/linear_mixed/optimise.py", "\n\n\n", CODE + "\n\n",
-            jobs(READING, SCORECARDS, "count_prefixes_needed",
-                 "combine_prefixes_needed plot_context"),
+            jobs(READING, SCORECARDS),
             id="mixed models",
         ),
         pytest.param(

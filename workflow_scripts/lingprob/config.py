@@ -35,8 +35,8 @@ def config_schema() -> Settings:
 def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     """Complete and check a configuration.
 
-    A key of `config` wins over the chosen scale's preset, which wins over the schema's default. In
-    sections `of_own_data`, `catalog/own_data.yaml` wins over the scale.
+    A key of `config` wins over the chosen scale's preset, which wins over the schema's default. If
+    all rated data sets are the user's own, `catalog/own_data.yaml` wins over the scale.
 
     Returns the settings and the catalog with the user's entries. Raises LingprobError that
     names the key at fault, what is allowed there and, for a mistyped key or an unknown model or
@@ -48,8 +48,9 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     check(config, schema)
     scale = config.get("scale", schema["properties"]["scale"]["default"])
     settings = merged(defaults(schema), read_yaml("scales.yaml")[scale])
-    own = read_yaml("own_data.yaml")
-    settings = merged(settings, {section: own[section] for section in of_own_data(config)})
+    rated = config.get("morcela", {}).get("datasets", [])
+    if rated and set(rated) <= config.get("datasets", {}).keys():
+        settings = merged(settings, read_yaml("own_data.yaml"))
     settings = merged(settings, config)
     corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
     settings["doses"] = searched_doses(settings, config.get("doses", {}))
@@ -86,19 +87,8 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
             "context.datasets: one of plain pairs is needed, such as blimp; it has "
             f"{settings['context']['datasets']}."
         )
-    check_composed(settings["context"])
     check_context_languages(settings["context"], config.get("context", {}), catalog)
     return settings, catalog
-
-
-def of_own_data(config: Settings) -> list[str]:
-    """Return the sections of a configuration that are about the user's own data: `morcela` where
-    all rated data sets are, `context` where the first of plain pairs is."""
-    own = config.get("datasets", {}).keys()
-    rated = config.get("morcela", {}).get("datasets", [])
-    pairs = primary_dataset(config.get("context", {}).get("datasets", []))
-    found = {"morcela": bool(rated) and set(rated) <= own, "context": pairs in own}
-    return [section for section, is_own in found.items() if is_own]
 
 
 def check_studies(studies: Iterable[str]) -> None:
@@ -107,23 +97,6 @@ def check_studies(studies: Iterable[str]) -> None:
     for name in studies:
         if name not in known:
             raise unknown_name("study", name, known, "See studies/README.md.")
-
-
-def check_composed(context: Settings) -> None:
-    """Raise LingprobError for a length of composed prefixes that is none of theirs, or the least:
-    then nothing is varied that a block before unrelated sentences has not; and for chat models
-    without such prefixes."""
-    lengths, varied = sorted(context["composed_lengths"]), context["composed_tokens"]
-    if varied not in lengths[1:]:
-        raise LingprobError(
-            f"context.composed_tokens: {varied} is none of context.composed_lengths {lengths} but "
-            "the shortest. Name one of these, or add it to them."
-        )
-    if context["chat_models"] and not context["composed_suites"]:
-        raise LingprobError(
-            f"context.chat_models: {context['chat_models']} are asked after composed prefixes, and "
-            "context.composed_suites is 0. Raise it, or name no chat models."
-        )
 
 
 def check_context_languages(context: Settings, named: Settings, catalog: Catalog) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from lingprob.context.suites import pairs_per_suite
 from lingprob.plan.sources import Sources, pick
 from lingprob.plan.work import prefix_lengths
 
@@ -69,20 +68,3 @@ class Contexts(Sources):
         drawn = pick(self.settings["context"], *drawn_by) | {"lengths": self.context_lengths(stage)}
         shared = {"pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}
         return drawn if stage == "sampled" else drawn | shared
-
-    def composed_sample(self, dataset: str) -> dict[str, int]:
-        """Return how many suites and pairs have composed prefixes; all are sampled ones, whose
-        judgments without a prefix there are."""
-        context, entry = self.settings["context"], self.catalog.dataset(dataset)
-        sampled = pairs_per_suite(context, dataset, entry) or context["composed_pairs"]
-        return {
-            "suites_drawn": context["composed_suites"],
-            "pairs_per_suite": min(context["composed_pairs"], sampled),
-            "pairs_per_prefix": context["pairs_per_prefix"],
-        }
-
-    def composed_sizes(self) -> dict[str, int]:
-        """Return the lengths of composed prefixes, tokens, as `context.compositions.Sizes`."""
-        lengths = self.context_lengths("composed")
-        varied = self.settings["context"]["composed_tokens"]
-        return {"longest": lengths[-1], "varied": varied, "block": lengths[0]}

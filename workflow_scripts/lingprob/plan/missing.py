@@ -37,7 +37,6 @@ LISTS = {
     ("audit", "corpora"): True,
     ("context", "models"): False,
     ("context", "datasets"): False,
-    ("context", "chat_models"): True,
 }
 # Settings that name a corpus: what to set to which value without it.
 CORPORA: dict[tuple[str, str], tuple[str, Any]] = {

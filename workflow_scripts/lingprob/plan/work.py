@@ -31,10 +31,10 @@ CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
 USUAL_SECONDS = 15.0  # of any job, to start, and to read and write small tables
 WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
 
-# Prefixes before the same pairs, by stage: five kinds; eight perturbations of two; composed ones.
-CONDITIONS = {"sampled": 5, "shared": 5, "perturbed": 16, "composed": 15}
+# Prefixes before the same pairs, by stage: five kinds; eight perturbations of two.
+CONDITIONS = {"sampled": 5, "shared": 5, "perturbed": 16}
 # Rules whose jobs share their work among the threads that they are given: of a CPU; on a GPU one.
-ON_ALL_THREADS = {"score_prefixes", "judge_unprefixed", "judge_chats"}
+ON_ALL_THREADS = {"score_prefixes", "judge_unprefixed"}
 
 
 def formats(model: Mapping[str, Any], bulk: bool) -> dict[str, str]:
@@ -46,14 +46,12 @@ def formats(model: Mapping[str, Any], bulk: bool) -> dict[str, str]:
 
 def prefix_lengths(context: Mapping[str, Any], stage: str) -> list[int]:
     """Return the lengths of a stage's prefixes, tokens: of later stages than `sampled` as far as
-    perturbed ones go, of composed ones their own.
+    perturbed ones go.
 
     Args:
         context: section `context` of the configuration.
-        stage: sampled, shared, perturbed or composed.
+        stage: sampled, shared or perturbed.
     """
-    if stage == "composed":
-        return sorted(context["composed_lengths"])
     longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
     return [length for length in context["lengths"] if length <= longest]
 
@@ -189,10 +187,7 @@ class Work:
         pairs = self.judged_pairs(dataset)
         if stage == "perturbed":
             pairs = min(pairs, pairs * context["perturbed_suites"] // suites)
-        if stage == "composed":
-            pairs = min(pairs, context["composed_suites"] * context["composed_pairs"])
-        composed = stage == "composed"
-        of_suite = context["composed_pairs"] if composed else self.judged_pairs(dataset) / suites
+        of_suite = self.judged_pairs(dataset) / suites
         sharing = of_suite if stage == "shared" else context["pairs_per_prefix"]
         groups = pairs / max(1, of_suite / math.ceil(of_suite / sharing))  # dealt out evenly
         lengths, target = prefix_lengths(context, stage), self.target_tokens(dataset)
@@ -224,17 +219,6 @@ class Work:
         policies = self.catalog.model(model)["bos_policies"]
         start_tokens = {self.catalog.start_token_of(policy) for policy in policies}
         return self.target_tokens(dataset) * self.judged_pairs(dataset) * len(start_tokens)
-
-    def chat_tokens(self, dataset: str) -> int:
-        """Return about how many tokens chats have: four contexts of a turn of 30 tokens a sentence,
-        two of them with a label beside, and seven questions of 100 tokens a pair (of two orders or
-        sentences, with two answers each)."""
-        context = self.settings["context"]
-        composed = context["composed_suites"] * context["composed_pairs"]
-        pairs = min(composed, self.judged_pairs(dataset))
-        sharing = min(context["pairs_per_prefix"], context["composed_pairs"])
-        shared = 4 * 4 * 30 * context["chat_sentences"] / sharing
-        return int(pairs * (shared + 4 * 7 * 100))
 
     def training(self, size: str) -> float:
         """Return the seconds of a training, shared by its processes."""
@@ -324,7 +308,6 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "judge_unprefixed": lambda w, job: w.scoring(
         job.model, w.unprefixed_tokens(job.model, job.dataset), bulk=True
     ),
-    "judge_chats": lambda w, job: w.scoring(job.model, w.chat_tokens(job.dataset), bulk=True),
     "train_model": lambda w, job: w.training(job.size),
     "train_dosed_model": lambda w, job: w.training(job.size),
     # Read, written and read back, as from a network's disk.

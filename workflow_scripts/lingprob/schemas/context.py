@@ -9,8 +9,7 @@ from lingprob.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, opt
 SCHEMAS = {
     # One prefix a row, and the pairs that it precedes; `source_ids` are the stimuli that it is made
     # of, `char_ends` where each ends. `suite` is the targets' (null: several), `source_suite` the
-    # sentences' where it is one by design, `similarity` a perturbed prefix's to the original, and a
-    # composed one's to its targets.
+    # sentences' where it is one by design, `similarity` a perturbed prefix's to the original.
     "context_prefixes": pa.schema(
         required(TEXT, "dataset", "prefix_id", "kind")
         + optional(TEXT, "suite", "source_suite", "perturbation")
@@ -80,64 +79,6 @@ SCHEMAS = {
         + required(FLOAT64, "prefix_tokens", "n_sentences", "similarity", *estimated("delta"))
         + optional(FLOAT64, *estimated("above_tokens"), *estimated("above_sentences"))
         + required(INT32, "n_pairs", "n_suites")
-        + required(TEXT, "scale")
-    ),
-    # One component of the variance of changes after one kind of prefixes a row, with the 95%
-    # interval of suites resampled; squared shares of pairs (accuracy) or nats (logprob_margin).
-    "prefix_variances": pa.schema(
-        required(TEXT, "model", "dataset", "kind", "measure", "component")
-        + required(FLOAT64, "variance")
-        + optional(FLOAT64, "variance_low", "variance_high", "share")
-        + required(INT32, "n_rows")
-        + required(TEXT, "scale")
-    ),
-    # What finds one effect on the mean of a suite, or over suites, a row: the error and power that
-    # the run's own prefixes give, the effect that they find with a power of .8, and how many
-    # prefixes find this one, with the 95% interval of suites resampled (null: no number does).
-    "prefixes_needed": pa.schema(
-        required(TEXT, "model", "dataset", "kind", "measure", "level", "design")
-        + required(FLOAT64, "effect")
-        + required(INT32, "n_suites", "n_targets", "n_prefixes")
-        + required(FLOAT64, "std_error", "power")
-        + optional(FLOAT64, "detectable", *estimated("needed"))
-        + required(TEXT, "advice", "scale")
-    ),
-    # Accuracy after composed prefixes of one kind and level, cut at one length, a row, with 95%
-    # intervals; `similarity` is the mean F1 of words between prefixes and targets.
-    "context_composition": pa.schema(
-        required(TEXT, "model", "dataset", "kind", "level")
-        + required(INT32, "length")
-        + required(FLOAT64, "prefix_tokens", "similarity", *estimated("accuracy"), "baseline")
-        + required(FLOAT64, *estimated("delta"))
-        + required(INT32, "n_pairs", "n_suites")
-        + required(TEXT, "scale")
-    ),
-    # One contrast between such accuracies a row, pair by pair; a share that is kept has no interval
-    # where there may be nothing to keep.
-    "context_contrasts": pa.schema(
-        required(TEXT, "model", "dataset", "contrast", "kind")
-        + required(INT32, "length")
-        + optional(FLOAT64, *estimated("estimate"))
-        + required(INT32, "n_pairs", "n_suites")
-        + required(TEXT, "scale")
-    ),
-    # One pair judged by one method after one context of a chat model a row; `margin` (nats) is what
-    # speaks for the acceptable sentence.
-    "context_chat_judgments": pa.schema(
-        required(TEXT, "model", "dataset", "suite")
-        + optional(TEXT, "phenomenon")
-        + required(TEXT, "pair_id", "method", "context")
-        + required(INT32, "n_sentences")
-        + required(TRUTH, "correct")
-        + required(FLOAT64, "margin")
-    ),
-    # Accuracy by one method after one context a row, with 95% intervals: its change from none, what
-    # it exceeds plain text's by, and the share of pairs on which the two disagree.
-    "context_chats": pa.schema(
-        required(TEXT, "model", "dataset", "method", "context")
-        + required(FLOAT64, *estimated("accuracy"), *estimated("delta"))
-        + required(FLOAT64, *estimated("above_text"), *estimated("disagreement"))
-        + required(INT32, "n_sentences", "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),
     # One term of a mixed logistic regression of accuracy a row; `pair_std_error` holds where pairs

@@ -22,9 +22,7 @@ from lingprob.context.names import (
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, in_percent, wrapped
-from lingprob.papers.context.chat_figures import chats
 from lingprob.papers.context.chinese import chinese_part, set_apart
-from lingprob.papers.context.composition_figures import composition
 from lingprob.papers.context.looks import COLOURS, label
 from lingprob.papers.context.matrix_figures import (
     metric_scatter,
@@ -39,7 +37,6 @@ from lingprob.papers.context.perturbation_figures import (
     WITH_BAND,
     perturbations,
 )
-from lingprob.papers.context.power_figures import prefixes_needed
 from lingprob.papers.contract import Run, Tables
 
 LENGTH = "Length of the prefix (tokens)"
@@ -55,16 +52,15 @@ FLAT = 0.1
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw the paper's figures that the data sets allow, `unprefixed` and, where their tables are
-    there, `sharing`, `perturbations`, `prefixes_needed`, `composition` and `chats`, by name; beside
-    them `chinese` and `chinese_unprefixed` of Chinese data sets, which no other figure has.
+    there, `sharing` and `perturbations`, by name; `chinese` and `chinese_unprefixed` of Chinese
+    data sets, which no other figure has.
 
     Args:
         tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
         run: its options: `primary`, the data set of what the paper does on BLiMP alone, and
-            `control`, the title of the corpus of unrelated sentences; `composed_tokens` as in
-            config.yaml; where there are any, `chinese`, the names of the Chinese data sets, and
-            `chinese_control`, what their unrelated sentences are of. Columns stand in the order of
-            its titles.
+            `control`, the title of the corpus of unrelated sentences; where there are any,
+            `chinese`, the names of the Chinese data sets, and `chinese_control`, what their
+            unrelated sentences are of. Columns stand in the order of its titles.
     """
     tables = set_apart(tables, run)
     accuracy, points, related = tables["accuracy"], tables["points"], tables["correlations"]
@@ -96,12 +92,6 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         label_provenance(figure, accuracy["scale"])
     if "perturbations" in tables:
         figures["perturbations"] = perturbations(tables, run)
-    if "prefixes_needed" in tables:
-        figures["prefixes_needed"] = prefixes_needed(tables, run)
-    if "composition" in tables:
-        figures["composition"] = composition(tables, run)
-    if "chats" in tables:
-        figures["chats"] = chats(tables, run)
     return figures
 
 

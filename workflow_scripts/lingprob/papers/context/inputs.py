@@ -10,10 +10,5 @@ TABLES = {
     "correlations": Table("context_correlations"),
     "unprefixed": Table("context_unprefixed", ("plot",)),
     "perturbations": Table("prefix_perturbations", ("plot",)),
-    "prefix_variances": Table("prefix_variances", ("plot",)),
-    "prefixes_needed": Table("prefixes_needed", ("plot",)),
-    "composition": Table("context_composition", ("plot",)),
-    "contrasts": Table("context_contrasts", ("plot",)),
-    "chats": Table("context_chats"),
     "points": Table("context_points", ("plot",)),
 }
