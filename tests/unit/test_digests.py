@@ -314,7 +314,7 @@ ROOMS = {
     "measure_word_leakage": "models overlap",
     "merge_overlap": "overlap",
     "perturb_prefixes": "context models",
-    "plot context": "context figures models papers.context regression",
+    "plot context": "context figures models papers.context",
     "plot morcela": "figures papers.morcela regression",
     "plot overlap": "figures overlap papers.leakage",
     "plot reading": "figures papers.leakage",
