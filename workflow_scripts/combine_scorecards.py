@@ -1,7 +1,7 @@
 """Put the scorecards of all targets into one."""
 
 from lingprob.files import write_text
-from lingprob.referee.page import scorecard_page
+from lingprob.scorecard.page import scorecard_page
 from lingprob.tables import read_as_one, write_csv, write_table
 from lingprob.workflow import job
 

@@ -3,7 +3,7 @@
 from lingprob.files import write_text
 from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.rooms import module_of
-from lingprob.referee.page import scorecard_page, title_of
+from lingprob.scorecard.page import scorecard_page, title_of
 from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 

@@ -13,9 +13,9 @@ from lingprob.context.names import figures_of, primary_dataset
 from lingprob.papers.context.pages import tabulate
 from lingprob.papers.context.scorecard import compare, context_quantities
 from lingprob.papers.contract import Run
-from lingprob.referee.estimates import combined, known_correlation
-from lingprob.referee.verdicts import Estimate
 from lingprob.schemas import SCHEMAS
+from lingprob.scorecard.estimates import combined, known_correlation
+from lingprob.scorecard.verdicts import Estimate
 
 SUITE = "principle_A_reconstruction"
 KINDS = {

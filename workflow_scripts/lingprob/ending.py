@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lingprob.console import report_file
 from lingprob.contents import PAGE, write_contents
-from lingprob.referee.summary import summarise_cards
+from lingprob.scorecard.summary import summarise_cards
 
 RESULTS = Path("results")
 FRONT = RESULTS / "index.html"

@@ -50,9 +50,9 @@ def read_published(target: str) -> Entry:
     """Return the numbers that a paper states and that a target computes (`published/TARGET.yaml`).
 
     A row of an item is a catalog model (with its linking function after a slash) or a quantity;
-    `columns` are column names of our own tables; `places` and `decides` (`referee.numbers`) are per
-    column. `claims` are sentences that are tested (`referee.claims`), `not_computed` says of all
-    else that the paper states why it is not.
+    `columns` are column names of our own tables; `places` and `decides` are per column. `claims`
+    are sentences that are tested (both: `scorecard.comparison`). `not_computed` says why all else
+    that the paper states is not computed.
     """
     entry: Entry = read_yaml(f"published/{target}.yaml")
     return entry

@@ -11,8 +11,8 @@ from jinja2 import Environment
 
 from lingprob.profiles.quantities import Quantity, quantity_like
 from lingprob.profiles.rows import KEY
-from lingprob.referee.page import title_of
 from lingprob.report import PAGE, warnings_of
+from lingprob.scorecard.page import title_of
 
 STYLE = (
     PAGE

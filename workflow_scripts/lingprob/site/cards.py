@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.referee.summary import order_verdicts
-from lingprob.referee.verdicts import NOT_RUN
+from lingprob.scorecard.verdicts import NOT_RUN, order_verdicts
 
 # Of what is simulated: the column of a table that says so, and the words in a scorecard's notes.
 SIMULATED = {"ratings": "rating_source", "reading times": "rt_source"}

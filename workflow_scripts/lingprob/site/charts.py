@@ -13,7 +13,7 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.referee.verdicts import NOT_RUN
+from lingprob.scorecard.verdicts import NOT_RUN
 from lingprob.site.cards import interval, shown
 
 Spec = dict[str, Any]

@@ -12,11 +12,11 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-from lingprob.referee.page import STYLE, TONES
-from lingprob.referee.page import title_of as name_of
-from lingprob.referee.summary import order_verdicts
 from lingprob.rehearsal import STAMP
 from lingprob.rehearsal.folder import in_rehearsal_folder
+from lingprob.scorecard.page import STYLE, TONES
+from lingprob.scorecard.page import title_of as name_of
+from lingprob.scorecard.verdicts import order_verdicts
 from lingprob.site.cards import claims_of, interval, numbers_of, shown, simulated_in
 from lingprob.site.charts import Chart, forest_chart, quantities_chart
 from lingprob.site.library import SCRIPTS, library_files

@@ -21,8 +21,8 @@ from lingprob.context.names import (
 from lingprob.papers.context.analysis import PAPER_DATASET
 from lingprob.papers.context.chinese import chinese_part
 from lingprob.papers.contract import Run, Tables
-from lingprob.referee.claims import Statistic
-from lingprob.referee.estimates import (
+from lingprob.scorecard.comparison import Statistic
+from lingprob.scorecard.estimates import (
     combined,
     known_correlation,
     mean_difference,
@@ -30,7 +30,7 @@ from lingprob.referee.estimates import (
     slopes_within,
     widened,
 )
-from lingprob.referee.verdicts import NOTHING, Estimate
+from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 Found = Iterator[tuple[str, Estimate]]
 # Estimates by model, data set and kind of prefix.

@@ -12,9 +12,8 @@ from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
 from lingprob.papers.context.chinese import set_apart
 from lingprob.papers.context.claims import STATISTICS, correlations, mean_predictability
 from lingprob.papers.contract import Published, Run, Tables
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.numbers import Quantities, compare_numbers, make_scorecard
-from lingprob.referee.verdicts import Estimate
+from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.verdicts import Estimate
 
 
 def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:

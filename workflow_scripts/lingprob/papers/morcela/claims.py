@@ -15,8 +15,8 @@ from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import of_models
 from lingprob.papers.morcela.fits import default_fits, may_lack_logprob
 from lingprob.papers.morcela.trends import less_in_opt, trend
-from lingprob.referee.claims import Statistic
-from lingprob.referee.verdicts import Estimate
+from lingprob.scorecard.comparison import Statistic
+from lingprob.scorecard.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
 # OPT models and the Pythia models of about their size, by name.

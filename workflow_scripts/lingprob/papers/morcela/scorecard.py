@@ -10,9 +10,8 @@ from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.morcela.claims import STATISTICS, estimate_of
 from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits
 from lingprob.papers.morcela.trends import SIZES, printed_sizes
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.numbers import Quantities, compare_numbers, make_scorecard
-from lingprob.referee.verdicts import Estimate
+from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.verdicts import Estimate
 
 # The sentences of Figure 1.
 EXAMPLES = {

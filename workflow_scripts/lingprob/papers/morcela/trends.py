@@ -3,7 +3,7 @@
 Models differ by chance, and so do sentences: all models are fitted to the same, whose chance moves
 the better models' beta and gamma otherwise than the worse ones'. Over models that differ in
 nothing but quality a Student's t over models alone found a trend of beta in half of the samples of
-sentences (`tests/unit/test_referee_trends.py`); so the resamples that all models share are in a
+sentences (`tests/unit/test_scorecard_trends.py`); so the resamples that all models share are in a
 trend's interval, too.
 """
 
@@ -18,9 +18,9 @@ import pandas as pd
 from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.ladder import facts_of
 from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits, determined, printed_fits
-from lingprob.referee.claims import Statistic
-from lingprob.referee.estimates import slope_difference, slope_within, slopes_within, widened
-from lingprob.referee.verdicts import Estimate
+from lingprob.scorecard.comparison import Statistic
+from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
+from lingprob.scorecard.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
 SIZES = {"millions": 1e6, "billions": 1e9}

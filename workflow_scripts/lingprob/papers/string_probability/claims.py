@@ -17,9 +17,9 @@ from lingprob.papers.string_probability.theory import (
     toy_language,
     toy_surprisals,
 )
-from lingprob.referee.claims import Statistic
-from lingprob.referee.estimates import mean_difference
-from lingprob.referee.verdicts import Estimate
+from lingprob.scorecard.comparison import Statistic
+from lingprob.scorecard.estimates import mean_difference
+from lingprob.scorecard.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
 # A metric of ours beside the five of the paper.

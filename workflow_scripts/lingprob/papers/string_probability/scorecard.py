@@ -8,9 +8,8 @@ from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.ladder import without_ladder
 from lingprob.papers.string_probability.claims import STATISTICS
 from lingprob.papers.string_probability.theory import meaning_matched_pairs, toy_language
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.numbers import Quantities, compare_numbers, make_scorecard
-from lingprob.referee.verdicts import Estimate
+from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.verdicts import Estimate
 
 # The data sets of pairs, "280K" together (§1).
 PAIRED = ("blimp", "scamp_plausible", "scamp_implausible", "syntaxgym_pairs", "zhoblimp", "sling",

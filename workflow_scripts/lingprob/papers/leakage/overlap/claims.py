@@ -14,9 +14,9 @@ from scipy import stats
 
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.overlap.analysis import one_per_passage
-from lingprob.referee.claims import Statistic
-from lingprob.referee.estimates import CONFIDENCE
-from lingprob.referee.verdicts import NOTHING, Estimate
+from lingprob.scorecard.comparison import Statistic
+from lingprob.scorecard.estimates import CONFIDENCE
+from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 # Our searched corpora by the names that the published tables have.
 PUBLISHED_NAMES = {"pile_pythia": "the_pile", "openwebtext": "owt"}

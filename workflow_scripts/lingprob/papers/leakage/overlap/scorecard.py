@@ -7,9 +7,8 @@ import pandas as pd
 from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.leakage.overlap.analysis import one_per_passage
 from lingprob.papers.leakage.overlap.claims import PUBLISHED_NAMES, STATISTICS
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.numbers import Quantities, compare_numbers, make_scorecard
-from lingprob.referee.verdicts import Estimate
+from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.verdicts import Estimate
 
 WINDOW = 2048  # tokens of an example
 

@@ -15,9 +15,9 @@ from scipy import stats
 
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.reading.few_items import widening
-from lingprob.referee.claims import Statistic
-from lingprob.referee.estimates import CONFIDENCE
-from lingprob.referee.verdicts import NOTHING, Estimate
+from lingprob.scorecard.comparison import Statistic
+from lingprob.scorecard.estimates import CONFIDENCE
+from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 TRAINED = "trained"  # the family of models that a run trains
 

@@ -15,8 +15,8 @@ import pandas as pd
 from scipy import stats
 
 from lingprob.papers.leakage.reading.model_differences import model_differences
-from lingprob.referee.estimates import CONFIDENCE
 from lingprob.schemas import SCHEMAS
+from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.training.dosed import dosed_name
 
 COPIES, COPIES_AND_SIZE = "copies", "copies and parameters"

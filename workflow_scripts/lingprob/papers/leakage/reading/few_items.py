@@ -6,7 +6,7 @@ import math
 
 from scipy import stats
 
-from lingprob.referee.estimates import CONFIDENCE
+from lingprob.scorecard.estimates import CONFIDENCE
 
 
 def widening(items: int) -> float:

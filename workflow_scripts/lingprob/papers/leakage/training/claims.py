@@ -13,9 +13,9 @@ import pandas as pd
 from scipy import stats
 
 from lingprob.papers.contract import Run, Tables
-from lingprob.referee.claims import Statistic
-from lingprob.referee.estimates import CONFIDENCE
-from lingprob.referee.verdicts import NOTHING, Estimate
+from lingprob.scorecard.comparison import Statistic
+from lingprob.scorecard.estimates import CONFIDENCE
+from lingprob.scorecard.verdicts import NOTHING, Estimate
 from lingprob.training.sizes import ALL_TEXTS
 
 KEYS = ["parameters", "fine_tuning_steps"]

@@ -6,9 +6,8 @@ import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.leakage.training.claims import STATISTICS
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.numbers import Quantities, compare_numbers, make_scorecard
-from lingprob.referee.verdicts import Estimate
+from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.verdicts import Estimate
 
 
 def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The claims of the paper on leakage, refereed: its own numbers, no effect, the effect reversed.
+"""The claims of the paper on leakage, judged: its own numbers, no effect, the effect reversed.
 
 A case of a claim simulates what its statistic is fed with: 1 is the paper's effect (or that whose
 power the catalog states, where the paper draws its numbers only), 0 none, -1 the reverse. Each
@@ -26,10 +26,10 @@ from lingprob.papers.leakage.reading.doses import Dosed, dose_slopes
 from lingprob.papers.leakage.reading.size_trends import size_trends
 from lingprob.papers.leakage.reading.trajectories import trajectories
 from lingprob.papers.leakage.training import claims as training
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.estimates import slope_within
-from lingprob.referee.verdicts import judge_claim
 from lingprob.regression.resampling import resampled_sums
+from lingprob.scorecard.comparison import judge_claims
+from lingprob.scorecard.estimates import slope_within
+from lingprob.scorecard.verdicts import judge_claim
 
 STATISTICS = {
     "overlap": overlap.STATISTICS,

@@ -9,10 +9,9 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.papers.contract import Run
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.numbers import compare_numbers, make_scorecard
-from lingprob.referee.verdicts import Estimate
 from lingprob.schemas import SCHEMAS
+from lingprob.scorecard.comparison import compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.verdicts import Estimate
 
 PUBLISHED = {
     "paper": "mine",

@@ -1,4 +1,4 @@
-"""MORCELA's claims refereed: on the paper's numbers, without their effect, and reversed."""
+"""MORCELA's claims judged: on the paper's numbers, without their effect, and reversed."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import SMALL, STATISTICS
 from lingprob.papers.morcela.trends import published_points
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.estimates import slope_within
 from lingprob.regression.decomposition import decompose
 from lingprob.regression.linking import fit_linking_functions
+from lingprob.scorecard.comparison import judge_claims
+from lingprob.scorecard.estimates import slope_within
 
 PUBLISHED = read_published("morcela")
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}

@@ -9,14 +9,14 @@ import pytest
 from scipy import stats
 
 from lingprob.errors import LingprobError
-from lingprob.referee.estimates import (
+from lingprob.scorecard.estimates import (
     mean_difference,
     pearson,
     slope_difference,
     slope_within,
     spearman,
 )
-from lingprob.referee.verdicts import Estimate, expected_range, judge_claim, judge_number
+from lingprob.scorecard.verdicts import Estimate, expected_range, judge_claim, judge_number
 
 
 def test_the_last_bits_of_a_large_number_do_not_make_it_another():

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 import browser
-from lingprob.referee.page import TONES, scorecard_page
-from lingprob.referee.summary import summarise_cards
 from lingprob.schemas import SCHEMAS
+from lingprob.scorecard.page import TONES, scorecard_page
+from lingprob.scorecard.summary import summarise_cards
 from lingprob.tables import write_csv
 
 # Of the page: its width and, by verdict, where a badge is and its colours.

@@ -1,4 +1,4 @@
-"""The claims of Hu et al. (2026) refereed: on printed numbers, without an effect, and reversed."""
+"""The claims of Hu et al. (2026) judged: on printed numbers, without an effect, and reversed."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from lingprob.papers.string_probability.claims import STATISTICS
 from lingprob.papers.string_probability.data import Options
 from lingprob.papers.string_probability.separation import separation_rows
 from lingprob.papers.string_probability.theory import MESSAGES, assumptions, toy_language
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.verdicts import Estimate, judge_claim
+from lingprob.scorecard.comparison import judge_claims
+from lingprob.scorecard.verdicts import Estimate, judge_claim
 from lingprob.stimuli.build import build_stimuli
 
 PUBLISHED = read_published("string_probability")

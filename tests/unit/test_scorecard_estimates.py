@@ -11,7 +11,7 @@ import statsmodels.formula.api as smf
 from scipy import stats
 from scipy.optimize import brentq
 
-from lingprob.referee.estimates import (
+from lingprob.scorecard.estimates import (
     combined,
     known_correlation,
     mean_difference,
@@ -20,7 +20,7 @@ from lingprob.referee.estimates import (
     slope_within,
     spearman,
 )
-from lingprob.referee.verdicts import Estimate, judge_claim, judge_number
+from lingprob.scorecard.verdicts import Estimate, judge_claim, judge_number
 
 
 def points(seed: int, n: int = 13) -> pd.DataFrame:

@@ -6,20 +6,9 @@ Read by the Snakefile, so it imports nothing that only a job needs.
 from __future__ import annotations
 
 import csv
-from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 
-from lingprob.referee.verdicts import (
-    CONTRADICTED,
-    DIFFERS,
-    NOT_RUN,
-    REPRODUCED,
-    SUPPORTED,
-    UNDECIDED,
-)
-
-ORDER = (SUPPORTED, REPRODUCED, CONTRADICTED, DIFFERS, UNDECIDED, NOT_RUN)
+from lingprob.scorecard.verdicts import order_verdicts
 
 
 def summarise_cards(results: str | Path, since: float) -> list[str]:
@@ -39,12 +28,6 @@ def summarise_cards(results: str | Path, since: float) -> list[str]:
     whole = Path(results) / "scorecard.html"
     pages = [whole] if _new(whole, since) else [card.with_suffix(".html") for card in cards]
     return [*lines, "Read more in " + ", ".join(map(str, pages))]
-
-
-def order_verdicts(verdicts: Iterable[str]) -> list[tuple[str, int]]:
-    """Return the verdicts that occur, each with its count, in one fixed order."""
-    counts = Counter(verdicts)
-    return [(word, counts[word]) for word in ORDER if counts[word]]
 
 
 def _new(path: Path, since: float) -> bool:

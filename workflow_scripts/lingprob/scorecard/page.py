@@ -9,16 +9,16 @@ from typing import Any
 import pandas as pd
 from jinja2 import Environment
 
-from lingprob.referee.summary import order_verdicts
-from lingprob.referee.verdicts import (
+from lingprob.report import PAGE, warnings_of
+from lingprob.scorecard.verdicts import (
     CONTRADICTED,
     DIFFERS,
     NOT_RUN,
     REPRODUCED,
     SUPPORTED,
     UNDECIDED,
+    order_verdicts,
 )
-from lingprob.report import PAGE, warnings_of
 
 TONES = {
     SUPPORTED: "yes",

@@ -15,8 +15,8 @@ from lingprob.context.names import SYNTAXGYM
 from lingprob.papers.context.claims import STATISTICS
 from lingprob.papers.context.statistics import regressions
 from lingprob.papers.contract import Run
-from lingprob.referee.claims import judge_claims
-from lingprob.referee.verdicts import expected_range, judge_claim
+from lingprob.scorecard.comparison import judge_claims
+from lingprob.scorecard.verdicts import expected_range, judge_claim
 
 PUBLISHED = read_published("context")
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}

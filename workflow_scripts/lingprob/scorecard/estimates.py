@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from scipy import stats
 
-from lingprob.referee.verdicts import NOTHING, Estimate
+from lingprob.scorecard.verdicts import NOTHING, Estimate
 
 CONFIDENCE = 0.95
 

@@ -7,12 +7,15 @@ claim through an interval alone.
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from lingprob.errors import LingprobError
 
 REPRODUCED, DIFFERS, UNDECIDED, NOT_RUN = "reproduced", "differs", "undecided", "not run"
 SUPPORTED, CONTRADICTED = "supported", "contradicted"
+ORDER = (SUPPORTED, REPRODUCED, CONTRADICTED, DIFFERS, UNDECIDED, NOT_RUN)
 # Floating-point noise in a comparison with a limit.
 NOISE = 1e-9
 
@@ -118,6 +121,12 @@ def expected_range(expected: str) -> tuple[float, float]:
     except ValueError as error:
         raise wrong from error
     raise wrong
+
+
+def order_verdicts(verdicts: Iterable[str]) -> list[tuple[str, int]]:
+    """Return the verdicts that occur, each with its count, in one fixed order."""
+    counts = Counter(verdicts)
+    return [(word, counts[word]) for word in ORDER if counts[word]]
 
 
 def _more(estimate: Estimate, wanted: float) -> str:

@@ -1,1 +1,0 @@
-"""Our numbers and the papers' claims against the published ones."""

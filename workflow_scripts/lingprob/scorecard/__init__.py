@@ -1,0 +1,1 @@
+"""Verdicts: a paper's numbers and claims beside ours, judged by intervals."""
