@@ -1,13 +1,11 @@
 # Tables of one model as people open them: CSV, with the text of each sentence or word.
 # REQUIRES the Parquet table of the same name, results/stimuli or results/words.
-# PROVIDES results/sentence_scores/{model}/{dataset}.csv, results/surprisal/{model}/{texts}.csv and
-# results/morcela/{model}.csv.
+# PROVIDES results/sentence_scores/{model}/{dataset}.csv and results/surprisal/{model}/{texts}.csv.
 
 MODELS = alternatives(catalog.models)
 EXPORTED = [
     rf"sentence_scores/({MODELS})/({DATASETS})(_sample\d+)?",
     f"surprisal/({MODELS})/({READING_TEXTS})",
-    f"morcela/({MODELS})",
 ]
 # Whose texts stand beside a table's numbers.
 TEXTS_OF = {"sentence_scores": "stimuli", "surprisal": "words"}

@@ -1,9 +1,10 @@
 # MORCELA (Tjuatja et al. 2025): linking functions between log-probabilities and acceptability.
-# REQUIRES results/stimuli and results/sentence_scores of each rated data set, a corpus for §5.
-# PROVIDES results/morcela/{model}.parquet for one model, and over the models of the scale
-# results/morcela/: linking_functions and intergroup_correlation (parquet, csv), figures 2 to 6 and
-# those of conventions and comparisons, tables 2 to 4, scorecard; for Figure 5
-# frequency_{moments,documents,slopes,bins}/.
+# REQUIRES results/stimuli and results/sentence_scores of each rated data set and of those to
+# predict, a corpus for §5.
+# PROVIDES results/morcela/{model}.{parquet,csv} for one model, its predictions in
+# results/morcela/predictions/{model}/, and over the models of the scale in results/morcela/:
+# intergroup_correlation (parquet, csv), figures 2 to 6 and those of conventions and comparisons,
+# tables 2 to 4, scorecard; for Figure 5 frequency_{moments,documents,slopes,bins}/.
 
 MORCELA = settings["morcela"]
 FREQUENCY_MODELS = plan.frequency_models()
@@ -11,13 +12,12 @@ MORCELA_ROOM = Room(
     "morcela",
     category="MORCELA",
     figures=["figure_2", "figure_3", "figure_4", "figure_6"]
-    + ["conventions", "multiverse", "decomposition", "transfer", "beyond_linear"]
+    + ["conventions", "decomposition"]
     + ["differences"] * (len(plan.fitted_models()) > 1)
     + ["ladder"] * (len(plan.fitted_ladder()) > 1)
-    + ["figure_5"] * bool(FREQUENCY_MODELS)
-    + ["samples"] * bool(plan.sample_size_tables()),
+    + ["figure_5"] * bool(FREQUENCY_MODELS),
     files={
-        "linking_functions": "results/morcela/linking_functions.parquet",
+        "linking_functions": collect("results/morcela/{model}.parquet", model=plan.fitted_ladder()),
         "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
         "stimuli": {name: f"results/stimuli/{name}.parquet" for name in MORCELA["datasets"]},
         "sentence_scores": {
@@ -26,12 +26,14 @@ MORCELA_ROOM = Room(
             if plan.main_rated() in plan.rated_datasets(model)
         },
         **{name: plan.frequency_tables(name) for name in ("slopes", "bins")},
-        "sample_sizes": plan.sample_size_tables(),
-        "predictions": RATED_PREDICTIONS,
-        **{
-            name: collect(f"results/morcela/{name}/{{model}}.parquet", model=plan.fitted_models())
-            for name in ("multiverse", "decomposition", *BEYOND)
-        },
+        "predictions": [
+            f"results/morcela/predictions/{model}/{dataset}.parquet"
+            for model in plan.fitted_models()
+            for dataset in plan.rated_datasets(model)
+        ],
+        "decomposition": collect(
+            "results/morcela/decomposition/{model}.parquet", model=plan.fitted_models()
+        ),
         "draws": collect("results/morcela/draws/{model}.parquet", model=plan.fitted_ladder()),
     },
     models=plan.fitted_ladder(),
@@ -39,8 +41,7 @@ MORCELA_ROOM = Room(
         plan.scored_as(name): catalog.dataset(name)["title"]
         for name in [*MORCELA["datasets"], *MORCELA["predicted"]]
     },
-    pages=["table_2", "table_3", "table_4", "variance_explained", "differences"]
-    + ["residuals", "validation", "transfer", "shapes", "ordinal"],
+    pages=["table_2", "table_3", "table_4", "differences"],
     options={
         "bos_policies": catalog.bos_policies,
         "ladder": plan.ladder_facts("morcela"),
@@ -49,20 +50,22 @@ MORCELA_ROOM = Room(
 )
 
 
+# Tables of the data sets whose ratings a model's linking functions are fitted to.
+of_rated = lambda path: (
+    lambda wildcards: collect(
+        path, model=wildcards.model, dataset=plan.rated_datasets(wildcards.model)
+    )
+)
+
+
 rule fit_linking_functions:
     """Fit every linking function of one model under each of its conventions (morcela, §3.4)."""
     input:
-        stimuli=lambda wildcards: collect(
-            "results/stimuli/{dataset}.parquet", dataset=plan.rated_datasets(wildcards.model)
-        ),
-        scores=lambda wildcards: collect(
-            "results/sentence_scores/{model}/{dataset}.parquet",
-            model=wildcards.model,
-            dataset=plan.rated_datasets(wildcards.model),
-        ),
+        stimuli=of_rated("results/stimuli/{dataset}.parquet"),
+        scores=of_rated("results/sentence_scores/{model}/{dataset}.parquet"),
     output:
         fits="results/morcela/{model}.parquet",
-        multiverse="results/morcela/multiverse/{model}.parquet",
+        csv="results/morcela/{model}.csv",
         decomposition="results/morcela/decomposition/{model}.parquet",
         draws="results/morcela/draws/{model}.parquet",
     log:
@@ -85,27 +88,31 @@ rule fit_linking_functions:
         "../workflow_scripts/fit_linking_functions.py"
 
 
-rule combine_linking_functions:
-    """Put the fits of all models of the scale in one table."""
+rule predict_ratings:
+    """Predict the ratings of any data set by linking functions fitted to the rated ones."""
     input:
-        collect("results/morcela/{model}.parquet", model=plan.fitted_ladder()),
+        stimuli="results/stimuli/{dataset}.parquet",
+        scores="results/sentence_scores/{model}/{dataset}.parquet",
+        rated_stimuli=of_rated("results/stimuli/{dataset}.parquet"),
+        rated_scores=of_rated("results/sentence_scores/{model}/{dataset}.parquet"),
     output:
-        parquet="results/morcela/linking_functions.parquet",
-        csv=in_report(
-            "results/morcela/linking_functions.csv",
-            MORCELA_ROOM,
-            "Every fit, under every convention",
-        ),
+        parquet="results/morcela/predictions/{model}/{dataset}.parquet",
+        csv="results/morcela/predictions/{model}/{dataset}.csv",
     log:
-        "logs/combine_linking_functions.log",
+        "logs/predict_ratings/{model}/{dataset}.log",
     conda:
         "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
     params:
-        code=code_digest("combine_linking_functions"),
-        models=plan.fitted_ladder(),
-        datasets=MORCELA["datasets"],
+        code=code_digest("predict_ratings"),
+        bos=lambda wildcards: plan.default_bos(wildcards.model),
+        unigrams=lambda wildcards: plan.unigram_sources(wildcards.model)[0],
+        cluster=MORCELA["cluster"],
+        scale=settings["scale"],
+        fitted_to=lambda wildcards: plan.rated_datasets(wildcards.model),
     script:
-        "../workflow_scripts/combine_linking_functions.py"
+        "../workflow_scripts/predict_ratings.py"
 
 
 rule correlate_participant_groups:
@@ -133,36 +140,6 @@ rule correlate_participant_groups:
         datasets=MORCELA["datasets"],
     script:
         "../workflow_scripts/correlate_participant_groups.py"
-
-
-rule vary_samples:
-    """Fit MORCELA with unigrams of fewer samples, and of infinitely many (morcela, §3.2)."""
-    input:
-        stimuli="results/stimuli/{dataset}.parquet",
-        scores=lambda wildcards: (
-            f"results/scores/{wildcards.model}/"
-            f"{catalog.start_token_of(plan.default_bos(wildcards.model))}/"
-            f"{wildcards.dataset}.parquet"
-        ),
-        shards=lambda wildcards: plan.unigram_shards(
-            catalog.model(wildcards.model)["tokenizer"], wildcards.source
-        ),
-    output:
-        "results/morcela/sample_sizes/{model}/{dataset}/{source}.parquet",
-    log:
-        "logs/vary_samples/{model}/{dataset}/{source}.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        runtime=60,
-    params:
-        code=code_digest("vary_samples"),
-        bos=lambda wildcards: plan.default_bos(wildcards.model),
-        policy=lambda wildcards: catalog.bos_policies[plan.default_bos(wildcards.model)],
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/vary_samples.py"
 
 
 rule sum_frequency_moments:
@@ -231,10 +208,13 @@ rule regress_on_frequency:
 rule morcela:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
-        rules.combine_linking_functions.output,
         rules.correlate_participant_groups.output,
-        PREDICTIONS,
         collect("results/morcela/{model}.csv", model=plan.fitted_models()),
+        [
+            f"results/morcela/predictions/{model}/{dataset}.csv"
+            for model in plan.fitted_models()
+            for dataset in plan.predicted_datasets(model)
+        ],
         [
             f"results/sentence_scores/{model}/{dataset}.csv"
             for model in plan.fitted_models()

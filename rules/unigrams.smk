@@ -1,7 +1,8 @@
 # Unigram log-probabilities of a tokenizer's vocabulary (morcela, §3.2).
 # REQUIRES a model that brings the tokenizer; a corpus, a published table or the model itself.
 # PROVIDES results/unigrams/{tokenizer}/{source}.parquet, where source is unigrahams_MODEL,
-# unigrahams-released_MODEL (sampled as the released code does), corpus_DATASET, training_STEPS (what
+# unigrahams-released_MODEL (sampled as the released code does), unigrahams-tenth_MODEL (of a tenth of
+# the samples), corpus_DATASET, training_STEPS (what
 # models trained here had met by then) or a data set of kind `unigrams`.
 
 
@@ -60,7 +61,7 @@ rule sample_unigrahams:
     benchmark:
         "logs/sample_unigrahams/{tokenizer}/{sampling}_{model}/{shard}-of-{shards}.benchmark.tsv"
     wildcard_constraints:
-        sampling=alternatives(catalog.samplings),
+        sampling="unigrahams|unigrahams-released",
     conda:
         "../envs/environment.yaml"
     resources:
@@ -87,7 +88,7 @@ rule estimate_unigrams:
     log:
         "logs/estimate_unigrams/{tokenizer}/{source}.log",
     wildcard_constraints:
-        source="(unigrahams|unigrahams-released|corpus|training)_.+",
+        source=rf"({alternatives(catalog.samplings)}|corpus|training)_.+",
     conda:
         "../envs/environment.yaml"
     params:

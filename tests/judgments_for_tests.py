@@ -1,4 +1,4 @@
-"""Ratings and single judgments whose truth is known, by MORCELA."""
+"""Ratings whose truth is known, by MORCELA."""
 
 from __future__ import annotations
 
@@ -6,42 +6,6 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.morcela.predictions import DataSet
-
-# On the latent scale, where one judgment's noise has standard deviation 1.
-SLOPES = {"p/l": 1.0, "u/l": -0.75, "1/l": 11.0}
-THRESHOLDS = np.array([-2.0, -1.2, -0.4, 0.3, 1.0, 1.9])
-
-
-def judgments(
-    seed: int,
-    *,
-    items: int = 150,
-    participants: int = 40,
-    each: int = 50,
-    sds: tuple[float, float, float] = (0.8, 0.5, 0.25),
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return ratings from 1 to 7 (rating, item, participant) and the items' terms.
-
-    Every participant judges `each` items; `sds` are those of items, of participants' shifts and of
-    the logarithms of their stretches. Half of the log-probability of a token is its frequency.
-    """
-    random = np.random.default_rng(seed)
-    length = random.integers(4, 20, items)
-    unigram = random.normal(-8, 0.8, items)
-    terms = pd.DataFrame(
-        {"p/l": 0.5 * unigram + random.normal(0, 0.8, items), "u/l": unigram, "1/l": 1 / length}
-    )
-    eta = terms.to_numpy() @ list(SLOPES.values())
-    eta = eta - eta.mean() + sds[0] * random.normal(size=items)
-    shift = sds[1] * random.normal(size=participants)
-    stretch = np.exp(sds[2] * random.normal(size=participants))
-    item = np.concatenate([random.permutation(items)[:each] for _ in range(participants)])
-    who = np.repeat(np.arange(participants), each)
-    latent = eta[item] + random.normal(size=len(item))
-    above = latent[:, None] > shift[who, None] + stretch[who, None] * THRESHOLDS
-    rating = 1.0 + above.sum(axis=1)
-    return pd.DataFrame({"rating": rating, "item": item, "participant": who}), terms
-
 
 OPTIONS = {"convention": ("bos", "u"), "cluster": "sentence", "scale": "demo"}
 

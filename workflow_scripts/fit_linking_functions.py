@@ -1,9 +1,8 @@
 """Fit every linking function of one model: by convention, decomposed, and to shared resamples."""
 
 from lingprob.papers.morcela.analysis import decompose_model, draw_parameters, fit_model
-from lingprob.papers.morcela.multiverse import cross_conventions
 from lingprob.papers.morcela.rated import read_datasets
-from lingprob.tables import write_table
+from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -24,8 +23,7 @@ with job(snakemake):
     origin = {"seed": params.seed, **units}
     fits = fit_model(*given, **shared, **folds, **units)
     write_table(fits, "linking_functions", output.fits, origin)
-    crossed = cross_conventions(*given, **shared, **folds, **units)
-    write_table(crossed, "linking_functions", output.multiverse, origin)
+    write_csv(fits, output.csv)
     write_table(decompose_model(*given, **shared), "decomposition", output.decomposition, origin)
     draws = draw_parameters(*given, **shared, **folds, **units)
     write_table(draws, "linking_draws", output.draws, origin)

@@ -257,7 +257,6 @@ ROOMS = {
     "build_site": "papers.morcela profiles report scorecard site",
     "build_words": "reading workbooks",
     "combine_contexts": "report",
-    "combine_linking_functions": "",
     "combine_scorecards": "report scorecard",
     "compare context": "context papers.context regression report scorecard",
     "compare morcela": "papers.morcela report scorecard",
@@ -285,7 +284,6 @@ ROOMS = {
     ),
     "estimate_unigrams": "unigrams",
     "export_table": "exports",
-    "extend_linking_functions": "papers.morcela regression",
     "extract_published_scores": "stimuli",
     "fetch_chosen_chunks": "training",
     "fetch_training_chunk": "training",
@@ -355,9 +353,7 @@ ROOMS = {
     "tabulate_strings": "minimalness papers.string_probability regression report stimuli",
     "tabulate_trajectories": "papers.leakage regression scorecard",
     "train_dosed_model": "corpora models overlap training",
-    "transfer_linking_functions": "papers.morcela regression",
     "train_model": "corpora models overlap training",
-    "vary_samples": "papers.morcela regression scoring unigrams",
 }
 
 

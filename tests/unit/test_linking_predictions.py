@@ -8,12 +8,10 @@ import pytest
 from lingprob.errors import LingprobError
 from lingprob.regression.designs import LINKING_FUNCTIONS
 from lingprob.regression.linking_predictions import (
-    beta_and_gamma,
     fit_predictor,
     held_out,
     sentences,
 )
-from lingprob.regression.ratios import fieller
 
 
 def made(n: int, seed: int, noise: float = 0.5, units: int | None = None):
@@ -62,52 +60,6 @@ def test_predictions_and_intervals_are_those_of_the_plain_formulas(function):
     mean = design[0] @ slopes
     wanted = [mean, mean - half, mean + half, mean - wide, mean + wide]
     assert found.to_numpy() == pytest.approx(wanted, rel=1e-9)
-
-    for name, term, sign in (("beta", "u/l", -1), ("gamma", "1/l", 1)):
-        found = [fitted.parameters()[f"{name}{end}"] for end in ("", "_low", "_high")]
-        if term not in LINKING_FUNCTIONS[function]:
-            assert np.isnan(found).all()
-            continue
-        at = [1 + LINKING_FUNCTIONS[function].index(term), 1]
-        ratio, *ends = fieller(slopes[at], covariance[np.ix_(at, at)], 11)
-        wanted = [sign * ratio, *sorted(sign * end for end in ends)]
-        assert found == pytest.approx(wanted, rel=1e-6)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_the_ends_of_a_ratio_differ_from_it_as_much_as_may_be_chance(seed):
-    random = np.random.default_rng(seed)
-    a, b = random.normal(size=2)
-    root = random.normal(scale=0.2, size=(2, 2))
-    covariance = root @ root.T
-    value, *ends = fieller(np.array([a, b]), covariance, 11, 0.9)
-    assert value == pytest.approx(a / b)
-    quantile = 1.795884819  # of t with 11 degrees of freedom, one side of 90%
-    if abs(b) < quantile * np.sqrt(covariance[1, 1]):
-        assert ends == [-np.inf, np.inf]
-        return
-    assert ends[0] < value < ends[1]
-    for end in ends:
-        variance = covariance[0, 0] - 2 * end * covariance[0, 1] + end**2 * covariance[1, 1]
-        assert abs(a - end * b) == pytest.approx(quantile * np.sqrt(variance))
-
-
-def test_an_end_that_is_infinite_is_missing():
-    slopes = np.array([0.5, 0.35, 6.0])  # of (p, u, 1) / l
-    surely = beta_and_gamma("morcela", slopes, np.diag([1e-4, 1e-4, 1e-2]), 50)
-    assert np.isfinite(list(surely.values())).all()
-    # The slope of log-probability may be 0: what is divided by it may be anything.
-    hardly = beta_and_gamma("morcela", slopes, np.diag([0.3, 1e-4, 1e-2]), 50)
-    assert {name: value for name, value in hardly.items() if not np.isnan(value)} == {
-        name: surely[name] for name in ("beta", "gamma")
-    }
-
-
-def test_a_ratio_to_nothing_may_be_any_and_one_of_known_numbers_is_known():
-    exactly = np.zeros((2, 2))
-    with np.errstate(divide="ignore"):
-        assert fieller(np.array([1.0, 0.0]), exactly, 11) == (np.inf, -np.inf, np.inf)
-    assert fieller(np.array([0.3, 0.7]), exactly, 11) == pytest.approx((3 / 7, 3 / 7, 3 / 7))
 
 
 def test_held_out_predictions_are_those_of_refits_without_the_unit():

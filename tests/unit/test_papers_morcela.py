@@ -89,16 +89,8 @@ def tables(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str,
             ("draws", "linking_draws"),
         )
     }
-    given = {"linking_functions": fits, "multiverse": fits, **empty}
+    given = {"linking_functions": fits, **empty}
     return given if stimuli is None else {**given, "stimuli": stimuli}
-
-
-def all_tables(fits: pd.DataFrame) -> dict[str, pd.DataFrame]:
-    """The same for all figures, with nothing beyond the paper to show."""
-    beyond = {"transfer": "linking_transfer", "shapes": "linking_shapes",
-              "curves": "linking_curves", "ordinal": "ordinal_fits"}  # fmt: skip
-    empty = {name: SCHEMAS[schema].empty_table().to_pandas() for name, schema in beyond.items()}
-    return tables(fits) | empty
 
 
 def test_figures_of_two_data_sets_show_the_models_that_each_has():
@@ -120,12 +112,10 @@ def test_figures_of_two_data_sets_show_the_models_that_each_has():
         rows = [[ax.get_title() for ax in shown if ax.get_subplotspec().rowspan.start == row]
                 for row in (0, 1)]  # fmt: skip
         assert rows == expected
-    for name in ("figure_2", "figure_3", "figure_4", "figure_6", "conventions", "multiverse"):
+    for name in ("figure_2", "figure_3", "figure_4", "figure_6", "conventions"):
         assert layout_faults(figures[name]) == [], name
     legend = [text.get_text() for text in figures["figure_4"].legends[0].get_texts()]
     assert legend == ["SmolLM2", "n-grams", "OPT", "Pythia", "published"]
-    lowest = figures["multiverse"].axes[-1].get_xlabel()
-    assert lowest.endswith(f"specifications of {titles['linguistic_inquiry']}")
     plt.close("all")
 
 
@@ -135,15 +125,14 @@ def test_scores_without_unigrams_have_figures_that_say_why_they_are_empty():
     table = table[table["linking_function"].isin(["logprob", "mean_logprob"])]
     table = table.assign(dataset="mine")
     run = Run("laptop", RUN.models, titles={"mine": "Mine"}, published=PUBLISHED, options=OPTIONS)
-    figures = draw(all_tables(table), run)
-    full = draw(all_tables(fits("smollm2-135m")), RUN)
+    figures = draw(tables(table), run)
+    full = draw(tables(fits("smollm2-135m")), RUN)
     assert list(figures) == list(full)
     assert [ax.get_title() for ax in figures["figure_2"].axes if ax.get_visible()] == ["BERT"]
-    for name in ("figure_3", "figure_4", "figure_6", "conventions", "multiverse", "differences"):
+    for name in ("figure_3", "figure_4", "figure_6", "conventions", "differences"):
         (ax,) = figures[name].axes
         assert "no model has unigrams" in ax.texts[0].get_text()
     pages = tabulate(tables(table), run)
-    assert pages["variance_explained"].empty
     assert pages["table_2"].empty
     plt.close("all")
 
@@ -471,8 +460,8 @@ def test_the_ceiling_is_what_noise_in_the_mean_ratings_allows():
 )
 def test_figures_say_scale_and_simulation(tmp_path, source, said):
     open_before = plt.get_fignums()
-    figures = draw(all_tables(fits(rating_source=source)), RUN)
-    assert {"figure_2", "transfer", "beyond_linear"} <= set(figures)
+    figures = draw(tables(fits(rating_source=source)), RUN)
+    assert {"figure_2", "conventions"} <= set(figures)
     assert all(said in figure._supxlabel.get_text() for figure in figures.values())
     save_figures(figures, [tmp_path / f"{name}.png" for name in figures])
     assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in figures)

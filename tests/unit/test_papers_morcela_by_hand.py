@@ -16,7 +16,6 @@ from lingprob.papers.morcela.analysis import (
 from lingprob.papers.morcela.fits import default_fits, printed_agreement
 from lingprob.papers.morcela.rated import DataSet, rated_scores, under
 from lingprob.papers.morcela.scorecard import morcela_quantities
-from lingprob.papers.morcela.transfer import _agreement, _target
 from lingprob.papers.morcela.trends import points_of
 from lingprob.regression.agreement import split_half
 from lingprob.stimuli.checks import NO_RATINGS
@@ -141,26 +140,3 @@ def test_points_have_a_gain_without_beta_and_gamma():
     assert points[["r", "gain", "gap"]].to_numpy().tolist() == [pytest.approx([0.5, 0.2, 0.1])]
     assert points["size"].isna().all()
     assert {"beta", "gamma"}.isdisjoint(points)
-
-
-def test_labels_are_the_target_where_a_rating_lacks_or_all_are_one():
-    scores = pd.DataFrame({"item_id": ["a", "b", "c"]})
-    stimuli = scores.assign(grammatical=[True, False, True], rating=[0.1, np.nan, 0.3])
-    known = {"some": stimuli, "one": stimuli.assign(rating=0.1),
-             "all": stimuli.assign(rating=[0.1, 0.2, 0.3])}  # fmt: skip
-    found = {name: _target(scores, DataSet(items, scores)) for name, items in known.items()}
-    labels = ("label", [1.0, -1.0, 1.0])
-    assert {name: (table["kind"].iloc[0], table["target"].tolist())
-            for name, table in found.items() if table is not None} == {
-        "some": labels, "one": labels, "all": ("rating", [0.1, 0.2, 0.3])
-    }  # fmt: skip
-    assert _target(scores, DataSet(known["one"].assign(grammatical=True), scores)) is None
-
-
-def test_a_sign_is_of_what_is_above_zero():
-    """Of zeros, predicted or rated, none is above it: 4 of 6 are right, 4.5 of 8 in order."""
-    predicted, target = np.array([0.0, 1, -1, 2, -1, 0]), np.array([0.0, -1, 1, 2, -3, -2])
-    found = _agreement(predicted, target, np.arange(6), 20, 1)
-    assert found["accuracy"] == pytest.approx(4 / 6)
-    assert found["area"] == pytest.approx(4.5 / 8)
-    assert found["r"] == pytest.approx(np.corrcoef(predicted, target)[0, 1])

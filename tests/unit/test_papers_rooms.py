@@ -164,8 +164,8 @@ def test_a_use_gets_its_own_tables_and_no_others():
     for use in ("plot", "compare"):
         assert room().input(use) == {**both, "slopes": ["a.parquet", "b.parquet"]}
         assert room().parts(use) == {"stimuli": ["one", "two"]}
-    assert room().input("tabulate") == {**both, "predictions": ["p.parquet"]}
-    assert room().parts("tabulate") == {"stimuli": ["one", "two"], "predictions": ["one"]}
+    assert room().input("tabulate") == {"linking_functions": "fits.parquet"}
+    assert room().parts("tabulate") == {}
     assert room().code("compare") == [f"lingprob.papers.morcela.{name}"
                                       for name in ("inputs", "scorecard")]  # fmt: skip
 

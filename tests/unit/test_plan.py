@@ -394,15 +394,11 @@ def test_text_is_sampled_as_the_settings_say_or_as_the_released_code_does():
     )
 
 
-def test_parts_of_samples_are_compared_where_there_are_parts():
-    there = plan("laptop")
-    assert there.sample_size_tables() == [
-        f"results/morcela/sample_sizes/smollm2-135m/{dataset}/{kind}_smollm2-135m.parquet"
-        for dataset in ("linguistic_inquiry", "li_adger")
-        for kind in ("unigrahams", "unigrahams-released")
-    ]
-    assert plan("laptop", unigrahams={"shards": 1}).sample_size_tables() == []
-    assert there.sampled_sources("pythia-70m") == []
+@pytest.mark.parametrize(("shards", "used"), [(2, 1), (8, 1), (50, 5)])
+def test_a_tenth_of_the_samples_is_of_the_first_shards(shards, used):
+    there = plan(unigrahams={"shards": shards})
+    every = there.unigram_shards("opt", "unigrahams_opt-30b")
+    assert there.unigram_shards("opt", "unigrahams-tenth_opt-30b") == every[:used]
 
 
 def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_token():

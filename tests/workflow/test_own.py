@@ -103,14 +103,14 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkey
     of_bert = "results/morcela/bert.parquet"
     done = snakemake(folder, "--configfile", "own.yaml", "--", "morcela", of_bert)
     assert done.returncode == 0, done.stdout[-4000:]
-    table = pd.read_csv(folder / "results/morcela/linking_functions.csv")
-    tiny = table[table["model"] == "tiny"]
+    tiny, theirs = (
+        pd.read_csv(folder / f"results/morcela/{name}.csv") for name in ("tiny", "theirs")
+    )
     assert set(tiny["bos"]) == {"bos", "none"}
     assert set(tiny["unigrams"]) == {"unigrahams_tiny"}
     assert set(tiny["n"]) == {len(SENTENCES)}
-    theirs = table[table["model"] == "theirs"]
     assert set(theirs["linking_function"]) == {"logprob", "mean_logprob"}
-    assert set(table["rating_source"]) == {"human"}
+    assert set(tiny["rating_source"]) == {"human"}
     # A masked model's corrections stand where start tokens do.
     bert = pd.read_parquet(folder / of_bert)
     assert set(bert["bos"]) == {"within_word_l2r", "whole_word", "uncorrected"}

@@ -80,12 +80,9 @@ SITE = "build_site"
 SCORECARDS = f"combine_scorecards {SITE}"
 # What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
 # it trains, of their contexts, from word surprisals, and from trained models.
-OVER_MODELS = "combine_linking_functions plot_morcela tabulate_morcela compare"
+OVER_MODELS = "plot_morcela tabulate_morcela compare"
 TRAINED_FITS = "fit_linking_functions " * 2
-MORCELA = (
-    f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS} "
-    "predict_ratings transfer_linking_functions extend_linking_functions export_table"
-)
+MORCELA = f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS} predict_ratings"
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
 CONTEXTS = (
@@ -132,7 +129,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "regression/linking.py", "\n\n\n", CODE + "\n\n",
-            jobs("correlate_participant_groups vary_samples", MORCELA, SCORECARDS),
+            jobs("correlate_participant_groups", MORCELA, SCORECARDS),
             id="a regression",
         ),
         pytest.param(
@@ -149,7 +146,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
             jobs("score_stimuli " * 6, "summarise_sentences " * 4, "audit_pairs", MORCELA, STRINGS,
-                 FREQUENCY * 3, "vary_samples",
+                 FREQUENCY * 3,
                  "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
                  "measure_neighbours tabulate_string_probability",
                  SURPRISAL * 3, READING, TRAINED, "export_table", SCORECARDS),

@@ -13,7 +13,6 @@ from lingprob.tables import read_table
 FOLDERS: dict[str, tuple[str, str, list[str], str]] = {
     "sentence_scores": ("sentence_scores", "stimuli", ["item_id"], "text"),
     "surprisal": ("surprisal", "words", ["passage_id", "word_index"], "word"),
-    "morcela": ("linking_functions", "", [], ""),
 }
 
 

@@ -79,21 +79,6 @@ class Scores(Ratings, Strings):
         folder = f"results/unigrams/{self.catalog.model(model)['tokenizer']}"
         return [f"{folder}/{source}.parquet" for source in self.model_unigrams(model, dataset)]
 
-    def sampled_sources(self, model: str) -> list[str]:
-        """Return those unigram sources of a model that are merged of several jobs' samples."""
-        several = self.settings["unigrahams"]["shards"] > 1
-        kinds = {name: self.catalog.unigram_source(name)[0] for name in self.model_unigrams(model)}
-        return [name for name in kinds if several and kinds[name] in self.catalog.samplings]
-
-    def sample_size_tables(self) -> list[str]:
-        """Return what the numbers of samples behind each model's own unigrams do."""
-        return [
-            f"results/morcela/sample_sizes/{model}/{dataset}/{source}.parquet"
-            for model in self.fitted_models()
-            for dataset in self.rated_datasets(model)
-            for source in self.sampled_sources(model)
-        ]
-
     def predicted_datasets(self, model: str) -> list[str]:
         """Return the data sets whose ratings a model's fits predict, samples by their own names:
         those fitted to and, of MORCELA's models, others that their scores cover."""

@@ -195,12 +195,14 @@ class Sources:
 
     def unigram_shards(self, tokenizer: str, source: str) -> list[str]:
         """Return the tables of independent jobs that a unigram source is merged of."""
-        kind, _ = self.catalog.unigram_source(source)
+        kind, of = self.catalog.unigram_source(source)
         sampled = kind in self.catalog.samplings
         shards = self.settings["unigrahams" if sampled else "unigrams"]["shards"]
         shards = 1 if kind == "training" else shards
-        folder = f"results/unigram_sums/{tokenizer}/{source}"
-        return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(shards)]
+        part_of = self.catalog.samplings[kind].get("tenth_of") if sampled else None
+        folder = f"results/unigram_sums/{tokenizer}/{f'{part_of}_{of}' if part_of else source}"
+        used = max(1, round(shards / 10)) if part_of else shards
+        return [f"{folder}/{shard}-of-{shards}.parquet" for shard in range(used)]
 
     def _paths(self, corpus: str) -> dict[str, str]:
         """Paths of a corpus's files by file name."""

@@ -20,8 +20,7 @@ from scipy.stats import t as student
 
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.regression.designs import LINKING_FUNCTIONS, checked_inputs, linking_terms
-from lingprob.regression.linking import PARAMETERS, needs_unigrams
-from lingprob.regression.ratios import fieller
+from lingprob.regression.linking import needs_unigrams
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]
@@ -52,11 +51,6 @@ class Predictor:
     covariance: Array
     sigma: float
     freedom: int
-
-    def parameters(self) -> dict[str, float]:
-        """Return beta and gamma as `beta_and_gamma` does."""
-        slopes, covariance = self.coefficients[1:], self.covariance[1:, 1:]
-        return beta_and_gamma(self.linking_function, slopes, covariance, self.freedom)
 
     def predict(
         self,
@@ -135,27 +129,6 @@ def sentences(
             "not vary, or others determine it. Give sentences of more varied length and frequency."
         )
     return Sentences(linking_function, design, inputs["rating"], number)
-
-
-def beta_and_gamma(
-    linking_function: str, slopes: Array, covariance: Array, freedom: float
-) -> dict[str, float]:
-    """Return the parameters that a linking function learns, and the ends _low and _high of their
-    Fieller intervals; NaN for one that it sets, and for an end that is infinite.
-
-    `slopes`, (k,), and their `covariance`, (k, k), are those of the function's terms.
-    """
-    terms = LINKING_FUNCTIONS[linking_function]
-    found: dict[str, float] = {}
-    for name, (term, sign, _) in PARAMETERS.items():
-        values = [np.nan, np.nan, np.nan]
-        if term in terms:
-            at = [terms.index(term), 0]
-            value, *ends = fieller(slopes[at], covariance[np.ix_(at, at)], freedom)
-            values = [sign * value, *sorted(sign * end for end in ends)]
-        finite = (value if np.isfinite(value) else np.nan for value in values)
-        found |= dict(zip((name, f"{name}_low", f"{name}_high"), finite, strict=True))
-    return found
 
 
 def held_out(data: Sentences, fold: Ints) -> Array:

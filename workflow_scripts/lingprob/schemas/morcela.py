@@ -57,15 +57,6 @@ SCHEMAS = {
         + optional(FLOAT64, "r_cv", "beta", "gamma")
         + required(TEXT, "scale")
     ),
-    # MORCELA with unigrams of so many samples: a part of a sampled source a row and, extrapolated,
-    # what errors in the unigrams leave of beta and gamma as samples grow without end.
-    "sample_sizes": pa.schema(
-        required(TEXT, "model", "dataset", "rating_source", "bos", "unigrams")
-        + required(INT64, "samples", "part")
-        + required(TRUTH, "extrapolated")
-        + required(FLOAT64, "beta", "gamma", "r")
-        + required(TEXT, "scale")
-    ),
     # One sentence under one linking function fitted to one rated data set a row: the prediction,
     # the interval of the mean rating of such sentences, and that of one sentence's rating; of a
     # rated sentence its residual and, of the data set fitted to, the prediction without it.
@@ -74,52 +65,6 @@ SCHEMAS = {
         + required(FLOAT64, *estimated("predicted"), "rating_low", "rating_high")
         + optional(FLOAT64, "rating", "residual", "held_out")
         + required(TEXT, "fitted_to", "rating_source", "bos", "unigrams", "scale")
-    ),
-    # One linking function's predictions of sentences that were left out under one scheme a row: r
-    # averaged over test folds and r of all predictions; what is looked for is unacceptable.
-    "linking_validation": pa.schema(
-        required(TEXT, "model", "dataset", "rating_source", "linking_function", "scheme")
-        + required(FLOAT64, "r", *estimated("r_pooled"), *estimated("accuracy"))
-        + optional(FLOAT64, *estimated("precision"), *estimated("recall"), *estimated("f1"))
-        + required(INT32, "n_folds", "n")
-        + required(TEXT, "bos", "unigrams", "scale")
-    ),
-    # One linking function fitted to one data set and applied to one a row; ratings, or labels as
-    # -1 and 1; area is that under the ROC curve.
-    "linking_transfer": pa.schema(
-        required(TEXT, "model", "fitted_to", "applied_to", "fitted_as", "target", "rating_source")
-        + required(TEXT, "linking_function")
-        + optional(FLOAT64, *estimated("beta"), *estimated("gamma"))
-        + required(FLOAT64, *estimated("r"), *estimated("accuracy"))
-        + optional(FLOAT64, *estimated("area"))
-        + required(INT32, "n")
-        + required(TEXT, "bos", "unigrams", "scale")
-    ),
-    # One shape of the regression a row: MORCELA, with a power of length (alpha), with splines.
-    "linking_shapes": pa.schema(
-        required(TEXT, "model", "dataset", "rating_source", "shape")
-        + optional(FLOAT64, *estimated("alpha"), *estimated("beta"), *estimated("gamma"), "r_cv")
-        + required(FLOAT64, "sse", "aic", "bic")
-        + required(INT32, "predictors", "n")
-        + required(TEXT, "bos", "unigrams", "scale")
-    ),
-    # One point of a spline a row: `term` u/l (nats) or l (tokens), effect on the rating, and
-    # `linear`, MORCELA's.
-    "linking_curves": pa.schema(
-        required(TEXT, "model", "dataset", "rating_source", "term")
-        + required(FLOAT64, "value", *estimated("effect"), "linear")
-        + required(TEXT, "bos", "unigrams", "scale")
-    ),
-    # One linking function fitted to single judgments, or to their means, a row; standard
-    # deviations on the latent scale.
-    "ordinal_fits": pa.schema(
-        required(TEXT, "model", "dataset", "rating_source", "linking_function", "method")
-        + optional(FLOAT64, *estimated("beta"), *estimated("gamma"))
-        + required(FLOAT64, "r")
-        + optional(FLOAT64, "r_with_means", "sd_items", "sd_shifts", "sd_stretches")
-        + optional(FLOAT64, "log_likelihood")
-        + required(INT32, "n_judgments", "n_items", "n_participants")
-        + required(TEXT, "bos", "unigrams", "scale")
     ),
     # One definition of the agreement between two groups of participants a row.
     "intergroup_correlation": pa.schema(

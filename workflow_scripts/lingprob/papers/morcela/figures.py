@@ -20,13 +20,8 @@ from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, whiskers
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import without_ladder
-from lingprob.papers.morcela.beyond_figures import draw_beyond
 from lingprob.papers.morcela.comparison_figures import decomposition, parameter_matrix
-from lingprob.papers.morcela.convention_figures import (
-    conventions,
-    sample_sizes,
-    specification_curve,
-)
+from lingprob.papers.morcela.convention_figures import conventions
 from lingprob.papers.morcela.fits import (
     default_fits,
     determined,
@@ -55,9 +50,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
     Args:
         tables: `linking_functions` under all conventions (figures show each model's default one),
-            `intergroup_correlation`, `multiverse`, `decomposition` and `draws`; where there are
-            any, of Figure 5 `slopes` and `bins`, of `samples` `sample_sizes`, of `ladder`
-            `sentence_scores` and `stimuli`, and what `draw_beyond` takes.
+            `intergroup_correlation`, `decomposition` and `draws`; where there are any, of Figure 5
+            `slopes` and `bins`, and of `ladder` `sentence_scores` and `stimuli`.
         run: with the paper's numbers, which stand beside ours, and the options `bos_policies`, the
             catalog's, and `ladder`, what models are one of several of (`papers.ladder`).
     """
@@ -77,10 +71,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_3": lambda: correlation_by_model(*correlations, ablated),
         "figure_4": lambda: parameters_by_correlation(*parameters, ["morcela"]),
         "figure_6": lambda: parameters_by_correlation(*parameters, ablated[1:]),
-        "conventions": lambda: conventions(tables["multiverse"], run),
-        "multiverse": lambda: specification_curve(
-            tables["multiverse"], run, run.options["bos_policies"]
-        ),
+        "conventions": lambda: conventions(every, run),
         "differences": lambda: parameter_matrix(
             without_ladder(tables["draws"], run.options.get("ladder", {})), fits, run
         ),
@@ -91,15 +82,11 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     if "slopes" in tables:
         of_tokens = (tables["slopes"], tables["bins"])
         of_morcela["figure_5"] = lambda: frequency_slopes(determined(first), *of_tokens, run)
-    if "sample_sizes" in tables:
-        of_morcela["samples"] = lambda: sample_sizes(tables["sample_sizes"], run)
     fitted = fits["linking_function"].eq("morcela").any()
     for name, draw_one in of_morcela.items():
         figures[name] = draw_one() if fitted else blank(NO_UNIGRAMS)
     notes = dict.fromkeys(str(run.models[name]["note"]) for name in fits["model"])
     note = " ".join(filter(None, notes))
-    if "shapes" in tables:
-        figures |= draw_beyond(tables, run)
     left = undetermined(fits, run)
     for name, figure in figures.items():
         said = " ".join(filter(None, [note, left if name in OF_PARAMETERS else ""]))

@@ -1,4 +1,4 @@
-"""MORCELA's Tables 2 to 4, ours beside the published values (Tjuatja et al. 2025), and two more."""
+"""MORCELA's Tables 2 to 4, ours beside the published values (Tjuatja et al. 2025)."""
 
 from __future__ import annotations
 
@@ -9,44 +9,24 @@ import pandas as pd
 
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import without_ladder
-from lingprob.papers.morcela.beyond_pages import tabulate_beyond
 from lingprob.papers.morcela.differences import parameter_differences
 from lingprob.papers.morcela.fits import default_fits, published_fits
-from lingprob.papers.morcela.specifications import explained, specifications
 
 Models = Mapping[str, Mapping[str, Any]]
 
 
 def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
-    """Return Tables 2 to 4, ours beside the published values, and tables of ours, by name."""
+    """Return Tables 2 to 4 and the differences between models, by name."""
     fits = default_fits(tables["linking_functions"])
     theirs = published_fits(run.published, fits)
     return {
         "table_2": table_2(fits, theirs, run.models),
         "table_3": table_of_criteria(fits, theirs, run.models, 3),
         "table_4": table_of_criteria(fits, theirs, run.models, 4),
-        "variance_explained": variance_explained(tables["multiverse"], run.options["bos_policies"]),
         "differences": parameter_differences(
             fits, without_ladder(tables["draws"], run.options.get("ladder", {}))
         ),
-        **(tabulate_beyond(tables) if "shapes" in tables else {}),
     }
-
-
-def variance_explained(
-    multiverse: pd.DataFrame, bos_policies: Mapping[str, Mapping[str, str]]
-) -> pd.DataFrame:
-    """How much of the variance of each quantity over all conventions each convention explains."""
-    table = specifications(multiverse, bos_policies)
-    parts = [
-        explained(part).assign(dataset=dataset, model=model)
-        for (dataset, model), part in table.groupby(["dataset", "model"], sort=False)
-    ]
-    keys = ["dataset", "model"]
-    if not parts:  # no model has unigrams
-        return pd.DataFrame(columns=[*keys, "quantity"])
-    found = pd.concat(parts, ignore_index=True)
-    return found[keys + [name for name in found if name not in keys]]
 
 
 def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.DataFrame:

@@ -1,1 +1,0 @@
-"""Ordinal mixed regression of single judgments, participants and items crossed."""
