@@ -1,8 +1,7 @@
 # How near the two sentences of a pair are.
 # REQUIRES results/stimuli/{dataset}.parquet, the network or a directory for an embedding model.
 # PROVIDES resources/embeddings/{embedding}/manifest.json and
-# results/minimalness/{embedding}/{dataset}.parquet; of a model and data set or sample,
-# results/neighbours/{model}/{dataset}.parquet.
+# results/minimalness/{embedding}/{dataset}.parquet.
 
 
 rule prepare_embedding:
@@ -54,34 +53,3 @@ rule measure_minimalness:
         context_window=lambda wildcards: catalog.embedding(wildcards.embedding)["context_window"],
     script:
         "../workflow_scripts/measure_minimalness.py"
-
-
-rule measure_neighbours:
-    """Find the most probable strings one edit away from ungrammatical ones (§4.2)."""
-    input:
-        model="resources/models/{model}/manifest.json",
-        stimuli="results/stimuli/{dataset}.parquet",
-        distances=lambda wildcards: plan.minimalness_of(wildcards.dataset),
-    output:
-        "results/neighbours/{model}/{dataset}.parquet",
-    log:
-        "logs/measure_neighbours/{model}/{dataset}.log",
-    benchmark:
-        "logs/measure_neighbours/{model}/{dataset}.benchmark.tsv"
-    wildcard_constraints:
-        model=alternatives(CAUSAL),
-    conda:
-        "../envs/environment.yaml"
-    threads: 1
-    resources:
-        **with_model("measure_neighbours"),
-    params:
-        **pick(settings["scoring"], "device", "dtype"),
-        code=code_digest("measure_neighbours"),
-        entry=model_entry("context_window"),
-        bos=lambda wildcards: plan.bos_policy(plan.string_bos(wildcards.model)),
-        tokens=settings["string_probability"]["neighbour_tokens"],
-        dataset=lambda wildcards: plan.whole(wildcards.dataset),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/measure_neighbours.py"

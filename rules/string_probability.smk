@@ -2,7 +2,7 @@
 # REQUIRES results/stimuli, sentence_scores and minimalness of the data sets of each prediction.
 # PROVIDES results/string_probability/{model}/{scores,correlations,confounds,separation,pools,roc,
 # conventions}.parquet, and over the models of the scale figures 1b to 8, the counts of the data sets
-# and the scorecard; results/string_probability/simulations.{parquet,csv}, which need no model.
+# and the scorecard.
 
 STRINGS = settings["string_probability"]
 PREDICTIONS = plan.predictions()
@@ -18,19 +18,15 @@ STRING_TABLES = {"datasets": "Counts of the data sets", "filters": "The filter b
 TOY_MODELS = [
     name for name in STRINGS["models"] if name in CAUSAL and catalog.model(name)["language"] == "en"
 ]
-NEIGHBOURS = plan.neighbours()
 STRINGS_ROOM = Room(
     "string_probability",
     category="String probability",
     figures=[
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
-        *("figure_4b", "figure_5", "figure_6", "figure_7", "figure_8", "phenomena", "paradigms"),
+        *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena", "paradigms"),
         *("paradigm_correlations", "distances", "deconfounded", "pools"),
         *(["ladder", "ladder_sizes"] if len(plan.strings_ladder()) > 1 else []),
-        *("simulated_predictions", "simulated_assumptions"),
-        *(["neighbours"] if NEIGHBOURS else []),
     ],
-    pages=["neighbours"] if NEIGHBOURS else [],
     files={
         **{
             name: collect(f"results/string_probability/{{model}}/{name}.parquet", model=models)
@@ -42,17 +38,9 @@ STRINGS_ROOM = Room(
         },
         "paradigms": "results/string_probability/paradigms.csv",
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
-        "simulations": "results/string_probability/simulations.parquet",
-        "edits": {
-            name: plan.minimalness(name)
-            for name in dict.fromkeys(
-                name for model in STRINGS["models"] for name in plan.paired_datasets(model)
-            )
-        },
         "stimuli": {
             name: f"results/stimuli/{plan.scored_as(name)}.parquet" for name in PREDICTIONS
         },
-        "neighbours": NEIGHBOURS,
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
         "toy_scores": {
             model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
@@ -60,17 +48,13 @@ STRINGS_ROOM = Room(
     },
     models=plan.strings_ladder(),
     titles={
-        **{
-            name: catalog.dataset(name)["title"]
-            for name in [*PREDICTIONS, *STRINGS["neighbour_datasets"]]
-        },
+        **{name: catalog.dataset(name)["title"] for name in PREDICTIONS},
         "all data sets": "All, each weighted by its size",
     },
     options={
         "absent": plan.absent_from_strings(),
         "ladder": plan.ladder_facts("string_probability"),
-        **pick(STRINGS, "pooled", "bootstrap"),
-        "seed": settings["seed"],
+        **pick(STRINGS, "pooled"),
     },
 )
 
@@ -153,34 +137,11 @@ rule analyse_strings:
                 "levenshtein_population",
                 "bootstrap",
                 "cluster_by_paradigm",
-                "folds",
             ),
             **pick(settings, "seed", "scale"),
         },
     script:
         "../workflow_scripts/analyse_strings.py"
-
-
-rule simulate_theory:
-    """Derive the predictions by simulation, over the theory's parameters (string_probability, §3)."""
-    output:
-        parquet="results/string_probability/simulations.parquet",
-        csv="results/string_probability/simulations.csv",
-    log:
-        "logs/simulate_theory.log",
-    benchmark:
-        "logs/simulate_theory.benchmark.tsv"
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        code=code_digest("simulate_theory"),
-        seed=settings["seed"],
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/simulate_theory.py"
 
 
 rule count_strings:

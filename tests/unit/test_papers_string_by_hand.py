@@ -7,7 +7,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.metrics import roc_auc_score
 
 from lingprob.catalog import read_published
 from lingprob.papers.contract import Run
@@ -24,7 +23,7 @@ from lingprob.papers.string_probability.data import (
     units,
     variables,
 )
-from lingprob.papers.string_probability.metrics import METRICS, learned_weights
+from lingprob.papers.string_probability.metrics import METRICS
 from lingprob.papers.string_probability.pools import pooled_groups, pools
 from lingprob.papers.string_probability.scorecard import sizes
 from lingprob.papers.string_probability.separation import POOLED, curves_of, separation_rows
@@ -37,7 +36,6 @@ OPTIONS = Options(
     levenshtein_population="all",
     bootstrap=60,
     cluster_by_paradigm=False,
-    folds=2,
     seed=1,
     scale="demo",
 )
@@ -127,36 +125,11 @@ def test_bins_are_the_same_in_both_tables_of_each_prediction(results):
     assert (paradigms["r"] < paradigms["r_high"]).all()
 
 
-def test_weights_are_learned_with_pairs_kept_together_in_a_data_set_and_over_all(two, results):
-    raw = [dataset.scores for dataset in two]
-    scores, good = results["scores"], np.arange(2 * (21 + 25)) % 2 == 0
-    assert scores.groupby("dataset")["weight"].agg(["min", "max"]).to_numpy().tolist() == [
-        [1, 1], [2, 2]
-    ]  # fmt: skip
-    how = {"folds": 2, "seed": 1}
-    one = learned_weights(raw[0], good[:42], np.arange(42) // 2, **how)
-    np.testing.assert_allclose(scores.loc[scores["dataset"] == "one", "learned_weights"], one)
-    weight = scores["weight"].to_numpy()
-    flat = learned_weights(pd.concat(raw), good, np.arange(92) // 2, **how, weight=weight)
-    row = results["separation"].query("dataset == @POOLED and metric == 'learned_weights'")
-    assert row["auc"].item() == pytest.approx(roc_auc_score(good, flat, sample_weight=weight))
-
-
-def test_weights_are_learned_of_two_classes_and_as_many_units_as_folds():
-    scores = data_set("d", 5, {3}).scores
-    good, unit = np.arange(10) % 2 == 0, np.arange(10) // 2
-    for grammatical, folds, known in (
-        (good, 5, True), (good, 6, False), (good | True, 5, False), (good & False, 5, False)
-    ):  # fmt: skip
-        found = learned_weights(scores, grammatical, unit, folds=folds, seed=0)
-        assert np.isfinite(found).tolist() == [known] * 10
-
-
 def test_a_metric_that_one_sentence_lacks_is_not_told_of_any():
     dataset = data_set("d", 12, {3}, lone=2)
     dataset.scores.loc[25, "unigram_logprob"] = np.nan
     table = scored(dataset)
-    known = ["logprob", "uniform_bayes_factor", "mean_logprob", "learned_weights"]
+    known = ["logprob", "uniform_bayes_factor", "mean_logprob"]
     rows = pd.DataFrame(separation_rows(table, OPTIONS)).set_index("metric")
     for column in ("auc", "auc_low", "accuracy", "accuracy_high"):
         assert list(rows.index[rows[column].notna()]) == known

@@ -28,7 +28,6 @@ OPTIONS = Options(
     levenshtein_population="rated",
     bootstrap=100,
     cluster_by_paradigm=False,
-    folds=5,
     seed=1,
     scale="demo",
 )

@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from scipy import stats
-from sklearn.linear_model import LinearRegression
 from sklearn.metrics import roc_auc_score
 
 from lingprob.catalog import Catalog, read_published
@@ -31,7 +30,7 @@ from lingprob.papers.string_probability.data import (
     string_scores,
 )
 from lingprob.papers.string_probability.figures import draw, pairs_by_prediction
-from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
+from lingprob.papers.string_probability.metrics import METRICS, paper_metrics
 from lingprob.papers.string_probability.paradigms import (
     COLUMNS,
     SYNTAXGYM_SYSTEMS,
@@ -41,10 +40,8 @@ from lingprob.papers.string_probability.paradigms import (
 from lingprob.papers.string_probability.pools import LENGTH_GROUPS, pooled_groups
 from lingprob.papers.string_probability.scorecard import PAIRED, compare, counted
 from lingprob.papers.string_probability.separation import POOLED, separation_rows
-from lingprob.papers.string_probability.simulation import ASSUMPTIONS, PREDICTIONS, SWEEPS
 from lingprob.papers.string_probability.summary import page
-from lingprob.papers.string_probability.theory import toy_surprisals
-from lingprob.regression.resampling import fold_numbers
+from lingprob.papers.string_probability.toy_strings import toy_surprisals
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_table
 
@@ -57,7 +54,6 @@ OPTIONS = Options(
     levenshtein_population="all",
     bootstrap=30,
     cluster_by_paradigm=False,
-    folds=5,
     seed=1,
     scale="demo",
 )
@@ -263,31 +259,6 @@ def test_the_metrics_by_hand():
     assert row["mean_logprob"] == -5
     unknown = paper_metrics(scores.assign(unigram_logprob=None), None).iloc[0]
     assert unknown[["uniform_bayes_factor", "unigram_bayes_factor", "slor"]].isna().all()
-
-
-def test_learned_weights_are_those_of_the_other_folds(datasets):
-    scores = datasets[0].scores
-    good = datasets[0].stimuli["grammatical"].to_numpy()
-    unit = np.arange(len(scores)) // 2
-    found = learned_weights(scores, good, unit, folds=5, seed=3)
-    terms = np.column_stack(
-        [
-            scores["logprob"] / scores["n_tokens"],
-            scores["unigram_logprob"] / scores["n_tokens"],
-            1 / scores["n_tokens"],
-        ]
-    )
-    fold = fold_numbers(120, 5, 1, np.random.default_rng(3))[0][unit]
-    for number in range(5):
-        tested = fold == number
-        model = LinearRegression().fit(terms[~tested], good[~tested].astype(float))
-        np.testing.assert_allclose(found[tested], model.predict(terms[tested]), atol=1e-9)
-    assert roc_auc_score(good, found) > 0.6
-    weight = np.random.default_rng(4).uniform(0.5, 3, len(scores))
-    weighted = learned_weights(scores, good, unit, folds=5, seed=3, weight=weight)
-    first = fold == 0
-    model = LinearRegression().fit(terms[~first], good[~first].astype(float), weight[~first])
-    np.testing.assert_allclose(weighted[first], model.predict(terms[first]), atol=1e-9)
 
 
 def test_a_data_set_of_one_class_has_no_area_and_says_so_in_counts():
@@ -499,17 +470,12 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     assert rows.loc[("m/pairs", "prediction_1a"), "verdict"] == "supported"
     area = rows.loc[("m/pairs", "poor_separation")]
     assert area["ours"] == pytest.approx(
-        results["separation"]
-        .query("dataset == 'pairs' and phenomenon == '' and metric != 'learned_weights'")["auc"]
-        .max()
+        results["separation"].query("dataset == 'pairs' and phenomenon == ''")["auc"].max()
     )
     assert rows.loc[("li_large/kept", "value"), "published"] == 1883
-    counted = ("strings", "grammatical", "ungrammatical", "meaning_matched", "minimal")
-    found = [rows.loc[(f"toy_strings/{name}", "value"), "ours"] for name in counted]
-    assert found == [8, 3, 5, 15, 7]
     toy_claims = card[card["item"] == "§2.1.1"].query("kind == 'claim'").set_index("column")
     assert set(toy_claims["verdict"]) == {"supported"}
-    assert len(toy_claims) == 4
+    assert len(toy_claims) == 3
     # Made scores have a message each and no trend over bins: their interval says so.
     trend = rows.loc[("m/pairs", "prediction_1b_common_spread")]
     change = (
@@ -687,16 +653,6 @@ def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
         assert set(shown.loc[shown["prediction"] == 1, "note"]) == {""}
 
 
-def simulations() -> pd.DataFrame:
-    """Every point of the sweeps, with statistics that nothing was simulated for."""
-    points = [(name, curve, value) for name, sweep in SWEEPS.items()
-              for curve, value, _ in sweep.points()]  # fmt: skip
-    table = pd.DataFrame(points, columns=["sweep", "curve", "value"])
-    table = table.merge(pd.Series([*PREDICTIONS, *ASSUMPTIONS], name="statistic"), how="cross")
-    estimate = np.where(table["value"] > table["value"].median(), 0.9, 1.1)
-    return table.assign(estimate=estimate, estimate_low=0.8, estimate_high=1.2, closed_form=0.9)
-
-
 @pytest.mark.parametrize("source", ["human", "simulated"])
 def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets, results, source):
     models = {"m": 10**8, "n": 10**9}
@@ -718,9 +674,7 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
                               "source": "published"})  # fmt: skip
     paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [published], run.models)
     toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
-    edits = [dataset.distances.assign(dataset=dataset.name) for dataset in datasets[:2]]
-    made = {"simulations": simulations(), "edits": pd.concat(edits, ignore_index=True)}
-    figures = draw({**shown, **made, "paradigms": paradigms, "toy_stimuli": toy}, run)
+    figures = draw({**shown, "paradigms": paradigms, "toy_stimuli": toy}, run)
     looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
     legend = figures["figure_2b"].legends[0]
     assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
@@ -732,14 +686,11 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     simulated = {name for name, text in said.items() if "SIMULATED RATINGS" in text}
     rated = {"figure_3a", "figure_3b", "deconfounded"}
     assert simulated == (rated if source == "simulated" else set())
-    derived = {name for name, text in said.items() if "SIMULATED MESSAGES" in text}
-    assert derived == {"simulated_predictions", "simulated_assumptions"}
     # What is to be known of a model stands where it is shown, what is absent wherever any could be.
-    bare = {"figure_7", "simulated_assumptions", *simulated}
-    assert {name for name, text in said.items() if "HLL" in text} == set(said) - bare
-    without_n = {"figure_1b", "pools", "distances", "simulated_predictions"}
+    assert {name for name, text in said.items() if "HLL" in text} == set(said) - simulated
+    without_n = {"figure_1b", "pools", "distances"}
     noted = {name for name, text in said.items() if re.search(r"N\s+is\s+fine-\n?tuned", text)}
-    assert noted == set(said) - bare - without_n
+    assert noted == set(said) - simulated - without_n
     plt.close("all")
 
 

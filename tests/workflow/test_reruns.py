@@ -148,7 +148,6 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             jobs("score_stimuli " * 6, "summarise_sentences " * 4, "audit_pairs", MORCELA, STRINGS,
                  FREQUENCY * 3,
                  "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
-                 "measure_neighbours tabulate_string_probability",
                  SURPRISAL * 3, READING, TRAINED, "export_table", SCORECARDS),
             id="scoring",
         ),

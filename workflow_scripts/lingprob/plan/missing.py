@@ -32,7 +32,6 @@ LISTS = {
     ("string_probability", "prediction_3"): False,
     ("string_probability", "pooled"): True,
     ("string_probability", "sampled"): True,
-    ("string_probability", "neighbour_datasets"): True,
     ("audit", "datasets"): False,
     ("audit", "corpora"): True,
     ("context", "models"): False,

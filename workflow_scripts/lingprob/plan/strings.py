@@ -93,16 +93,3 @@ class Strings(Sources):
         """Return the distances within a data set's pairs, none without an embedding model."""
         known = self.settings["string_probability"]["embeddings"]
         return [self.minimalness(dataset)] if self.language(dataset) in known else []
-
-    def neighbours(self) -> list[str]:
-        """Return the tables of neighbours: of each causal model on the data sets of its language,
-        or on samples of them."""
-        strings, causal = self.settings["string_probability"], self.causal_models()
-        pairs = strings["neighbour_pairs"]
-        return [
-            f"results/neighbours/{model}/{name}{f'_sample{pairs}' if pairs else ''}.parquet"
-            for model in strings["models"]
-            if model in causal
-            for name in strings["neighbour_datasets"]
-            if self.speaks(model, name)
-        ]

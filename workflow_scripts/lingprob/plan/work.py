@@ -129,12 +129,6 @@ class Work:
             return int(max(1, own / ITEM_BYTES))
         return int(entry.get("items", ITEMS if OUTSIDE & entry.keys() else PACKAGE_ITEMS))
 
-    def neighbour_tokens(self, dataset: str) -> float:
-        """Return the tokens in which neighbours differ from those before them: half a sentence for
-        each, three kinds of tokens put in at each place (probable ones twice, alike ones)."""
-        tried = 3 * self.settings["string_probability"]["neighbour_tokens"]
-        return self.items(dataset) / 2 * SENTENCE_TOKENS * tried * SENTENCE_TOKENS / 2
-
     def bytes_of(self, dataset: str, file: str | None = None) -> float:
         """Return the size of a data set's files, or of one, as far as the catalog knows it, or
         the user's own are there."""
@@ -295,7 +289,6 @@ class Work:
 KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "score_stimuli": lambda w, job: w.scoring(job.model, SENTENCE_TOKENS * w.items(job.dataset)),
     "score_masked_stimuli": lambda w, job: w.masking(job.model, job.dataset),
-    "measure_neighbours": lambda w, job: w.scoring(job.model, w.neighbour_tokens(job.dataset)),
     "sample_unigrahams": lambda w, job: w.sampling(job.model, int(job.shards)),
     "sum_frequency_moments": lambda w, job: w.scoring(
         job.model, w.frequency_tokens() / int(job.shards), bulk=True

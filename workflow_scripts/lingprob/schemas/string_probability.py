@@ -14,18 +14,6 @@ SCHEMAS = {
         + required(INT32, "levenshtein_characters", "levenshtein_words")
         + required(FLOAT64, "cosine_distance")
     ),
-    # The most probable neighbour, by one kind of edit, of one pair's ungrammatical sentence a row
-    # (log-probabilities in nats). `best`: of all edits; `is_partner`: it is the pair's grammatical
-    # sentence, which is `partner_in_reach` where it was among the `n_neighbours` scored.
-    "neighbours": pa.schema(
-        required(TEXT, "model", "dataset", "pair_id")
-        + optional(TEXT, "paradigm")
-        + required(TEXT, "edit", "neighbour")
-        + required(TRUTH, "best", "is_partner", "partner_in_reach")
-        + required(INT32, "n_neighbours")
-        + required(FLOAT64, "logprob", "logprob_good", "logprob_bad", "cosine_distance")
-        + required(TEXT, "scale")
-    ),
     # One sentence under one model a row; the metrics from `logprob` on (nats, or nats a token).
     # `weight`: how many sentences of the data set it stands for where a sample was scored.
     "string_scores": pa.schema(
@@ -39,7 +27,6 @@ SCHEMAS = {
         + required(FLOAT64, "logprob")
         + optional(FLOAT64, "uniform_bayes_factor", "unigram_bayes_factor", "slor")
         + required(FLOAT64, "mean_logprob")
-        + optional(FLOAT64, "learned_weights")
         + required(FLOAT64, "weight")
         + required(TEXT, "scale")
     ),
@@ -96,14 +83,6 @@ SCHEMAS = {
     "string_roc": pa.schema(
         required(TEXT, "model", "dataset", "metric")
         + required(FLOAT64, "false_positive_rate", "true_positive_rate")
-        + required(TEXT, "scale")
-    ),
-    # One statistic at one point of a simulated sweep a row: its mean over worlds, and the closed
-    # form for messages far apart and rare errors; `curve` and `value` are parameters.
-    "string_simulations": pa.schema(
-        required(TEXT, "sweep", "statistic")
-        + required(FLOAT64, "curve", "value")
-        + optional(FLOAT64, *estimated("estimate"), "closed_form")
         + required(TEXT, "scale")
     ),
 }

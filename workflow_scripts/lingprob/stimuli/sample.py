@@ -34,7 +34,7 @@ def sample_pairs(stimuli: pd.DataFrame, pairs: int, seed: int) -> pd.DataFrame:
     if pairs > len(drawable):
         raise LingprobError(
             f"a sample of {pairs} pairs was asked for, and there are {len(drawable)}. Lower "
-            "string_probability.pairs_per_dataset or neighbour_pairs."
+            "string_probability.pairs_per_dataset."
         )
     rng = np.random.default_rng(seed)
     groups = list(drawable.groupby(drawable["paradigm"].fillna(""), sort=True)["unit"])

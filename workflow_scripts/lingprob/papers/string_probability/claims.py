@@ -11,19 +11,12 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.string_probability.theory import (
-    assumptions,
-    surprisal_differences,
-    toy_language,
-    toy_surprisals,
-)
+from lingprob.papers.string_probability.toy_strings import surprisal_differences, toy_surprisals
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import mean_difference
 from lingprob.scorecard.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
-# A metric of ours beside the five of the paper.
-OURS = "learned_weights"
 # Bits by which half precision moves the surprisal of a string of a few tokens.
 HALF_PRECISION = 0.05
 
@@ -78,24 +71,16 @@ def surprisal_difference(difference: str) -> Statistic:
     return statistic
 
 
-def assumption_bounds(tables: Tables, run: Run) -> Rows:
-    """What Assumptions 2 to 6 bound, as parts of their bounds, on the paper's own example."""
-    language = toy_language(tables["toy_stimuli"]["text"].tolist())
-    note = f"e = {language.error}, K = {language.errors}; P(m) = .70, .25, .05"
-    for row in assumptions(language).itertuples():
-        yield f"toy_strings/{row.quantity}", Estimate.exact(float(row.value / row.bound), note)
-
-
 def whole(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Yield the paper's metrics of each model on each whole data set, by metric."""
+    """Yield the metrics of each model on each whole data set, by metric."""
     table = tables["separation"]
-    table = table[(table["phenomenon"] == "") & (table["metric"] != OURS)]
+    table = table[table["phenomenon"] == ""]
     for (model, dataset), group in table.groupby(["model", "dataset"], sort=False):
         yield f"{model}/{dataset}", group.set_index("metric")
 
 
 def highest_area(tables: Tables, run: Run) -> Rows:
-    """The highest area of the paper's metrics, between the highest ends of their intervals."""
+    """Return the highest area of all metrics, between the highest ends of their intervals."""
     for about, metrics in whole(tables):
         highest = metrics[["auc", "auc_low", "auc_high"]].max().to_dict()
         if pd.notna(highest["auc"]):
@@ -142,8 +127,6 @@ STATISTICS: dict[str, Statistic] = {
     "grammatical_strings_likelier": surprisal_difference("ungrammatical"),
     "one_moon_likelier": surprisal_difference("plural"),
     "moons_below_moon": surprisal_difference("moons"),
-    "strings_follow_messages": surprisal_difference("messages"),
-    "assumptions_hold": assumption_bounds,
     "prediction_1a": correlation(1),
     "prediction_1b": change_over_bins(1, "r"),
     "prediction_1b_common_spread": change_over_bins(1, "r_common_spread"),

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.minimalness.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
-from lingprob.papers.string_probability.metrics import METRICS, learned_weights, paper_metrics
+from lingprob.papers.string_probability.metrics import METRICS, paper_metrics
 from lingprob.schemas import SCHEMAS
 
 
@@ -27,7 +27,6 @@ class Options:
     levenshtein_population: str
     bootstrap: int
     cluster_by_paradigm: bool
-    folds: int
     seed: int
     scale: str
 
@@ -129,13 +128,6 @@ def string_scores(
         table = table.merge(distances, on="pair_id", how="left")
     table = table.merge(dataset.scores, on="item_id", how="left", validate="one_to_one")
     metrics = paper_metrics(table, vocabulary_size)
-    metrics["learned_weights"] = learned_weights(
-        table,
-        table["grammatical"].to_numpy(dtype=bool),
-        units(table, False),
-        folds=options.folds,
-        seed=options.seed,
-    )
     table = table.drop(columns=["logprob"]).join(metrics)
     table = table.assign(
         model=model, dataset=dataset.name, weight=dataset.weight, scale=options.scale

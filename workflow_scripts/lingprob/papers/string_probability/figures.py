@@ -23,10 +23,8 @@ from lingprob.papers.string_probability.further_figures import (
     paradigm_accuracies,
     paradigm_correlations,
     separation_by_pool,
-    theory,
 )
 from lingprob.papers.string_probability.ladder_figure import ladder
-from lingprob.papers.string_probability.neighbour_figures import neighbours
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
     accuracies,
@@ -37,11 +35,7 @@ from lingprob.papers.string_probability.separation_figures import (
     grammatical_handles,
     panel_title,
 )
-from lingprob.papers.string_probability.simulation_figures import (
-    assumptions_broken,
-    predictions_simulated,
-)
-from lingprob.papers.string_probability.theory import toy_surprisals
+from lingprob.papers.string_probability.toy_strings import toy_surprisals
 
 POINTS_SHOWN = 2000
 MOST_BANDS = 6
@@ -53,11 +47,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     Args:
         tables: `scores`, `correlations`, `separation` and `roc` of all models, `toy_stimuli` and,
             where a model has weights, their `sentence_scores` as `toy_scores`; `confounds` and
-            `pools`, and `paradigms` as `paradigm_accuracies` makes it; `simulations`, and the
-            `minimalness` of each data set as `edits`; `neighbours` where these are looked for.
+            `pools`, and `paradigms` as `paradigm_accuracies` makes it.
         run: `options["pooled"]` names the data sets that are taken together where a model has any,
-            `options["absent"]` what the paper has and this run has not; `options["bootstrap"]` and
-            `options["seed"]` are of the neighbours.
+            `options["absent"]` what the paper has and this run has not.
     """
     facts = run.options.get("ladder", {})
     scores, own = (without_ladder(tables[name], facts) for name in ("scores", "separation"))
@@ -68,8 +60,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     pooled = third["dataset"].isin(run.options["pooled"])
     together = third[pooled | ~pooled.groupby(third["model"]).transform("any")]
     toy = toy_surprisals(tables)
-    # Each with the table that has its models; the theory has none.
-    figures: dict[str, tuple[Figure, pd.DataFrame | None]] = {
+    # Each with the table that has its models.
+    figures: dict[str, tuple[Figure, pd.DataFrame]] = {
         "figure_1b": (toy_strings(toy, run), toy),
         "figure_2a": (pairs_by_prediction(scores, correlations, run, 1), correlations),
         "figure_2b": (correlation_by_bin(every_r, run, 1), every_r),
@@ -80,35 +72,23 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_5": (distributions(third, run, by_dataset=True), third),
         "figure_6": (curves(roc, own, run), own),
         "figure_8": (accuracies(separation, run), separation),
-        "figure_7": (theory(tables["toy_stimuli"]), None),
         "phenomena": (by_phenomenon(own, run), own),
         "paradigms": (paradigm_accuracies(tables["paradigms"], run), scores),
         "paradigm_correlations": (paradigm_correlations(correlations, run), correlations),
         "distances": (distances(scores, correlations, run), scores[:0]),
         "deconfounded": (deconfounded(tables["confounds"], run), tables["confounds"]),
         "pools": (separation_by_pool(tables["pools"], run), tables["pools"]),
-        "simulated_predictions": (predictions_simulated(tables, run), tables["scores"][:1]),
-        "simulated_assumptions": (assumptions_broken(tables["simulations"]), None),
     }
     if "stimuli" in tables:
         figures["ladder"] = ladder(tables, run, "bits"), separation
         figures["ladder_sizes"] = ladder(tables, run, "size"), separation
-    if "neighbours" in tables:
-        figures["neighbours"] = neighbours(tables["neighbours"], run), tables["neighbours"]
     second = correlations[correlations["prediction"] == 2]
     sources = ["simulated"] if second["simulated"].any() else []
     for name, (figure, shown) in figures.items():
         rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
         # Simulated ratings are said alone, in large type.
-        derived = name.startswith("simulated_")
-        said = [] if rated or shown is None else notes(shown["model"], run)
-        label_provenance(
-            figure,
-            [run.scale],
-            ["simulated"] if derived else sources if rated else [],
-            what="messages and ratings" if derived else "ratings",
-            note=" ".join(said),
-        )
+        said = [] if rated else notes(shown["model"], run)
+        label_provenance(figure, [run.scale], sources if rated else [], note=" ".join(said))
     return {name: figure for name, (figure, _) in figures.items()}
 
 

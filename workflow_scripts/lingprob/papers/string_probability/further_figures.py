@@ -1,26 +1,17 @@
-"""What the paper argues with and does not draw: distances, spreads, pools, paradigms, theory."""
+"""What the paper argues with and does not draw: distances, spreads, pools, paradigms."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, legend_above, model_handles, wrapped_title
-from lingprob.figures.panels import grid, name_axes, whiskers, wrapped
+from lingprob.figures.panels import name_axes, whiskers, wrapped
 from lingprob.papers.contract import Run
-from lingprob.papers.string_probability.separation_figures import GRAMMATICAL, panel_title
-from lingprob.papers.string_probability.theory import (
-    Language,
-    meaning_matched_pairs,
-    string_table,
-    toy_language,
-)
+from lingprob.papers.string_probability.separation_figures import panel_title
 
 # The quantiles between which §5.2 looks for the drop of Prediction 2b.
 SPREAD_OF_DISTANCES = (0.70, 0.95)
@@ -38,7 +29,6 @@ POOL_TITLES = {
     "all": "all",
 }
 PUBLISHED_COLOURS = (palette.SKY, palette.ORANGE, palette.PURPLE, palette.YELLOW, palette.RED)
-ERRORS_SHOWN = np.geomspace(1e-3, 0.5, 60)
 
 
 def distances(scores: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
@@ -219,66 +209,3 @@ def paradigm_correlations(correlations: pd.DataFrame, run: Run) -> Figure:
     name_axes(axes, "Paradigm, by r", "Pearson r")
     legend_above(figure, model_handles(names, run.models), columns=3)
     return figure
-
-
-def theory(toy_stimuli: pd.DataFrame) -> Figure:
-    """Figure 7: the formal part on the toy strings.
-
-    Left: error steps from each message to each ungrammatical string, the 15 meaning-matched pairs,
-    with the 7 minimal ones framed. Right: log P(s) as errors become likely (K = 3).
-    """
-    language = toy_language(toy_stimuli["text"].tolist())
-    figure, axes = grid(1, 2, width=3.3, height=2.4, margins=(0.6, 0.4))
-    left, right = axes[0]
-    pairs = meaning_matched_pairs(language)
-    good, bad = (list(dict.fromkeys(pairs[side])) for side in ("good", "bad"))
-    for pair in pairs.itertuples():
-        x, y = bad.index(pair.bad), good.index(pair.good)
-        shade = str(1 - 0.25 * pair.distance)
-        left.add_patch(rectangle(x, y, facecolor=shade, edgecolor="white"))
-        if pair.minimal:
-            left.add_patch(rectangle(x, y, facecolor="none", edgecolor=palette.RED, linewidth=1.8))
-        colour = "white" if pair.distance > 1 else "black"
-        left.text(x, y, str(pair.distance), ha="center", va="center", color=colour, fontsize=7)
-    left.set(xlim=(-0.55, len(bad) - 0.45), ylim=(len(good) - 0.45, -0.55))
-    left.set_xticks(range(len(bad)), [f"*{text}" for text in bad], rotation=40, ha="right")
-    left.set_yticks(range(len(good)), good)
-    left.tick_params(labelsize=6)
-    left.grid(visible=False)
-    minimal = int(pairs["minimal"].sum())
-    left.set_title(f"{len(pairs)} meaning-matched, {minimal} minimal pairs", fontsize=7)
-    logs = np.stack(
-        [
-            np.log(string_table(toy_language(list(language.strings), error=error))["probability"])
-            for error in ERRORS_SHOWN
-        ]
-    )
-    _draw_named_curves(right, language, logs)
-    right.set_xlabel("Probability of an error step, e", fontsize=7)
-    right.set_ylabel("log P(s) (nats)", fontsize=7)
-    right.set_title("Messages of .70, .25 and .05", fontsize=7)
-    return figure
-
-
-def _draw_named_curves(ax: Axes, language: Language, logs: np.ndarray) -> None:
-    """Draw log P(s) of each string, `logs` (errors, strings); names lie along their curves, those
-    of strings that are as probable on one."""
-    ax.set_xscale("log")
-    at = len(ERRORS_SHOWN) // 20
-    together: dict[tuple[float, ...], list[int]] = {}
-    for place in range(logs.shape[1]):
-        together.setdefault(tuple(logs[:, place].round(9)), []).append(place)
-    for places in together.values():
-        curve, flag = logs[:, places[0]], bool(language.grammatical[places[0]])
-        ax.plot(ERRORS_SHOWN, curve, color=GRAMMATICAL[flag][0], linewidth=1.0)
-        names = ", ".join(f"{'' if flag else '*'}{language.strings[place]}" for place in places)
-        rise = np.gradient(curve, np.log(ERRORS_SHOWN))[at] / ERRORS_SHOWN[at]
-        ax.text(
-            ERRORS_SHOWN[at], curve[at], names, fontsize=4.8, va="bottom", rotation_mode="anchor",
-            rotation=np.degrees(np.arctan(rise)), transform_rotates_text=True,
-        )  # fmt: skip
-
-
-def rectangle(x: float, y: float, **look: Any) -> Rectangle:
-    """Return a square of the table of pairs."""
-    return Rectangle((x - 0.5, y - 0.5), 1, 1, **look)

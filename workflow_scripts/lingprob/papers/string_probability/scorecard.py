@@ -7,7 +7,6 @@ import pandas as pd
 from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.ladder import without_ladder
 from lingprob.papers.string_probability.claims import STATISTICS
-from lingprob.papers.string_probability.theory import meaning_matched_pairs, toy_language
 from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
 
@@ -24,7 +23,7 @@ def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     `confounds`, `separation`, `pools`, `toy_stimuli`, `toy_scores` where a model has weights, and
     as `counts` makes them `datasets` and `filters`.
     """
-    ours = counted(tables["datasets"], tables["filters"]) | formal(tables["toy_stimuli"])
+    ours = counted(tables["datasets"], tables["filters"])
     numbers = compare_numbers(published, ours | sizes(run), run.scale)
     judged = judged_tables(tables, run)
     return make_scorecard(numbers + judge_claims(published, STATISTICS, judged, run))
@@ -54,24 +53,6 @@ def counted(counts: pd.DataFrame, filters: pd.DataFrame) -> Quantities:
     if pairs.notna().all():
         found["all/pairs", "thousands"] = Estimate.exact(float(pairs.sum()) / 1000)
     return found
-
-
-def formal(toy_stimuli: pd.DataFrame) -> Quantities:
-    """Return what the formal part counts on its example (§2.1.1 and §2.3.1)."""
-    language = toy_language(toy_stimuli["text"].tolist())
-    pairs = meaning_matched_pairs(language)
-    grammatical = int(language.grammatical.sum())
-    counts = {
-        "strings": len(language.strings),
-        "grammatical": grammatical,
-        "ungrammatical": len(language.strings) - grammatical,
-        "meaning_matched": len(pairs),
-        "minimal": pairs["minimal"].sum(),
-    }
-    return {
-        (f"toy_strings/{name}", "value"): Estimate.exact(float(count))
-        for name, count in counts.items()
-    }
 
 
 def sizes(run: Run) -> Quantities:

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.string_probability.data import Options, pairs_of, table_of, units
-from lingprob.papers.string_probability.metrics import METRICS, learned_weights
+from lingprob.papers.string_probability.metrics import METRICS
 from lingprob.regression.proportions import preferences
 from lingprob.regression.resampling import interval, mean_interval
 from lingprob.regression.roc import area_under_roc, resampled_areas, roc_curve
@@ -41,7 +41,7 @@ def separation(
     ]
     together = scores[scores["dataset"].isin(pooled_datasets)]
     if together["dataset"].nunique() > 1:
-        groups.append((POOLED, "", pooled(together, options)))
+        groups.append((POOLED, "", together))
     rows: list[dict[str, Any]] = []
     curves = [pd.DataFrame(columns=["dataset"])]
     for name, phenomenon, group in groups:
@@ -57,22 +57,6 @@ def separation(
         table_of(rows, "string_separation", **about),
         roc.reindex(columns=SCHEMAS["string_roc"].names).astype({"metric": object}),
     )
-
-
-def pooled(scores: pd.DataFrame, options: Options) -> pd.DataFrame:
-    """Return all data sets in one flat set, with weights learned from all of them."""
-    parts = scores.assign(
-        unigram_logprob=scores["logprob"] - scores["unigram_bayes_factor"],
-    )
-    learned = learned_weights(
-        parts,
-        parts["grammatical"].to_numpy(dtype=bool),
-        units(parts, False),
-        folds=options.folds,
-        seed=options.seed,
-        weight=parts["weight"].to_numpy(dtype=float),
-    )
-    return scores.assign(learned_weights=learned)
 
 
 def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any]]:

@@ -23,7 +23,6 @@ METRICS = {
     "unigram_bayes_factor": ("BF unigram", palette.GREEN),
     "slor": ("SLOR", palette.ORANGE),
     "mean_logprob": ("mean log p", palette.SKY),
-    "learned_weights": ("learned weights", palette.BLUE),
 }
 HISTOGRAM_BINS = 30
 ROW_LETTERS = 22  # of a line beside a row of densities
