@@ -11,13 +11,13 @@ sys.path.insert(0, str(Path(workflow.basedir) / "workflow_scripts"))
 
 from lingprob.catalog import read_published, surprisal_file, texts_in_file
 from lingprob.chance_level import NO_TEXT
-from lingprob.config import (
+from lingprob.workflow.configuration import (
     export_mirror,
     export_package,
     read_settings,
     refuse_duplicate_keys,
-    surprisal_models,
 )
+from lingprob.workflow.names import surprisal_models
 from lingprob.console import take_over
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.context.suites import pairs_per_suite

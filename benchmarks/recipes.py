@@ -157,7 +157,7 @@ def main() -> None:
         row = train(json.loads(asked.worker.read_text()))
         asked.worker.with_suffix(".out").write_text(json.dumps(row))
         return
-    from lingprob.config import read_settings
+    from lingprob.workflow.configuration import read_settings
 
     training = read_settings({"scale": "laptop"})[0]["training"]
     name = asked.size or max(training["sizes"], key=lambda size: training["sizes"][size]["width"])

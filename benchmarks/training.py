@@ -257,7 +257,7 @@ def corpus_of_a_novel(vocabulary: int, context_window: int) -> dict[str, Any]:
 
 def describe(on_gpu: bool, steps: int) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the sizes, and a job without its size and precision."""
-    from lingprob.config import read_settings
+    from lingprob.workflow.configuration import read_settings
 
     settings, _ = read_settings({"scale": "paper" if on_gpu else "laptop"})
     training = settings["training"]

@@ -13,7 +13,6 @@ ROOT = Path(__file__).resolve().parents[1]
 PARTS = [
     "Snakefile",
     "config.yaml",
-    "config.schema.yaml",
     "rules",
     "profiles",
     "report",

@@ -4,7 +4,6 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.config import read_settings
 from lingprob.files import write_text
 from lingprob.plan import Work
 from lingprob.plan.factors import FACTORS, read_factors
@@ -15,6 +14,7 @@ from lingprob.plan.usage import known_factors, read_usage, usage_table
 from lingprob.plan.wording import describe
 from lingprob.tables import write_csv
 from lingprob.workflow import job
+from lingprob.workflow.configuration import read_settings
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output

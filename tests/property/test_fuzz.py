@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
-from lingprob.config import config_schema, read_settings, refuse_duplicate_keys
 from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
@@ -28,6 +27,8 @@ from lingprob.reading.times import build_reading_times
 from lingprob.scoring.imported import import_sentence_scores, import_token_scores
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import read_table, write_table
+from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
+from lingprob.workflow.settings import keys
 
 STIMULI = pd.DataFrame({"item_id": ["a", "1"], "text": ["A b.", "x"]})
 WORDS = pd.DataFrame(
@@ -259,13 +260,6 @@ def test_corpora_and_texts_are_read_or_refused(times):
     run(20 * times, corpus_files(), attempt)
 
 
-def parts_of(schema: dict[str, Any]) -> Iterator[tuple[str, ...]]:
-    """Yield the path of every key of the configuration."""
-    for key, part in schema.get("properties", {}).items():
-        yield (key,)
-        yield from ((key, *rest) for rest in parts_of(part))
-
-
 names = st.sampled_from(
     ["gutenberg", "provo", "blimp", "smollm2-135m", "geco_total", "gpt2", "mine", "", "*", "a{b}",
      "own", "paper", "demo", "trained-small", "laptop", "demo_passages"]
@@ -293,7 +287,9 @@ values = st.recursive(
     ),
     max_leaves=4,
 )
-CHANGES = st.tuples(st.sampled_from(sorted(parts_of(config_schema()))), values | st.lists(names))
+PATHS = {tuple(key.path.split(".")) for key in keys()}
+PLACES = sorted(PATHS | {path[:end] for path in PATHS for end in range(1, len(path))})
+CHANGES = st.tuples(st.sampled_from(PLACES), values | st.lists(names))
 OWN = st.tuples(
     st.just(("models",)), st.dictionaries(names, models, max_size=2)
 ) | st.tuples(st.just(("datasets",)), st.dictionaries(names, datasets, max_size=2))  # fmt: skip
@@ -330,7 +326,7 @@ def test_configurations_are_settled_or_refused(times):
         (None, "it is a NoneType where"),
         ({"models": {1: {}}}, "the key 1 at models is no text"),
         ({"datasets": {"mine": {"title": "\ud800"}}}, "datasets.mine.title holds half a character"),
-        ({"seed": "["}, r"seed: '\[' is not of type 'integer'"),
+        ({"seed": "["}, r"seed: '\[' is not a valid integer"),
     ],
 )
 def test_a_configuration_of_another_form_is_one_message(config, said):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import lingprob
-from lingprob.config import read_settings
 from lingprob.facade.datasets import dataset_texts
 from lingprob.plan.data import Plan
+from lingprob.workflow.configuration import read_settings
 
 FIRST_OF_BROWN = (
     "The Fulton County Grand Jury said Friday an investigation of Atlanta's recent primary election"

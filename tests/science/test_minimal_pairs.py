@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.config import read_settings
 from lingprob.minimalness.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
 from lingprob.papers.string_probability.paradigms import read_accuracies
@@ -17,6 +16,7 @@ from lingprob.schemas import SCHEMAS
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores
 from lingprob.stimuli.li_large import JUDGMENTS
+from lingprob.workflow.configuration import read_settings
 
 # Pairs, pairs of identical sentences, paradigms and phenomena.
 PAIRS_AS_PUBLISHED = {

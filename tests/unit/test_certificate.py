@@ -18,12 +18,12 @@ from lingprob.certificate.corpora import Corpus, CorpusFile
 from lingprob.certificate.page import by_gravity, certificate_page, marked
 from lingprob.certificate.table import whole_words
 from lingprob.command_line.parser import main
-from lingprob.config import read_settings
 from lingprob.errors import LingprobError
 from lingprob.facade import ngram_models
 from lingprob.facade.corpora import named_tokenizer
 from lingprob.overlap.chance import below_threshold, logprob_threshold
 from lingprob.plan.data import Plan
+from lingprob.workflow.configuration import read_settings
 from models_for_tests import save_tiny_model
 
 PLANTED = "Who did Mary say that John saw?"

@@ -6,7 +6,8 @@ import re
 
 import yaml
 
-from lingprob.config import ROOT, config_schema
+from checkout import ROOT
+from lingprob.workflow.settings import keys
 
 PAGE = (ROOT / "docs" / "cluster.md").read_text(encoding="utf-8")
 RULES = "\n".join(path.read_text() for path in sorted((ROOT / "rules").glob("*.smk")))
@@ -36,10 +37,10 @@ def test_what_stands_in_yaml_is_yaml_and_profiles_know_its_keys():
 
 
 def test_settings_that_the_page_names_exist():
-    machine = config_schema()["properties"]["machine"]["properties"]
-    assert set(re.findall(r"machine\.(\w+)", PAGE)) <= machine.keys()
+    defaults = {key.path: key.field.default for key in keys()}
+    assert {f"machine.{name}" for name in re.findall(r"machine\.(\w+)", PAGE)} <= defaults.keys()
     for name, default in re.findall(r"`machine\.(\w+)` \((\d+)", PAGE):
-        assert machine[name]["default"] == int(default)
+        assert defaults[f"machine.{name}"] == int(default)
 
 
 def test_the_image_has_the_lock_s_python_and_packages():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
 
+from checkout import ROOT
 from lingprob import corpora
 from lingprob.catalog import (
     Catalog,
@@ -15,19 +15,15 @@ from lingprob.catalog import (
     surprisal_file,
     texts_in_file,
 )
-from lingprob.config import (
-    ROOT,
-    config_schema,
-    read_settings,
-    refuse_duplicate_keys,
-    worded,
-)
 from lingprob.errors import LingprobError
 from lingprob.plan import Plan
 from lingprob.reading import texts
 from lingprob.reading.parsers import names as times_names
-from lingprob.references import KINDS, declared_names, names_by_kind
 from lingprob.stimuli import names as stimuli_names
+from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
+from lingprob.workflow.entries import entry_faults
+from lingprob.workflow.names import KINDS, declared_names, names_by_kind
+from lingprob.workflow.settings import Morcela, keys
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_STIMULI = {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "mine.csv"}
@@ -41,12 +37,7 @@ def test_the_catalog_fits_its_schema(kind):
         "dataset": read_datasets(),
         "embedding": read_yaml("embeddings.yaml"),
     }
-    schema = {"$defs": read_yaml("schema.yaml")["$defs"], "$ref": f"#/$defs/{kind}"}
-    validator = Draft202012Validator(schema)
-    found = {
-        name: [worded(error) for error in validator.iter_errors(entry)]
-        for name, entry in shipped[kind].items()
-    }
+    found = {name: entry_faults(entry, f"{kind}s", name) for name, entry in shipped[kind].items()}
     assert found == {name: [] for name in shipped[kind]}
 
 
@@ -70,7 +61,7 @@ def test_the_schema_lists_every_parser_of_a_kind():
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
 def test_a_scale_completes_the_settings(scale):
     settings, catalog = read_settings({**SHIPPED, "scale": scale})
-    assert set(settings["morcela"]) == set(config_schema()["properties"]["morcela"]["properties"])
+    assert list(settings["morcela"]) == list(Morcela.model_fields)
     for model in settings["morcela"]["models"]:
         assert Plan(settings, catalog).unigram_sources(model)
 
@@ -103,7 +94,7 @@ def test_a_key_of_the_user_wins_over_the_scale():
         ({"scal": "demo"}, r"unknown key at top level: 'scal'.*'scale'"),
         ({"morcela": {"fold": 3}}, r"unknown key at morcela: 'fold'.*'folds'"),
         ({"scoring": {"tokens_per_batch": "many"}}, r"scoring\.tokens_per_batch: 'many' is not"),
-        ({"scale": "desktop"}, r"scale: 'desktop' is not one of"),
+        ({"scale": "desktop"}, r"scale: 'desktop' is not 'demo'"),
         ({"morcela": {"models": ["pythia-70"]}}, r"unknown model 'pythia-70'.*'pythia-70m'"),
         ({"morcela": {"datasets": ["linguistics_inquiry"]}}, "'linguistic_inquiry'"),
         ({"morcela": {"frequency_corpus": "gutenburg"}}, "'gutenberg'"),
@@ -124,22 +115,21 @@ def test_a_mistake_is_refused_with_its_place_and_the_remedy(config, said):
 
 
 def declared_keys(scale):
-    """Place, schema and names of every key of a scale's settings that stands for other things."""
+    """Every key that stands for other things and names some at a scale, by its place."""
     settings, _ = read_settings({"scale": scale})
-    return {where: part for where, *part in declared_names(settings, config_schema())}
+    return {key.path: key for key, _ in declared_names(settings)}
 
 
 @pytest.mark.parametrize("where", declared_keys("laptop"))
 def test_an_unknown_name_and_one_of_a_wrong_kind_are_refused_at_every_key(where):
     section, key = where.split(".")
-    part = config_schema()["properties"][section]["properties"][key]
+    declared = declared_keys("laptop")[where]
     kinds = names_by_kind(Catalog())
-    allowed = {name for kind in part["x-names"] for name in kinds[kind]}
+    allowed = {name for kind in declared.names for name in kinds[kind]}
     wrong = next(name for name in ("blimp", "gutenberg", "provo") if name not in allowed)
     for name, said in (("no-such-thing", "unknown"), (wrong, f"{where}: '{wrong}' is a .*, not a")):
-        shape = part.get("type")
-        shape = shape[0] if isinstance(shape, list) else shape  # or null
-        value = {"array": [name], "object": {"en": name}}.get(shape, name)
+        shape = str(declared.field.annotation)
+        value = [name] if "list" in shape else {"en": name} if "dict" in shape else name
         with pytest.raises(LingprobError, match=said) as refused:
             read_settings({"scale": "laptop", section: {key: value}})
         assert where in str(refused.value)
@@ -150,8 +140,8 @@ def test_every_key_whose_presets_are_names_of_the_catalog_is_declared(scale):
     catalog = Catalog()
     everything = {*catalog.models, *catalog.datasets, *catalog.embeddings}
     declared = declared_keys(scale)
-    for section, keys in read_yaml("scales.yaml")[scale].items():
-        for key, value in keys.items():
+    for section, preset in read_yaml("scales.yaml")[scale].items():
+        for key, value in preset.items():
             names = value.values() if isinstance(value, dict) else value
             names = [value] if isinstance(value, str) else names
             if isinstance(names, list) and everything.intersection(map(str, names)):
@@ -252,8 +242,8 @@ def test_ones_own_chinese_pairs_stand_after_sentences_of_another_data_set():
 def test_every_kind_has_a_word_and_every_declared_kind_exists():
     kinds = read_yaml("schema.yaml")["$defs"]["dataset"]["properties"]["kind"]["enum"]
     assert set(kinds) <= set(KINDS)
-    for part, _ in declared_keys("paper").values():
-        assert set(part["x-names"]) <= set(KINDS)
+    for key in keys():
+        assert set(key.names) <= set(KINDS)
 
 
 def test_what_a_name_is_instead_is_said():

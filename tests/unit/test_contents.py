@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lingprob.config import ROOT
+from checkout import ROOT
 from lingprob.contents import as_pattern, spelled_out, write_contents
 from lingprob.ending import what_to_open
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import differences
-from lingprob.config import ROOT
+from checkout import ROOT
 
 
 def column(*values, kind=None):

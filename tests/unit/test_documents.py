@@ -6,17 +6,18 @@ import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+from jsonschema import Draft202012Validator
 
+from checkout import ROOT
 from lingprob.catalog import read_yaml
-from lingprob.config import ROOT, config_schema, read_settings
-from lingprob.config_file import config_text
 from lingprob.digests import written_tables
+from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.settings import Morcela, keys
+from lingprob.workflow.written_settings import json_schema, written_files
 
-SCHEMA = config_schema()
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 CONVENTIONS = (ROOT / "docs" / "conventions.md").read_text(encoding="utf-8")
 CONTRIBUTING = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
@@ -24,25 +25,26 @@ CONTRIBUTING = (ROOT / "docs" / "contributing.md").read_text(encoding="utf-8")
 IN_WORDS = {0.5: "half", 0.75: "75%", 1.0: "one"}
 
 
-def keys_of(schema: dict[str, Any], above: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
-    """Every key of the configuration by its path, sections included."""
-    for key, part in schema["properties"].items():
-        yield above + key, part
-        if "properties" in part:
-            yield from keys_of(part, f"{above}{key}.")
-
-
-KEYS = dict(keys_of(SCHEMA))
+KEYS = {key.path: key for key in keys()}
+SECTIONS = {path.rpartition(".")[0] for path in KEYS} - {""}
 ENTRY_KEYS = {
     f"{kind}s": read_yaml("schema.yaml")["$defs"][kind]["properties"]
     for kind in ("model", "dataset")
 }
 
 
-def test_config_yaml_is_what_the_schema_says():
-    """After a change there: `cd workflow_scripts && python -m lingprob.config_file`."""
-    written = (ROOT / "config.yaml").read_text(encoding="utf-8")
-    assert written == config_text(SCHEMA, read_yaml("scales.yaml"))
+@pytest.mark.parametrize("path", written_files(), ids=lambda path: path.name)
+def test_what_is_written_from_the_settings_is_up_to_date(path):
+    """After a change: `cd workflow_scripts && python -m lingprob.workflow.written_settings`."""
+    assert path.read_text(encoding="utf-8") == written_files()[path]
+
+
+def test_editors_accept_config_yaml_and_refuse_a_mistyped_key():
+    validator = Draft202012Validator(json_schema())
+    config = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+    assert list(validator.iter_errors(config)) == []
+    assert not validator.is_valid({"morcela": {"fold": 3}})
+    assert not validator.is_valid({"models": {"mine": {"titel": "Mine"}}})
 
 
 @pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
@@ -53,7 +55,7 @@ def test_config_yaml_changes_nothing_and_its_examples_are_valid(scale):
         == (read_settings({"scale": scale})[0])
     )
     shown = yaml.safe_load(re.sub(r"^( *)#(?=\w)", r"\1", text, flags=re.M))
-    assert set(shown["morcela"]) == set(SCHEMA["properties"]["morcela"]["properties"])
+    assert set(shown["morcela"]) == set(Morcela.model_fields)
     own = {"title": "Mine", "family": "mine", "source": "local", "path": "mine"}
     entries = {
         "my-texts": {"kind": "reading_texts", "parser": "passages"},
@@ -85,9 +87,12 @@ def conventions() -> Iterator[tuple[str, list[str]]]:
 
 
 def test_the_table_of_conventions_names_keys_that_exist_and_their_defaults():
-    for row, keys in conventions():
-        for key in keys:
-            default = KEYS[key].get("default")
+    for row, named in conventions():
+        for key in named:
+            if key in SECTIONS:
+                continue
+            field = KEYS[key].field
+            default = None if field.is_required() else field.default
             if default is None or isinstance(default, (bool, dict, list)):
                 continue
             shown = f"{default:,}" if isinstance(default, int) else str(default).replace("_", " ")
@@ -96,7 +101,7 @@ def test_the_table_of_conventions_names_keys_that_exist_and_their_defaults():
 
 def test_the_table_of_conventions_has_every_convention():
     named = {key for _, keys in conventions() for key in keys}
-    declared = {key for key, part in KEYS.items() if part.get("x-convention")}
+    declared = {path for path, key in KEYS.items() if key.convention}
     assert len(declared) > 15
     assert declared - named == set()
 
@@ -126,7 +131,7 @@ def messages() -> Iterator[tuple[Path, str]]:
 
 
 def test_every_key_of_the_configuration_that_a_message_names_exists():
-    sections = "|".join(key for key, part in KEYS.items() if "properties" in part)
+    sections = "|".join(sorted(SECTIONS, reverse=True))
     named = re.compile(rf"(?<![\w./-])((?:{sections})(?:\.[a-z_]+)+)(?![\w/(])")
     in_entry = re.compile(r"\b(models|datasets)\.(?:\{\}|[A-Z]+)\.([a-z_]+)")
     found = set()

@@ -16,7 +16,6 @@ from safetensors.torch import load_file
 from scipy import stats
 
 from layout import layout_faults
-from lingprob.config import read_settings
 from lingprob.errors import LingprobError
 from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import describe_models
@@ -41,6 +40,7 @@ from lingprob.training.insertion import (
     write_dosed_corpus,
 )
 from lingprob.training.order import examples_of_step
+from lingprob.workflow.configuration import read_settings
 from training_for_tests import CONTEXT_WINDOW, job, losses, save_corpus
 
 STEPS, BATCH, SEED = 30, 8, 3  # of `training_for_tests.plan`; three epochs of 80 or 90 examples

@@ -13,7 +13,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.config import ROOT
+from checkout import ROOT
 from lingprob.plan.factors import read_factors
 from lingprob.plan.forecast import forecast, jobs_table
 from lingprob.plan.jobs import UNSTATED, PlannedJob, behind

@@ -16,12 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from checkout import ROOT
 from lingprob import download, hub_rows
-from lingprob.config import ROOT, read_settings
 from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
 from lingprob.hub_rows import HubRows, fetch_rows, keep_rows
 from lingprob.stimuli.build import build_stimuli
+from lingprob.workflow.configuration import read_settings
 from loopback import Fault, HubServer, Repository
 
 COMMIT = "0123456789abcdef0123456789abcdef01234567"

@@ -10,10 +10,11 @@ from pathlib import Path
 import pytest
 import yaml
 
+from checkout import ROOT
 from lingprob import kenlm
 from lingprob.chance_level import is_placed
-from lingprob.config import ROOT, read_settings
 from lingprob.errors import LingprobError
+from lingprob.workflow.configuration import read_settings
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 

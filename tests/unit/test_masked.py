@@ -14,7 +14,6 @@ from transformers import AutoModelForMaskedLM
 
 import lingprob
 from lingprob.command_line.parser import main
-from lingprob.config import read_settings
 from lingprob.errors import LingprobError
 from lingprob.models.kinds import is_masked
 from lingprob.models.loading import check_language_model, load_language_model
@@ -22,6 +21,7 @@ from lingprob.models.masked import load_masked_model
 from lingprob.models.prepare import prepare_model
 from lingprob.plan import Plan, profile_files
 from lingprob.scoring.masked import CORRECTIONS, hidden_tokens, score_masked
+from lingprob.workflow.configuration import read_settings
 from models_for_tests import (
     CONTEXT_WINDOW,
     SENTENCES,

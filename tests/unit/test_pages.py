@@ -13,8 +13,9 @@ import pytest
 import yaml
 
 import lingprob
+from checkout import ROOT
 from lingprob.catalog import Catalog, read_published
-from lingprob.config import ROOT, read_settings
+from lingprob.workflow.configuration import read_settings
 
 PAGES = [path for path in [*ROOT.glob("*.md"), *sorted((ROOT / "docs").rglob("*.md"))]]
 GENERATED = runpy.run_path(str(ROOT / "docs" / "generate.py"))

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lingprob.config import read_settings
 from lingprob.errors import LingprobError
-from lingprob.patterns import choose, matches
+from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.names import choose, matches
 
 NAMES = ["trained-b", "trained-a", "trained-a-ft5", "smollm2-135m", "gutenberg-2gram"]
 

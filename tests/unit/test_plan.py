@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 import yaml
 
-from lingprob.config import ROOT, read_settings
+from checkout import ROOT
 from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, note_on, pick
 from lingprob.plan.speeds import speeds
 from lingprob.plan.work import KNOWN, USUAL_SECONDS
+from lingprob.workflow.configuration import read_settings
 
 OWN_SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token", "path": "s.csv"}
 MINE = {"title": "M", "family": "mine", "source": "local", "path": "mine"}

@@ -10,7 +10,6 @@ import pyarrow as pa
 import pytest
 
 from lingprob.catalog import read_published
-from lingprob.config import read_settings
 from lingprob.plan import Plan, profile_facts, profile_files, profile_notes, profiles_beside
 from lingprob.profiles.cost import cost_of
 from lingprob.profiles.page import profile_page
@@ -18,6 +17,7 @@ from lingprob.profiles.quantities import quantity_like
 from lingprob.profiles.rows import COLUMNS, profile_rows, published_rows
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import write_table
+from lingprob.workflow.configuration import read_settings
 
 OWN = {"title": "Mine", "family": "mine", "source": "local", "path": "mine"}
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from checkout import ROOT
 from lingprob.catalog import Catalog
 from lingprob.command_line.parser import COMMANDS, main
-from lingprob.config import ROOT
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepare import origin_of
 from models_for_tests import save_tiny_model

@@ -11,7 +11,6 @@ import pytest
 from matplotlib.figure import Figure
 
 from lingprob.catalog import complete_model, read_yaml
-from lingprob.config import read_settings
 from lingprob.corpora import iter_documents
 from lingprob.figures.labels import label_provenance
 from lingprob.models.loading import load_language_model
@@ -31,6 +30,7 @@ from lingprob.report import table_as_html
 from lingprob.scoring.masked import score_masked
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_csv, write_table
+from lingprob.workflow.configuration import read_settings
 
 LESS = read_yaml("rehearsal.yaml")
 

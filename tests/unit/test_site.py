@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lingprob.config import ROOT
+from checkout import ROOT
 from lingprob.profiles.rows import COLUMNS, SOURCES
 from lingprob.schemas import SCHEMAS
 from lingprob.site.cards import interval, shown, simulated_in

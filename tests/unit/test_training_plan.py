@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from lingprob.catalog import read_yaml
-from lingprob.config import read_settings, surprisal_models
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import group_of
 from lingprob.training.model import build_model
@@ -18,6 +17,8 @@ from lingprob.training.parallel import world_of
 from lingprob.training.precision import choose_dtype
 from lingprob.training.schedule import learning_rate, warmup_steps
 from lingprob.training.sizes import ModelSize
+from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.names import surprisal_models
 
 PAPER = {"small": 28_125_440, "medium": 70_426_624, "large": 162_322_944}  # leakage, Table 1
 

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from layout import layout_faults
-from lingprob.config import read_settings
 from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.figures.labels import label_provenance
@@ -31,6 +30,7 @@ from lingprob.plan import Plan
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table
 from lingprob.training.trajectories import trajectories as trained
+from lingprob.workflow.configuration import read_settings
 
 DRAWS = {"draws": 2000, "seed": 3}
 

@@ -8,8 +8,8 @@ import runpy
 import nbformat
 import pytest
 
+from checkout import ROOT
 from lingprob.catalog import Catalog
-from lingprob.config import ROOT
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepare import origin_of
 

@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 
 import lingprob
-from lingprob.config import read_settings
 from lingprob.errors import LingprobError, looked_up, nearest
 from lingprob.facade.cache import cache_folder
 from lingprob.facade.datasets import dataset_texts
@@ -20,6 +19,7 @@ from lingprob.files import atomic_path, write_text
 from lingprob.own_tables import read_frame, text_of
 from lingprob.plan.data import Plan
 from lingprob.tables import write_csv
+from lingprob.workflow.configuration import read_settings
 
 
 def run(options: argparse.Namespace) -> None:

@@ -13,7 +13,6 @@ from lingprob.certificate.chance import verdicts, with_chance_level
 from lingprob.certificate.corpora import Corpus
 from lingprob.certificate.saved import save_corpus
 from lingprob.certificate.table import longest_overlaps
-from lingprob.config import read_settings
 from lingprob.errors import LingprobError
 from lingprob.facade.cache import cache_folder
 from lingprob.facade.corpora import found_corpus, named_tokenizer
@@ -21,6 +20,7 @@ from lingprob.facade.inputs import as_passages
 from lingprob.facade.ngram_models import AUTO, NgramModels
 from lingprob.facade.sources import read_config, slug
 from lingprob.plan.data import Plan
+from lingprob.workflow.configuration import read_settings
 
 LEVELS = ["ngram_logprob", "chance_level", "chance_level_holm"]
 COLUMNS = [

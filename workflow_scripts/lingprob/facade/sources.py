@@ -11,10 +11,10 @@ from typing import Any
 import yaml
 
 from lingprob.catalog import Catalog, Entry
-from lingprob.config import read_settings, refuse_duplicate_keys
 from lingprob.errors import LingprobError, looked_up, unknown_name
 from lingprob.models.kinds import is_masked
 from lingprob.plan.data import Plan
+from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
 
 REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 # Of a folder or repository whose family nobody names: the default of the workflow, and the others.

@@ -12,7 +12,7 @@ from typing import Any
 from lingprob.errors import unknown_name
 from lingprob.figures.palette import Models, describe_models
 from lingprob.papers.rooms import PACKAGES, USES, Table, module_of
-from lingprob.patterns import matches
+from lingprob.workflow.names import matches
 
 # A table's file, its files, or its files by the model, data set or size that each is of.
 Files = str | Sequence[str] | Mapping[str, str]

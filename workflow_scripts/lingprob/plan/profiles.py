@@ -6,8 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from lingprob.config import surprisal_models
 from lingprob.plan.data import Plan
+from lingprob.workflow.names import surprisal_models
 
 Files = dict[str, list[str]]
 IN_CONTEXT = "results/context/profiles"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lingprob.catalog import read_yaml
-from lingprob.patterns import matches
 from lingprob.plan.sources import Sources
 from lingprob.training.sizes import model_name
+from lingprob.workflow.names import matches
 
 
 class Ratings(Sources):

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from lingprob.catalog import surprisal_file
-from lingprob.config import surprisal_models
-from lingprob.patterns import matches
 from lingprob.plan.sources import Sources
 from lingprob.training.dosed import dosed_name, dosed_sizes
 from lingprob.training.trajectories import trajectories
+from lingprob.workflow.names import matches, surprisal_models
 
 
 class Reading(Sources):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from lingprob.catalog import Entry
-from lingprob.patterns import matches
 from lingprob.plan.ratings import Ratings
 from lingprob.plan.strings import Strings
+from lingprob.workflow.names import matches
 
 # Figure 1b's data set, which stands under no prediction.
 TOY_STRINGS = "toy_strings"

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from lingprob.catalog import Catalog
-from lingprob.config import config_schema
+from lingprob.workflow.settings import keys, value_of
 
 Settings = dict[str, Any]
 OF_MODELS = ("source", "repository", "revision", "licence", "citation", "dtype", "note")
@@ -32,7 +32,7 @@ def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
             for name, entry in catalog.models.items()
         },
         "datasets": {name: _of_dataset(catalog.dataset(name)) for name in named(settings, catalog)},
-        "conventions": list(_conventions(config_schema(), settings)),
+        "conventions": list(_conventions(settings)),
         "own": {kind: sorted(settings[kind]) for kind in ("models", "datasets")},
     }
 
@@ -63,14 +63,10 @@ def _of_dataset(entry: dict[str, Any]) -> dict[str, Any]:
     return {**{key: entry[key] for key in OF_DATASETS if entry.get(key)}, "files": files}
 
 
-def _conventions(
-    schema: dict[str, Any], settings: Settings, above: str = ""
-) -> Iterator[tuple[str, str, str]]:
-    for key, part in schema["properties"].items():
-        if key in settings and "properties" in part:
-            yield from _conventions(part, settings[key], f"{above}{key}.")
-        elif key in settings and part.get("x-convention"):
-            yield f"{above}{key}", _plain(settings[key]), part["description"]
+def _conventions(settings: Settings) -> Iterator[tuple[str, str, str]]:
+    for key in keys():
+        if key.convention:
+            yield key.path, _plain(value_of(settings, key)), key.description
 
 
 def _plain(value: Any) -> str:

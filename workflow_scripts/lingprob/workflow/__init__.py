@@ -1,4 +1,7 @@
-"""What an entry script needs around its one call: a log, clear errors, provenance."""
+"""What the Snakefile, the rules and the entry scripts share: settings, and the job around a call.
+
+The room loads neither pandas nor torch.
+"""
 
 from __future__ import annotations
 

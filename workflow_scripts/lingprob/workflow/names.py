@@ -1,18 +1,20 @@
-"""Names in the configuration: each must stand for what its key's `x-names` in the schema declares.
+"""Names in the settings: each must stand for what its key declares (`settings.key`).
 
-`x-names` lists the kinds of thing that a key's names may be: a kind of data set or another of
-KINDS. With `x-patterns`, a name with a wildcard (`pythia-*`) is a pattern, which may match nothing;
-with `x-exclusions`, what stands after a `!` is taken out again.
+A key declares the kinds of thing that its names may be: kinds of data sets or others of KINDS. If
+it takes patterns, a name with a wildcard (`pythia-*`) may match nothing, and what a name after `!`
+means is taken out again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatch
 from pathlib import Path
 from typing import Any
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError, nearest, unknown_name
+from lingprob.workflow.settings import Key, keys, value_of
 
 # A word for each kind in messages; a name is said to be of the first kind that knows it.
 KINDS = {
@@ -44,32 +46,26 @@ SECTIONS = {
 WORDS = ("own", "file")
 
 
-def check_names(
-    settings: dict[str, Any], schema: dict[str, Any], catalog: Catalog, above: str = ""
-) -> None:
+def check_names(settings: dict[str, Any], catalog: Catalog) -> None:
     """Raise LingprobError for the first name in the settings that is none of what it should be.
 
     The message names the key, what the name is instead if it is anything, and the nearest names.
     """
     known = names_by_kind(catalog)
-    for where, declared, names in declared_names(settings, schema, above):
+    for declared, names in declared_names(settings):
         for given in names:
-            name = given.removeprefix("!") if declared.get("x-exclusions") else given
-            if not (declared.get("x-patterns") and set(name) & set("*?[")):
-                check_name(name, declared["x-names"], known, where)
+            name = given.removeprefix("!") if declared.patterns else given
+            if not (declared.patterns and set(name) & set("*?[")):
+                check_name(name, declared.names, known, declared.path)
 
 
-def declared_names(
-    settings: dict[str, Any], schema: dict[str, Any], above: str = ""
-) -> Iterator[tuple[str, dict[str, Any], list[str]]]:
-    """Yield the place, the schema and the names of every key that `x-names` is declared for."""
-    for key, part in schema["properties"].items():
-        value = settings.get(key)
-        if "properties" in part:
-            yield from declared_names(value or {}, part, f"{above}{key}.")
-        elif "x-names" in part and value is not None:
+def declared_names(settings: dict[str, Any]) -> Iterator[tuple[Key, list[str]]]:
+    """Yield every key that stands for other things, with the names that the settings have there."""
+    for declared in keys():
+        value = value_of(settings, declared)
+        if declared.names and value is not None:
             names = value.values() if isinstance(value, dict) else value
-            yield f"{above}{key}", part, [value] if isinstance(value, str) else list(names)
+            yield declared, [value] if isinstance(value, str) else list(names)
 
 
 def names_by_kind(catalog: Catalog) -> dict[str, list[str]]:
@@ -114,3 +110,40 @@ def check_name(name: str, kinds: Iterable[str], known: dict[str, list[str]], whe
 def is_file_name(name: str) -> bool:
     """Tell whether a name is that of a file: it has a folder or a suffix, or the file exists."""
     return len(Path(name).parts) > 1 or Path(name).suffix != "" or Path(name).is_file()
+
+
+def matches(name: str, patterns: Iterable[str]) -> bool:
+    """Whether a name is one of these patterns, and none of those after `!`."""
+    chosen = False
+    for pattern in patterns:
+        if pattern.startswith("!") and fnmatch(name, pattern[1:]):
+            return False
+        chosen = chosen or fnmatch(name, pattern)
+    return chosen
+
+
+def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """Return the names that match, each once: in the order of the patterns, then their own."""
+    wanted = [name for pattern in patterns for name in names if fnmatch(name, pattern)]
+    return [name for name in dict.fromkeys(wanted) if matches(name, patterns)]
+
+
+def ladder_models(section: dict[str, Any], asked: dict[str, Any], catalog: Catalog) -> list[str]:
+    """Return the models of a section's `ladder` that its `models` have not, in the catalog's order
+    of each pattern; none of the scale's where the user names (`asked`) models and no ladder."""
+    patterns = section["ladder"] if "ladder" in asked or "models" not in asked else []
+    return [name for name in choose([*catalog.models], patterns) if name not in section["models"]]
+
+
+def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
+    """Return the models that match the patterns and have, or can make, surprisals of a text.
+
+    Imported word surprisals cover the texts that their entry names, other imported scores none,
+    and masked models have none.
+    """
+    return [
+        name
+        for name in choose([*catalog.models], patterns)
+        if (catalog.models[name]["source"] != "scores" and not catalog.is_masked(name))
+        or texts in catalog.models[name].get("texts", [])
+    ]

@@ -1,0 +1,194 @@
+"""What settings must fit beside their own types: each other, and the catalog."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from lingprob.catalog import Catalog
+from lingprob.context.names import primary_dataset
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.training.dosed import dosed_models
+from lingprob.training.sizes import trained_models
+from lingprob.workflow.names import surprisal_models
+
+Settings = dict[str, Any]
+ROOT = Path(__file__).resolve().parents[3]
+
+
+def check_settings(settings: Settings, config: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for the first setting that does not fit others or the catalog.
+
+    Args:
+        settings: complete ones.
+        config: what the user named; what only the scale names is left alone in places.
+        catalog: with the user's entries.
+    """
+    catalog.check_references()
+    check_languages(settings["string_probability"], catalog)
+    check_conventions(settings["string_probability"], catalog)
+    check_doses(settings)
+    check_trained_models(settings, catalog)
+    check_studies(settings["studies"])
+    check_masked(settings, catalog)
+    check_surprisals(settings["reading"], catalog)
+    if primary_dataset(settings["context"]["datasets"]) is None:
+        raise LingprobError(
+            "context.datasets: one of plain pairs is needed, such as blimp; it has "
+            f"{settings['context']['datasets']}."
+        )
+    check_context_languages(settings["context"], config.get("context", {}), catalog)
+
+
+def check_studies(studies: Iterable[str]) -> None:
+    """Raise LingprobError for a study that has no folder in studies/."""
+    known = [path.parent.name for path in ROOT.glob("studies/*/study.smk")]
+    for name in studies:
+        if name not in known:
+            raise unknown_name("study", name, known, "See studies/README.md.")
+
+
+def check_context_languages(context: Settings, named: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for pairs of `context` that no model knows the language of, or the other
+    way round, where they are `named` by the user (the scale's own are then left alone); for
+    sentences that nobody knows how to join; and for others than English ones in BLiMP's place:
+    what they are perturbed with is English (context, §5)."""
+    spoken = {name: catalog.model(name)["language"] for name in context["models"]}
+    written = {name: catalog.dataset(name).get("language", "en") for name in context["datasets"]}
+    primary = primary_dataset(context["datasets"])
+    for name, language in written.items():
+        if language not in ("en", "zh"):
+            raise LingprobError(
+                f"context.datasets: {name!r} is in {language!r}, and sentences are joined as in "
+                "English ('en') or Chinese ('zh'). Leave it out; or say that it is in 'en', if its "
+                "sentences end with periods and have blanks between them."
+            )
+        if name == primary and language != "en":
+            raise LingprobError(
+                f"context.datasets: {name!r} is in {language!r}, and the first data set of plain "
+                "pairs is perturbed with English words. Name one in English before it, such as "
+                "blimp, and a model of it in context.models."
+            )
+        wanted = name == primary or name in named.get("datasets", [])
+        if wanted and language not in spoken.values():
+            raise LingprobError(
+                f"context.models: none of {list(spoken)} is in {language!r}, the language of the "
+                f"data set {name!r} of context.datasets. Add one (`language` in a model's entry)."
+            )
+        check_control(name, language, context, catalog)
+    for name in named.get("models", []):
+        if spoken[name] not in written.values():
+            raise LingprobError(
+                f"context.datasets: none of {list(written)} is in {spoken[name]!r}, the language "
+                f"of the model {name!r} of context.models. Add one, such as zhoblimp for 'zh'."
+            )
+
+
+def check_control(dataset: str, language: str, context: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a control that is the data set itself or in another language than
+    it, and for a language that no model is named for by whose tokens its prefixes are drawn."""
+    control = context["control_of"].get(dataset, context["control"])
+    theirs = catalog.dataset(control).get("language", "en")
+    if control == dataset or theirs != language:
+        fault = "itself" if control == dataset else f"in {theirs!r}"
+        raise LingprobError(
+            f"context.control_of: {control!r}, the control of the data set {dataset!r}, is "
+            f"{fault}. Name a corpus, or another data set of pairs, in {language!r}."
+        )
+    if language != "en" and language not in context["tokenizer_of"]:
+        raise LingprobError(
+            f"context.tokenizer_of: none for {language!r}, the language of the data set "
+            f"{dataset!r} of context.datasets. Add a model that is in it."
+        )
+
+
+def check_languages(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for pairs in a language that no embedding model is named for."""
+    for key in ("prediction_1", "prediction_2", "prediction_3", "pooled"):
+        for name in strings[key]:
+            language = catalog.dataset(name).get("language", "en")
+            if language not in strings["embeddings"]:
+                raise LingprobError(
+                    f"string_probability.embeddings: none for {language!r}, the language of the "
+                    f"data set {name!r} of string_probability.{key}. Add one."
+                )
+
+
+def check_conventions(strings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a model that has no BOS policy as string_probability wants it."""
+    for name in [*strings["models"], *strings["ladder"]]:
+        catalog.bos_policy(name, strings["bos"])
+
+
+def check_trained_models(settings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a model of source `trained` that no settings make."""
+    training = settings["training"]
+    for step in training["keep_checkpoints"]:
+        if step > training["steps"]:
+            raise LingprobError(
+                f"training.keep_checkpoints: there is no step {step} in a training of "
+                f"{training['steps']} steps. Leave it out, or raise training.steps."
+            )
+    made = [name for models in made_models(settings, [""]).values() for name in models]
+    for name, entry in catalog.models.items():
+        if entry["source"] == "trained" and name not in made:
+            raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
+
+
+def check_doses(settings: Settings) -> None:
+    """Raise LingprobError for doses of texts that nobody searched for, in sizes that nothing
+    trains, or in a part of the training that ends before it begins."""
+    doses, searched = settings["doses"], settings["overlap"]["texts"]
+    for name in doses["texts"]:
+        if name not in searched:
+            raise LingprobError(
+                f"doses.texts: {name!r} is none of overlap.texts {searched}, so nobody knows "
+                "whether training has it anyway. Name it there, too, or leave it out."
+            )
+    first, last = doses["period"]
+    if first >= last:
+        raise LingprobError(
+            f"doses.period: {doses['period']} ends before it begins. Give two shares of the "
+            "training, the smaller one first."
+        )
+
+
+def check_masked(settings: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for a masked model that is named where one that reads from left to right
+    is needed, or one that start tokens may precede, and for what its own entry cannot change."""
+    for name, entry in settings["models"].items():
+        if catalog.is_masked(name) and (ignored := entry.keys() & {"context_window", "dtype"}):
+            raise LingprobError(
+                f"models.{name}.{min(ignored)}: {name!r} is a masked model, which is run in "
+                "scoring.dtype, and sees what its config.json says. Delete the key."
+            )
+    left_to_right = {
+        "reading.models": settings["reading"]["models"],
+        "audit.model": [settings["audit"]["model"]],
+    }
+    for key, names in left_to_right.items():
+        for name in names:
+            if name in catalog.models and catalog.is_masked(name):
+                raise LingprobError(
+                    f"{key}: {name!r} is a masked model, which sees both sides of a word and has "
+                    "no start token. Leave it out; morcela and string_probability take it."
+                )
+
+
+def check_surprisals(reading: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for read texts that no model of `reading` has surprisals of."""
+    for name in reading["datasets"]:
+        texts = catalog.dataset(name)["texts"]
+        if not surprisal_models(catalog, reading["models"], texts):
+            raise LingprobError(
+                f"reading.models: none of {reading['models']} has surprisals of {texts!r}, which "
+                f"reading.datasets asks for ({name})."
+            )
+
+
+def made_models(settings: Settings, corpora: list[str]) -> dict[str, dict[str, Any]]:
+    """Return the entries of all models that a run trains, those with passages (`dosed`) apart."""
+    trained = trained_models(settings["training"], corpora)
+    dosed = dosed_models(settings["doses"], settings["training"], trained)
+    return {"trained": trained, "dosed": dosed}

@@ -1,0 +1,685 @@
+"""The settings: a class for each section of config.yaml, a described field for each key.
+
+A field without a default has a value in each scale's preset (`catalog/scales.yaml`). `config.yaml`,
+its JSON schema and `docs/settings.md` are written from here by `python -m
+lingprob.workflow.written_settings`, run in `workflow_scripts`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationInfo,
+    WrapValidator,
+    field_validator,
+)
+from pydantic.fields import FieldInfo
+
+Item = TypeVar("Item")
+
+
+def key(
+    default: Any = ...,
+    *,
+    names: str = "",
+    patterns: bool = False,
+    convention: bool = False,
+    example: Any = None,
+    **limits: Any,
+) -> Any:
+    """Declare a key of a section.
+
+    Args:
+        default: the paper's value; none if each scale has its own.
+        names: the kinds of thing that the value names, with spaces between (`names.KINDS`).
+        patterns: whether a name may be a pattern (`pythia-*`), and `!` takes names out again.
+        convention: whether the value changes results, so that methods and docs list it.
+        example: what `config.yaml` shows if the key has no default.
+        limits: pydantic's bounds, such as `ge` and `min_length`.
+    """
+    marks = {"x-names": names.split(), "x-patterns": patterns, "x-convention": convention}
+    shown = None if example is None else [example]
+    extra: dict[str, Any] = {name: value for name, value in marks.items() if value}
+    return Field(default, examples=shown, json_schema_extra=extra, **limits)
+
+
+def _as_written(value: Any, check: Callable[[Any], float]) -> float:
+    """Check a number and leave an integer one."""
+    checked = check(value)
+    return value if type(value) is int else checked
+
+
+def _each_once(values: list[Item]) -> list[Item]:
+    """Refuse a list that has an item twice."""
+    for place, value in enumerate(values):
+        if value in values[:place]:
+            raise ValueError(f"{value!r} stands there twice")
+    return values
+
+
+Number = Annotated[float, WrapValidator(_as_written)]
+Share = Annotated[float, Field(ge=0, le=1), WrapValidator(_as_written)]
+Count = Annotated[int, Field(ge=1)]
+Unique = Annotated[list[Item], AfterValidator(_each_once)]
+EntryName = Annotated[str, StringConstraints(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+SizeName = Annotated[str, StringConstraints(pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
+TokenName = Annotated[str, StringConstraints(pattern="^[a-z0-9_]+$")]
+Entries = dict[EntryName, dict[str, Any]]
+Unit = Literal["sentence", "pair", "paradigm", "article"]
+
+
+class Section(BaseModel):
+    """A section of the settings. Unknown keys are refused."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+        json_schema_extra=lambda schema: schema.pop("required", None),
+    )
+
+    @field_validator("*", mode="before")
+    @classmethod
+    def _read_null(cls, value: Any, info: ValidationInfo) -> Any:
+        """Read `null` inside a mapping of Snakemake's --config, which is text there."""
+        return None if value == "null" else value
+
+
+class Part(BaseModel):
+    """An entry whose keys are all needed."""
+
+    model_config = ConfigDict(extra="forbid")
+
+
+class BosPolicy(Part):
+    """What precedes a sentence."""
+
+    start_token: str
+    first_token: Literal["scored", "excluded"]
+
+
+class Size(Part):
+    """The shape of a model that is trained."""
+
+    layers: Count
+    heads: Count
+    width: int = Field(ge=8)
+
+
+class Machine(Section):
+    """What the machine or cluster offers, and where jobs run."""
+
+    gpu_memory_mb: int = key(80000, ge=1000)
+    """memory of one GPU; larger models are spread over several"""
+    memory_mb: int | None = key(None, example=256000, ge=4000)
+    """memory of your largest node: a job that is tried again with twice the memory asks for no
+    more than this"""
+    max_runtime: int = key(1440, ge=120)
+    """minutes that a job asks for at most; scoring and training that take longer go on in the
+    next attempt (retries in profiles/slurm)"""
+    warm_starts: bool = key(True)
+    """jobs on this machine are forked from a process that has loaded the large libraries (Linux
+    without a GPU; elsewhere no matter)"""
+    container: str | None = key(None)
+    """image that all jobs run in with --sdm apptainer, a file or an address
+    (docs/cluster.md)"""
+
+
+class Scoring(Section):
+    """How models are run when sentences and texts are scored."""
+
+    device: Literal["auto", "cpu", "cuda", "mps"] = key("auto")
+    """where models run; auto takes a GPU where there is one, mps is an Apple GPU (not tried
+    yet)"""
+    dtype: Literal["auto", "float32", "bfloat16", "float16"] = key("auto", convention=True)
+    """number format of the weights; auto takes the model's entry for the device"""
+    device_map: Literal["single", "auto"] = key("single")
+    """auto spreads one model over all visible GPUs"""
+    tokens_per_batch: int = key(4096, ge=1)
+    """padded tokens a forward pass; halved by itself when memory runs out"""
+    sentences_per_shard: int = key(500, ge=1)
+    """sentences that a killed scoring job loses at most"""
+    window_stride: Number = key(0.5, convention=True, le=1, gt=0)
+    """step in sentences longer than the context window, as a share of it"""
+
+
+class Unigrams(Section):
+    """How unigram probabilities are counted."""
+
+    smoothing: Number = key(1.0, convention=True, ge=0)
+    """added to each token's or word's count in a corpus"""
+    shards: int = key(ge=1)
+    """independent jobs that a corpus's documents are spread over"""
+    normalise_published: bool = key(False, convention=True)
+    """make published unigram probabilities sum to one (the Pile's sum to 1.050)"""
+
+
+class Unigrahams(Section):
+    """Unigram probabilities estimated from a model's own samples (morcela, §4 and Appendix B)."""
+
+    samples: int = key(ge=2)
+    """generated samples (morcela, Appendix B)"""
+    length: int = key(34, ge=1)
+    """tokens a sample (morcela, Appendix B)"""
+    top_k: int | None = key(None, convention=True, ge=1)
+    """tokens that a next one is sampled from, the most probable; null takes all (morcela,
+    Algorithm 1), the released code 50"""
+    suppress_eos: bool = key(False, convention=True)
+    """never sample the end of the text (morcela, Algorithm 1 does; its code never)"""
+    batch_size: int = key(128, ge=1)
+    """samples generated side by side"""
+    shards: int = key(ge=1)
+    """independent jobs that the samples are spread over"""
+
+
+class Morcela(Section):
+    """Linking functions between log-probabilities and ratings (MORCELA)."""
+
+    models: list[str] = key(names="model", example=["pythia-70m", "my-model"], min_length=1)
+    """models of the figures and tables, in their order"""
+    ladder: list[str] = key(names="model", patterns=True, example=["trained-*", "!trained-*-ft*"])
+    """names and patterns, after ! of what is taken out again; more models in Figures 2 to 6,
+    the tables and what parameters are drawn against quality and size, on Linguistic Inquiry or,
+    without it, the first data set, by the default convention and without what goes beyond the
+    paper; none unless you fill it where you name models"""
+    datasets: list[str] = key(names="stimuli", min_length=1)
+    """rated data sets; where all of them are your own, ladder, predicted, unigrams and
+    frequency_models are empty unless you fill them"""
+    predicted: list[str] = key(names="stimuli", example=["cola", "my-pairs"])
+    """other data sets, rated or not, whose ratings the linking functions fitted to those
+    predict"""
+    unigrams: list[str] = key(names="unigram_source", patterns=True, min_length=1)
+    """patterns; a model's default unigram source and those that match are used"""
+    folds: int = key(5, convention=True, ge=2)
+    """folds of the cross-validation (morcela, §3.4)"""
+    repeats: int = key(100, convention=True, ge=1)
+    """times the cross-validation is repeated with another shuffle"""
+    keep_together: Unit = key("sentence", convention=True)
+    """what no fold parts; the article of an example, or the phenomenon where data have one"""
+    cluster: Unit = key("article", convention=True)
+    """what intervals resample, since sentences of one pair, paradigm or article are no
+    independent observations; the next finer unit where there are fewer than 20 of it"""
+    bootstrap: int = key(1000, ge=2)
+    """bootstrap draws behind the intervals of beta, gamma and r"""
+    frequency_models: list[str] = key(names="model", patterns=True)
+    """patterns; which models the token-frequency regression is done for (morcela, §5)"""
+    frequency_corpus: str = key(names="corpus")
+    """corpus of the token-frequency regression (morcela, §5)"""
+    frequency_tokens: int = key(ge=100)
+    """at most this many tokens of it"""
+    frequency_document_tokens: int | None = key(None, ge=10)
+    """at most this many tokens of a document, where documents are long and few; null takes
+    all"""
+    frequency_start_tokens: Unique[Literal["none", "own"]] = key(
+        ["none"], convention=True, min_length=1
+    )
+    """what precedes a document, nothing (morcela, §5) or what the model generates from; the
+    slopes of the first are Figure 5's, those of another stand beside them"""
+    frequency_shards: int = key(ge=1)
+    """independent jobs that these tokens are spread over"""
+    frequency_window: int = key(2048, ge=2)
+    """tokens of a window (morcela, §5)"""
+    frequency_stride: int = key(1024, ge=1)
+    """step between windows"""
+
+
+class Overlap(Section):
+    """Overlaps between read texts and corpora (leakage, §2 and §3.1)."""
+
+    tokenizer: str = key(names="model tokenizer")
+    """a model, or a data set of kind tokenizer, that tokenises texts and corpora"""
+    texts: Unique[str] = key(names="reading_texts", example=["provo", "my-texts"], min_length=1)
+    """data sets of kind reading_texts whose passages are looked for"""
+    corpora: Unique[str] = key(names="corpus", example=["gutenberg", "my-corpus"], min_length=1)
+    """corpora that are searched"""
+    chunk_corpora: Unique[str] | None = key(names="corpus", example=["my-corpus"], min_length=1)
+    """those of the corpora whose files are the chunks that models are trained on (leakage,
+    §3.1; the Pile there); null takes all of them"""
+    keep_chunks: bool = key(False)
+    """whether chunks of Pythia's training data (4.2 GB each) stay on disk when they have been
+    scanned: 600 GB, as nodes without network need; else only those that are trained on are
+    fetched again"""
+    published: Unique[Literal["the_pile", "owt"]] = key()
+    """the paper's own tables that are drawn beside ours"""
+    min_length: int = key(1, ge=1)
+    """shortest overlaps that count, tokens; at most max_overlap + 1, from 4 on much faster"""
+    soft_min_words: int | None = key(12, ge=1)
+    """shortest soft overlaps that count: words in common without case, punctuation and white
+    space, in corpora that are text; null looks for none"""
+    soft_gaps: int = key(2, ge=0, le=3)
+    """words of a soft overlap that one of both texts may lack or replace; soft_min_words by one
+    more than these is what the search begins with, below 3 slow"""
+    ngrams: str | None = key(names="corpus file", example="auto", pattern="^[^{}]+$")
+    """what the chance level of an overlap is computed with (leakage, §2.1): a corpus, over
+    which a 5-gram model is estimated, or an ARPA or KenLM file of yours; needs KenLM. auto: the
+    paper's gigaword where it is placed, else the first of the corpora that is text, and nothing
+    without KenLM"""
+    max_overlap: int = key(11, ge=0)
+    """longest overlap of a leakage-free chunk, tokens (leakage, §3.1)"""
+    chunks_selected: int = key(ge=0)
+    """leakage-free chunks that are sampled (leakage, §3.1)"""
+
+
+class Reading(Section):
+    """Surprisals and regressions of reading times (leakage)."""
+
+    datasets: Unique[str] = key(
+        names="reading_times", example=["geco_total", "my-times"], min_length=1
+    )
+    """data sets of kind reading_times"""
+    models: list[str] = key(
+        names="model",
+        patterns=True,
+        example=["smollm2-135m", "published-*", "!published-gpt2*"],
+        min_length=1,
+    )
+    """names and patterns, after ! of what is taken out again; models whose surprisals are
+    tested"""
+    unigram_corpora: Unique[str] = key(names="corpus", convention=True, min_length=1)
+    """corpora whose word counts, added up, give unigram surprisals"""
+    published: bool = key()
+    """reproduce the published fits of twelve models to Natural Stories"""
+    context: Literal["passage", "sentence"] = key("passage", convention=True)
+    """what may precede a word (leakage, §3.1; its passage there)"""
+    corrected: bool = key(True, convention=True)
+    """correct surprisals for trailing blanks (leakage, §3.1)"""
+    window: int = key(2048, convention=True, ge=2)
+    """tokens that a model sees at once, at most its context window"""
+    window_stride: Number = key(0.5, convention=True, gt=0, lt=1)
+    """step of the window as a share of it; the rest is context (leakage, §3.1)"""
+    window_counts: Literal["predicted", "fed"] = key("predicted", convention=True)
+    """which tokens are the window's: those predicted in it, so that the first one after it has
+    half a window of context (leakage, §3.1, as worded), or those that a model is fed, the last
+    of which predicts that one from the whole window (its authors' public code)"""
+    blanks: Literal["blank", "white_space"] = key("blank", convention=True)
+    """tokens whose probability the correction moves: those that begin with a blank (leakage,
+    §3.1), or with any white space, line breaks included"""
+    min_ms: Number = key(100, ge=0)
+    """shortest self-paced time that counts (leakage, Appendix B)"""
+    max_ms: Number = key(3000, ge=1)
+    """longest one (leakage, Appendix B)"""
+    max_saccade: int = key(4, ge=1)
+    """longest saccade to a word whose fixation counts, in words (leakage, Appendix B)"""
+    min_correct: int = key(5, ge=0)
+    """comprehension questions that a reader must have answered right"""
+    partition: Literal["exploratory", "held_out", "fit"] = key("exploratory", convention=True)
+    """the partition whose log-likelihood is compared (leakage, §3.1)"""
+    curve_knots: int | None = key(5, ge=3, le=7)
+    """knots of the curves of surprisal that are fitted in the place of the paper's lines, to
+    see what they add; null fits none"""
+    spillover_words: int | None = key(2, ge=1, le=10)
+    """the most previous words whose surprisals the regressions are also fitted with, to see
+    what each of them adds; null fits none"""
+    word_intercepts: bool = key(True)
+    """fit the regressions with the most previous words with random intercepts by word, too,
+    beside those by subject"""
+    leakage_thresholds: Unique[Count] = key([8, 12, 16, 24])
+    """ΔLogLik is also computed without the words that are part of an overlap of so many tokens
+    with a searched corpus; none of this where the list is empty"""
+    random_effects: Literal["paper", "reduced"] = key("paper", convention=True)
+    """the structure of Table 3, or reduced from the maximal one by the paper's rule"""
+    held_out: Literal["marginal", "conditional", "restandardised"] = key(
+        "marginal", convention=True
+    )
+    """log-likelihood with the random effects integrated out, or given them; restandardised: the
+    former with predictors standardised by the evaluated partition's own means and deviations"""
+    bootstrap: int = key(1000, ge=2)
+    """draws of subjects or sentences behind the intervals"""
+
+
+class StringProbability(Section):
+    """Predictions about minimal pairs (string_probability)."""
+
+    models: Unique[str] = key(names="model", example=["smollm2-135m", "gpt2-chinese"], min_length=1)
+    """models of the figures and tables; each is scored on the data sets of its language"""
+    ladder: list[str] = key(names="model", patterns=True, example=["trained-*", "!trained-*-ft*"])
+    """names and patterns, after ! of what is taken out again; more models where models are
+    lines or points of a panel (Figures 2b, 3b, 4b and 8) and in what is drawn against quality
+    and size, without panels and strings about the moon of their own; none unless
+    you fill it where you name models"""
+    prediction_1: Unique[str] = key(names="stimuli", example=["blimp", "my-pairs"])
+    """data sets of minimal pairs for Prediction 1 (string_probability, Table 1a)"""
+    prediction_2: Unique[str] = key(names="stimuli")
+    """data sets of rated pairs for Prediction 2; they are filtered by edit distance"""
+    prediction_3: Unique[str] = key(names="stimuli", example=["blimp", "cola"], min_length=1)
+    """data sets for Prediction 3"""
+    pooled: Unique[str] = key(names="stimuli", example=["blimp", "cola"])
+    """those of prediction_3 that are put into one flat set too"""
+    sampled: Unique[str] = key(names="stimuli", example=["blimp"])
+    """data sets of which only pairs_per_dataset pairs are scored"""
+    pairs_per_dataset: int | None = key(example=2010, ge=1)
+    """pairs of the seeded sample, over all paradigms alike; null takes all"""
+    bos: str = key("scored", convention=True)
+    """what precedes a sentence and whether its first token counts: `scored` or `excluded`, the
+    first of a model's BOS policies that does so with it, or the name of a policy that all
+    models have (string_probability, §6.1 sums over all tokens)"""
+    unigrams: str | None = key(
+        names="unigram_source", convention=True, example="corpus_fineweb_10bt"
+    )
+    """unigram source of Prediction 3 (string_probability, §6.1: a million items of FineWeb);
+    null, and a corpus in another language than a model's, takes the model's default source"""
+    conventions: Unique[str] = key(names="stimuli", example=["syntaxgym_pairs"])
+    """data sets that are scored under every BOS policy, for the table of conventions"""
+    published: Unique[str] = key(names="accuracies", example=["blimp_published"])
+    """accuracies of other models and of people that are shown beside ours"""
+    embeddings: dict[str, str] = key(names="embedding")
+    """sentence-embedding model by language (string_probability, §4.2)"""
+    bins: int = key(10, ge=1)
+    """bins of equal size by cosine distance (string_probability, §4.2)"""
+    levenshtein_unit: Literal["characters", "words"] = key("characters", convention=True)
+    """what an edit is of, in the filter for Prediction 2 (string_probability, §5.1)"""
+    levenshtein_quantile: Number = key(0.75, convention=True, ge=0, le=1)
+    """quantile of the edit distance up to which pairs are kept"""
+    levenshtein_comparison: Literal["below", "at_most"] = key("at_most", convention=True)
+    """whether a pair at the quantile itself is dropped or kept"""
+    levenshtein_population: Literal["rated", "all"] = key("rated", convention=True)
+    """the pairs whose quantile it is, those with both ratings or all of them"""
+    bootstrap: int = key(1000, ge=2)
+    """bootstrap draws behind each interval"""
+    cluster_by_paradigm: bool = key(False, convention=True)
+    """resample paradigms with all their pairs instead of single pairs"""
+
+
+class Audit(Section):
+    """Audits of minimal pairs."""
+
+    datasets: Unique[str] = key(names="stimuli", example=["my-pairs"], min_length=1)
+    """data sets whose minimal pairs are audited"""
+    model: str = key(names="model")
+    """the model whose log-probabilities they are audited by"""
+    corpora: Unique[str] = key(names="corpus", example=["my-corpus"])
+    """corpora that their sentences are looked for in"""
+    words_edited: int = key(2, ge=1)
+    """words that a minimal pair may differ in; a word put elsewhere counts as two"""
+
+
+class FineTuning(Section):
+    """Fine-tuning of trained models on the texts themselves (leakage, §3.1)."""
+
+    steps: Unique[Count] = key([5, 10], min_length=1)
+    """numbers of steps with a model each (leakage, §3.1)"""
+    rows: int | None = key(None, example=8, ge=1)
+    """rows of the texts that a step is on, at most, other ones each step; null takes all of
+    them (leakage, §3.1)"""
+    learning_rate: Number = key(0.0001, gt=0)
+    """constant (leakage, §3.1)"""
+    weight_decay: Number = key(0.01, ge=0)
+    """AdamW's"""
+
+
+class Training(Section):
+    """Models trained on leakage-free chunks (leakage, §3.1)."""
+
+    sizes: dict[SizeName, Size] = key(
+        example={"small": {"layers": 3, "heads": 4, "width": 256}}, min_length=1
+    )
+    """models that are trained, by name (leakage, Table 1)"""
+    chunks: Literal["selected", "all"] = key()
+    """the leakage-free chunks that overlap selects, or all, leaked ones included"""
+    tokenizer: str = key(names="model tokenizer own")
+    """a model, a data set of kind tokenizer, or own, made of the chunks' text"""
+    vocabulary: int = key(ge=257)
+    """token ids of the models, at least the tokenizer's; of an own one its size"""
+    context_window: int = key(ge=8)
+    """tokens of an example (leakage, §2.1)"""
+    batch_size: int = key(ge=1)
+    """examples a step (leakage, §3.1)"""
+    steps: int = key(ge=1)
+    """steps of training (leakage, Appendix A)"""
+    repeat_examples: bool = key()
+    """whether the steps may go through the examples more than once (leakage, §3.1; one epoch
+    there)"""
+    validation_examples: int = key(ge=0)
+    """examples held out, of leakage-free chunks that are not selected if there are any"""
+    validation_steps: int = key(ge=1)
+    """steps between two validations"""
+    checkpoint_steps: int = key(ge=1)
+    """steps that a killed training loses at most"""
+    keep_checkpoints: Unique[Count] = key([])
+    """steps of training after which a model is kept, a model of its own (trained-SIZE-stepN)"""
+    micro_batch_size: int = key(ge=1)
+    """examples in one forward pass of a process"""
+    processes: int = key(ge=1)
+    """processes that share a batch, on a GPU each"""
+    device: Literal["auto", "cpu", "cuda"] = key("auto")
+    """where models are trained; auto takes a GPU where there is one"""
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = key("auto")
+    """number format of products (weights are float32); auto is half where that is fast"""
+    parallel: Literal["replicate", "shard"] = key("replicate")
+    """whether processes hold whole models (DDP) or parts of one (FSDP2)"""
+    compile: bool | Literal["auto"] = key("auto")
+    """torch.compile; auto on a GPU"""
+    learning_rate: Number = key(0.001, gt=0)
+    """the highest (leakage, Appendix A)"""
+    lowest_learning_rate: Number = key(0.0001, ge=0)
+    """that of the last step (leakage, Appendix A)"""
+    warmup: Number = key(0.01, ge=0, le=1)
+    """share of the steps in which the learning rate grows (leakage, Appendix A)"""
+    betas: list[Number] = key([0.9, 0.95], min_length=2, max_length=2)
+    """Adam's, as Pythia's"""
+    weight_decay: Number = key(0.1, ge=0)
+    """of matrices, as Pythia's"""
+    clip: Number = key(1.0, gt=0)
+    """largest norm of the gradients (leakage, Appendix A)"""
+    fine_tuning: FineTuning
+
+
+class Doses(Section):
+    """Models trained with passages of read texts."""
+
+    texts: Unique[str] = key(names="reading_texts", example=["provo"])
+    """texts of overlap.texts whose passages are put into training, to see what that does to
+    ΔLogLik; where the list is empty no such models are trained"""
+    copies: Unique[Count] = key([1, 4, 16, 64], min_length=1)
+    """how many times each passage is there, a model each (dosed-SIZE-COPIES); without any it is
+    trained-SIZE"""
+    sizes: Unique[str] | None = key(example=["small"], min_length=1)
+    """those of training.sizes that are trained with passages; null takes all"""
+    period: list[Share] = key([0, 1], min_length=2, max_length=2)
+    """where the part of the training begins and ends that has the passages, spread evenly, as
+    shares of its steps"""
+    rows: int | None = key(None, ge=1)
+    """rows of passages that are put in at most; null puts in all"""
+
+
+class Profiles(Section):
+    """Profiles of models."""
+
+    models: Unique[str] = key([], names="model", example=["my-model"])
+    """models beside those of string_probability whose profile (results/profiles/MODEL.html)
+    shows what that paper asks of them, too"""
+    papers: Unique[Literal["morcela", "string_probability", "reading", "context"]] = key(
+        ["morcela", "string_probability", "reading", "context"], min_length=1
+    )
+    """whose numbers a profile shows; context takes longest by far"""
+
+
+class Site(Section):
+    """The site of the results."""
+
+    papers: Unique[
+        Literal["morcela", "string_probability", "overlap", "training", "reading", "context"]
+    ] = key(
+        ["morcela", "string_probability", "overlap", "training", "reading", "context"], min_length=1
+    )
+    """folders of results whose papers and studies the site (results/index.html) shows"""
+
+
+class Context(Section):
+    """Minimal pairs after prefixes (context)."""
+
+    models: Unique[str] = key(names="weights", example=["gpt2", "my-model"], min_length=1)
+    """models that judge pairs after contexts, each those of the data sets in its language"""
+    datasets: Unique[str] = key(
+        names="stimuli", example=["blimp", "syntaxgym", "crows_pairs"], min_length=1
+    )
+    """targets, and sources of their prefixes, in English or Chinese; the first that is neither
+    syntaxgym nor crows_pairs is the one that stands for BLiMP, and English"""
+    tokenizer: str = key(names="model")
+    """the model by whose tokens prefixes are drawn, long enough for all models; each of these
+    then cuts them by its own"""
+    tokenizer_of: dict[str, str] = key({"zh": "gpt2-chinese"}, names="model")
+    """the same for data sets in other languages than English, by language; of several models of
+    one that with the fewest tokens a sentence"""
+    control: str = key(names="corpus")
+    """corpus of unrelated sentences (context, §3; WikiText-103's test set there)"""
+    control_of: dict[str, str] = key(
+        {"zhoblimp": "sling", "sling": "zhoblimp"}, names="corpus stimuli"
+    )
+    """the same for single data sets, such as Chinese ones; of a data set of pairs its
+    acceptable sentences"""
+    pairs_per_suite: int = key(ge=1)
+    """sample size: pairs of each paradigm, items of each suite; a data set of one's own gives
+    all that it has"""
+    pairs_per_suite_of: dict[str, Count] = key({})
+    """the same for single data sets, such as {syntaxgym: 1000}"""
+    lengths: Unique[Count] = key(example=[32, 64, 125, 250, 500, 1000], min_length=1)
+    """lengths of prefixes, tokens (context, §3; up to 1000 there)"""
+    pairs_per_prefix: int = key(1, ge=1)
+    """most pairs of a suite that share a prefix, dealt out evenly; 1 as in the paper, more is
+    faster"""
+    compare_sharing: bool = key()
+    """whether the targets of a suite are judged once more after prefixes that they share, to
+    show what pairs_per_prefix would change"""
+    fewest_pairs: int = key(10, ge=1)
+    """pairs or items that a suite needs for a place of its own in tables 1 and 2, figures 10,
+    11, 13 and 14 and their correlations"""
+    matrix_sentences: int = key(10, ge=1)
+    """sentences of one suite before targets of others (context, Appendix D)"""
+    matrix_prefixes: int = key(10, ge=1)
+    """prefixes of each suite before targets of other suites, which are dealt out to them in
+    turn; several show how much a matrix owes to the prefix drawn"""
+    matrix_draws: int = key(1, ge=1)
+    """how many of these prefixes precede each target; matrix_prefixes puts all before each, at
+    as many times the cost"""
+    matrix_targets: int | None = key(None, ge=1)
+    """pairs of each suite that are judged after those of others; null takes all"""
+    perturbed_suites: int = key(ge=1)
+    """most responsive suites whose prefixes are perturbed (context, §5)"""
+    perturbed_tokens: int = key(ge=1)
+    """longest length of perturbed prefixes, tokens"""
+    overlap_sentences: int = key(ge=2)
+    """sentences of a suite behind its overlaps (context, Appendix D)"""
+    bootstrap: int = key(1000, ge=2)
+    """bootstrap draws behind the intervals of accuracies"""
+
+
+class Settings(Section):
+    """All settings."""
+
+    scale: Literal["demo", "laptop", "paper"] = key("demo")
+    """the size of the run, which result tables and figures state. demo: minutes, nothing but
+    the Python package index; laptop: real data, no GPU; paper: a cluster"""
+    mirror: str | None = key(None)
+    """directory or base URL that holds the data sets; else the environment variable
+    LINGPROB_MIRROR, else the public addresses"""
+    missing: Literal["skip", "stop"] = key("skip")
+    """data sets of manual or gated access, and gated models, that are not there: left out of
+    everything (any run begins with what and why), or kept, so that what needs them stops"""
+    rehearse: bool | Literal["available"] = key(False)
+    """run the scale's own jobs with tiny random models and made-up or shortened data, in the
+    folder rehearsal/, to try a cluster before its GPUs are spent; available: without what
+    `missing` leaves out, which is made up otherwise"""
+    seed: int = key(2025, ge=0)
+    """seed of every random choice (folds, bootstrap, generated text, simulated ratings)"""
+    studies: Unique[str] = key([])
+    """analyses beyond the papers that are switched on, by their folders in studies/"""
+    models: Entries = key({})
+    """models of your own, by name (letters, digits, '.', '-' and '_'), entries as in the
+    catalog; docs/own_data.md and docs/own_models.md show one of each kind"""
+    datasets: Entries = key({})
+    """data sets of your own, by name, likewise"""
+    embeddings: Entries = key({})
+    """sentence-embedding models of your own, by name"""
+    start_tokens: dict[TokenName, str] = key({})
+    """tokens that may precede a sentence, by name"""
+    bos_policies: dict[TokenName, BosPolicy] = key({})
+    """what precedes a sentence and whether its first token counts, by name: {start_token: its
+    name, first_token: scored or excluded}"""
+    machine: Machine
+    scoring: Scoring
+    unigrams: Unigrams
+    unigrahams: Unigrahams
+    morcela: Morcela
+    overlap: Overlap
+    reading: Reading
+    string_probability: StringProbability
+    audit: Audit
+    training: Training
+    doses: Doses
+    profiles: Profiles
+    site: Site
+    context: Context
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key of the settings: its place (`section.key`) and what is declared of it."""
+
+    path: str
+    field: FieldInfo
+
+    @property
+    def description(self) -> str:
+        """Return what the key is, in one line."""
+        return " ".join((self.field.description or "").split())
+
+    @property
+    def names(self) -> list[str]:
+        """Return the kinds of thing that the value names."""
+        return list(self._extra.get("x-names", []))
+
+    @property
+    def patterns(self) -> bool:
+        """Tell whether a name may be a pattern."""
+        return "x-patterns" in self._extra
+
+    @property
+    def convention(self) -> bool:
+        """Tell whether the value changes results."""
+        return "x-convention" in self._extra
+
+    @property
+    def choices(self) -> list[Any]:
+        """Return the values that the key may have, if they are few."""
+        kind = self.field.annotation
+        parts = get_args(kind) if get_origin(kind) in (Union, UnionType) else [kind]
+        found = [value for part in parts if get_origin(part) is Literal for value in get_args(part)]
+        return [*found, *([True, False] if found and bool in parts else [])]
+
+    @property
+    def _extra(self) -> dict[str, Any]:
+        extra = self.field.json_schema_extra
+        return extra if isinstance(extra, dict) else {}
+
+
+def section_of(field: FieldInfo) -> type[Section] | None:
+    """Return the class of a field that is a section; None for a key."""
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, Section) else None
+
+
+def keys(section: type[Section] | None = None, above: str = "") -> Iterator[Key]:
+    """Yield every key of the settings, or of a section at the place `above`, in their order."""
+    for name, field in (section or Settings).model_fields.items():
+        if inner := section_of(field):
+            yield from keys(inner, f"{above}{name}.")
+        else:
+            yield Key(f"{above}{name}", field)
+
+
+def value_of(settings: dict[str, Any], key: Key) -> Any:
+    """Return the value that complete settings have of a key."""
+    value: Any = settings
+    for part in key.path.split("."):
+        value = value[part]
+    return value

@@ -1,0 +1,146 @@
+"""What is written from the settings: config.yaml, its JSON schema, and the docs' page of them.
+
+After a change in settings.py or scales.yaml: `cd workflow_scripts && python -m
+lingprob.workflow.written_settings`.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from lingprob.catalog import read_yaml
+from lingprob.workflow.entries import KINDS
+from lingprob.workflow.settings import Key, Section, Settings, keys, section_of
+
+ROOT = Path(__file__).resolve().parents[3]
+SCHEMA = Path(__file__).with_name("config.schema.json")
+WIDTH = 100
+CONFIG_HEAD = f"""\
+# yaml-language-server: $schema={SCHEMA.relative_to(ROOT)}
+# Everything that you may change. A key that is left out has the value of the chosen scale
+# (workflow_scripts/lingprob/catalog/scales.yaml) or the default in settings.py, from which this
+# file is written. Override single keys with --config, e.g. --config scale=laptop. A key after a #
+# without a space has a value by scale; the one shown is the paper's, or an example.
+"""
+PAGE_HEAD = """\
+# Settings
+
+Every key of `config.yaml`, with its default. Written from
+`workflow_scripts/lingprob/workflow/settings.py`. A key without a default has a value in each scale
+(`workflow_scripts/lingprob/catalog/scales.yaml`).
+"""
+
+
+def written_files() -> dict[Path, str]:
+    """Return the text of each file that is written from the settings."""
+    schema = json.dumps(json_schema(), indent=1, ensure_ascii=False)
+    return {
+        ROOT / "config.yaml": config_text(),
+        ROOT / "docs" / "settings.md": settings_page(),
+        SCHEMA: schema + "\n",
+    }
+
+
+def json_schema() -> dict[str, Any]:
+    """Return the JSON schema of config.yaml, by which editors complete and check it."""
+    schema = Settings.model_json_schema()
+    schema["$defs"] |= read_yaml("schema.yaml")["$defs"]
+    for section, kind in KINDS.items():
+        entries = schema["properties"][section]
+        pattern = next(iter(entries["patternProperties"]))
+        entries["patternProperties"] = {pattern: {"$ref": f"#/$defs/{kind}"}}
+    return schema
+
+
+def config_text() -> str:
+    """Return config.yaml: every key with its default and description, section by section.
+
+    A key that scales set is shown but not set, or it would win. What it shows is its default, its
+    example or the paper's value.
+    """
+    presets = list(read_yaml("scales.yaml").values())
+    lines = CONFIG_HEAD.splitlines()
+    for name, field in Settings.model_fields.items():
+        lines.append("")
+        if inner := section_of(field):
+            lines += section_lines(name, inner, [preset.get(name, {}) for preset in presets], "")
+        else:
+            lines += [*commented(Key(name, field).description, ""), f"{name}: {flow(shown(field))}"]
+    return "\n".join(lines) + "\n"
+
+
+def section_lines(
+    name: str, section: type[Section], presets: list[dict[str, Any]], indent: str
+) -> list[str]:
+    """Return the lines of a section, sections within it included; the last preset: the paper's."""
+    lines, below = [f"{indent}{name}:"], indent + "  "
+    for key, field in section.model_fields.items():
+        if inner := section_of(field):
+            lines += section_lines(key, inner, [preset.get(key, {}) for preset in presets], below)
+            continue
+        by_scale = field.is_required() or any(key in preset for preset in presets)
+        value = shown(field, presets[-1].get(key))
+        setting = f"{below}{'#' if by_scale else ''}{key}: {flow(value)}"
+        said = "; ".join(remarks(Key(key, field), value))
+        if len(setting) + len(said) + 3 <= WIDTH:
+            lines.append(f"{setting} # {said}")
+        else:
+            lines += [*commented(said, below), setting]
+    return lines
+
+
+def shown(field: FieldInfo, otherwise: Any = None) -> Any:
+    """Return a key's default, its example or another value, whichever it has first."""
+    if field.default is not PydanticUndefined:
+        return field.default
+    return field.examples[0] if field.examples else otherwise
+
+
+def remarks(key: Key, value: Any) -> Iterator[str]:
+    """Yield what is to be said of a key: its other choices, and its description."""
+    others = [flow(choice) for choice in key.choices if choice != value]
+    if others:
+        yield f"or {', '.join(others)}"
+    yield key.description
+
+
+def commented(text: str, indent: str) -> list[str]:
+    """Return a text as comment lines."""
+    return [f"{indent}# {line}" for line in textwrap.wrap(text, WIDTH - len(indent) - 2)]
+
+
+def flow(value: Any) -> str:
+    """Return a value as YAML in one line."""
+    written = yaml.safe_dump([value], default_flow_style=True, sort_keys=False, width=10**6)
+    return written.strip()[1:-1]
+
+
+def settings_page() -> str:
+    """Return the docs' page: a table of each section's keys."""
+    lines, before = PAGE_HEAD.splitlines(), None
+    for key in keys():
+        section, _, name = key.path.rpartition(".")
+        if section != before:
+            lines += ["", f"## {section or 'Top level'}", "", "| key | default | what it is |"]
+            lines.append("|---|---|---|")
+            before = section
+        default = "by scale" if key.field.is_required() else f"`{flow(key.field.default)}`"
+        others = [f"`{flow(choice)}`" for choice in key.choices if choice != key.field.default]
+        also = f"or {', '.join(others)}; " if others else ""
+        lines.append(
+            f"| `{name}` | {default} | {also}{key.description.replace('|', chr(92) + '|')} |"
+        )
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    for path, text in written_files().items():
+        path.write_text(text, encoding="utf-8")
