@@ -102,6 +102,6 @@ rule profiles:
     input:
         collect(
             "results/profiles/{model}.{suffix}",
-            model=settings["profiles"]["models"] or STRINGS["models"],
+            model=settings["profiles"]["models"] or STRING_PANELS,
             suffix=["html", "csv"],
         ),

@@ -36,14 +36,14 @@ SITE_POINTS = {
     }.items()
     if room in SITE_ROOMS
 }
-if "pairs" in SITE_POINTS:  # of a ladder's models no point is worth its bytes
+if "pairs" in SITE_POINTS:  # of models without panels no point is worth its bytes
     SITE_POINTS["pairs"] = collect(
-        "results/string_probability/{model}/scores.parquet", model=STRINGS["models"]
+        "results/string_probability/{model}/scores.parquet", model=STRING_PANELS
     )
 SITE_PAIRS = list(
     dict.fromkeys(
         name
-        for model in STRINGS["models"] * (STRINGS_ROOM in SITE_ROOMS)
+        for model in STRING_PANELS * (STRINGS_ROOM in SITE_ROOMS)
         for name in plan.paired_datasets(model)
     )
 )

@@ -5,6 +5,8 @@
 # and the scorecard.
 
 STRINGS = settings["string_probability"]
+# Models with panels of their own; what a run trains or counts itself is points of trends.
+STRING_PANELS = plan.string_panels()
 PREDICTIONS = plan.predictions()
 STRING_CSV = ["correlations", "confounds", "separation", "pools", "conventions"]
 STRING_PAGES = {
@@ -16,7 +18,7 @@ STRING_PAGES = {
 STRING_TABLES = {"datasets": "Counts of the data sets", "filters": "The filter by edit distance"}
 # Figure 1b wants models that can score strings of their language.
 TOY_MODELS = [
-    name for name in STRINGS["models"] if name in CAUSAL and catalog.model(name)["language"] == "en"
+    name for name in STRING_PANELS if name in CAUSAL and catalog.model(name)["language"] == "en"
 ]
 STRINGS_ROOM = Room(
     "string_probability",
@@ -25,14 +27,14 @@ STRINGS_ROOM = Room(
         *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
         *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena", "paradigms"),
         *("paradigm_correlations", "distances", "deconfounded", "pools"),
-        *(["ladder", "ladder_sizes"] if len(plan.strings_ladder()) > 1 else []),
+        *(["quality", "sizes"] if len(STRINGS["models"]) > 1 else []),
     ],
     files={
         **{
             name: collect(f"results/string_probability/{{model}}/{name}.parquet", model=models)
             for names, models in (
-                (("scores", "correlations", "separation"), plan.strings_ladder()),
-                (("confounds", "pools", "roc"), STRINGS["models"]),
+                (("scores", "correlations", "separation"), STRINGS["models"]),
+                (("confounds", "pools", "roc"), STRING_PANELS),
             )
             for name in names
         },
@@ -46,14 +48,16 @@ STRINGS_ROOM = Room(
             model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
         },
     },
-    models=plan.strings_ladder(),
+    models=STRINGS["models"],
     titles={
         **{name: catalog.dataset(name)["title"] for name in PREDICTIONS},
         "all data sets": "All, each weighted by its size",
     },
     options={
         "absent": plan.absent_from_strings(),
-        "ladder": plan.ladder_facts("string_probability"),
+        "panels": STRING_PANELS,
+        "series": plan.series(STRINGS["models"]),
+        "causal": [name for name in STRINGS["models"] if name in CAUSAL],
         **pick(STRINGS, "pooled"),
     },
 )
@@ -184,9 +188,7 @@ rule tabulate_strings:
             name: collect(
                 f"results/string_probability/{{model}}/{name}.parquet",
                 model=(
-                    plan.strings_ladder()
-                    if name in ("correlations", "separation")
-                    else STRINGS["models"]
+                    STRINGS["models"] if name in ("correlations", "separation") else STRING_PANELS
                 ),
             )
             for name in ("scores", *STRING_CSV)

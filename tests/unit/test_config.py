@@ -356,6 +356,14 @@ def test_string_probability_finds_each_family_s_bos_policy(bos, policies):
     assert catalog.bos_policy("trigram", bos) == "imported"
 
 
+def test_models_of_string_probability_may_be_patterns_that_match_some():
+    patterns = ["trigram", "gutenberg-[23]gram", "!gutenberg-2gram"]
+    settings, _ = read_settings({"string_probability": {"models": patterns}})
+    assert settings["string_probability"]["models"] == ["trigram", "gutenberg-3gram"]
+    with pytest.raises(LingprobError, match=r"string_probability\.models: no model matches"):
+        read_settings({"string_probability": {"models": ["nothing-*"]}})
+
+
 def test_by_default_all_tokens_are_scored_at_every_scale():
     for scale in ("demo", "laptop", "paper"):
         settings, catalog = read_settings({"scale": scale})

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
+from lingprob.figures.trends import bits_a_byte, draw_against, frame
 from lingprob.papers.contract import Run
-from lingprob.papers.ladder import bits_a_byte, of_models, with_quality, without_ladder
-from lingprob.papers.ladder_panels import draw_against, frame
+from lingprob.papers.ladder import of_models, with_quality, without_ladder
 from lingprob.papers.morcela.claims import STATISTICS, judged_fits
 from lingprob.papers.morcela.figures import correlation_by_model, family_panels, undetermined
 from lingprob.papers.morcela.fits import determined
@@ -20,9 +20,9 @@ from lingprob.papers.morcela.ladder_figure import ladder as morcela_ladder
 from lingprob.papers.morcela.ladder_figure import quality_of
 from lingprob.papers.morcela.trends import kinds_of
 from lingprob.papers.string_probability.figures import correlation_by_bin
-from lingprob.papers.string_probability.ladder_figure import ladder as strings_ladder
 from lingprob.papers.string_probability.scorecard import judged_tables
 from lingprob.papers.string_probability.separation_figures import accuracies
+from lingprob.papers.string_probability.trend_figures import trends
 
 STEPS = (4, 16, 64)
 
@@ -53,8 +53,11 @@ FACTS = {
     for name, entry in CATALOG.items()
 }
 LOOKS = describe_models(CATALOG)
+SERIES = {name: fact["series"] for name, fact in FACTS.items()}
 POLICIES = {"bos": {"first_token": "scored"}, "none": {"first_token": "excluded"}}
-RUN = Run("demo", LOOKS, options={"ladder": FACTS, "bos_policies": POLICIES, "pooled": []})
+OPTIONS = {"ladder": FACTS, "bos_policies": POLICIES}
+STRING_OPTIONS = {"panels": ["big"], "series": SERIES, "causal": [*CATALOG], "pooled": []}
+RUN = Run("demo", LOOKS, options={**OPTIONS, **STRING_OPTIONS})
 # Bits a byte that each model is made to have.
 BITS = {name: 1.0 + 0.25 * place for place, name in enumerate(CATALOG)}
 
@@ -148,7 +151,7 @@ def test_quality_is_of_sentences_above_the_middle_of_a_scale_from_1_to_7_too():
 def test_lines_join_states_of_a_training_in_their_order_and_no_two_sizes():
     _, ax = plt.subplots()
     table = fits().assign(bits=lambda rows: rows["model"].map(BITS))
-    draw_against(ax, table, "bits", "r_cv", LOOKS, FACTS)
+    draw_against(ax, table, "bits", "r_cv", LOOKS, SERIES)
     lines = [list(line.get_xdata()) for line in ax.lines if len(line.get_xdata()) > 1]
     expected = [[f"{order}gram" for order in (2, 3, 4, 5)]]
     expected += [[*(f"{size}-{step}" for step in STEPS), size] for size in SIZES]
@@ -160,7 +163,7 @@ def test_lines_join_states_of_a_training_in_their_order_and_no_two_sizes():
         (two, {}, LOOKS["tiny"]["colour"], 2), (without_intervals, {"hollow": True}, "white", 0)
     ):  # fmt: skip
         _, ax = plt.subplots()
-        draw_against(ax, points, "bits", "r_cv", LOOKS, FACTS, **options)
+        draw_against(ax, points, "bits", "r_cv", LOOKS, SERIES, **options)
         (line,) = [line for line in ax.lines if len(line.get_xdata()) > 1]
         assert list(line.get_xdata()) == [BITS["tiny-64"], BITS["tiny"]]
         assert ax.lines[-1].get_markerfacecolor() == filling
@@ -171,7 +174,7 @@ def test_intervals_of_one_or_two_points_are_whole():
     _, ax = plt.subplots()
     table = pd.DataFrame({"model": ["big", "tiny"], "x": [1.0, 2.0], "y": [0.5, 0.6],
                           "y_low": [-3.0, 0.5], "y_high": [4.0, 0.7]})  # fmt: skip
-    draw_against(ax, table, "x", "y", LOOKS, FACTS)
+    draw_against(ax, table, "x", "y", LOOKS, SERIES)
     frame(ax, table, "y")
     low, high = ax.get_ylim()
     assert low < -3
@@ -244,8 +247,8 @@ def strings() -> dict[str, pd.DataFrame]:
     return {"correlations": r, "separation": areas, "scores": found, "stimuli": stimuli}
 
 
-def test_the_strings_ladder_is_by_bits_of_grammatical_sentences_and_by_size():
-    figures = {x: strings_ladder(strings(), RUN, x) for x in ("bits", "size")}
+def test_the_trends_of_strings_are_by_bits_of_grammatical_sentences_and_by_size():
+    figures = {x: trends(strings(), RUN, x) for x in ("bits", "size")}
     labels = ["r of Prediction 1", "Area under ROC\ncurve of log p", "Accuracy on pairs"]
     for figure in figures.values():
         assert [ax.get_ylabel() for ax in figure.axes] == labels
@@ -256,9 +259,13 @@ def test_the_strings_ladder_is_by_bits_of_grammatical_sentences_and_by_size():
     }  # fmt: skip
     assert shown == {"bits": {round(value, 6) for value in BITS.values()},
                      "size": {10**5, 10**6, 10**8}}  # fmt: skip
+    # Imported scores and pseudo-log-likelihoods are no bits of a text.
+    run = replace(RUN, options={**RUN.options, "causal": ["tiny"]})
+    (point,) = trends(strings(), run, "bits").axes[0].lines[:1]
+    assert list(point.get_xdata()) == pytest.approx([BITS["tiny"]])
 
 
-def test_the_claims_about_strings_are_judged_of_the_paper_s_models_alone():
+def test_the_claims_about_strings_are_judged_of_models_with_panels():
     tables = strings()
     judged = judged_tables({**tables, "datasets": pd.DataFrame({"dataset": ["mine"]})}, RUN)
     assert {name: len(table) for name, table in judged.items()} == {

@@ -729,10 +729,10 @@ def test_what_the_paper_has_and_a_scale_has_not_is_named():
     absent = " ".join(plan("laptop").absent_from_strings())
     assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
     assert "CoLA" not in absent
-    # A model of the ladder alone sees it, too.
-    ladder = {"models": ["trigram"], "ladder": ["gutenberg-2gram"]}
-    assert "CoLA" not in " ".join(plan("laptop", string_probability=ladder).absent_from_strings())
-    alone = {"models": ["trigram"], "ladder": []}
+    # A model without panels sees it, too.
+    both = {"models": ["trigram", "gutenberg-2gram"]}
+    assert "CoLA" not in " ".join(plan("laptop", string_probability=both).absent_from_strings())
+    alone = {"models": ["trigram"]}
     assert "CoLA" in " ".join(plan("laptop", string_probability=alone).absent_from_strings())
 
 
@@ -760,7 +760,7 @@ LADDER = ["trained-tiny-*", "!*-ft*", "gutenberg-[23]gram"]
 CLIMBED = {
     "training": {"keep_checkpoints": [16]},
     "morcela": {"models": ["smollm2-135m"], "ladder": LADDER},
-    "string_probability": {"models": ["smollm2-135m"], "ladder": LADDER},
+    "string_probability": {"models": ["smollm2-135m", *LADDER]},
 }
 
 
@@ -790,7 +790,7 @@ def test_a_ladder_is_fitted_to_the_paper_s_ratings_alone_and_predicts_nothing_el
     # Both on a data set that both papers read.
     tiny, pairs = "trained-tiny-small", "demo_minimal_pairs"
     assert plan("demo").start_tokens(tiny, pairs) == ["none"]
-    both = plan("demo", string_probability={"models": ["smollm2-135m"], "ladder": [tiny]})
+    both = plan("demo", string_probability={"models": ["smollm2-135m", tiny]})
     assert both.start_tokens(tiny, pairs) == ["endoftext", "none"]
 
 
@@ -800,8 +800,20 @@ def test_a_ladder_s_slopes_are_after_the_first_start_token():
     count = {model: sum(f"/{model}/" in path for path in slopes) for model in asked.fitted_ladder()}
     assert count.pop("smollm2-135m") == 2
     assert set(count.values()) == {1}
-    assert asked.strings_ladder() == asked.fitted_ladder()
     assert asked.string_models() == asked.fitted_ladder()
+
+
+def test_models_that_a_run_makes_have_panels_only_if_there_are_no_others():
+    asked = plan("laptop", **CLIMBED)
+    assert asked.string_panels() == ["smollm2-135m"]
+    made = plan("laptop", string_probability={"models": ["gutenberg-[23]gram"]})
+    assert made.string_panels() == ["gutenberg-2gram", "gutenberg-3gram"]
+    series = asked.series(asked.settings["string_probability"]["models"])
+    assert series["trained-tiny-small-step16"] == "trained-tiny-small"
+    assert series["gutenberg-2gram"] == series["gutenberg-3gram"]
+    assert {name for name, of in series.items() if of == name} == {
+        "smollm2-135m", "trained-tiny-small", "trained-tiny-medium", "trained-tiny-large"
+    }  # fmt: skip
 
 
 def test_what_a_ladder_s_models_are_one_of_several_of():

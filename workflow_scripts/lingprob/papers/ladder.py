@@ -41,15 +41,3 @@ def with_quality(table: pd.DataFrame, facts: Facts) -> pd.DataFrame:
     """Return the rows of models whose log-probabilities say how good they are."""
     kept = [facts_of(facts, name)["has_quality"] for name in table["model"]]
     return table[np.array(kept, dtype=bool)]
-
-
-def bits_a_byte(logprobs: pd.Series, texts: pd.Series) -> float:
-    """Return bits a byte of sentences' UTF-8 text, from their log-probabilities (nats); NaN where
-    the log-probabilities of some are missing.
-
-    Args:
-        logprobs: by item id, the first token counted.
-        texts: by item id, those that count.
-    """
-    summed = logprobs.reindex(texts.index).sum(skipna=False)
-    return float(-summed / np.log(2) / texts.str.encode("utf-8").str.len().sum())

@@ -26,7 +26,6 @@ LISTS = {
     ("reading", "models"): False,
     ("reading", "unigram_corpora"): False,
     ("string_probability", "models"): False,
-    ("string_probability", "ladder"): True,
     ("string_probability", "prediction_1"): True,
     ("string_probability", "prediction_2"): True,
     ("string_probability", "prediction_3"): False,

@@ -29,7 +29,7 @@ class Scores(Ratings, Strings):
         if not reads or not self._is_of_strings(dataset):
             return policies[:1]
         chosen, start_token = self.string_bos(model), self.catalog.start_token_of
-        compared = model not in strings["ladder"]
+        compared = model in self.string_panels()
         compared = compared and dataset in map(self.scored_as, strings["conventions"])
         compared = compared or self._audits_own(model, dataset)
         return [chosen] + [

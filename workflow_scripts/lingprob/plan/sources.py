@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +12,7 @@ from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
 from lingprob.plan.work import formats
+from lingprob.training.sizes import model_name
 
 # Sources of models that can score what they have not seen.
 WITH_WEIGHTS = ("hub", "package", "local", "stand_in", "trained", "ngram")
@@ -53,6 +54,20 @@ class Sources:
 
     settings: dict[str, Any]
     catalog: Catalog
+
+    def series(self, models: Iterable[str]) -> dict[str, str]:
+        """Return what each model is one of several of.
+
+        The states of a training share its final model's name, and the orders of n-grams over one
+        corpus a name of their own; all others are for themselves.
+        """
+        found = {}
+        for name in models:
+            entry = self.catalog.model(name)
+            found[name] = model_name(entry["size"]) if "training_step" in entry else name
+            if entry["source"] == "ngram":
+                found[name] = f"{entry['tokenizer']}/{entry['corpus']}"
+        return found
 
     def models_with(self, *sources: str, level: str | None = None) -> list[str]:
         """Return the models of one of these sources (and, of imported scores, of this level)."""

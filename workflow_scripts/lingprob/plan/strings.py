@@ -30,14 +30,20 @@ class Strings(Sources):
         ]
 
     def string_models(self) -> list[str]:
-        """Return the models whose scores string_probability's rules read: its own, those of its
-        ladder and, for their profiles, those of `profiles.models`."""
-        return list(dict.fromkeys([*self.strings_ladder(), *self.settings["profiles"]["models"]]))
+        """Return the models whose scores string_probability's rules read: its own and, for their
+        profiles, those of `profiles.models`."""
+        models = self.settings["string_probability"]["models"]
+        return list(dict.fromkeys([*models, *self.settings["profiles"]["models"]]))
 
-    def strings_ladder(self) -> list[str]:
-        """Return the models of string_probability, and those of its ladder."""
-        strings = self.settings["string_probability"]
-        return [*strings["models"], *strings["ladder"]]
+    def string_panels(self) -> list[str]:
+        """Return the models of string_probability that have panels and whose claims are judged.
+
+        What the run trains or counts itself is points of trends, unless there is nothing else.
+        """
+        models = self.settings["string_probability"]["models"]
+        made = ("trained", "ngram")
+        others = [name for name in models if self.catalog.model(name)["source"] not in made]
+        return others or list(models)
 
     def string_bos(self, model: str) -> str:
         """Return the BOS policy under which string_probability reads a model's scores."""
@@ -75,7 +81,11 @@ class Strings(Sources):
         wanted = [name for number in (1, 2, 3) for name in paper[f"prediction_{number}"]]
         if self.settings["scale"].startswith("demo"):  # which has none of them
             return []
-        seen = {one for model in self.strings_ladder() for one in self.string_datasets(model)}
+        seen = {
+            one
+            for model in self.settings["string_probability"]["models"]
+            for one in self.string_datasets(model)
+        }
         return [self.catalog.dataset(n)["title"] for n in dict.fromkeys(wanted) if n not in seen]
 
     def minimalness(self, dataset: str) -> str:

@@ -16,7 +16,7 @@ from lingprob.errors import LingprobError
 from lingprob.workflow import settings as declared
 from lingprob.workflow.checks import ROOT, check_settings, made_models
 from lingprob.workflow.entries import check_entries
-from lingprob.workflow.names import check_names, ladder_models
+from lingprob.workflow.names import check_names, ladder_models, matching_models
 from lingprob.workflow.refusals import refusals
 
 Settings = dict[str, Any]
@@ -58,9 +58,10 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     # Names first, because the chance level looks corpora up; `auto` is none.
     ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
     check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, catalog)
-    for section in ("morcela", "string_probability"):
-        ladder = ladder_models(settings[section], config.get(section, {}), catalog)
-        settings[section] = {**settings[section], "ladder": ladder}
+    ladder = ladder_models(settings["morcela"], config.get("morcela", {}), catalog)
+    settings["morcela"] = {**settings["morcela"], "ladder": ladder}
+    strings = settings["string_probability"]
+    strings["models"] = matching_models("string_probability.models", strings["models"], catalog)
     settings["overlap"] |= chance_level(overlap, catalog)
     settings["overlap"] = with_chunk_corpora(settings["overlap"])
     check_settings(settings, config, catalog)

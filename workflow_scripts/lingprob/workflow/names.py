@@ -128,6 +128,19 @@ def choose(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
     return [name for name in dict.fromkeys(wanted) if matches(name, patterns)]
 
 
+def matching_models(key: str, patterns: list[str], catalog: Catalog) -> list[str]:
+    """Return the models that the value of a key matches, in the order of its patterns.
+
+    Raises LingprobError if there are none.
+    """
+    models = choose([*catalog.models], patterns)
+    if not models:
+        raise LingprobError(
+            f"{key}: no model matches {patterns}. Name one, or a pattern of models that there are."
+        )
+    return models
+
+
 def ladder_models(section: dict[str, Any], asked: dict[str, Any], catalog: Catalog) -> list[str]:
     """Return the models of a section's `ladder` that its `models` have not, in the catalog's order
     of each pattern; none of the scale's where the user names (`asked`) models and no ladder."""

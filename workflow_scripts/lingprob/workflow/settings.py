@@ -339,13 +339,16 @@ class Reading(Section):
 class StringProbability(Section):
     """Predictions about minimal pairs (string_probability)."""
 
-    models: Unique[str] = key(names="model", example=["smollm2-135m", "gpt2-chinese"], min_length=1)
-    """models of the figures and tables; each is scored on the data sets of its language"""
-    ladder: list[str] = key(names="model", patterns=True, example=["trained-*", "!trained-*-ft*"])
-    """names and patterns, after ! of what is taken out again; more models where models are
-    lines or points of a panel (Figures 2b, 3b, 4b and 8) and in what is drawn against quality
-    and size, without panels and strings about the moon of their own; none unless
-    you fill it where you name models"""
+    models: list[str] = key(
+        names="model",
+        patterns=True,
+        example=["smollm2-135m", "trained-*", "!trained-*-ft*"],
+        min_length=1,
+    )
+    """names and patterns of models, after ! of what is taken out again; each is scored on the data
+    sets of its language. Models that are trained here and n-grams are lines and points in Figures
+    2b, 3b, 4b and 8, quality and sizes. They have no panels of their own, and no claims are judged
+    of them, unless all models are such"""
     prediction_1: Unique[str] = key(names="stimuli", example=["blimp", "my-pairs"])
     """data sets of minimal pairs for Prediction 1 (string_probability, Table 1a)"""
     prediction_2: Unique[str] = key(names="stimuli")

@@ -9,9 +9,9 @@ from matplotlib.figure import Figure
 from lingprob.figures import palette, style
 from lingprob.figures.labels import group_handles, legend_above, published_handle
 from lingprob.figures.panels import grid
+from lingprob.figures.trends import BITS_LABEL, SIZE_LABEL, bits_a_byte, draw_against, frame
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.ladder import bits_a_byte, of_models, with_quality
-from lingprob.papers.ladder_panels import BITS_LABEL, SIZE_LABEL, draw_against, frame
+from lingprob.papers.ladder import of_models, with_quality
 from lingprob.papers.morcela.looks import PARAMETER_LABELS, R_LABEL
 from lingprob.regression.rating_scale import middle
 
@@ -62,10 +62,11 @@ def ladder(fits: pd.DataFrame, published: pd.DataFrame, tables: Tables, run: Run
         sharex="col",
     )  # fmt: skip
     final = of_models(ours, facts)
+    series = {name: fact["series"] for name, fact in facts.items()}
     for row, (quantity, label) in zip(axes, ROWS.items(), strict=True):
-        draw_against(row[0], ours, "bits", quantity, run.models, facts)
-        draw_against(row[1], final, "parameters", quantity, run.models, facts)
-        draw_against(row[1], theirs, "parameters", quantity, run.models, facts, hollow=True)
+        draw_against(row[0], ours, "bits", quantity, run.models, series)
+        draw_against(row[1], final, "parameters", quantity, run.models, series)
+        draw_against(row[1], theirs, "parameters", quantity, run.models, series, hollow=True)
         frame(row[0], pd.concat([ours, theirs]), quantity)
         row[0].set_ylabel(label)
         for ax in row if quantity in FIXED else []:

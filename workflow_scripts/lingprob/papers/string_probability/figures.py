@@ -14,7 +14,6 @@ from lingprob.figures import palette
 from lingprob.figures.labels import few_handles, label_provenance, legend_above, wrapped_title
 from lingprob.figures.panels import grid, name_axes, wrapped
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.ladder import without_ladder
 from lingprob.papers.string_probability.further_figures import (
     bin_edges,
     deconfounded,
@@ -24,7 +23,6 @@ from lingprob.papers.string_probability.further_figures import (
     paradigm_correlations,
     separation_by_pool,
 )
-from lingprob.papers.string_probability.ladder_figure import ladder
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
     accuracies,
@@ -35,7 +33,8 @@ from lingprob.papers.string_probability.separation_figures import (
     grammatical_handles,
     panel_title,
 )
-from lingprob.papers.string_probability.toy_strings import toy_surprisals
+from lingprob.papers.string_probability.toy_strings import toy_surprisals, with_panels
+from lingprob.papers.string_probability.trend_figures import trends
 
 POINTS_SHOWN = 2000
 MOST_BANDS = 6
@@ -49,11 +48,12 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
             where a model has weights, their `sentence_scores` as `toy_scores`; `confounds` and
             `pools`, and `paradigms` as `paradigm_accuracies` makes it.
         run: `options["pooled"]` names the data sets that are taken together where a model has any,
-            `options["absent"]` what the paper has and this run has not.
+            `options["panels"]` the models that have panels, `options["absent"]` what the paper has
+            and this run has not; `trend_figures` takes further options.
     """
-    facts = run.options.get("ladder", {})
-    scores, own = (without_ladder(tables[name], facts) for name in ("scores", "separation"))
-    correlations = without_ladder(tables["correlations"], facts)
+    scores, own, correlations = (
+        with_panels(tables[name], run) for name in ("scores", "separation", "correlations")
+    )
     every_r, separation, roc = tables["correlations"], tables["separation"], tables["roc"]
     keys = separation[["model", "dataset"]].drop_duplicates()
     third = scores.merge(keys, on=["model", "dataset"])
@@ -80,8 +80,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "pools": (separation_by_pool(tables["pools"], run), tables["pools"]),
     }
     if "stimuli" in tables:
-        figures["ladder"] = ladder(tables, run, "bits"), separation
-        figures["ladder_sizes"] = ladder(tables, run, "size"), separation
+        figures["quality"] = trends(tables, run, "bits"), separation
+        figures["sizes"] = trends(tables, run, "size"), separation
     second = correlations[correlations["prediction"] == 2]
     sources = ["simulated"] if second["simulated"].any() else []
     for name, (figure, shown) in figures.items():

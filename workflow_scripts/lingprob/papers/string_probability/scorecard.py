@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
-from lingprob.papers.ladder import without_ladder
 from lingprob.papers.string_probability.claims import STATISTICS
+from lingprob.papers.string_probability.toy_strings import with_panels
 from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
 
@@ -19,7 +19,7 @@ UNITS = {"millions": 1e6, "billions": 1e9}
 def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours; return a `scorecard` table.
 
-    Claims are judged for each model of ours, not for those of the ladder. Tables: `correlations`,
+    Claims are judged of the models that have panels (`with_panels`). Tables: `correlations`,
     `confounds`, `separation`, `pools`, `toy_stimuli`, `toy_scores` where a model has weights, and
     as `counts` makes them `datasets` and `filters`.
     """
@@ -31,9 +31,8 @@ def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
 
 def judged_tables(tables: Tables, run: Run) -> Tables:
     """Return the tables with the rows of the models that claims are judged of."""
-    facts = run.options.get("ladder", {})
     return {
-        name: without_ladder(table, facts) if "model" in table else table
+        name: with_panels(table, run) if "model" in table else table
         for name, table in tables.items()
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.contract import Tables
+from lingprob.papers.contract import Run, Tables
 
 TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
 
@@ -43,3 +43,11 @@ def toy_surprisals(tables: Tables) -> pd.DataFrame:
     chosen = scores[(scores[["bos", "unigrams"]] == first).all(axis=1)]
     joined = chosen.merge(tables["toy_stimuli"], on="item_id")
     return joined.assign(surprisal=-joined["logprob"] / np.log(2))[TOY_COLUMNS]
+
+
+def with_panels(table: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """Return the rows of the models that have panels and whose claims are judged.
+
+    `run.options["panels"]` names them; without it all have panels.
+    """
+    return table[table["model"].isin(run.options.get("panels", table["model"]))]

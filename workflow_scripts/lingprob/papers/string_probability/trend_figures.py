@@ -9,35 +9,45 @@ from matplotlib.figure import Figure
 from lingprob.figures import palette
 from lingprob.figures.labels import group_handles, legend_above, wrapped_title
 from lingprob.figures.panels import wrapped
+from lingprob.figures.trends import (
+    BITS_LABEL,
+    SIZE_LABEL,
+    bits_a_byte,
+    complete,
+    draw_against,
+    frame,
+)
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.ladder import bits_a_byte, of_models, with_quality
-from lingprob.papers.ladder_panels import BITS_LABEL, SIZE_LABEL, draw_against, frame
 
 COLUMNS = 4
-# Where nothing is told apart.
+# Values of a model that tells nothing apart.
 NOTHING_TOLD = {"auc": 0.5, "accuracy": 0.5, "r": 0.0}
 
 
-def ladder(tables: Tables, run: Run, x: str) -> Figure:
-    """R of Predictions 1 and 2, area under the ROC curve and accuracy of log p, by data set.
+def trends(tables: Tables, run: Run, x: str) -> Figure:
+    """Draw r of Predictions 1 and 2, area under the ROC curve and accuracy of log p, by data set.
 
-    Against bits a byte of the data set's grammatical sentences (`x` "bits") or parameters ("size");
-    lines join the steps of a training and the orders of n-grams, which have no size. Intervals are
-    95% of the bootstrap.
+    Against bits a byte of the data set's grammatical sentences (`x` "bits") or parameters ("size").
+    Lines join the states of one training, and the orders of n-grams, which have no size. Intervals
+    are 95% of the bootstrap.
+
+    `run.options` has the `series` of models, and the names of those that read from left to right
+    here (`causal`): imported scores and pseudo-log-likelihoods are no bits of a text.
     """
-    facts = run.options["ladder"]
+    series = run.options["series"]
     points = points_of(tables)
     if x == "bits":
-        points = with_quality(points, facts).merge(quality_of(tables), on=["model", "dataset"])
+        points = points[points["model"].isin(run.options["causal"])]
+        points = points.merge(quality_of(tables), on=["model", "dataset"])
     else:
-        points = of_models(points, facts)
+        points = complete(points, series)
         size = {name: look.get("parameters") or np.nan for name, look in run.models.items()}
         points = points.assign(size=points["model"].map(size))
     points = points.dropna(subset=[x, "value"])
     panels = list(points.groupby(["label", "dataset"], sort=False))
     figure, axes = wrapped(len(panels), columns=COLUMNS, height=1.6)
     for place, (ax, ((label, dataset), panel)) in enumerate(zip(axes, panels, strict=True)):
-        draw_against(ax, panel, x, "value", run.models, facts)
+        draw_against(ax, panel, x, "value", run.models, series)
         frame(ax, panel, "value")
         ax.axhline(NOTHING_TOLD[panel["quantity"].iloc[0]], color=palette.GREY, linewidth=0.8)
         ax.set_title(wrapped_title(str(dataset), run.titles, 21), fontsize=7)
@@ -53,7 +63,7 @@ def ladder(tables: Tables, run: Run, x: str) -> Figure:
 
 
 def points_of(tables: Tables) -> pd.DataFrame:
-    """Return a row a model, data set and quantity: label, value, value_low and value_high."""
+    """Return one row per model, data set and quantity: label, value, value_low and value_high."""
     overall = tables["correlations"]
     overall = overall[overall["subset"] == "overall"]
     parts = [
