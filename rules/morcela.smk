@@ -12,7 +12,7 @@ MORCELA_ROOM = Room(
     "morcela",
     category="MORCELA",
     figures=["figure_2", "figure_3", "figure_4", "figure_6"]
-    + ["conventions", "decomposition"]
+    + ["conventions"]
     + ["differences"] * (len(plan.fitted_models()) > 1)
     + ["ladder"] * (len(plan.fitted_ladder()) > 1)
     + ["figure_5"] * bool(FREQUENCY_MODELS),
@@ -31,9 +31,6 @@ MORCELA_ROOM = Room(
             for model in plan.fitted_models()
             for dataset in plan.rated_datasets(model)
         ],
-        "decomposition": collect(
-            "results/morcela/decomposition/{model}.parquet", model=plan.fitted_models()
-        ),
         "draws": collect("results/morcela/draws/{model}.parquet", model=plan.fitted_ladder()),
     },
     models=plan.fitted_ladder(),
@@ -66,7 +63,6 @@ rule fit_linking_functions:
     output:
         fits="results/morcela/{model}.parquet",
         csv="results/morcela/{model}.csv",
-        decomposition="results/morcela/decomposition/{model}.parquet",
         draws="results/morcela/draws/{model}.parquet",
     log:
         "logs/fit_linking_functions/{model}.log",

@@ -1,6 +1,6 @@
-"""Fit every linking function of one model: by convention, decomposed, and to shared resamples."""
+"""Fit every linking function of one model: by convention, and to shared resamples."""
 
-from lingprob.papers.morcela.analysis import decompose_model, draw_parameters, fit_model
+from lingprob.papers.morcela.analysis import draw_parameters, fit_model
 from lingprob.papers.morcela.rated import read_datasets
 from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
@@ -24,6 +24,5 @@ with job(snakemake):
     fits = fit_model(*given, **shared, **folds, **units)
     write_table(fits, "linking_functions", output.fits, origin)
     write_csv(fits, output.csv)
-    write_table(decompose_model(*given, **shared), "decomposition", output.decomposition, origin)
     draws = draw_parameters(*given, **shared, **folds, **units)
     write_table(draws, "linking_draws", output.draws, origin)

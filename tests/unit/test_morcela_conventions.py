@@ -12,8 +12,8 @@ from lingprob.catalog import Catalog, read_yaml
 from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
-from lingprob.papers.morcela.analysis import decompose_model, draw_parameters, fit_model
-from lingprob.papers.morcela.comparison_figures import decomposition, parameter_matrix
+from lingprob.papers.morcela.analysis import draw_parameters, fit_model
+from lingprob.papers.morcela.comparison_figures import parameter_matrix
 from lingprob.papers.morcela.convention_figures import conventions, source_name
 from lingprob.papers.morcela.differences import parameter_differences
 from lingprob.papers.morcela.fits import default_fits
@@ -153,15 +153,12 @@ def test_conventions_have_a_row_each_with_the_default_one_first():
 
 def test_figures_of_sixteen_models_have_nothing_cut_or_overprinted():
     stimuli, scores = inputs()
-    options = {key: FITTING[key] for key in ("default_convention", "bootstrap", "seed", "scale")}
-    parts = decompose_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **options)
     draws = draw_parameters("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **FITTING)
     given = {"linguistic_inquiry": DataSet(stimuli, scores)}
     table = sixteen(fit_model("m", given, **FITTING))
     run = Run("paper", describe_models(Catalog().models))
     figures = {
         "conventions": conventions(table, run),
-        "decomposition": decomposition(sixteen(parts), run),
         "differences": parameter_matrix(sixteen(draws), default_fits(table), run),
     }
     for name, figure in figures.items():

@@ -85,7 +85,6 @@ def tables(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str,
         name: SCHEMAS[schema].empty_table().to_pandas()
         for name, schema in (
             ("intergroup_correlation", "intergroup_correlation"),
-            ("decomposition", "decomposition"),
             ("draws", "linking_draws"),
         )
     }

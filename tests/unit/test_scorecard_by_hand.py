@@ -50,18 +50,6 @@ def test_two_models_differ_by_the_ends_of_both_intervals():
     assert [*morcela.small_models({"linking_functions": fits.iloc[:2]}, RUN)] == [(name, found)]
 
 
-def test_the_gain_between_pairs_is_morcela_s_own():
-    parts = pd.DataFrame([
-        fit("m", name, gain_difference=value, gain_difference_low=value - 0.1,
-            gain_difference_high=value + 0.2) | {"grouping": grouping}
-        for name, grouping, value in (("slor", "pair", 0.7), ("morcela", "article", 0.5),
-                                      ("morcela", "pair", 0.3), ("slor", "article", 0.6))
-    ])  # fmt: skip
-    ((name, found),) = morcela.gain_between_pairs({"decomposition": parts}, RUN)
-    assert (name, ends(found)) == ("m/d", pytest.approx((0.3, 0.2, 0.5)))
-    assert not [*morcela.gain_between_pairs({}, RUN)]
-
-
 def test_people_are_above_a_model_by_what_both_intervals_leave():
     halves = pd.DataFrame({"dataset": ["d", "d"], "definition": ["equal_halves", "uneven_groups"],
                            "r": [0.8, 0.1], "r_low": [0.75, 0], "r_high": [0.9, 0.2]})  # fmt: skip

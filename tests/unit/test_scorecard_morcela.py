@@ -10,7 +10,6 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import SMALL, STATISTICS
 from lingprob.papers.morcela.trends import published_points
-from lingprob.regression.decomposition import decompose
 from lingprob.regression.linking import fit_linking_functions
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.estimates import slope_within
@@ -28,7 +27,6 @@ NOT_PRINTED = {
     "beta_alone_falls_with_r",
     "r_falls_with_frequency_slope",
     "beta_rises_with_frequency_slope",
-    "gain_lies_between_pairs",
 }
 
 
@@ -152,9 +150,6 @@ SINGLE = {
     "people_above_models": ("morcela", "r_cv", 0.86, 0.664, 0.016),
     "small_opt_above_pythia": ("morcela", "r_cv", 0.569, 0.606, 0.016),
 }
-# What the paper does not have: an assumed effect, as on Linguistic Inquiry (.19, with an error of
-# .04 by article).
-DECOMPOSED = {"gain_lies_between_pairs": ("gain_difference", 0.19, 0.04)}
 # Trends: the points' columns, and the fit and column that the second of them is written to.
 TRENDS = {
     "r_rises_with_size": ("size", "r"),
@@ -221,18 +216,6 @@ def single(claim: str, effect: float, runs: int, rng: np.random.Generator) -> di
     halves = PAPER["intergroup_correlation"]
     halves = halves.loc[np.zeros(runs, int)].assign(dataset=np.arange(runs).astype(str))
     return {"linking_functions": fits, "intergroup_correlation": halves}
-
-
-def decomposed(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
-    """Decompositions by pair, whose estimates scatter about `effect` times the assumed one."""
-    column, assumed, error = DECOMPOSED[claim]
-    value = effect * assumed + rng.normal(0, error, runs)
-    about = {"model": "pythia-12b", "linking_function": "morcela", **described(1450)}
-    table = pd.DataFrame({column: value}).assign(**about, grouping="pair")
-    table[f"{column}_low"], table[f"{column}_high"] = value - 1.96 * error, value + 1.96 * error
-    others = table.assign(grouping="article", **{f"{column}_low": 1.0, f"{column}_high": 2.0})
-    every = pd.concat([table.assign(dataset=np.arange(runs).astype(str)), others])
-    return {"decomposition": every}
 
 
 def bayes(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
@@ -302,10 +285,7 @@ def of_models(*models: str) -> pd.DataFrame:
 
 def simulated(claim: str, effect: float, runs: int, seed: int) -> list[str]:
     """Verdicts on as many simulated data sets."""
-    if claim in DECOMPOSED:
-        make = decomposed
-    else:
-        make = trend if claim in TRENDS else bayes if claim == "bic_prefers_morcela" else single
+    make = trend if claim in TRENDS else bayes if claim == "bic_prefers_morcela" else single
     tables = make(claim, effect, runs, np.random.default_rng(seed))
     found = list(verdicts(claim, tables).values())
     assert len(found) == runs
@@ -357,31 +337,6 @@ def fit_verdicts(beta: float, gamma: float, n: int, runs: int, claims: list[str]
     ]  # fmt: skip
     fits = {"linking_functions": pd.concat(tables, ignore_index=True)}
     return pd.DataFrame({claim: list(verdicts(claim, fits).values()) for claim in claims})
-
-
-def pair_gains(lengths: str, runs: int) -> list[str]:
-    """Verdicts on 200 pairs whose sentences differ in length within pairs or between them alone."""
-    found = []
-    for run in range(runs):
-        rng = np.random.default_rng([7, run])
-        pair = np.arange(400) // 2
-        data = sentences(1.0, 0.0, 400, rng)
-        length = data["n_tokens"] if lengths == "within" else data["n_tokens"][2 * pair]
-        quality = np.tile([1.0, -1.0], 200) + rng.normal(size=200)[pair]
-        unigram = -8.0 * length + 2 * rng.normal(size=400) * np.sqrt(length)
-        logprob = unigram - 11 + length * (quality + 0.6 * rng.normal(size=400))
-        rating = quality + rng.normal(0, 0.7, 400)
-        table = decompose(logprob, unigram, length, rating, groupings={"pair": pair},
-                          clusters=pair // 5, bootstrap=200, seed=run)  # fmt: skip
-        table = table.assign(model="pythia-1b", **described(400))
-        found += verdicts("gain_lies_between_pairs", {"decomposition": table}).values()
-    return found
-
-
-def test_a_gain_between_pairs_is_told_from_one_within_them():
-    """Length is divided by too much. Where it differs between pairs, so does what that spoils."""
-    assert pair_gains("between", 20).count("supported") >= 16
-    assert pair_gains("within", 20).count("supported") <= 1
 
 
 FITTED = ["morcela_above_slor", "gamma_alone_gains", "bic_prefers_morcela", "gamma_above_0",

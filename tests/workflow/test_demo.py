@@ -27,7 +27,7 @@ from lingprob.tables import read_metadata, read_table
 def test_it_ends_with_figures_tables_scorecard_and_report(demo):
     results = demo / "results"
     drawn = [f"figure_{number}" for number in (2, 3, 4, 5, 6)]
-    for name in [*drawn, "conventions", "decomposition"]:
+    for name in [*drawn, "conventions"]:
         assert (results / "morcela" / f"{name}.pdf").read_bytes().startswith(b"%PDF")
         assert (results / "morcela" / f"{name}.png").stat().st_size > 10_000
     for number in (2, 3, 4):

@@ -31,24 +31,6 @@ SCHEMAS = {
         + optional(FLOAT64, *estimated("over_slor"), *estimated("below_morcela"))
         + required(TEXT, "scale")
     ),
-    # One linking function, grouping of sentences, model and data set a row: r between and within
-    # groups (`between` and `within` add up to r), and what each quantity has over SLOR's.
-    "decomposition": pa.schema(
-        required(TEXT, "model", "dataset", "rating_source", "bos", "unigrams", "cluster")
-        + required(TEXT, "grouping", "linking_function")
-        + required(INT32, "groups", "n")
-        + optional(
-            FLOAT64,
-            *(
-                column
-                for name in ("r", "between", "within", "r_between", "r_within", "ordered")
-                for quantity in (name, f"gain_{name}")
-                for column in estimated(quantity)
-            ),
-            *estimated("gain_difference"),
-        )
-        + required(TEXT, "scale")
-    ),
     # One linking function of one model under its default convention, refitted to one resample, a
     # row. Resamples of a data set are the same for all models whose scores have its sentences.
     "linking_draws": pa.schema(

@@ -15,9 +15,8 @@ from lingprob.papers.morcela.rated import (
     rating_source,
     under,
 )
-from lingprob.papers.morcela.units import groupings_of, units_of
+from lingprob.papers.morcela.units import units_of
 from lingprob.regression.agreement import split_half
-from lingprob.regression.decomposition import decompose
 from lingprob.regression.linking import (
     MINIMUM_PER_FOLD,
     fit_linking_functions,
@@ -80,39 +79,6 @@ def fit_model(
                 )
             )
     return joined(tables, "linking_functions", model, scale)
-
-
-def decompose_model(
-    model: str,
-    given: Mapping[str, DataSet],
-    *,
-    default_convention: Convention,
-    bootstrap: int,
-    seed: int,
-    scale: str,
-) -> pd.DataFrame:
-    """Decompose r under a model's default convention between and within groups of sentences.
-
-    Arguments as of `fit_model`; returns a `decomposition` table, without rows for data sets that
-    have no pairs, paradigms or articles. Intervals resample the coarsest of these.
-    """
-    tables = []
-    for dataset, rated, source in by_default(model, given, default_convention):
-        groupings = groupings_of(rated)
-        if not groupings:
-            logger.info("%s: no pairs, paradigms or articles to decompose r by", dataset)
-            continue
-        cluster = list(groupings)[-1]
-        parts = decompose(
-            *(rated[name] for name in FITTED_COLUMNS),
-            groupings=groupings,
-            clusters=groupings[cluster],
-            bootstrap=bootstrap,
-            seed=seed,
-        )
-        tables.append(parts.assign(dataset=dataset, rating_source=source, cluster=cluster))
-    bos, unigrams = default_convention
-    return joined(tables, "decomposition", model, scale, bos=bos, unigrams=unigrams)
 
 
 def draw_parameters(

@@ -110,14 +110,6 @@ def people_less_models(tables: Tables, run: Run) -> Rows:
             yield population(fit), Estimate(value, low, high, model.n, model.note)
 
 
-def gain_between_pairs(tables: Tables, run: Run) -> Rows:
-    """MORCELA's gain over SLOR in r of pairs' means, less that in r within pairs."""
-    parts = tables.get("decomposition", pd.DataFrame(columns=["grouping", "linking_function"]))
-    chosen = (parts["grouping"] == "pair") & (parts["linking_function"] == "morcela")
-    for part in parts[chosen].to_dict("records"):
-        yield population(part), estimate_of(part, "gain_difference")
-
-
 STATISTICS: dict[str, Statistic] = {
     "r_rises_with_size": trend("size", "r"),
     "r_rises_less_in_opt": less_in_opt,
@@ -145,5 +137,4 @@ STATISTICS: dict[str, Statistic] = {
     "r_falls_with_frequency_slope": trend("frequency_slope", "r"),
     "beta_rises_with_frequency_slope": trend("frequency_slope", "beta"),
     "people_above_models": people_less_models,
-    "gain_lies_between_pairs": gain_between_pairs,
 }

@@ -20,7 +20,7 @@ from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, whiskers
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.ladder import without_ladder
-from lingprob.papers.morcela.comparison_figures import decomposition, parameter_matrix
+from lingprob.papers.morcela.comparison_figures import parameter_matrix
 from lingprob.papers.morcela.convention_figures import conventions
 from lingprob.papers.morcela.fits import (
     default_fits,
@@ -50,8 +50,8 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
     Args:
         tables: `linking_functions` under all conventions (figures show each model's default one),
-            `intergroup_correlation`, `decomposition` and `draws`; where there are any, of Figure 5
-            `slopes` and `bins`, and of `ladder` `sentence_scores` and `stimuli`.
+            `intergroup_correlation` and `draws`; where there are any, of Figure 5 `slopes` and
+            `bins`, and of `ladder` `sentence_scores` and `stimuli`.
         run: with the paper's numbers, which stand beside ours, and the options `bos_policies`, the
             catalog's, and `ladder`, what models are one of several of (`papers.ladder`).
     """
@@ -63,10 +63,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
     correlations = (fits, published, tables["intergroup_correlation"], run)
     parameters = (determined(fits), published, run)
-    figures = {
-        "figure_2": correlation_by_model(*correlations, compared),
-        "decomposition": decomposition(tables["decomposition"], run),
-    }
+    figures = {"figure_2": correlation_by_model(*correlations, compared)}
     of_morcela: dict[str, Callable[[], Figure]] = {
         "figure_3": lambda: correlation_by_model(*correlations, ablated),
         "figure_4": lambda: parameters_by_correlation(*parameters, ["morcela"]),

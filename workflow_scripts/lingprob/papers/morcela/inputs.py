@@ -9,7 +9,6 @@ TABLES = {
     "bins": Table("frequency_bins", ("plot",)),
     # Of one data set, for bits a byte.
     "sentence_scores": Table("sentence_scores", ("plot",), "model"),
-    "decomposition": Table("decomposition"),
     # Of the site's charts alone.
     "predictions": Table("predicted_ratings", ()),
     "draws": Table("linking_draws", ("plot", "compare", "tabulate")),

@@ -39,19 +39,3 @@ def units_of(stimuli: pd.DataFrame, wanted: str, fewest: int = FEWEST) -> tuple[
             wanted, fewest, name,
         )  # fmt: skip
     return name, stimuli[UNITS[name]]
-
-
-def groupings_of(stimuli: pd.DataFrame) -> dict[str, pd.Series]:
-    """Return the pairs, paradigms and articles of a data set, from the finest to the coarsest.
-
-    The coarsest, which intervals resample, has 20 groups or more; the others lie within its groups.
-    """
-    coarsest, clusters = units_of(stimuli, "article")
-    names, found = list(UNITS), dict[str, pd.Series]()
-    finer = names[: names.index(coarsest) + 1]
-    for name in finer[1:]:
-        ids = stimuli.get(UNITS[name])
-        known = ids is not None and ids.notna().all() and ids.nunique() < len(stimuli)
-        if known and (clusters.groupby(ids).nunique() == 1).all():
-            found[name] = ids
-    return found

@@ -1,21 +1,25 @@
-"""R decomposed between and within groups, against direct computation and on simulated truth."""
+"""R between and within groups, against direct computation and on simulated truth."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 import pytest
 from statsmodels.regression.linear_model import OLS
 
+from layout import layout_faults
+from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.papers.morcela.analysis import decompose_model
+from lingprob.figures.palette import describe_models
+from lingprob.papers.contract import Run
 from lingprob.papers.morcela.rated import DataSet
-from lingprob.papers.morcela.units import groupings_of
-from lingprob.regression.decomposition import decompose
 from lingprob.regression.linking import drawn_units
-from lingprob.tables import write_table
+from studies.pair_decomposition.analysis import decompose_model, find_groupings, judge_gains
+from studies.pair_decomposition.decomposition import decompose
+from studies.pair_decomposition.figures import draw_decomposition
 
 
 def pairs(n: int = 120, *, between: float = 1.0, within: float = 1.0, seed: int = 0) -> dict:
@@ -165,7 +169,7 @@ def test_without_unigrams_there_are_no_gains():
     assert table.filter(like="gain").isna().all(axis=None)
 
 
-def test_a_model_is_decomposed_by_what_its_data_set_has(tmp_path):
+def test_a_model_is_decomposed_by_what_its_data_set_has():
     data = pairs(400)
     items = [f"s{row}" for row in range(400)]
     stimuli = pd.DataFrame({
@@ -176,13 +180,12 @@ def test_a_model_is_decomposed_by_what_its_data_set_has(tmp_path):
     scored = pd.DataFrame({"item_id": items, "bos": "none", "unigrams": "u", "n_words": 1})
     scored = scored.assign(**{name: data[name] for name in
                               ("logprob", "unigram_logprob", "n_tokens")})  # fmt: skip
-    options = {"default_convention": ("none", "u"), "bootstrap": 10, "seed": 1, "scale": "demo"}
+    options = {"convention": ("none", "u"), "bootstrap": 10, "seed": 1}
     table = decompose_model("m", {"d": DataSet(stimuli, scored)}, **options)
-    write_table(table, "decomposition", tmp_path / "t.parquet")
     assert list(dict.fromkeys(table["grouping"])) == ["pair", "article"]
     assert set(table["cluster"]) == {"article"}
-    about = table[["model", "scale", "bos", "unigrams"]].drop_duplicates()
-    assert about.to_numpy().tolist() == [["m", "demo", "none", "u"]]
+    about = table[["model", "dataset", "rating_source", "bos", "unigrams"]].drop_duplicates()
+    assert about.to_numpy().tolist() == [["m", "d", "human", "none", "u"]]
     few = stimuli.assign(phenomenon="one")
     table = decompose_model("m", {"d": DataSet(few, scored)}, **options)
     assert set(table["grouping"]) == set(table["cluster"]) == {"pair"}
@@ -190,9 +193,65 @@ def test_a_model_is_decomposed_by_what_its_data_set_has(tmp_path):
     assert decompose_model("m", {"d": DataSet(none, scored)}, **options).empty
     # A pair over two articles cannot be resampled by article.
     crossed = stimuli.assign(phenomenon=np.roll(stimuli["phenomenon"], 1))
-    assert list(groupings_of(crossed)) == ["article"]
+    assert list(find_groupings(crossed)) == ["article"]
     # Nor do pairs count that one sentence lacks, that are sentences, or that no column names.
     one = stimuli.assign(pair_id=stimuli["pair_id"].where(stimuli["item_id"] != "s7"))
     each = stimuli.assign(pair_id=stimuli["item_id"])
     for given in (one, each, stimuli.drop(columns=["pair_id", "paradigm"])):
-        assert list(groupings_of(given)) == ["article"]
+        assert list(find_groupings(given)) == ["article"]
+
+
+def judged_pairs(lengths: str, runs: int) -> list[str]:
+    """Verdicts on 200 pairs whose sentences differ in length within pairs or between them alone."""
+    found = []
+    for run in range(runs):
+        rng = np.random.default_rng([7, run])
+        pair = np.arange(400) // 2
+        length = rng.integers(5, 25, 400)
+        length = length if lengths == "within" else length[2 * pair]
+        quality = np.tile([1.0, -1.0], 200) + rng.normal(size=200)[pair]
+        unigram = -8.0 * length + 2 * rng.normal(size=400) * np.sqrt(length)
+        logprob = unigram - 11 + length * (quality + 0.6 * rng.normal(size=400))
+        rating = quality + rng.normal(0, 0.7, 400)
+        table = decompose(logprob, unigram, length, rating, groupings={"pair": pair},
+                          clusters=pair // 5, bootstrap=200, seed=run)  # fmt: skip
+        table = table.assign(model="m", dataset="d", rating_source="human")
+        found += judge_gains(table, Run("demo"))["verdict"].tolist()
+    return found
+
+
+def test_a_gain_between_pairs_is_told_from_one_within_them():
+    """Length is divided by too much. Where it differs between pairs, so does what that spoils."""
+    assert judged_pairs("between", 20).count("supported") >= 16
+    assert judged_pairs("within", 20).count("supported") <= 1
+
+
+def test_the_claim_is_about_morcela_and_pairs_alone():
+    rows = [
+        {"grouping": grouping, "linking_function": name, "gain_difference": value}
+        for name, grouping, value in (("slor", "pair", 0.7), ("morcela", "article", 0.5),
+                                      ("morcela", "pair", 0.3), ("slor", "article", 0.6))
+    ]  # fmt: skip
+    table = pd.DataFrame(rows).assign(model="m", dataset="d", rating_source="simulated", n=9)
+    table = table.assign(gain_difference_low=0.2, gain_difference_high=0.5)
+    (row,) = judge_gains(table, Run("demo")).to_dict("records")
+    assert (row["row"], row["ours"], row["low"], row["high"]) == ("m/d", 0.3, 0.2, 0.5)
+    assert row["note"].startswith("simulated ratings")
+
+
+def test_the_figure_has_a_row_for_each_grouping():
+    data = pairs()
+    groupings = {"pair": data["pair"], "article": data["cluster"]}
+    table = decomposed(data, groupings=groupings, bootstrap=5).reset_index()
+    table = table.assign(model="pythia-1b", dataset="d", rating_source="human")
+    run = Run("demo", describe_models(Catalog().models))
+    figure = draw_decomposition(table, run)
+    titles = [ax.get_title() for ax in figure.axes]
+    assert titles[0] == "Part of r between pairs"
+    assert titles[-1] == "r within articles"
+    assert layout_faults(figure) == []
+    assert (
+        "no data set has pairs"
+        in draw_decomposition(table.iloc[:0], run).axes[0].texts[0].get_text()
+    )
+    plt.close("all")

@@ -1,0 +1,59 @@
+# What MORCELA gains over SLOR between and within minimal pairs, paradigms and articles.
+# REQUIRES results/stimuli and results/sentence_scores of the rated data sets of `morcela`.
+# PROVIDES results/studies/pair_decomposition/: {model}.csv, decomposition.{pdf,png}, claims.csv.
+
+DECOMPOSED = collect("results/studies/pair_decomposition/{model}.csv", model=plan.fitted_models())
+
+
+rule decompose_correlations:
+    """Decompose the r of one model's linking functions between and within groups of sentences."""
+    input:
+        stimuli=of_rated("results/stimuli/{dataset}.parquet"),
+        scores=of_rated("results/sentence_scores/{model}/{dataset}.parquet"),
+    output:
+        "results/studies/pair_decomposition/{model}.csv",
+    log:
+        "logs/pair_decomposition/{model}.log",
+    conda:
+        "../../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        **pick(settings, "seed", "scale"),
+        code=code_digest("studies.pair_decomposition.decompose_correlations"),
+        bootstrap=MORCELA["bootstrap"],
+        datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
+        convention=lambda wildcards: [
+            plan.default_bos(wildcards.model),
+            plan.unigram_sources(wildcards.model)[0],
+        ],
+    script:
+        "decompose_correlations.py"
+
+
+rule compare_decompositions:
+    """Draw all models' decompositions and judge the claim."""
+    input:
+        DECOMPOSED,
+    output:
+        pdf="results/studies/pair_decomposition/decomposition.pdf",
+        png="results/studies/pair_decomposition/decomposition.png",
+        claims="results/studies/pair_decomposition/claims.csv",
+    log:
+        "logs/pair_decomposition/compare_decompositions.log",
+    conda:
+        "../../envs/environment.yaml"
+    params:
+        code=code_digest("studies.pair_decomposition.compare_decompositions"),
+        models=describe_models(catalog.models, plan.fitted_models()),
+        titles={name: catalog.dataset(name)["title"] for name in MORCELA["datasets"]},
+        scale=settings["scale"],
+    script:
+        "compare_decompositions.py"
+
+
+rule pair_decomposition:
+    """What MORCELA gains between and within pairs."""
+    input:
+        DECOMPOSED,
+        rules.compare_decompositions.output,
