@@ -1,10 +1,31 @@
-# What every rules file uses and only Snakemake can say; what is decided is asked of `plan` and
-# `costs` (workflow_scripts/lingprob/plan/). A rule's params hold all that its numbers depend on: a
-# digest of the package modules that its script imports (`code`), catalog entries and settings. What
-# changes only how the work is done (batch sizes, a device map) goes to a script as a resource, for a
-# change there must not repeat the work. A rehearsal's `costs` are those of the run itself.
+# What every rules file uses. `plan` and `costs` (workflow_scripts/lingprob/plan/) decide what runs
+# and what jobs ask for. A rule's params hold all that its numbers depend on: a digest of the package
+# modules that its script imports (`code`), catalog entries and settings. What changes only how the
+# work is done (batch sizes, a device map) goes to a script as a resource, because a change there must
+# not repeat the work. A rehearsal's `costs` are those of the run itself.
 
-plan, costs = Plan(settings, catalog), Costs(*asked_for)
+import re
+
+from lingprob.catalog import read_published, surprisal_file, texts_in_file
+from lingprob.chance_level import NO_TEXT
+from lingprob.workflow.names import surprisal_models
+from lingprob.context.names import figures_of, primary_dataset
+from lingprob.context.suites import pairs_per_suite
+from lingprob.demo import demo_files
+from lingprob.digests import code_digest
+from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
+from lingprob.papers.description import Room
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, ngram_inputs, note_on, pick
+from lingprob.plan import profile_facts, profile_files, profile_notes, profiles_beside
+from lingprob.reading.parsers.names import parser_function
+from lingprob.site.facts import named, run_facts
+from lingprob.site.library import LIBRARY
+from lingprob.site.papers import papers_of
+from lingprob.site.sources import read_captions, rules_of, template_files
+from lingprob.stimuli.names import parser_module
+
+plan, costs = Plan(settings, catalog), Costs(*run.asked_for)
 
 
 def alternatives(names):
@@ -12,18 +33,15 @@ def alternatives(names):
     return "|".join(re.escape(name) for name in names) or "(?!)"
 
 
-def asked(function, *names):
-    """What a function of the package says of names; its error becomes Snakemake's."""
-    try:
-        return function(*names)
-    except LingprobError as error:
-        raise WorkflowError(str(error)) from None
+def other_scale(wildcards):
+    """Refuse the target demo at another scale."""
+    raise LingprobError(f"demo is for scale demo, not {settings['scale']}: ask for morcela or all.")
 
 
 def code_over(rule, *datasets, parser_of=None):
     """The digest of a rule that reads data sets, with its parsers of them and the demo data."""
     parsers = {name: catalog.dataset(name)["parser"] for name in datasets}
-    found = [asked(parser_of, *named) for named in parsers.items()] if parser_of else []
+    found = [parser_of(*named) for named in parsers.items()] if parser_of else []
     data = [file for parser in parsers.values() for file in demo_files(parser)]
     return code_digest(rule, *found, *data)
 

@@ -11,6 +11,10 @@ EXPORTED = [
 TEXTS_OF = {"sentence_scores": "stimuli", "surprisal": "words"}
 
 
+localrules:
+    export_table,
+
+
 rule export_table:
     """Write a table of one model as CSV, each sentence's or word's text beside its numbers."""
     input:

@@ -6,7 +6,7 @@
 rule prepare_model:
     """Bring a model's weights and tokenizer to a local directory, once for all jobs."""
     input:
-        lambda wildcards: asked(plan.model_files, wildcards.model),
+        lambda wildcards: plan.model_files(wildcards.model),
     output:
         "resources/models/{model}/manifest.json",
     log:

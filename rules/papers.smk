@@ -29,7 +29,7 @@ for paper, room in PAPERS.items():
             paper=paper,
             parts=room.parts("plot"),
             run=room.run("plot", catalog.models, read_published(paper), settings["scale"]),
-            left_out=note_on(left_out, paper),
+            left_out=note_on(run.left_out, paper),
         script:
             "../workflow_scripts/plot.py"
 
@@ -54,7 +54,7 @@ for paper, room in PAPERS.items():
                 paper=paper,
                 parts=room.parts("tabulate"),
                 run=room.run("tabulate", catalog.models, read_published(paper), settings["scale"]),
-                left_out=note_on(left_out, paper),
+                left_out=note_on(run.left_out, paper),
                 titles={
                     page: f"{room.category}, {page.replace('_', ' ').capitalize()}"
                     for page in room.pages
@@ -84,6 +84,6 @@ rule compare:
         run=lambda wildcards: PAPERS[wildcards.paper].run(
             "compare", catalog.models, {}, settings["scale"]
         ),
-        left_out=lambda wildcards: note_on(left_out, wildcards.paper),
+        left_out=lambda wildcards: note_on(run.left_out, wildcards.paper),
     script:
         "../workflow_scripts/compare.py"

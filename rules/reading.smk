@@ -26,7 +26,7 @@ DOSED_IN = [
 DOSED_MODELS = plan.dosed_models() if DOSED_IN else []
 # Models by what they had seen of their training, in the steps of the run itself: a rehearsal's
 # trainings end before some of these.
-TRAJECTORIES = Plan(*asked_for).trajectories()
+TRAJECTORIES = Plan(*run.asked_for).trajectories()
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS

@@ -80,9 +80,7 @@ rule build_site:
         scale=settings["scale"],
         figures={room.paper: list(room.figures) for room in SITE_ROOMS},
         tables={room.paper: list(room.pages) for room in SITE_ROOMS},
-        captions=read_captions(
-            Path(workflow.basedir) / "report", [room.paper for room in SITE_ROOMS]
-        ),
+        captions=read_captions(CHECKOUT / "report", [room.paper for room in SITE_ROOMS]),
         made_by=rules_of(workflow.rules, SITE_FILES),
         row_tables=list(SITE_TABLES),
         pairs=SITE_PAIRS,

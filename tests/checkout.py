@@ -9,6 +9,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pandas as pd
+
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = [
     "Snakefile",
@@ -65,6 +67,18 @@ def environment() -> dict[str, str]:
     hidden = ("LINGPROB_MIRROR", "HF_ENDPOINT", "HF_TOKEN", "OMP_NUM_THREADS")
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     return {**{k: v for k, v in os.environ.items() if k not in hidden}, "PATH": path}
+
+
+def planned_resources(text: str) -> pd.DataFrame:
+    """Read the jobs of a dry run: the `rule`, the `wildcards` and each resource (0 for none)."""
+    found = []
+    for job in re.split(r"^(?:local)?rule ", text, flags=re.M)[1:]:
+        details = dict(re.findall(r"^    (wildcards|resources): (.*)$", job, re.M))
+        asked = re.findall(r"(\w+)=(\d+)(?:,|$)", details.get("resources", ""))
+        wildcards = details.get("wildcards", "")
+        rule = job.partition(":")[0]
+        found.append({"rule": rule, "wildcards": wildcards, **{k: int(v) for k, v in asked}})
+    return pd.DataFrame(found).fillna(0)
 
 
 def planned_jobs(text: str) -> dict[str, int]:

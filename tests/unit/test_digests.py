@@ -279,9 +279,6 @@ ROOMS = {
     "download_dataset": "",
     "estimate_ngram_model": "archives corpora kenlm models ngrams overlap",
     "estimate_ngrams": "archives corpora kenlm ngrams overlap",
-    "estimate_run": (
-        "catalog chance_level config context kenlm models patterns plan references training"
-    ),
     "estimate_unigrams": "unigrams",
     "export_table": "exports",
     "extract_published_scores": "stimuli",

@@ -13,7 +13,9 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from lingprob.plan import Costs, LeftOut, Plan, announce, leave_out, note_on, pick
+from lingprob.plan import Costs, Plan, note_on, pick
+from lingprob.plan.estimate import as_text, estimate, totals
+from lingprob.plan.missing import LeftOut, announce, leave_out
 from lingprob.plan.speeds import speeds
 from lingprob.plan.work import KNOWN, USUAL_SECONDS
 from lingprob.workflow.configuration import read_settings
@@ -171,14 +173,6 @@ def test_contexts_take_the_time_that_their_stage_has():
     assert work.context_tokens("sampled", "crows_pairs") == 5 * (13_500 + 270 * 16 * 3)
 
 
-def test_jobs_that_use_all_their_threads_take_less_time_on_more():
-    work, job = costs("laptop").work, ("sampled", "smollm2-135m", "crows_pairs")
-    wildcards = SimpleNamespace(**dict(zip(("stage", "model", "dataset"), job, strict=True)))
-    one, two = (work.seconds("score_prefixes", wildcards, threads) for threads in (1, 2))
-    assert one - USUAL_SECONDS == pytest.approx(2 * (two - USUAL_SECONDS))
-    assert work.seconds("score_stimuli", wildcards, 2) == work.seconds("score_stimuli", wildcards)
-
-
 def test_a_text_is_read_twice_by_windows_and_as_long_as_the_catalog_says():
     """Provo's 2,745 words, 1.3 tokens each; of one's own text nothing is known."""
     work = costs("laptop").work
@@ -258,6 +252,34 @@ def test_speeds_on_a_core_follow_from_the_nearest_size_that_was_measured():
     # Nearer to Medium's 70 million than to Small's 28.
     assert rates.training(1.0, 60_000_000, "cpu", "float32") == pytest.approx(185 * 70 / 60)
     assert all("ASSUMED" in line or "measured" in line for line in rates.sources())
+
+
+def test_the_estimate_counts_a_model_in_each_paper_and_its_download_once():
+    """GPT-2 scores, reads and judges: 746 MB beside Python, and 497 MB of files with a margin."""
+    settings = {"models": ["gpt2"]}
+    papers = ("morcela", "string_probability", "reading", "context")
+    table = estimate(*read_settings({"scale": "paper", **dict.fromkeys(papers, settings)}))
+    rows = table[table["name"] == "gpt2"].set_index("paper")
+    assert sorted(rows.index) == sorted(papers)
+    assert (rows["gpus"] == 1).all()
+    assert rows["memory_gb"].tolist() == pytest.approx([2.746] * 4)
+    assert (rows["gpu_hours"] > 0).all()
+    summed = totals(table).set_index("paper")
+    assert summed.loc["all", "gpu_hours"] == pytest.approx(table["gpu_hours"].sum())
+    assert summed.loc["all", "download_gb"] == pytest.approx(
+        table.drop_duplicates("name")["download_gb"].sum()
+    )
+    # 143 chunks of the Pile as Pythia saw it.
+    assert summed.loc["overlap", "download_gb"] > 600
+
+
+def test_the_estimate_says_what_is_assumed_and_what_is_missing():
+    table = totals(estimate(*read_settings({"scale": "demo"})))
+    text = as_text(table, "demo", ["hll: ask its authors"])
+    assert table["gpu_hours"].eq(0).all()
+    assert "ASSUMED" in text
+    assert "hll: ask its authors" in text
+    assert as_text(table, "demo", []).endswith("Missing:\n  nothing\n")
 
 
 def test_every_rule_whose_work_is_known_exists():
@@ -614,18 +636,17 @@ def test_a_list_that_would_be_empty_and_a_wish_to_stop_keep_their_names(nothing_
     assert there.settings == read_settings({"scale": "paper", "missing": "stop"})[0]
 
 
-def test_jobs_inherit_what_was_left_out_at_the_start(nothing_placed, monkeypatch):
+def test_jobs_inherit_what_was_left_out_at_the_start(nothing_placed, monkeypatch, capsys):
     monkeypatch.setattr("os.environ", dict(os.environ))
     _, left_out = without_what_is_missing()
-    said: list[str] = []
-    announce(list(left_out.values()), said.append)
-    assert len(said) == len(left_out)
+    announce(list(left_out.values()))
+    assert capsys.readouterr().err.count("Left out: ") == len(left_out)
     placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
     placed.parent.mkdir(parents=True)
     placed.touch()
     assert without_what_is_missing()[1] == left_out
-    announce(list(left_out.values()), said.append)
-    assert len(said) == len(left_out)
+    announce(list(left_out.values()))
+    assert capsys.readouterr().err == ""
 
 
 def test_each_paper_says_what_was_left_out_of_it_and_no_other(nothing_placed):
@@ -682,10 +703,6 @@ def test_every_rule_that_downloads_is_limited_and_known_to_nodes_without_network
     hint = page.split("--until")[1].split("snakemake")[0]
     assert set(re.findall(r"\w+", hint)) == limited - {"fetch_chosen_chunks"} | {"build_kenlm"}
     assert all(re.search(r"^  - download=\d+", text, re.M) for text in profiles.values())
-
-
-def test_common_smk_is_left_with_what_only_snakemake_can_say():
-    assert len((ROOT / "rules" / "common.smk").read_text().splitlines()) <= 84
 
 
 def _code(path) -> str:

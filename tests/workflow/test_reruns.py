@@ -35,13 +35,6 @@ def finished(tmp_path_factory) -> Path:
     return folder
 
 
-def test_a_run_says_what_is_where_of_every_file(finished):
-    page = (finished / "results/README.md").read_text()
-    assert "`sentence_scores/MODEL/DATASET.{parquet,csv}`" in page
-    assert "geco_differences" not in page  # of another scale
-    assert "Beside these" not in page
-
-
 def planned(folder: Path, *arguments: str, target: str = "demo") -> dict[str, int]:
     """The jobs of a dry run, the target and the sum aside; none where there is nothing to do."""
     text = snakemake(folder, "-n", *arguments, "--", target).stdout

@@ -32,7 +32,6 @@ class Progress:
             desc=description,
             unit=unit,
             unit_scale=True,
-            # A run has one bar over all jobs: `lingprob.console`.
             disable=not sys.stderr.isatty() or "TQDM_DISABLE" in os.environ,
             dynamic_ncols=True,
             delay=1.0,  # of what is done sooner nobody needs a bar

@@ -3,25 +3,20 @@
 `Plan` says which data set meets which model under which conventions, and from which files;
 `Costs` says what memory, minutes and GPUs a job asks for, by the `Work` that it is expected to do.
 The rules ask both and decide nothing. Before either, `leave_out` takes from the settings what
-nobody can fetch and is not there. `forecast` sums up a whole run, `usage` what a finished one used.
+nobody can fetch and is not there. `estimate` sums up what a run costs.
 """
 
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.data import Plan
-from lingprob.plan.missing import LeftOut, announce, leave_out, note_on
+from lingprob.plan.missing import note_on
 from lingprob.plan.ngrams import ngram_inputs
 from lingprob.plan.profiles import profile_facts, profile_files, profile_notes, profiles_beside
 from lingprob.plan.sources import pick
-from lingprob.plan.work import Work
 
 __all__ = [
     "BASE_MEMORY_MB",
     "Costs",
-    "LeftOut",
     "Plan",
-    "Work",
-    "announce",
-    "leave_out",
     "ngram_inputs",
     "note_on",
     "pick",

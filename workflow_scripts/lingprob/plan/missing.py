@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 import os
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,12 +89,12 @@ def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any
     return settings, found
 
 
-def announce(left_out: Sequence[LeftOut], say: Callable[[str], None]) -> None:
-    """Say what is left out, in the process that the user started, and hand it on to the jobs."""
+def announce(left_out: Sequence[LeftOut]) -> None:
+    """Print what is left out, in the process that the user started, and hand it on to the jobs."""
     if VARIABLE not in os.environ:
         os.environ[VARIABLE] = " ".join(item.name for item in left_out)
         for item in left_out:
-            say(str(item))
+            print(item, file=sys.stderr)
 
 
 def note_on(left_out: Sequence[LeftOut], paper: str) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 from lingprob.catalog import Catalog, Entry
-from lingprob.errors import LingprobError
 from lingprob.files import dataset_paths
 from lingprob.models.manifest import model_files
 from lingprob.plan.work import formats
@@ -23,25 +22,9 @@ def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
     return {key: entry[key] for key in keys if key in entry}
 
 
-def local_files(entry: Mapping[str, Any], option: str, made: str) -> list[Path]:
-    """Return the files of a model that the user has on disk: others there are another model.
-
-    Args:
-        entry: of the model in the catalog.
-        option: that its path is the value of, for the message.
-        made: what is made of the files. Once it is there, they may go.
-
-    Raises:
-        LingprobError: neither the folder nor what is made of it is there.
-    """
-    if entry["source"] != "local":
-        return []
-    folder = Path(entry["path"])
-    if not (folder.is_dir() or Path(made).exists()):
-        raise LingprobError(
-            f"{folder}: no such folder ({option}). Mend the path: it begins in {Path.cwd()}."
-        )
-    return model_files(folder)
+def local_files(entry: Mapping[str, Any]) -> list[Path]:
+    """Return the files of a model that the user has on disk: other files are another model."""
+    return model_files(Path(entry["path"])) if entry["source"] == "local" else []
 
 
 @dataclass(frozen=True)
@@ -104,14 +87,12 @@ class Sources:
         return f"resources/models/{model}/manifest.json"
 
     def model_files(self, model: str) -> list[Path]:
-        """Return the files of a model that the user has on disk; LingprobError if not there."""
-        entry, manifest = self.catalog.model(model), self.model_manifest(model)
-        return local_files(entry, f"models.{model}.path", manifest)
+        """Return the files of a model that the user has on disk."""
+        return local_files(self.catalog.model(model))
 
     def embedding_files(self, embedding: str) -> list[Path]:
         """Return the files of an embedding model likewise."""
-        entry, manifest = self.catalog.embedding(embedding), self.embedding_manifest(embedding)
-        return local_files(entry, f"embeddings.{embedding}.path", manifest)
+        return local_files(self.catalog.embedding(embedding))
 
     def embedding_manifest(self, embedding: str) -> str:
         """Return what says where an embedding model's files lie."""

@@ -33,8 +33,6 @@ WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
 
 # Prefixes before the same pairs, by stage: five kinds; eight perturbations of two.
 CONDITIONS = {"sampled": 5, "shared": 5, "perturbed": 16}
-# Rules whose jobs share their work among the threads that they are given: of a CPU; on a GPU one.
-ON_ALL_THREADS = {"score_prefixes", "judge_unprefixed"}
 
 
 def formats(model: Mapping[str, Any], bulk: bool) -> dict[str, str]:
@@ -76,10 +74,9 @@ class Work:
         """The rates of devices, scans and downloads."""
         return speeds()
 
-    def seconds(self, rule: str, wildcards: Any, threads: int = 1) -> float:
-        """Return how long a job of a rule is expected to take on so many threads."""
-        work = KNOWN[rule](self, wildcards) if rule in KNOWN else 0.0
-        return USUAL_SECONDS + work / (threads if rule in ON_ALL_THREADS else 1)
+    def seconds(self, rule: str, wildcards: Any) -> float:
+        """Return how long a job of a rule is expected to take on one core, or on its GPUs."""
+        return USUAL_SECONDS + (KNOWN[rule](self, wildcards) if rule in KNOWN else 0.0)
 
     def parameters(self, model: str) -> int:
         """Return a model's number of parameters; a billion where its entry does not say. Of an

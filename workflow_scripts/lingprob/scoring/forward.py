@@ -24,7 +24,6 @@ from lingprob.models.devices import has_float64, widened
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.float64 import in_float64
 from lingprob.scoring.key_values import KeyValues, states_of
-from lingprob.scoring.products import fast_products
 from lingprob.scoring.trees import Branch, Row, pack, visible
 
 logger = logging.getLogger(__name__)
@@ -291,8 +290,7 @@ class Forward:
             added = torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min)
             options["attention_mask"] = added[:, None].to(device)
             options["position_ids"] = positions.to(device)
-        with fast_products(device, dtype):
-            return self._body()(input_ids=ids.to(device), **options)
+        return self._body()(input_ids=ids.to(device), **options)
 
     def _logits(self, outputs: torch.Tensor) -> torch.Tensor:
         if self.head is None:
@@ -319,9 +317,7 @@ class Forward:
         at_once = LOGITS_AT_ONCE[self.language_model.device.type][0]
         if len(places) == 0:
             return outputs.new_empty(0, dtype=self.dtype)
-        with fast_products(outputs.device, outputs.dtype):
-            sums = [self._logsumexp(some, members) for some in outputs.split(at_once)]
-        logsumexp = torch.cat(sums)
+        logsumexp = torch.cat([self._logsumexp(some, members) for some in outputs.split(at_once)])
         logsumexp = logsumexp[row.to(logsumexp.device)]
         chosen = torch.cat(
             [

@@ -20,7 +20,6 @@ from lingprob.models.devices import has_float64
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
 from lingprob.scoring.key_values import make_room
-from lingprob.scoring.products import fast_products
 
 logger = logging.getLogger(__name__)
 
@@ -178,10 +177,9 @@ def _next_token(lm: LanguageModel, ids: torch.Tensor, cache: DynamicCache) -> to
     Normalised by a sum in float64 of short sums, as torch's own softmax is biased in float32; on
     the CPU where the model's device has no float64.
     """
-    with fast_products(lm.device, lm.dtype):
-        output = lm.model(
-            input_ids=ids.to(lm.device), past_key_values=cache, use_cache=True, logits_to_keep=1
-        )
+    output = lm.model(
+        input_ids=ids.to(lm.device), past_key_values=cache, use_cache=True, logits_to_keep=1
+    )
     weights = output.logits[:, -1].float()
     weights = weights if has_float64(lm.device) else weights.cpu()
     weights = weights.sub_(weights.amax(dim=1, keepdim=True)).exp_()

@@ -126,9 +126,6 @@ class Machine(Section):
     max_runtime: int = key(1440, ge=120)
     """minutes that a job asks for at most; scoring and training that take longer go on in the
     next attempt (retries in profiles/slurm)"""
-    warm_starts: bool = key(True)
-    """jobs on this machine are forked from a process that has loaded the large libraries (Linux
-    without a GPU; elsewhere no matter)"""
     container: str | None = key(None)
     """image that all jobs run in with --sdm apptainer, a file or an address
     (docs/cluster.md)"""

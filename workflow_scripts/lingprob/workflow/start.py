@@ -1,0 +1,112 @@
+"""What a run starts with: its settings, its catalog and what is left out of it.
+
+The Snakefile reads this module, so it imports nothing that only a job needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from lingprob.catalog import Catalog
+from lingprob.errors import LingprobError
+from lingprob.files import dataset_paths
+from lingprob.plan.missing import LeftOut, announce, leave_out
+from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
+from lingprob.rehearsal.stand_ins import rehearse
+from lingprob.workflow.configuration import (
+    export_mirror,
+    export_package,
+    read_settings,
+    refuse_duplicate_keys,
+)
+
+PREPARED = "resources/{section}/{name}/manifest.json"
+
+
+@dataclass(frozen=True)
+class Run:
+    """The settings and the catalog of a run, what is left out of it, and what was asked for.
+
+    `asked_for` differs from `settings` and `catalog` in a rehearsal alone.
+    """
+
+    settings: dict[str, Any]
+    catalog: Catalog
+    left_out: list[LeftOut]
+    asked_for: tuple[dict[str, Any], Catalog]
+
+
+def read_run(config: dict[str, Any]) -> Run:
+    """Read and check the configuration of a run, and hand the jobs what they need of it.
+
+    Raises LingprobError for a mistake in the configuration, and for the user's files that are not
+    there.
+    """
+    leave_rehearsal_folder()
+    refuse_duplicate_keys(named_configfiles(sys.argv[1:]))
+    settings, catalog = read_settings(config)
+    check_own_paths(settings, catalog)
+    export_mirror(settings)
+    export_package()
+    left_out: list[LeftOut] = []
+    if settings["rehearse"] is not True:
+        settings, left_out = leave_out(settings, catalog)
+        announce(left_out)
+    asked_for = settings, catalog
+    if settings["rehearse"]:
+        settings, catalog = rehearse(settings, catalog)
+        enter_rehearsal_folder()
+    return Run(settings, catalog, left_out, asked_for)
+
+
+def named_configfiles(arguments: list[str]) -> list[Path]:
+    """Return the configuration files that a command line names.
+
+    Their paths begin where the command was given, which `--directory` leaves.
+    """
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--configfile", "--configfiles", nargs="+", action="extend", default=[])
+    named = parser.parse_known_args(arguments)[0].configfile
+    places = dict.fromkeys([os.getcwd(), os.environ.get("PWD", "")])
+    paths = dict.fromkeys(Path(place, name) for name in named for place in places)
+    return [path for path in paths if path.is_file()]
+
+
+def check_own_paths(settings: Mapping[str, Any], catalog: Catalog) -> None:
+    """Raise LingprobError for a file or folder of the user's that is not there.
+
+    The folder of a model may be gone once the model is prepared.
+    """
+    for option, path, is_there in _own_paths(settings, catalog):
+        if not is_there:
+            raise LingprobError(
+                f"{option}: there is no {path!r}. Correct the path, which begins in {Path.cwd()}."
+            )
+
+
+def _own_paths(settings: Mapping[str, Any], catalog: Catalog) -> Iterator[tuple[str, str, bool]]:
+    """Yield the option, the path and whether something is there, of each path of the user's."""
+    for name in settings["datasets"]:
+        entry = catalog.dataset(name)
+        if "path" in entry:
+            found = dataset_paths(name, entry)  # refuses an empty folder, and two of one name
+            yield f"datasets.{name}.path", entry["path"], all(path.is_file() for path in found)
+    for section in ("models", "embeddings"):
+        for name in settings[section]:
+            entry = getattr(catalog, section)[name]
+            prepared = Path(PREPARED.format(section=section, name=name)).exists()
+            if "path" in entry and "dataset" not in entry:
+                path = Path(entry["path"])
+                there = path.is_dir() if entry["source"] == "local" else path.is_file()
+                yield f"{section}.{name}.path", entry["path"], there or prepared
+            for texts, path in entry.get("paths", {}).items():
+                yield f"{section}.{name}.paths.{texts}", path, Path(path).is_file()
+    ngrams = settings["overlap"]["ngrams"]
+    if ngrams is not None and ngrams not in catalog.datasets:
+        yield "overlap.ngrams", ngrams, Path(ngrams).is_file()
