@@ -308,6 +308,7 @@ ROOMS = {
     "measure_word_leakage": "models overlap",
     "merge_overlap": "overlap",
     "perturb_prefixes": "context models",
+    "plan": "catalog context kenlm models plan training",
     "plot context": "context figures models papers.context",
     "plot morcela": "figures papers.morcela regression",
     "plot overlap": "figures overlap papers.leakage",
