@@ -313,7 +313,7 @@ ROOMS = {
     "plot morcela": "figures papers.morcela regression",
     "plot overlap": "figures overlap papers.leakage",
     "plot reading": "figures papers.leakage",
-    "plot string_probability": "figures papers.string_probability",
+    "plot string_probability": "figures minimalness papers.string_probability",
     "plot training": "figures papers.leakage training",
     "predict_ratings": "papers.morcela regression",
     "prepare_embedding": "models",

@@ -720,3 +720,52 @@ def test_toy_strings_have_the_surprisal_of_the_first_convention_in_bits():
     assert toy["surprisal"].tolist() == pytest.approx([3, 5])
     assert toy["model"].tolist() == ["m", "m"]
     assert toy_surprisals({}).empty
+
+
+def with_lone(dataset: Dataset, number: int) -> Dataset:
+    """A data set with so many sentences of either class that have a rating and no pair."""
+    names = [f"lone{place}" for place in range(2 * number)]
+    stimuli = dataset.stimuli.iloc[: 2 * number].assign(item_id=names, pair_id=None)
+    scores = dataset.scores.iloc[: 2 * number].assign(item_id=names)
+    return replace(
+        dataset,
+        stimuli=pd.concat([dataset.stimuli, stimuli], ignore_index=True),
+        scores=pd.concat([dataset.scores, scores], ignore_index=True),
+    )
+
+
+@pytest.mark.parametrize("lone", [0, 1, 3])
+def test_own_data_without_paradigms_and_with_sentences_that_have_no_pair(lone, tmp_path):
+    """Nothing fails, and sentences without a pair make no point of a pair."""
+    own = [made("pairs", {1, 3}), with_lone(made("rated", {2, 3}, seed=1), lone)]
+    own = [replace(one, stimuli=one.stimuli.assign(paradigm=None, phenomenon=None)) for one in own]
+    tables = analyse("m", own, ["pairs", "rated"], VOCABULARY, OPTIONS)
+    looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
+                                   "parameters": 1}})  # fmt: skip
+    table = paradigm_accuracies(tables["scores"], tables["correlations"], [], looks)
+    assert table.empty
+    table.to_csv(tmp_path / "paradigms.csv", index=False)
+    paradigms = pd.read_csv(tmp_path / "paradigms.csv")
+    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+    run = Run("demo", looks, options={"pooled": ["pairs"]})
+    figures = draw({**tables, "paradigms": paradigms, "toy_stimuli": toy}, run)
+    faults = [text.get_text() for figure in figures.values() for text in figure.texts
+              if "was not drawn" in text.get_text()]  # fmt: skip
+    assert faults == []
+    points = figures["figure_3a"].axes[0].lines[0].get_xdata()
+    assert len(points) == found(tables, "rated", subset="overall")["n"].item()
+    plt.close("all")
+
+
+def test_one_figure_s_fault_is_its_own(datasets, results):
+    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+    looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
+                                   "parameters": 1}})  # fmt: skip
+    run = Run("demo", looks, options={"pooled": ["pairs"]})
+    broken = {**results, "pools": results["pools"].drop(columns="predicted")}
+    figures = draw({**broken, "paradigms": pd.DataFrame(columns=COLUMNS), "toy_stimuli": toy}, run)
+    said = {name: " ".join(text.get_text() for text in figure.texts)
+            for name, figure in figures.items()}  # fmt: skip
+    assert [name for name, text in said.items() if "was not drawn" in text] == ["pools"]
+    assert "KeyError: 'predicted'" in said["pools"]
+    plt.close("all")

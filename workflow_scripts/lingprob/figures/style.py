@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import fill
 from unittest.mock import patch
 
 import matplotlib
@@ -16,9 +18,11 @@ from fontTools import subset
 from matplotlib.figure import Figure
 
 from lingprob.errors import LingprobError
+from lingprob.figures import palette
 from lingprob.figures.labels import keep_names_apart
 from lingprob.files import atomic_path
 
+logger = logging.getLogger(__name__)
 COLUMN_INCHES = 3.35
 PAGE_INCHES = 7.0
 
@@ -43,6 +47,23 @@ plt.rcParams.update(
         "savefig.dpi": 200,
     }
 )
+
+
+def draw_each(makers: Mapping[str, Callable[[], Figure]]) -> dict[str, Figure]:
+    """Draw each figure, by name. One that fails takes no other away: it says why in its place.
+
+    The log has the whole error.
+    """
+    figures = {}
+    for name, make in makers.items():
+        try:
+            figures[name] = make()
+        except Exception as error:
+            logger.exception("figure %s was not drawn", name)
+            figures[name] = plt.figure(figsize=(COLUMN_INCHES, 1.5))
+            text = fill(f"{name} was not drawn. {type(error).__name__}: {error}", 50)
+            figures[name].text(0.5, 0.5, text, color=palette.RED, ha="center", va="center")
+    return figures
 
 
 def save_figures(figures: Mapping[str, Figure], paths: Iterable[str | Path]) -> None:

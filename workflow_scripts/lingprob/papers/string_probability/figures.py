@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,12 +13,13 @@ from matplotlib.figure import Figure
 from lingprob.figures import palette
 from lingprob.figures.labels import few_handles, label_provenance, legend_above, wrapped_title
 from lingprob.figures.panels import grid, name_axes, wrapped
+from lingprob.figures.style import draw_each
 from lingprob.papers.contract import Run, Tables
+from lingprob.papers.string_probability.data import pairs_of, variables
 from lingprob.papers.string_probability.further_figures import (
     bin_edges,
     deconfounded,
     distances,
-    pair_coordinates,
     paradigm_accuracies,
     paradigm_correlations,
     separation_by_pool,
@@ -60,36 +61,43 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     pooled = third["dataset"].isin(run.options["pooled"])
     together = third[pooled | ~pooled.groupby(third["model"]).transform("any")]
     toy = toy_surprisals(tables)
-    # Each with the table that has its models.
-    figures: dict[str, tuple[Figure, pd.DataFrame]] = {
-        "figure_1b": (toy_strings(toy, run), toy),
-        "figure_2a": (pairs_by_prediction(scores, correlations, run, 1), correlations),
-        "figure_2b": (correlation_by_bin(every_r, run, 1), every_r),
-        "figure_3a": (pairs_by_prediction(scores, correlations, run, 2), correlations),
-        "figure_3b": (correlation_by_bin(every_r, run, 2), every_r),
-        "figure_4a": (distributions(together, run, by_dataset=False), together),
-        "figure_4b": (areas(separation, run), separation),
-        "figure_5": (distributions(third, run, by_dataset=True), third),
-        "figure_6": (curves(roc, own, run), own),
-        "figure_8": (accuracies(separation, run), separation),
-        "phenomena": (by_phenomenon(own, run), own),
-        "paradigms": (paradigm_accuracies(tables["paradigms"], run), scores),
-        "paradigm_correlations": (paradigm_correlations(correlations, run), correlations),
-        "distances": (distances(scores, correlations, run), scores[:0]),
-        "deconfounded": (deconfounded(tables["confounds"], run), tables["confounds"]),
-        "pools": (separation_by_pool(tables["pools"], run), tables["pools"]),
+    paradigms, confounds, pools = (tables[name] for name in ("paradigms", "confounds", "pools"))
+    makers: dict[str, Callable[[], Figure]] = {
+        "figure_1b": lambda: toy_strings(toy, run),
+        "figure_2a": lambda: pairs_by_prediction(scores, correlations, run, 1),
+        "figure_2b": lambda: correlation_by_bin(every_r, run, 1),
+        "figure_3a": lambda: pairs_by_prediction(scores, correlations, run, 2),
+        "figure_3b": lambda: correlation_by_bin(every_r, run, 2),
+        "figure_4a": lambda: distributions(together, run, by_dataset=False),
+        "figure_4b": lambda: areas(separation, run),
+        "figure_5": lambda: distributions(third, run, by_dataset=True),
+        "figure_6": lambda: curves(roc, own, run),
+        "figure_8": lambda: accuracies(separation, run),
+        "phenomena": lambda: by_phenomenon(own, run),
+        "paradigms": lambda: paradigm_accuracies(paradigms, run),
+        "paradigm_correlations": lambda: paradigm_correlations(correlations, run),
+        "distances": lambda: distances(scores, correlations, run),
+        "deconfounded": lambda: deconfounded(confounds, run),
+        "pools": lambda: separation_by_pool(pools, run),
     }
     if "stimuli" in tables:
-        figures["quality"] = trends(tables, run, "bits"), separation
-        figures["sizes"] = trends(tables, run, "size"), separation
+        makers["quality"] = lambda: trends(tables, run, "bits")
+        makers["sizes"] = lambda: trends(tables, run, "size")
+    # The models of a figure, if they are not those of `scores`.
+    shown = {
+        "figure_1b": toy, "figure_2b": every_r, "figure_3b": every_r, "figure_4b": separation,
+        "figure_8": separation, "quality": separation, "sizes": separation,
+        "distances": scores[:0], "deconfounded": confounds, "pools": pools,
+    }  # fmt: skip
+    figures = draw_each(makers)
     second = correlations[correlations["prediction"] == 2]
     sources = ["simulated"] if second["simulated"].any() else []
-    for name, (figure, shown) in figures.items():
+    for name, figure in figures.items():
         rated = bool(sources) and (name.startswith("figure_3") or name == "deconfounded")
         # Simulated ratings are said alone, in large type.
-        said = [] if rated else notes(shown["model"], run)
+        said = [] if rated else notes(shown.get(name, scores)["model"], run)
         label_provenance(figure, [run.scale], sources if rated else [], note=" ".join(said))
-    return {name: figure for name, (figure, _) in figures.items()}
+    return figures
 
 
 def notes(models: Iterable[str], run: Run) -> list[str]:
@@ -139,7 +147,7 @@ def pairs_by_prediction(
     figure, axes = wrapped(len(overall), height=1.75)
     for ax, row in zip(axes, overall.itertuples(), strict=True):
         chosen = (scores["model"] == row.model) & (scores["dataset"] == row.dataset)
-        pairs = pair_coordinates(scores[chosen], prediction)
+        pairs = variables(pairs_of(scores[chosen]), prediction)
         x, y = pairs["x"].to_numpy(), pairs["y"].to_numpy()
         shown = np.random.default_rng(0).permutation(len(x))[:POINTS_SHOWN]
         ax.plot(

@@ -53,18 +53,6 @@ def distances(scores: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Fig
     return figure
 
 
-def pair_coordinates(scores: pd.DataFrame, prediction: int) -> pd.DataFrame:
-    """Return what a prediction correlates, columns x and y, by pair id."""
-    sides = {
-        side: scores[scores["grammatical"] == side].set_index("pair_id") for side in (True, False)
-    }
-    good, bad = sides[True]["logprob"], sides[False]["logprob"].reindex(sides[True].index)
-    if prediction == 1:
-        return pd.DataFrame({"x": good, "y": bad})
-    rating = sides[True]["rating"] - sides[False]["rating"]
-    return pd.DataFrame({"x": rating, "y": (good - bad).reindex(rating.index)})
-
-
 def bin_edges(correlations: pd.DataFrame, dataset: str) -> list[float]:
     """Return the edges of a data set's bins by cosine distance, the lowest first."""
     chosen = correlations[(correlations["dataset"] == dataset) & (correlations["subset"] == "bin")]

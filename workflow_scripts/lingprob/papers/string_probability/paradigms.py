@@ -42,11 +42,13 @@ def paradigm_accuracies(
             left out.
         models: titles of our models, by name.
 
-    Intervals are Wilson's; a published accuracy has none.
+    Pairs without a paradigm are left out. Intervals are Wilson's; a published accuracy has none.
     """
     rows = []
     for (model, dataset), group in scores.groupby(["model", "dataset"], sort=False):
-        pairs = pairs_of(group)
+        pairs = pairs_of(group).dropna(subset="paradigm")
+        if pairs.empty:
+            continue
         right = pd.Series(preferences(pairs["logprob_good"], pairs["logprob_bad"]))
         found = accuracies(right, pairs["paradigm"]).rename_axis("paradigm").reset_index()
         rows.append(found.assign(dataset=dataset, model=model))
