@@ -16,17 +16,12 @@ WITH_LEAKAGE = [
 COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
 # Data sets whose regressions are fitted with curves of surprisal, too.
 WITH_CURVES = READING["datasets"] if READING["curve_knots"] else []
-# Data sets whose regressions are fitted with previous words, too.
-WITH_SPILLOVER = READING["datasets"] if READING["spillover_words"] else []
 DOSES = settings["doses"]
 # Data sets of texts that models are trained on for the sake of it, and these models.
 DOSED_IN = [
     name for name in READING["datasets"] if catalog.dataset(name)["texts"] in DOSES["texts"]
 ]
 DOSED_MODELS = plan.dosed_models() if DOSED_IN else []
-# Models by what they had seen of their training, in the steps of the run itself: a rehearsal's
-# trainings end before some of these.
-TRAJECTORIES = Plan(*run.asked_for).trajectories()
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -44,9 +39,7 @@ READING_ROOM = Room(
     + ["leakage"] * bool(WITH_LEAKAGE)
     + ["model_differences"] * bool(COMPARED_IN)
     + ["curves"] * bool(WITH_CURVES)
-    + ["spillover"] * bool(WITH_SPILLOVER)
-    + ["doses"] * bool(DOSED_IN)
-    + ["trajectories"] * bool(TRAJECTORIES),
+    + ["doses"] * bool(DOSED_IN),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "trends": "results/reading/trends.parquet",
@@ -55,12 +48,9 @@ READING_ROOM = Room(
         "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
         "linearity": [f"results/reading/linearity/{name}.parquet" for name in WITH_CURVES],
         "curves": [f"results/reading/curves/{name}.parquet" for name in WITH_CURVES],
-        "spillover": [f"results/reading/spillover/{name}.parquet" for name in WITH_SPILLOVER],
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
         "doses": [f"results/reading/doses/{name}.parquet" for name in DOSED_IN],
         "dose_slopes": [f"results/reading/dose_slopes/{name}.parquet" for name in DOSED_IN],
-        "trajectories": ["results/reading/trajectories.parquet"] * bool(TRAJECTORIES),
-        "peaks": ["results/reading/trajectory_peaks.parquet"] * bool(TRAJECTORIES),
     },
     models=[*READING["models"], *PUBLISHED_MODELS, *DOSED_MODELS],
     titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
@@ -85,6 +75,7 @@ FIT_PARAMS = dict(
     corrections=lambda wildcards: plan.reading_corrections(plan.dataset_models(wildcards.dataset)),
     options={
         **pick(READING, "corrected", "partition", "random_effects", "held_out", "bootstrap"),
+        **pick(READING, "previous_words"),
         "smoothing": settings["unigrams"]["smoothing"],
         **pick(settings, "seed", "scale"),
     },
@@ -220,6 +211,4 @@ rule reading:
         ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),
         ["results/reading/linearity.csv"] * bool(WITH_CURVES),
-        ["results/reading/spillover.csv"] * bool(WITH_SPILLOVER),
         ["results/reading/doses.csv"] * bool(DOSED_IN),
-        ["results/reading/trajectories.csv"] * bool(TRAJECTORIES),

@@ -291,7 +291,6 @@ ROOMS = {
     "fit_linking_functions": "papers.morcela regression",
     "fit_reading_curves": "papers.leakage reading regression",
     "fit_reading_times": "papers.leakage reading regression",
-    "fit_spillover": "papers.leakage reading regression",
     "import_published_overlap": "overlap papers.leakage",
     "import_published_unigrams": "models unigrams",
     "import_sentence_scores": "own_tables scoring workbooks",
@@ -345,9 +344,7 @@ ROOMS = {
     "tabulate_overlap": "models overlap papers.leakage",
     "tabulate_reading": "papers.leakage reading regression report",
     "tabulate_soft_overlaps": "corpora overlap report",
-    "tabulate_spillover": "",
     "tabulate_strings": "minimalness papers.string_probability regression report stimuli",
-    "tabulate_trajectories": "papers.leakage regression scorecard",
     "train_dosed_model": "corpora models overlap training",
     "train_model": "corpora models overlap training",
 }

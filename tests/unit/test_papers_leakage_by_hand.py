@@ -9,10 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.papers.leakage.reading import analysis, leaked_words, linearity, spillover
+from lingprob.papers.leakage.reading import analysis, leaked_words, linearity
 from lingprob.papers.leakage.reading.scorecard import reading_quantities
 from lingprob.papers.leakage.reading.size_trends import size_trends
-from lingprob.papers.leakage.reading.spillover_fits import Fitted, Times
 from lingprob.reading.predictors import Predictors
 from lingprob.regression.resampling import resampled_sums
 from lingprob.schemas import SCHEMAS
@@ -42,13 +41,13 @@ def test_a_study_is_its_tables(monkeypatch):
 )  # fmt: skip
 def test_a_comparison_is_of_two_fits(converged, singular, said, monkeypatch, caplog):
     """Of two readers; it converged where both did, and is singular where either is."""
-    model = Predictors("m", "surprisal_0", "previous_surprisal_0", ("length",))
+    model = Predictors("m", "surprisal_0", ("previous_surprisal_0",), ("length",))
     fits = [
         SimpleNamespace(
             held_out_log_likelihood=lambda _, kind, per, of=of: pd.Series(of, ["s1", "s2"]),
             formula=SimpleNamespace(text=text),
-            fixed_effects={model.surprisal: 4.0, model.previous: 3.0},
-            standard_errors={model.surprisal: 0.4, model.previous: 0.3},
+            fixed_effects={model.surprisal: 4.0, model.previous[0]: 3.0},
+            standard_errors={model.surprisal: 0.4, model.previous[0]: 0.3},
             converged=converged[number], singular=singular[number],
         )
         for number, (text, of) in enumerate([
@@ -141,94 +140,6 @@ def test_what_curves_add_is_the_difference_of_log_likelihoods(converged):
         "items": 3, "log_likelihood_line": -60, "log_likelihood_curve": -54,
         "gain": 6, "gain_low": low, "gain_high": high, "p": 2 / 8, "converged": all(converged),
     }  # fmt: skip
-
-
-# What is not as it should be, of the regressions by what, with how many words, and with what.
-ODD = {
-    ("subject", 0, "full"): {"converged": False},
-    ("subject", 1, "baseline"): {"converged": False},
-    ("subject", 2, "full"): {"singular": True},
-    ("subject and word", 2, "baseline"): {"singular": True},
-}
-
-
-def test_spillover_is_told_from_one_word_to_the_next(monkeypatch):
-    """Each predictor is worth a nat for one reader and two for the other, and ten for both."""
-    used: list[Times] = []
-
-    def fit(times: Times, random_by: str, wanted: list[list[str]]) -> list[Fitted]:
-        used.append(times)
-        found = []
-        for fixed in wanted:
-            kind = "full" if "surprisal" in fixed else "baseline"
-            lags = sum(name.startswith("length") for name in fixed) - 1
-            n = float(len(fixed))
-            effects = pd.Series(np.arange(n + 1), ["(Intercept)", *fixed])
-            values = pd.Series({"s0": n, "s1": 2 * n})
-            regression = Fitted(values, 10 * n, effects, effects / 10, n, True, False)
-            found.append(regression._replace(**ODD.get((random_by, lags, kind), {})))
-        return found
-
-    monkeypatch.setattr(spillover, "fit_regressions", fit)
-    monkeypatch.setattr(Times, "tells_words", lambda _: True)
-    random = np.random.default_rng(1)
-    words = pd.DataFrame({"passage_id": "p", "word_index": range(16)})
-    words["sentence_index"] = words["word_index"] // 4
-    words["word"] = ["x" * length for length in random.integers(1, 9, 16)]
-    bits = random.exponential(6, 16)
-    table = words[["passage_id", "word_index"]].assign(surprisal=bits, n_tokens=1)
-    table["surprisal_uncorrected"] = bits[::-1]
-    times = pd.concat([words[["passage_id", "word_index"]]] * 2, ignore_index=True).assign(
-        subject_id=np.repeat(["s0", "s1"], 16), rt_ms=random.normal(300, 30, 32),
-        partition=np.tile(["fit", "exploratory"], 16), excluded=None, previous_fixated=None,
-    )  # fmt: skip
-    counts = pd.DataFrame({"word": ["x" * n for n in range(1, 9)], "count": range(20, 12, -1)})
-    study = analysis.Study("mine", ENTRY, times, words, [counts], {"m": table})
-    predictors = "surprisal + previous_surprisal + index"
-    formula = f"rt_ms ~ {predictors} + (1 + {predictors} | subject_id)"
-    formulas = pd.DataFrame({"formula": [formula]})
-    options = {"words": 2, "bootstrap": 20, "seed": 1, "scale": "test"}
-    gains, slopes = spillover.spillover(study, formulas, **options)
-    assert gains["random_by"].tolist() == ["subject"] * 3 + ["subject and word"]
-    assert gains["words"].tolist() == [0, 1, 2, 2]
-    # Surprisals of a word and of none, one or two before it.
-    assert gains["delta"].tolist() == [3, 6, 9, 9]
-    assert gains["growth"].fillna(0).tolist() == [0, 3, 3, 0]
-    assert gains["joint_delta"].tolist() == [10, 20, 30, 30]
-    assert gains["log_likelihood_baseline"].tolist() == [9, 15, 21, 21]
-    assert gains["word_sd"].tolist() == [4, 7, 10, 10]
-    assert gains["word_sd_baseline"].tolist() == [3, 5, 7, 7]
-    assert gains["converged"].tolist() == [False, False, True, True]
-    assert gains["singular"].tolist() == [False, False, True, True]
-    assert gains[["n_fit", "n_evaluated", "n_left_out"]].iloc[0].tolist() == [14, 14, 4]
-    assert slopes.iloc[:4][["predictor", "lag", "ms", "std_error"]].to_numpy().tolist() == [
-        ["surprisal", 0, 1, 0.1], ["unigram_surprisal", 0, 2, 0.2], ["length", 0, 3, 0.3],
-        ["index", 0, 4, 0.4],
-    ]  # fmt: skip
-    assert used[0].slopes == ("surprisal", "surprisal_1", "index")
-    spillover.spillover(study, formulas, **options, corrected=False)
-    for one, column in ((used[0], "surprisal"), (used[-1], "surprisal_uncorrected")):
-        values = table[column][one.fitted["word"]]
-        expected = (values - values.mean()) / values.std()
-        assert one.fitted["surprisal"].to_numpy() == pytest.approx(expected.to_numpy())
-
-
-@pytest.mark.parametrize(
-    ("readers", "words", "slopes", "told"),
-    [
-        (2, 3, 1, True), (1, 3, 1, False),  # as many times of a word as readers
-        (8, 3, 124, True), (7, 3, 142, False),  # 8 x 125 effects, and 7 x 143
-    ],
-)  # fmt: skip
-def test_intercepts_of_words_need_two_times_of_a_word_and_a_thousand_effects(
-    readers, words, slopes, told
-):
-    frame = pd.DataFrame(
-        [(f"s{reader}", word) for reader in range(readers) for word in range(words)],
-        columns=["subject_id", "word"],
-    )
-    times = Times(frame, frame, tuple(f"a_{number}" for number in range(slopes)))
-    assert times.tells_words() == told
 
 
 TUNED = {

@@ -105,6 +105,14 @@ def deltas(compared: tuple[pd.DataFrame, pd.DataFrame]) -> pd.DataFrame:
     return compared[0]
 
 
+def test_surprisals_of_two_previous_words_are_in_the_regressions(study, deltas):
+    table = delta_log_likelihoods("mine", ENTRY, **study, **OPTIONS, previous_words=2)
+    formula = table["formula"][0]
+    assert "~ surprisal + previous_surprisal + previous_2_surprisal + unigram" in formula
+    assert "(1 + surprisal + previous_surprisal + length" in formula
+    assert table["delta"][0] > deltas["delta"][0] - 5
+
+
 def trends_of(table: pd.DataFrame, gains: pd.DataFrame, models: Any) -> pd.DataFrame:
     return size_trends(table, gains, None, models, draws=200, seed=0)
 
@@ -129,7 +137,7 @@ def test_predictors_are_each_words_own(study):
     assert row["length"] == len(study["words"]["word"][place])
     values = study["surprisals"]["medium"]["surprisal"]
     assert row[models[1].surprisal] == values[place]
-    assert row[models[1].previous] == values[place - 1]
+    assert row[models[1].previous[0]] == values[place - 1]
     uncorrected, _ = frame_of(study, corrected=False)
     assert uncorrected[models[1].surprisal].iloc[0] == pytest.approx(
         frame[models[1].surprisal].iloc[0] + 0.1
@@ -250,7 +258,7 @@ def test_means_are_regressed_by_least_squares(study):
     assert found["delta"].iloc[2] == pytest.approx(values[1] - values[0], abs=1e-8)
     for name, columns in (
         (models[2].surprisal, ["surprisal_ms", "surprisal_std_error"]),
-        (models[2].previous, ["previous_ms", "previous_std_error"]),
+        (models[2].previous[0], ["previous_ms", "previous_std_error"]),
     ):
         expected = [result.params[name], result.bse[name]]
         assert found[columns].iloc[2].tolist() == pytest.approx(expected)

@@ -12,7 +12,6 @@ from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words, attach_words, check_words
 from lingprob.reading.exclusions import saccades, sentence_boundaries
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
-from lingprob.reading.previous_words import lag_name, lagged
 from words_for_tests import words_of
 
 NAMES = [f"w{number}" for number in range(60)]
@@ -109,6 +108,17 @@ def test_a_regression_s_columns_and_rows():
     assert frame["sentence"].tolist() == [0, 0, 1, 1] * 2
 
 
+def test_surprisals_of_more_previous_words_are_predictors_on_request():
+    tables = regression_tables({"one": np.arange(6.0) ** 2})
+    frame, (predictors,) = regression_frame(*tables, previous_words=2)
+    assert predictors.previous == ("previous_surprisal_0", "previous_2_surprisal_0")
+    assert frame[["surprisal_0", *predictors.previous]].to_numpy()[:2].tolist() == [
+        [4, 1, 0], [25, 16, 9]
+    ]  # fmt: skip
+    named = predictors.named("rt_ms ~ surprisal_0 + previous_surprisal_0 + previous_2_surprisal_0")
+    assert named == "rt_ms ~ surprisal + previous_surprisal + previous_2_surprisal"
+
+
 def test_surprisals_in_another_order_are_refused():
     times, words, unigrams, tables = regression_tables({"one": np.arange(6.0)})
     turned = {"one": tables["one"][::-1]}
@@ -133,10 +143,3 @@ def test_perplexity_by_word_is_corrected_or_not_and_by_token_never():
     )  # fmt: skip
     assert perplexity(table) == (2**4.0, 2 ** (7 / 4))
     assert perplexity(table, corrected=False) == (2**3.0, 2 ** (7 / 4))
-
-
-def test_columns_of_words_before_are_numbered_and_the_word_s_own_is_not():
-    assert [lag_name("length", lag) for lag in range(3)] == ["length", "length_1", "length_2"]
-    found = lagged({"length": np.array([1, 2, 3])}, words_of("a bb", "ccc"), 1)
-    assert list(found) == ["length", "length_1"]
-    assert found["length_1"].fillna(0).tolist() == [0, 1, 0]

@@ -24,7 +24,6 @@ from lingprob.papers.leakage.overlap.analysis import published_overlaps
 from lingprob.papers.leakage.reading import claims as reading
 from lingprob.papers.leakage.reading.doses import Dosed, dose_slopes
 from lingprob.papers.leakage.reading.size_trends import size_trends
-from lingprob.papers.leakage.reading.trajectories import trajectories
 from lingprob.papers.leakage.training import claims as training
 from lingprob.regression.resampling import resampled_sums
 from lingprob.scorecard.comparison import judge_claims
@@ -264,35 +263,6 @@ def dosed(of: str, *, slope: float, change: float, vary: float, noise: float) ->
     return simulate
 
 
-def trained(*, lead: float, vary: float) -> Simulate:
-    """Readers' gains after five steps: the fourth is ahead of the end, or all are behind it, or all
-    are alike, which is where the best of four is ahead by chance most often."""
-    same = {"size": "m", "parameters": 9}
-    models = {
-        f"m-step{step}": {**same, "training_step": step, "tokens": step, "finished": step == 5}
-        for step in range(1, 6)
-    }
-
-    def simulate(random: Random, effect: float, runs: int) -> Tables:
-        behind = -2 * lead * abs(effect)
-        ahead = np.array([behind, behind, behind, lead * effect, 0])
-        gains, rows = [], []
-        for run in range(runs):
-            values = random.normal(5, 4, (READERS, 1)) + random.normal(ahead, vary, (READERS, 5))
-            for place, name in enumerate(models):
-                gains += [
-                    (f"run {run}", name, "delta", "subject", f"{item}", value, 1)
-                    for item, value in enumerate(values[:, place])
-                ]
-                rows.append({"dataset": f"run {run}", "model": name, "word_perplexity": 50.0,
-                             "delta": values[:, place].sum()})  # fmt: skip
-        deltas = deltas_of(rows).assign(n_evaluated=100, delta_low=0.0, delta_high=0.0)
-        table = pd.DataFrame(gains, columns=GAINS)
-        return {"peaks": trajectories(deltas, table, models, draws=1000, seed=1)[1]}
-
-    return simulate
-
-
 def no_gains() -> pd.DataFrame:
     return pd.DataFrame(columns=GAINS)
 
@@ -396,7 +366,6 @@ CASES = {
     ("reading", "perplexity_falls_with_copies_in_training"): Case(
         dosed("log_perplexity", slope=-0.1, change=0, vary=0.05, noise=0.1)
     ),
-    ("reading", "fit_is_best_before_the_end_of_training"): Case(trained(lead=2, vary=1), 400),
 }
 PRINTED = [claim for claim in CLAIMS if claim in CASES and CASES[claim].printed]
 

@@ -41,9 +41,7 @@ One word for one thing, in code, tables, settings and messages:
                     its correction says what else of a word is masked with a token
     convention      a setting that changes results; the paper's is the default
     random effects  those of a mixed model, by subject (in `context` by suite); their structure is
-                    `paper` or `reduced`; with spillover intercepts by word, too
-    spillover, lag  what words before a word do to its reading time; how many before it one stands,
-                    0 being the word itself
+                    `paper` or `reduced`
     draw            one resampling of a bootstrap; an interval holds 95% of them
     judgment        a participant's of a sentence (ratings), or a model's of a pair
     room            the package of a paper, or of one of its studies

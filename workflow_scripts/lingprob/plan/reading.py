@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from lingprob.catalog import surprisal_file
 from lingprob.plan.sources import Sources
 from lingprob.training.dosed import dosed_name, dosed_sizes
-from lingprob.training.trajectories import trajectories
-from lingprob.workflow.names import matches, surprisal_models
+from lingprob.workflow.names import surprisal_models
 
 
 class Reading(Sources):
@@ -31,14 +28,6 @@ class Reading(Sources):
             for size in self.dosed_sizes()
             for copies in [0, *self.settings["doses"]["copies"]]
         ]
-
-    def trajectories(self) -> dict[str, dict[str, Any]]:
-        """Return the trained models of sizes that reading times are regressed on in several states
-        of their training, as `lingprob.training.trajectories` describes them."""
-        patterns = self.settings["reading"]["models"]
-        read = {name: self.catalog.models[name] for name in self.models_with("trained")}
-        read = {name: entry for name, entry in read.items() if matches(name, patterns)}
-        return trajectories(read, self.settings["training"])
 
     def reading_contexts(self, models: list[str]) -> dict[str, str]:
         """Return what precedes a word in each model's surprisals."""

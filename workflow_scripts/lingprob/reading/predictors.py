@@ -29,31 +29,41 @@ RANDOM_SLOPES = {
 class Predictors:
     """The columns of a regression of one language model's surprisal.
 
-    `surprisal` and `previous` name its columns in the frame; `baseline` are the others.
+    `surprisal` and `previous` (of the words before, the next one first) name its columns in the
+    frame; `baseline` names the others.
     """
 
     model: str
     surprisal: str
-    previous: str
+    previous: tuple[str, ...]
     baseline: tuple[str, ...]
 
     @property
     def all(self) -> tuple[str, ...]:
         """All predictors, in the order of the paper's formula."""
-        return (self.surprisal, self.previous, *self.baseline)
+        return (self.surprisal, *self.previous, *self.baseline)
 
     def named(self, formula: str) -> str:
         """Return a formula in the paper's words."""
-        return formula.replace(self.previous, "previous_surprisal").replace(
-            self.surprisal, "surprisal"
-        )
+        for lag, column in enumerate(self.previous, start=1):
+            formula = formula.replace(column, previous_name("surprisal", lag))
+        return formula.replace(self.surprisal, "surprisal")
+
+
+def previous_name(column: str, lag: int) -> str:
+    """Return the name for the surprisal (`column`) of the `lag`-th word before."""
+    return f"previous_{lag}_{column}" if lag > 1 else f"previous_{column}"
 
 
 @contextmanager
 def models_named(predictors: Sequence[Predictors]) -> Iterator[None]:
     """Name the models in the messages of errors where these speak of a model's columns."""
     words = {entry.surprisal: f"surprisal of {entry.model}" for entry in predictors}
-    words |= {entry.previous: f"previous surprisal of {entry.model}" for entry in predictors}
+    words |= {
+        column: f"previous surprisal of {entry.model}"
+        for entry in predictors
+        for column in entry.previous
+    }
     try:
         yield
     except LingprobError as error:
@@ -68,6 +78,7 @@ def regression_frame(
     surprisals: Mapping[str, pd.DataFrame],
     *,
     corrected: bool = True,
+    previous_words: int = 1,
     covariates: pd.DataFrame | None = None,
     where: str = "",
 ) -> tuple[pd.DataFrame, list[Predictors]]:
@@ -79,13 +90,15 @@ def regression_frame(
         unigram_surprisal: of each row of `words`, in bits.
         surprisals: a `surprisal` table by model.
         corrected: take the surprisals with the correction for trailing blanks.
+        previous_words: words before a word whose surprisals are predictors, too.
         covariates: more predictors of the baseline, a row a word of `words`, in its order.
         where: the data set, for messages.
 
     Returns:
         A frame with subject_id, sentence (from 0 through all passages), partition, rt_ms,
         unigram_surprisal (bits), length (letters), index (place in the sentence from 1),
-        previous_fixated where the data set knows it, and two columns a model; and their names.
+        previous_fixated if the data set knows it, and the surprisals of each model; and their
+        names.
         A row that lacks any predictor is left out for all models.
 
     Raises LingprobError if nothing is left, a surprisal is infinite (a missing one leaves its rows
@@ -96,9 +109,13 @@ def regression_frame(
     for number, (model, found) in enumerate(surprisals.items()):
         column = "surprisal" if corrected else "surprisal_uncorrected"
         values = _aligned(words, found, column, f"{where}, model {model!r}")
-        table[f"surprisal_{number}"] = values
-        table[f"previous_surprisal_{number}"] = _previous(words, values)
-        models.append((model, f"surprisal_{number}", f"previous_surprisal_{number}"))
+        own = f"surprisal_{number}"
+        table[own] = values
+        lags = range(1, previous_words + 1)
+        previous = tuple(previous_name(own, lag) for lag in lags)
+        for lag, name in zip(lags, previous, strict=True):
+            table[name] = _previous(words, values, lag)
+        models.append((model, own, previous))
     covariates = pd.DataFrame(index=words.index) if covariates is None else covariates
     more = list(covariates.columns)
     table[more] = covariates.to_numpy(float)
@@ -192,9 +209,6 @@ def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, where: str) 
     return values
 
 
-def _previous(words: pd.DataFrame, values: np.ndarray) -> np.ndarray:
-    """Return the surprisal of the word before in the passage, NaN for a first word."""
-    passage = words["passage_id"].to_numpy()
-    before = np.append(np.nan, values[:-1])
-    before[1:][passage[1:] != passage[:-1]] = np.nan
-    return before
+def _previous(words: pd.DataFrame, values: np.ndarray, lag: int) -> np.ndarray:
+    """Return the surprisal of the `lag`-th word before in the passage, NaN if it has none."""
+    return pd.Series(values).groupby(words["passage_id"].to_numpy()).shift(lag).to_numpy()

@@ -114,30 +114,6 @@ SCHEMAS = {
         + required(INT64, "items")
         + required(TEXT, "scale")
     ),
-    # One size after one step of its training a row: ΔLogLik (nats) with its interval, the share of
-    # draws of subjects or sentences in which no other step's is higher, and perplexity; `tokens` is
-    # how many the training had seen, `finished` that it was its end.
-    "trajectories": pa.schema(
-        required(TEXT, "dataset", "rt_source", "model", "size")
-        + required(INT64, "parameters", "training_step", "tokens")
-        + required(TRUTH, "finished")
-        + required(FLOAT64, *estimated("delta"), "highest", "word_perplexity")
-        + required(INT64, "n_evaluated")
-        + required(TEXT, "scale")
-    ),
-    # The step of a size's training with the highest ΔLogLik, and the first and the last one that
-    # cannot be told from it; `lead` (nats) is how far the best earlier step is ahead of the end of
-    # the training, null where that is not among the models. Intervals are over draws of `items`.
-    "trajectory_peaks": pa.schema(
-        required(TEXT, "dataset", "rt_source", "size")
-        + required(INT64, "parameters", "models")
-        + required(INT64, "peak_step", "peak_tokens")
-        + optional(INT64, "peak_tokens_low", "peak_tokens_high")
-        + optional(FLOAT64, *estimated("lead"))
-        + required(TEXT, "item_kind")
-        + required(INT64, "items")
-        + required(TEXT, "scale")
-    ),
     # What curves of surprisal and the previous word's add to lines in one model's regression:
     # log-likelihoods (nats) of the evaluated times, the gain's interval over draws of `items` and
     # its p-value, curve and line having changed places within items.
@@ -154,33 +130,6 @@ SCHEMAS = {
     "surprisal_curves": pa.schema(
         required(TEXT, "dataset", "rt_source", "model", "predictor")
         + required(FLOAT64, "bits", *estimated("ms"), "line_ms")
-        + required(TEXT, "scale")
-    ),
-    # What surprisals of a word and of `words` before it add to one model's regression: ΔLogLik of
-    # the evaluated times (nats), and its growth from one word fewer, with their intervals over
-    # draws of `items` (subjects, each one's times by themselves; sentences, for means);
-    # `joint_delta` is that of all times together, which readers' shared words make another one
-    # where words have random intercepts, of standard deviation `word_sd` (ms; `word_sd_baseline`
-    # without surprisals). `random_by`: none, subject, or subject and word. `n_left_out` times are
-    # in no regression, as words before theirs, or predictors, are missing.
-    "spillover": pa.schema(
-        required(TEXT, "dataset", "rt_source", "model", "random_by")
-        + required(INT64, "words", "n_fit", "n_evaluated", "n_left_out", "items")
-        + required(FLOAT64, "log_likelihood_baseline", "log_likelihood", *estimated("delta"))
-        + optional(FLOAT64, *estimated("growth"))
-        + required(FLOAT64, "joint_delta")
-        + optional(FLOAT64, "word_sd_baseline", "word_sd")
-        + required(TRUTH, "converged", "singular")
-        + required(TEXT, "scale")
-    ),
-    # A predictor's slope (ms per standard deviation) in such a regression; `lag` is 0 for the word
-    # itself, 1 for the one before.
-    "spillover_slopes": pa.schema(
-        required(TEXT, "dataset", "rt_source", "model", "random_by")
-        + required(INT64, "words")
-        + required(TEXT, "predictor")
-        + required(INT64, "lag")
-        + required(FLOAT64, "ms", "std_error")
         + required(TEXT, "scale")
     ),
     # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,

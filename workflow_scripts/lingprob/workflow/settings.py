@@ -313,12 +313,8 @@ class Reading(Section):
     curve_knots: int | None = key(5, ge=3, le=7)
     """knots of the curves of surprisal that are fitted in the place of the paper's lines, to
     see what they add; null fits none"""
-    spillover_words: int | None = key(2, ge=1, le=10)
-    """the most previous words whose surprisals the regressions are also fitted with, to see
-    what each of them adds; null fits none"""
-    word_intercepts: bool = key(True)
-    """fit the regressions with the most previous words with random intercepts by word, too,
-    beside those by subject"""
+    previous_words: int = key(1, convention=True, ge=1, le=10)
+    """words before a word whose surprisals are predictors, too (leakage, §3.1)"""
     leakage_thresholds: Unique[Count] = key([8, 12, 16, 24])
     """ΔLogLik is also computed without the words that are part of an overlap of so many tokens
     with a searched corpus; none of this where the list is empty"""

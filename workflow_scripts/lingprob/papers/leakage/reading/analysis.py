@@ -15,6 +15,7 @@ from lingprob.reading.predictors import (
     Predictors,
     models_named,
     perplexity,
+    previous_name,
     regression_frame,
     standardised,
 )
@@ -57,7 +58,12 @@ class Study(NamedTuple):
         return f"data set {self.dataset!r}"
 
     def frame(
-        self, smoothing: float, *, corrected: bool, covariates: pd.DataFrame | None = None
+        self,
+        smoothing: float,
+        *,
+        corrected: bool,
+        previous_words: int = 1,
+        covariates: pd.DataFrame | None = None,
     ) -> tuple[pd.DataFrame, list[Predictors]]:
         """Return what is regressed, and each model's predictors, as `regression_frame` does."""
         return regression_frame(
@@ -66,6 +72,7 @@ class Study(NamedTuple):
             unigram_surprisal(self.words["word"], self.counts, smoothing),
             self.surprisals,
             corrected=corrected,
+            previous_words=previous_words,
             covariates=covariates,
             where=self.where,
         )
@@ -115,6 +122,7 @@ def compare_regressions(
     random_effects: str = "paper",
     held_out: str = "marginal",
     smoothing: float = 1.0,
+    previous_words: int = 1,
     bootstrap: int,
     covariates: pd.DataFrame | None = None,
     seed: int,
@@ -142,13 +150,16 @@ def compare_regressions(
             `restandardised`: marginal, its predictors standardised by its own means and deviations
             (as in the public code of the paper's authors).
         smoothing: of the unigram counts.
+        previous_words: words before a word whose surprisals are predictors, too.
         bootstrap: draws of subjects (of sentences, for means) behind the intervals.
         covariates: more predictors of all regressions, a row a word of the study's.
         seed: of the draws.
         scale: of the run.
     """
     entry, where = study.entry, study.where
-    frame, models = study.frame(smoothing, corrected=corrected, covariates=covariates)
+    frame, models = study.frame(
+        smoothing, corrected=corrected, previous_words=previous_words, covariates=covariates
+    )
     options = {"partition": partition, "random_effects": random_effects, "held_out": held_out}
     fitted, evaluated, found = _compared(frame, models, entry, where, **options)
     common = {
@@ -300,10 +311,15 @@ def _slopes(
         raise LingprobError(
             f"reading.random_effects: {random_effects!r} is none of {RANDOM_EFFECTS}."
         )
-    maximal = ("surprisal", "previous_surprisal", *models[0].baseline)
+    previous = [previous_name("surprisal", lag + 1) for lag in range(len(models[0].previous))]
+    maximal = ("surprisal", *previous, *models[0].baseline)
     formulas = _formulas(models, maximal)
     roles = {model.surprisal: "surprisal" for model in models}
-    roles |= {model.previous: "previous_surprisal" for model in models}
+    roles |= {
+        column: role
+        for model in models
+        for column, role in zip(model.previous, previous, strict=True)
+    }
     reduction = reduce_random_effects(fitted, formulas, roles=roles)
     logger.info("random slopes taken out, and the nats they cost: %s", reduction.removed)
     return tuple(name for name in maximal if name not in reduction.removed)
@@ -316,7 +332,9 @@ def _formulas(models: Sequence[Predictors], slopes: Sequence[str]) -> list[str]:
 
 
 def _formula(model: Predictors, slopes: Sequence[str], *, with_surprisal: bool) -> str:
-    of_surprisal = {"surprisal": model.surprisal, "previous_surprisal": model.previous}
+    of_surprisal = {"surprisal": model.surprisal}
+    for lag, column in enumerate(model.previous, start=1):
+        of_surprisal[previous_name("surprisal", lag)] = column
     fixed = model.all if with_surprisal else model.baseline
     random = [of_surprisal.get(name, name) for name in slopes]
     random = [name for name in random if name in fixed]
@@ -351,8 +369,8 @@ def _mixed(
                 (float(by_subject[0].sum()), float(values.sum())),
                 (values - by_subject[0]).to_numpy(),
                 values.index.to_numpy(),
-                (full.fixed_effects[model.surprisal], full.fixed_effects[model.previous]),
-                (full.standard_errors[model.surprisal], full.standard_errors[model.previous]),
+                (full.fixed_effects[model.surprisal], full.fixed_effects[model.previous[0]]),
+                (full.standard_errors[model.surprisal], full.standard_errors[model.previous[0]]),
                 without.converged and full.converged,
                 without.singular or full.singular,
             )
@@ -377,8 +395,8 @@ def _least_squares(fitted: pd.DataFrame, evaluated: pd.DataFrame, model: Predict
         (float(values[0].sum()), float(values[1].sum())),
         values[1] - values[0],
         evaluated["sentence"].to_numpy(),
-        (full.coefficients[model.surprisal], full.coefficients[model.previous]),
-        (full.standard_errors[model.surprisal], full.standard_errors[model.previous]),
+        (full.coefficients[model.surprisal], full.coefficients[model.previous[0]]),
+        (full.standard_errors[model.surprisal], full.standard_errors[model.previous[0]]),
         True,
         False,
     )

@@ -93,15 +93,6 @@ def perplexity_falls_with_copies(tables: Tables, run: Run) -> Iterator[tuple[str
     yield from _dose_slopes(tables, "log_perplexity", of_sizes=True)
 
 
-def highest_before_the_end(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield how far ΔLogLik after the best earlier step is above that of the finished training."""
-    table = tables.get("peaks", pd.DataFrame(columns=["lead"]))
-    for row in table[table["lead"].notna()].itertuples():
-        found = Estimate(float(row.lead), float(row.lead_low), float(row.lead_high), int(row.items))
-        about = f"{row.models} models, {row.items} {row.item_kind}s"
-        yield f"{row.dataset}, {row.size}", _noted(found, about, _source(row))
-
-
 STATISTICS: dict[str, Statistic] = {
     "surprisal_predicts_reading_times": surprisal_predicts,
     "fit_falls_with_size": falls_with_size,
@@ -112,7 +103,6 @@ STATISTICS: dict[str, Statistic] = {
     "fit_falls_with_copies_in_training": falls_with_copies,
     "copies_in_training_steepen_the_fall": copies_steepen_the_fall,
     "perplexity_falls_with_copies_in_training": perplexity_falls_with_copies,
-    "fit_is_best_before_the_end_of_training": highest_before_the_end,
 }
 
 

@@ -25,8 +25,6 @@ from lingprob.papers.leakage.reading.doses_figure import doses
 from lingprob.papers.leakage.reading.leaked_words_figure import leakage
 from lingprob.papers.leakage.reading.linearity_figure import curves
 from lingprob.papers.leakage.reading.model_differences_figure import model_differences
-from lingprob.papers.leakage.reading.spillover_figure import spillover
-from lingprob.papers.leakage.reading.trajectories_figure import trajectories
 
 COLUMNS = 4
 ROW_INCHES = 1.55
@@ -42,25 +40,17 @@ CONVENTIONS = {
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage`,
-    `model_differences`, `curves`, `spillover`, `doses` and `trajectories`.
-
-    All but the last are of trainings that ended, where any that is read did."""
-    shown = ended(tables)
-    drawn = {"figure_2": (figure_2(shown["deltas"], run), shown["deltas"])}
-    if "leakage" in shown:
-        drawn["leakage"] = leakage(shown["leakage"], run), shown["leakage"]
-    if "differences" in shown:
-        differences = shown["differences"]
+    `model_differences`, `curves` and `doses`."""
+    drawn = {"figure_2": (figure_2(tables["deltas"], run), tables["deltas"])}
+    if "leakage" in tables:
+        drawn["leakage"] = leakage(tables["leakage"], run), tables["leakage"]
+    if "differences" in tables:
+        differences = tables["differences"]
         drawn["model_differences"] = model_differences(differences, run), differences
-    if "curves" in shown:
-        drawn["curves"] = curves(shown["curves"], shown["linearity"], run), shown["curves"]
-    if "spillover" in shown:
-        drawn["spillover"] = spillover(shown["spillover"], run), shown["spillover"]
+    if "curves" in tables:
+        drawn["curves"] = curves(tables["curves"], tables["linearity"], run), tables["curves"]
     if "doses" in tables:
         drawn["doses"] = doses(tables["doses"], tables["dose_slopes"], run), tables["doses"]
-    if "trajectories" in tables:
-        steps = tables["trajectories"]
-        drawn["trajectories"] = trajectories(steps, tables["peaks"], run), steps
     for figure, rows in drawn.values():
         label_provenance(figure, rows["scale"], rows["rt_source"], "reading times")
     figures = {name: figure for name, (figure, _) in drawn.items()}
@@ -68,25 +58,6 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         figures["inverse_scaling"] = inverse_scaling(tables["published"], run.models)
         label_provenance(figures["inverse_scaling"], tables["published"]["scale"])
     return figures
-
-
-def ended(tables: Tables) -> dict[str, pd.DataFrame]:
-    """Return the tables without models that were kept before their training was done.
-
-    All of them, where no other model is there.
-    """
-    if "trajectories" not in tables:
-        return dict(tables)
-    steps = tables["trajectories"]
-    early = set(steps.loc[~steps["finished"], "model"])
-    if set(tables["deltas"]["model"]) <= early:
-        return dict(tables)
-    return {name: _without(table, early) for name, table in tables.items()}
-
-
-def _without(table: pd.DataFrame, models: set[str]) -> pd.DataFrame:
-    columns = [name for name in ("model", "other") if name in table]
-    return table[~table[columns].isin(models).any(axis=1)]
 
 
 def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:

@@ -10,10 +10,7 @@ TABLES = {
     "differences": Table("model_differences", ("plot",)),
     "linearity": Table("linearity", ("plot",)),
     "curves": Table("surprisal_curves", ("plot",)),
-    "spillover": Table("spillover", ("plot",)),
     "leakage": Table("leakage_adjusted", ("plot",)),
     "doses": Table("dose_effects", ("plot",)),
     "dose_slopes": Table("dose_slopes"),
-    "trajectories": Table("trajectories", ("plot",)),
-    "peaks": Table("trajectory_peaks"),
 }

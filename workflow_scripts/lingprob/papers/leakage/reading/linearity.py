@@ -113,7 +113,7 @@ def _gain(line: Fitted, curve: Fitted, bootstrap: int, seed: int) -> dict[str, A
 
 def _own(frame: pd.DataFrame, model: Predictors) -> pd.DataFrame:
     """Return a model's part of a regression frame, its columns in the paper's words."""
-    names = dict(zip((model.surprisal, model.previous), CURVED, strict=True))
+    names = dict(zip((model.surprisal, *model.previous), CURVED, strict=True))
     columns = ["subject_id", "sentence", "partition", "rt_ms", *model.all]
     return frame[columns].rename(columns=names)
 
