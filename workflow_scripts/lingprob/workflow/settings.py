@@ -7,8 +7,12 @@ lingprob.workflow.written_settings`, run in `workflow_scripts`.
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
@@ -82,7 +86,7 @@ class Section(BaseModel):
 
     model_config = ConfigDict(
         extra="forbid",
-        use_attribute_docstrings=True,
+        defer_build=True,  # the whole is built once, not each section
         allow_inf_nan=False,
         json_schema_extra=lambda schema: schema.pop("required", None),
     )
@@ -619,15 +623,21 @@ class Settings(Section):
 
 @dataclass(frozen=True)
 class Key:
-    """A key of the settings: its place (`section.key`) and what is declared of it."""
+    """A key of the settings: its place (`section.key`), its section and what is declared of it."""
 
     path: str
+    section: type[Section]
     field: FieldInfo
+
+    @property
+    def name(self) -> str:
+        """Return the key alone."""
+        return self.path.rpartition(".")[2]
 
     @property
     def description(self) -> str:
         """Return what the key is, in one line."""
-        return " ".join((self.field.description or "").split())
+        return descriptions()[self.section.__name__, self.name]
 
     @property
     def names(self) -> list[str]:
@@ -666,11 +676,12 @@ def section_of(field: FieldInfo) -> type[Section] | None:
 
 def keys(section: type[Section] | None = None, above: str = "") -> Iterator[Key]:
     """Yield every key of the settings, or of a section at the place `above`, in their order."""
-    for name, field in (section or Settings).model_fields.items():
+    section = section or Settings
+    for name, field in section.model_fields.items():
         if inner := section_of(field):
             yield from keys(inner, f"{above}{name}.")
         else:
-            yield Key(f"{above}{name}", field)
+            yield Key(f"{above}{name}", section, field)
 
 
 def value_of(settings: dict[str, Any], key: Key) -> Any:
@@ -679,3 +690,18 @@ def value_of(settings: dict[str, Any], key: Key) -> Any:
     for part in key.path.split("."):
         value = value[part]
     return value
+
+
+@cache
+def descriptions() -> dict[tuple[str, str], str]:
+    """Return what each key is, by its class and name: the text below the field in this file.
+
+    Pydantic can read these texts, too, but does so whenever the classes are made.
+    """
+    found = {}
+    for part in ast.parse(Path(__file__).read_text(encoding="utf-8")).body:
+        for field, below in pairwise(part.body if isinstance(part, ast.ClassDef) else []):
+            match field, below:
+                case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
+                    found[part.name, name] = " ".join(text.split())
+    return found

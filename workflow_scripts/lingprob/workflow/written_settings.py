@@ -18,7 +18,7 @@ from pydantic_core import PydanticUndefined
 
 from lingprob.catalog import read_yaml
 from lingprob.workflow.entries import KINDS
-from lingprob.workflow.settings import Key, Section, Settings, keys, section_of
+from lingprob.workflow.settings import Key, Section, Settings, descriptions, keys, section_of
 
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = Path(__file__).with_name("config.schema.json")
@@ -41,23 +41,35 @@ Every key of `config.yaml`, with its default. Written from
 
 def written_files() -> dict[Path, str]:
     """Return the text of each file that is written from the settings."""
-    schema = json.dumps(json_schema(), indent=1, ensure_ascii=False)
     return {
         ROOT / "config.yaml": config_text(),
         ROOT / "docs" / "settings.md": settings_page(),
-        SCHEMA: schema + "\n",
+        SCHEMA: expanded(json_schema()) + "\n",
     }
 
 
 def json_schema() -> dict[str, Any]:
     """Return the JSON schema of config.yaml, by which editors complete and check it."""
     schema = Settings.model_json_schema()
+    parts = {**schema["$defs"], Settings.__name__: schema}
+    for (section, name), text in descriptions().items():
+        if name in parts[section]["properties"]:
+            parts[section]["properties"][name]["description"] = text
     schema["$defs"] |= read_yaml("schema.yaml")["$defs"]
     for section, kind in KINDS.items():
         entries = schema["properties"][section]
         pattern = next(iter(entries["patternProperties"]))
         entries["patternProperties"] = {pattern: {"$ref": f"#/$defs/{kind}"}}
     return schema
+
+
+def expanded(value: Any, levels: int = 4, indent: str = "") -> str:
+    """Return JSON with a line for each key of the first levels."""
+    if levels == 0 or not (isinstance(value, dict) and value):
+        return json.dumps(value, ensure_ascii=False)
+    below = indent + " "
+    parts = [f'{below}"{key}": {expanded(part, levels - 1, below)}' for key, part in value.items()]
+    return "{\n" + ",\n".join(parts) + f"\n{indent}}}"
 
 
 def config_text() -> str:
@@ -73,7 +85,8 @@ def config_text() -> str:
         if inner := section_of(field):
             lines += section_lines(name, inner, [preset.get(name, {}) for preset in presets], "")
         else:
-            lines += [*commented(Key(name, field).description, ""), f"{name}: {flow(shown(field))}"]
+            lines += commented(Key(name, Settings, field).description, "")
+            lines.append(f"{name}: {flow(shown(field))}")
     return "\n".join(lines) + "\n"
 
 
@@ -89,7 +102,7 @@ def section_lines(
         by_scale = field.is_required() or any(key in preset for preset in presets)
         value = shown(field, presets[-1].get(key))
         setting = f"{below}{'#' if by_scale else ''}{key}: {flow(value)}"
-        said = "; ".join(remarks(Key(key, field), value))
+        said = "; ".join(remarks(Key(key, section, field), value))
         if len(setting) + len(said) + 3 <= WIDTH:
             lines.append(f"{setting} # {said}")
         else:
