@@ -19,7 +19,7 @@ from lingprob.files import atomic_path, write_text
 from lingprob.own_tables import read_frame, text_of
 from lingprob.plan.data import Plan
 from lingprob.tables import write_csv
-from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.configuration import read_catalog
 
 
 def run(options: argparse.Namespace) -> None:
@@ -89,7 +89,7 @@ def overlap(options: argparse.Namespace) -> pd.DataFrame:
 def certify(options: argparse.Namespace) -> pd.DataFrame:
     """Return what corpora have of texts, of a file or of a data set of the catalog."""
     cache = cache_folder(options.cache)
-    plan = Plan(*read_settings(read_config(options.config)))
+    plan = Plan(*read_catalog(read_config(options.config)))
     name = str(options.input)
     of_catalog = not options.input.exists() and name in plan.catalog.datasets
     return lingprob.certify(

@@ -20,7 +20,7 @@ from lingprob.facade.inputs import as_passages
 from lingprob.facade.ngram_models import AUTO, NgramModels
 from lingprob.facade.sources import read_config, slug
 from lingprob.plan.data import Plan
-from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.configuration import read_catalog
 
 LEVELS = ["ngram_logprob", "chance_level", "chance_level_holm"]
 COLUMNS = [
@@ -72,7 +72,7 @@ def certify(
     Raises LingprobError for a name that is neither a corpus nor a file, a corpus without text or
     twice, and as `load` for the tokenizer.
     """
-    plan, folder = Plan(*read_settings(read_config(config))), cache_folder(cache)
+    plan, folder = Plan(*read_catalog(read_config(config))), cache_folder(cache)
     opened = named_tokenizer(tokenizer, config, plan, folder)
     given = [corpora] if isinstance(corpora, str | Path) else list(corpora)
     searched = [found_corpus(corpus, opened, plan, folder) for corpus in given]

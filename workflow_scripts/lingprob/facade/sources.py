@@ -14,7 +14,7 @@ from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError, looked_up, unknown_name
 from lingprob.models.kinds import is_masked
 from lingprob.plan.data import Plan
-from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
+from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
 
 REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 # Of a folder or repository whose family nobody names: the default of the workflow, and the others.
@@ -39,7 +39,8 @@ def find_model(
     Raises LingprobError for a model that is none of these, with the nearest names.
     """
     given = read_config(config)
-    settings, catalog = read_settings(given)
+    settings, catalog = read_catalog(given)
+    catalog.check_references()
     text = str(model)
     if text in catalog.models:
         return text, Plan(settings, catalog)
@@ -54,7 +55,7 @@ def find_model(
         also = "A folder (./NAME) or a repository of the hub (OWNER/NAME) is a model, too."
         raise unknown_name("model", text, catalog.models, also)
     models = {**given.get("models", {}), name: entry}
-    return name, Plan(*read_settings({**given, "models": models}))
+    return name, Plan(*read_catalog({**given, "models": models}))
 
 
 def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:

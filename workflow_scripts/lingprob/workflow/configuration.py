@@ -33,6 +33,27 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     names the key at fault, what is allowed there and, for a mistyped key or an unknown model or
     data set, the nearest names.
     """
+    settings, catalog = read_catalog(config)
+    overlap = settings["overlap"]
+    # Names first, because the chance level looks corpora up; `auto` is none.
+    ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
+    check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, catalog)
+    ladder = ladder_models(settings["morcela"], config.get("morcela", {}), catalog)
+    settings["morcela"] = {**settings["morcela"], "ladder": ladder}
+    strings = settings["string_probability"]
+    strings["models"] = matching_models("string_probability.models", strings["models"], catalog)
+    settings["overlap"] |= chance_level(overlap, catalog)
+    settings["overlap"] = with_chunk_corpora(settings["overlap"])
+    check_settings(settings, config, catalog)
+    return settings, catalog
+
+
+def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
+    """Return the catalog with the user's entries and the models that are trained here.
+
+    Before it come the settings, each of which has its type. Nobody has checked yet whether they
+    fit each other and the catalog. Raises LingprobError likewise.
+    """
     refuse_odd_parts(config)
     settings = typed(with_presets(config))
     check_entries(settings)
@@ -54,17 +75,6 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
         settings["start_tokens"],
         settings["embeddings"],
     )
-    overlap = settings["overlap"]
-    # Names first, because the chance level looks corpora up; `auto` is none.
-    ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
-    check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, catalog)
-    ladder = ladder_models(settings["morcela"], config.get("morcela", {}), catalog)
-    settings["morcela"] = {**settings["morcela"], "ladder": ladder}
-    strings = settings["string_probability"]
-    strings["models"] = matching_models("string_probability.models", strings["models"], catalog)
-    settings["overlap"] |= chance_level(overlap, catalog)
-    settings["overlap"] = with_chunk_corpora(settings["overlap"])
-    check_settings(settings, config, catalog)
     return settings, catalog
 
 
