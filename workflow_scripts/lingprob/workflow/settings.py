@@ -699,8 +699,9 @@ def descriptions() -> dict[tuple[str, str], str]:
     Pydantic can read these texts, too, but does so whenever the classes are made.
     """
     found = {}
-    for part in ast.parse(Path(__file__).read_text(encoding="utf-8")).body:
-        for field, below in pairwise(part.body if isinstance(part, ast.ClassDef) else []):
+    tree = ast.parse(Path(__file__).read_text(encoding="utf-8"))
+    for part in (part for part in tree.body if isinstance(part, ast.ClassDef)):
+        for field, below in pairwise(part.body):
             match field, below:
                 case ast.AnnAssign(target=ast.Name(name)), ast.Expr(ast.Constant(str(text))):
                     found[part.name, name] = " ".join(text.split())
