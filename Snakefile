@@ -1,5 +1,5 @@
 # lingprob: how a language model's probabilities relate to human language.
-# Targets: demo, morcela, overlap, reading, train, string_probability, context, audit, profiles, all
+# Targets: demo, morcela, overlap, reading, train, string_probability, context, audit, all
 # (the default), plan (what they would cost), and every file under results/; see README.md and docs/.
 
 import sys
@@ -53,9 +53,8 @@ include: "rules/prefixes.smk"
 include: "rules/context.smk"
 include: "rules/perturbations.smk"
 include: "rules/papers.smk"
-include: "rules/profiles.smk"
 include: "rules/exports.smk"
-include: "rules/report.smk"
+include: "rules/plan.smk"
 include: "rules/site.smk"
 
 
@@ -75,8 +74,6 @@ rule all:
         rules.train.input,
         rules.reading.input,
         rules.context.input,
-        rules.combine_scorecards.output,
-        rules.list_left_out.output,
         rules.build_site.output,
 
 

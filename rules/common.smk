@@ -16,13 +16,11 @@ from lingprob.digests import code_digest
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.description import Room
-from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, ngram_inputs, note_on, pick
-from lingprob.plan import profile_facts, profile_files, profile_notes, profiles_beside
+from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, model_tables, ngram_inputs, note_on, pick
+from lingprob.plan import shown_models
 from lingprob.reading.parsers.names import parser_function
-from lingprob.site.facts import named, run_facts
-from lingprob.site.library import LIBRARY
+from lingprob.site.facts import facts_of_model, read_captions, rules_of, run_facts, template_files
 from lingprob.site.papers import papers_of
-from lingprob.site.sources import read_captions, rules_of, template_files
 from lingprob.stimuli.names import parser_module
 
 plan, costs = Plan(settings, catalog), Costs(*run.asked_for)

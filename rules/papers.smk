@@ -70,7 +70,12 @@ rule compare:
     output:
         parquet="results/{paper}/scorecard.parquet",
         csv="results/{paper}/scorecard.csv",
-        html="results/{paper}/scorecard.html",
+        html=report(
+            "results/{paper}/scorecard.html",
+            caption="../report/scorecard.rst",
+            category="Scorecard",
+            labels={"what": "{paper}"},
+        ),
     log:
         "logs/compare/{paper}.log",
     wildcard_constraints:

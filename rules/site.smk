@@ -1,20 +1,25 @@
-# The report as a site that opens from disk: a front page, a page a paper, the models, the methods.
-# REQUIRES what the targets of `site.papers` make, and tables of their rooms.
-# PROVIDES results/index.html and what it leads to in results/site/.
+# Pages for a browser that open from disk: the site, and one of each model.
+# REQUIRES what the targets of `site.papers` make; of a model, tables of the papers that name it.
+# PROVIDES results/index.html and what it leads to in results/site/; results/models/{model}.{html,csv};
+# results/scorecard.csv: all verdicts; results/left_out.csv: data sets and models that no number is
+# about because they were not there.
 
 SITE_ROOMS = [PAPERS[name] for name in settings["site"]["papers"]]
-# The target of each room, where it is not named after it.
+# The target of each room that is not named after it.
 SITE_TARGETS = {"training": "train"}
+SHOWN_MODELS = shown_models(plan)
 SITE_FILES = [
     str(file)
     for room in SITE_ROOMS
     for file in getattr(rules, SITE_TARGETS.get(room.paper, room.paper)).input
 ]
-
-
-# What every model's rows are made of: by the names of `profiles.rows`, tables of the rooms shown.
+# Pages that the site leads to beside those of papers.
+SITE_PAGES = [f"results/models/{model}.html" for model in SHOWN_MODELS] + [
+    f"results/audit/{name}.html" for name in AUDIT["datasets"] if name in settings["datasets"]
+]
+# What every model's rows are made of: by the names of `site.models.TABLES`.
 SITE_TABLES = {
-    name: files
+    name: [files] if isinstance(files, str) else list(files)
     for name, (room, table) in {
         "fits": (MORCELA_ROOM, "linking_functions"),
         "separation": (STRINGS_ROOM, "separation"),
@@ -25,38 +30,44 @@ SITE_TABLES = {
     }.items()
     if room in SITE_ROOMS and (files := room.files.get(table))
 }
-
-# What is drawn sentence by sentence, pair by pair, and model by model beside published ones.
-SITE_POINTS = {
-    name: room.files[table]
-    for name, (room, table) in {
-        "sentences": (MORCELA_ROOM, "predictions"),
-        "pairs": (STRINGS_ROOM, "scores"),
-        "published_fits": (READING_ROOM, "published"),
-    }.items()
-    if room in SITE_ROOMS
+DATASET_TITLES = {
+    called: entry["title"]
+    for name, entry in catalog.datasets.items()
+    for called in (name, plan.scored_as(name))
 }
-if "pairs" in SITE_POINTS:  # of models without panels no point is worth its bytes
-    SITE_POINTS["pairs"] = collect(
-        "results/string_probability/{model}/scores.parquet", model=STRING_PANELS
-    )
-SITE_PAIRS = list(
-    dict.fromkeys(
-        name
-        for model in STRING_PANELS * (STRINGS_ROOM in SITE_ROOMS)
-        for name in plan.paired_datasets(model)
-    )
-)
+
+
+rule show_model:
+    """One model's numbers of all papers that name it, as a page and as CSV."""
+    input:
+        unpack(lambda wildcards: model_tables(plan, wildcards.model)),
+    output:
+        html="results/models/{model}.html",
+        csv="results/models/{model}.csv",
+    log:
+        "logs/show_model/{model}.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        code=code_digest("show_model", *template_files()),
+        title=lambda wildcards: catalog.model(wildcards.model)["title"],
+        facts=lambda wildcards: facts_of_model(catalog.model(wildcards.model)),
+        titles=DATASET_TITLES,
+        published=read_published("morcela"),
+    script:
+        "../workflow_scripts/show_model.py"
 
 
 rule build_site:
-    """Build the front page of the results, and the pages that it leads to."""
+    """The front page of the results and the pages that it leads to, and the CSV of all verdicts."""
     input:
         **SITE_TABLES,
-        **SITE_POINTS,
-        stimuli=[f"results/stimuli/{name}.parquet" for name in SITE_PAIRS],
         cards=[f"results/{room.paper}/scorecard.parquet" for room in SITE_ROOMS],
         files=SITE_FILES,
+        pages=SITE_PAGES,
     output:
         index="results/index.html",
         pages=collect(
@@ -64,7 +75,13 @@ rule build_site:
             page=[paper.name for paper in papers_of([room.paper for room in SITE_ROOMS])]
             + ["models", "methods"],
         ),
-        shared=collect("results/site/{file}", file=["site.css", "site.js", *LIBRARY]),
+        scorecard="results/scorecard.csv",
+        left_out=report(
+            "results/left_out.csv",
+            caption="../report/left_out.rst",
+            category="Scorecard",
+            labels={"what": "What was left out"},
+        ),
     log:
         "logs/build_site.log",
     benchmark:
@@ -82,18 +99,14 @@ rule build_site:
         tables={room.paper: list(room.pages) for room in SITE_ROOMS},
         captions=read_captions(CHECKOUT / "report", [room.paper for room in SITE_ROOMS]),
         made_by=rules_of(workflow.rules, SITE_FILES),
+        linked=[page.removeprefix("results/") for page in SITE_PAGES],
         row_tables=list(SITE_TABLES),
-        pairs=SITE_PAIRS,
         facts=run_facts(settings, catalog),
         models={
-            name: pick(look, "title", "group", "parameters", "group_colour")
+            name: pick(look, "title", "group", "parameters")
             for name, look in describe_models(catalog.models).items()
         },
-        titles={
-            called: catalog.dataset(name)["title"]
-            for name in named(settings, catalog)
-            for called in (name, plan.scored_as(name))
-        },
-        published=read_published("morcela"),
+        titles=DATASET_TITLES,
+        left_out=[(item.name, ", ".join(item.named_in), item.remedy) for item in run.left_out],
     script:
         "../workflow_scripts/build_site.py"

@@ -1,35 +1,34 @@
-"""Write the site's pages and what they share."""
+"""Write the site's pages, the CSV of all verdicts, and what was left out."""
 
 from pathlib import Path
 
+import pandas as pd
+
 from lingprob.files import write_text
-from lingprob.site.pages import Made, shared_files, site_pages
-from lingprob.site.points import read_points
-from lingprob.site.rows import every_row, titled
-from lingprob.tables import read_table
+from lingprob.site.models import rows_by_model, titled
+from lingprob.site.pages import Made, site_pages
+from lingprob.tables import read_table, write_csv
 from lingprob.workflow import job
 
 with job(snakemake):
-    params, index = snakemake.params, Path(snakemake.output.index)
-    given = {
-        name: [paths] if isinstance(paths, str) else list(paths)
-        for name, paths in snakemake.input.items()
-    }
-    tables = {name: given[name] for name in params.row_tables}
-    rows = every_row(tables, given.get("published_fits", []), params.published)
-    points = read_points(given, params.pairs)
+    inputs, params, output = snakemake.input, snakemake.params, snakemake.output
+    results = Path(output.index).parent
+    cards = {Path(path).parent.name: read_table(path, "scorecard") for path in inputs.cards}
+    rows = rows_by_model({name: inputs[name] for name in params.row_tables})
     made = Made(
-        results=index.parent,
+        results=results,
         scale=params.scale,
-        cards={Path(path).parent.name: read_table(path, "scorecard") for path in given["cards"]},
+        cards=cards,
         rows=titled(rows, params.models, params.titles),
-        points={name: titled(table, params.models, params.titles)
-                for name, table in points.items()},
         facts=params.facts,
         made_by=params.made_by,
         figures=params.figures,
         tables=params.tables,
         captions=params.captions,
-    )  # fmt: skip
-    for path, text in {**site_pages(made), **shared_files()}.items():
-        write_text(text, index.parent / path)
+        linked=params.linked,
+    )
+    for path, text in site_pages(made).items():
+        write_text(text, results / path)
+    write_csv(pd.concat(cards.values(), ignore_index=True), output.scorecard)
+    columns = ["name", "named_in", "remedy"]
+    write_csv(pd.DataFrame(params.left_out, columns=columns), output.left_out)

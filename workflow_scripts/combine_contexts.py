@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.report import write_pages
+from lingprob.site.page import write_pages
 from lingprob.tables import read_as_one, write_table
 from lingprob.workflow import job
 

@@ -3,7 +3,8 @@
 from lingprob.files import write_text
 from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.rooms import module_of
-from lingprob.scorecard.page import scorecard_page, title_of
+from lingprob.site.cards import scorecard_page
+from lingprob.site.page import heading_of
 from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 
@@ -12,6 +13,6 @@ with job(snakemake):
     tables = read_tables(paper, dict(snakemake.input.items()), params.parts)
     scorecard = module_of(paper, "scorecard").compare(tables, params.published, Run(**params.run))
     write_csv(scorecard, snakemake.output.csv)
-    page = scorecard_page(scorecard, f"Scorecard: {title_of(paper)}", "../", params.left_out)
+    page = scorecard_page(scorecard, f"Scorecard: {heading_of(paper)}", "../", params.left_out)
     write_text(page, snakemake.output.html)
     write_table(scorecard, "scorecard", snakemake.output.parquet)

@@ -2,7 +2,7 @@
 
 from lingprob.minimalness.distances import EditFilter
 from lingprob.papers.string_probability.counts import count_datasets, count_filters
-from lingprob.report import write_pages
+from lingprob.site.page import write_pages
 from lingprob.tables import read_table
 from lingprob.workflow import job
 

@@ -2,7 +2,7 @@
 
 from lingprob.files import write_text
 from lingprob.papers.leakage.overlap.analysis import passage_lengths, summarise_overlaps
-from lingprob.report import table_as_html
+from lingprob.site.page import table_as_html
 from lingprob.tables import read_as_one, write_csv, write_table
 from lingprob.workflow import job
 

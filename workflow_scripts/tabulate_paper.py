@@ -2,7 +2,7 @@
 
 from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.rooms import module_of
-from lingprob.report import write_pages
+from lingprob.site.page import write_pages
 from lingprob.workflow import job
 
 with job(snakemake):

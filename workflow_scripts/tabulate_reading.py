@@ -3,7 +3,7 @@
 from lingprob.files import write_text
 from lingprob.papers.leakage.reading.analysis import table_2, table_3
 from lingprob.papers.leakage.reading.size_trends import size_trends
-from lingprob.report import table_as_html
+from lingprob.site.page import table_as_html
 from lingprob.tables import read_as_one, read_table, write_csv, write_table
 from lingprob.workflow import job
 

@@ -2,7 +2,7 @@
 
 from lingprob.files import write_text
 from lingprob.overlap.soft_tables import longest_of_files, summarise_soft_overlaps
-from lingprob.report import table_as_html
+from lingprob.site.page import table_as_html
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import browser
 import numpy as np
 import pandas as pd
 import pytest
 from transformers import AutoTokenizer
 
-import browser
 from lingprob.audit.leakage import find_sentences
 from lingprob.audit.measures import Evidence, measure, mismatch
 from lingprob.audit.page import audit_page, marked
@@ -271,7 +271,7 @@ def test_the_page_stands_alone_and_has_the_worst_pairs_on_top(audited, monkeypat
     assert dict(counts)["frequency"] == "2"
     assert "not so by mean log p" in page
     assert STAMP not in page
-    monkeypatch.setattr("lingprob.report.in_rehearsal_folder", lambda: True)
+    monkeypatch.setattr("lingprob.site.page.in_rehearsal_folder", lambda: True)
     assert f"{STAMP}: random models" in audit_page(*audited, "Mine", "M")
 
 

@@ -7,11 +7,11 @@ import re
 from pathlib import Path
 from typing import Any
 
+import browser
 import numpy as np
 import pandas as pd
 import pytest
 
-import browser
 import lingprob
 from lingprob.certificate import chance
 from lingprob.certificate.corpora import Corpus, CorpusFile

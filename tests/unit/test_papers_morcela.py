@@ -31,8 +31,8 @@ from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.rated import DataSet, read_datasets
 from lingprob.papers.morcela.scorecard import compare
 from lingprob.papers.morcela.units import units_of
-from lingprob.report import table_as_html
 from lingprob.schemas import SCHEMAS
+from lingprob.site.page import table_as_html
 from lingprob.stimuli.checks import NO_RATINGS
 from lingprob.tables import write_table
 

@@ -18,8 +18,8 @@ from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.description import PLAIN, Room
 from lingprob.papers.rooms import PACKAGES, USES, module_of
-from lingprob.report import write_pages
 from lingprob.schemas import SCHEMAS
+from lingprob.site.page import write_pages
 from lingprob.tables import read_table, write_table
 
 MODEL = {"title": "M", "family": "opt", "family_title": "OPT", "parameters": 10**8}

@@ -26,8 +26,8 @@ from lingprob.rehearsal.datasets import PASSAGES, ROWS, write_stand_ins
 from lingprob.rehearsal.models import LAYERS, make_model
 from lingprob.rehearsal.stand_ins import fewer, rehearse, stand_in_model
 from lingprob.rehearsal.tokenizers import tokenizer_of
-from lingprob.report import table_as_html
 from lingprob.scoring.masked import score_masked
+from lingprob.site.page import table_as_html
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_csv, write_table
 from lingprob.workflow.configuration import read_settings

@@ -9,15 +9,15 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from lingprob.profiles.rows import COLUMNS, SOURCES
+from lingprob.site.rows import titled
+from lingprob.site.sources import read_captions, rules_of, sentences, template_files
 
 from checkout import ROOT
-from lingprob.profiles.rows import COLUMNS, SOURCES
 from lingprob.schemas import SCHEMAS
 from lingprob.site.cards import interval, shown, simulated_in
 from lingprob.site.pages import Made, png_size, shared_files, site_pages
 from lingprob.site.papers import PAPERS, papers_of
-from lingprob.site.rows import titled
-from lingprob.site.sources import read_captions, rules_of, sentences, template_files
 from site_for_tests import FACTS, png, row
 
 ROOMS = ["morcela", "string_probability", "overlap", "training", "reading", "context"]

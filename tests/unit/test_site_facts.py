@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-
 from lingprob.profiles.rows import COLUMNS
-from lingprob.site.facts import named, run_facts
 from lingprob.site.methods import cost_by_rule, methods
-from lingprob.site.models import model_table, own_rows
 from lingprob.site.rows import PUBLISHED_FITS, titled
+
+from lingprob.site.facts import named, run_facts
+from lingprob.site.models import model_table, own_rows
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.settings import keys
 

@@ -1,4 +1,4 @@
-"""An audit as one page that needs nothing else: what is wrong, and the worst pairs."""
+"""The page of an audit: what is wrong, and the worst pairs."""
 
 from __future__ import annotations
 
@@ -7,79 +7,19 @@ from difflib import SequenceMatcher
 from typing import Any
 
 import pandas as pd
-from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from lingprob.audit.problems import PROBLEMS
 from lingprob.regression.proportions import accuracies
-from lingprob.report import PAGE, warnings_of
+from lingprob.site.page import render_page
 
 SHOWN = 100
-STYLE = (
-    PAGE
-    + """
-body { max-width: 62rem }
-table { border-collapse: collapse; width: 100%; font-variant-numeric: tabular-nums }
-th, td { padding: .3rem .5rem .3rem 0; text-align: left; vertical-align: top;
-  border-bottom: 1px solid var(--line) }
-td:first-child { overflow-wrap: anywhere }
-.pair { margin: .7rem 0; padding: .6rem .8rem; background: var(--panel);
-  border: 1px solid var(--line); border-radius: .4rem; overflow-wrap: anywhere }
-.pair p { margin: .25rem 0 }
-.problem { display: inline-block; margin: 0 .3rem .2rem 0; padding: .05em .55em;
-  border-radius: 1em; font-weight: 600; font-size: .85rem; white-space: nowrap }
-.severe { color: var(--no); background: var(--no-ground) }
-.mild { color: var(--open); background: var(--open-ground) }
-.yes { color: var(--yes); font-weight: 600 } .no { color: var(--no); font-weight: 600 }
-mark { color: inherit; background: var(--open-ground); border-radius: .2em; padding: 0 .15em }
-"""
-)
 # From this weight on a problem alone makes a pair unfit.
 SEVERE = 4
-TEMPLATE = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ title }}</title><style>{{ style|safe }}</style></head><body>
-<h1>{{ title }}</h1>
-{{ warnings|safe }}
-<p class="soft">{{ n }} pairs, scored by {{ model }} (scale {{ scale }}). {{ clean }} have no
-problem. All pairs and measures: <a href="{{ csv }}">{{ csv }}</a>.</p>
-<h2>Which sentence is preferred</h2>
-<p class="soft">Accuracy: the share of pairs whose grammatical sentence is preferred. Flips:
-verdicts other than those of the first row.</p>
-<table><thead><tr><th>convention</th><th class="number">accuracy</th>
-<th class="number">95% interval</th><th class="number">flips</th></tr></thead><tbody>
-{%- for row in conventions %}
-<tr><td>{{ row.name }}</td><td class="number">{{ row.accuracy }}</td>
-<td class="number">{{ row.interval }}</td><td class="number">{{ row.flips }}</td></tr>
-{%- endfor %}
-</tbody></table>
-<h2>Problems</h2>
-<table><thead><tr><th>problem</th><th class="number">pairs</th></tr></thead><tbody>
-{%- for row in problems %}
-<tr><td><span class="problem {{ row.tone }}">{{ row.name }}</span> {{ row.meaning }}</td>
-<td class="number">{{ row.count }}</td></tr>
-{%- endfor %}
-</tbody></table>
-{%- if worst %}
-<h2>The {{ worst|length }} worst pairs</h2>
-{%- for pair in worst %}
-<article class="pair">
-<p>{% for name, tone in pair.problems %}<span class="problem {{ tone }}">{{ name }}</span>
-{% endfor %}<span class="soft">{{ pair.id }}</span></p>
-<p>{{ pair.good }}</p>
-<p>*{{ pair.bad }}</p>
-<p class="soft">{% if pair.preferred %}<span class="yes">grammatical one preferred</span>
-{%- else %}<span class="no">ungrammatical one preferred</span>{% endif %} {{ pair.facts }}</p>
-</article>
-{%- endfor %}
-{%- endif %}
-</body></html>
-"""
 
 
 def audit_page(table: pd.DataFrame, preferred: pd.DataFrame, title: str, model: str) -> str:
-    """Return the audit of one data set as a complete HTML page.
+    """Return the audit of one data set as a page.
 
     Args:
         table: the `audit` table.
@@ -87,22 +27,17 @@ def audit_page(table: pd.DataFrame, preferred: pd.DataFrame, title: str, model: 
         title, model: of the data set and of the model, for people.
     """
     flagged = table[table["problems"] != ""]
-    return (
-        Environment(autoescape=True)
-        .from_string(TEMPLATE)
-        .render(
-            title=f"Audit: {title}",
-            style=STYLE,
-            warnings=warnings_of(table),
-            n=f"{len(table):,}",
-            clean=f"{len(table) - len(flagged):,}",
-            model=model,
-            scale=table["scale"].iloc[0],
-            csv=f"{table['dataset'].iloc[0]}.csv",
-            conventions=[_convention(preferred, name) for name in preferred],
-            problems=_problems(table),
-            worst=[_pair(row) for row in flagged.head(SHOWN).to_dict("records")],
-        )
+    return render_page(
+        "audit",
+        f"Audit: {title}",
+        n=f"{len(table):,}",
+        clean=f"{len(table) - len(flagged):,}",
+        model=model,
+        scale=table["scale"].iloc[0],
+        csv=f"{table['dataset'].iloc[0]}.csv",
+        conventions=[_convention(preferred, name) for name in preferred],
+        problems=_problems(table),
+        worst=[_pair(row) for row in flagged.head(SHOWN).to_dict("records")],
     )
 
 
@@ -137,7 +72,7 @@ def _problems(table: pd.DataFrame) -> list[dict[str, Any]]:
 
 
 def _tone(name: str) -> str:
-    return "severe" if PROBLEMS[name].weight >= SEVERE else "mild"
+    return "no" if PROBLEMS[name].weight >= SEVERE else "open"
 
 
 def _pair(row: dict[str, Any]) -> dict[str, Any]:

@@ -9,19 +9,17 @@ nobody can fetch and is not there. `estimate` sums up what a run costs.
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.data import Plan
 from lingprob.plan.missing import note_on
+from lingprob.plan.model_tables import model_tables, shown_models
 from lingprob.plan.ngrams import ngram_inputs
-from lingprob.plan.profiles import profile_facts, profile_files, profile_notes, profiles_beside
 from lingprob.plan.sources import pick
 
 __all__ = [
     "BASE_MEMORY_MB",
     "Costs",
     "Plan",
+    "model_tables",
     "ngram_inputs",
     "note_on",
     "pick",
-    "profile_facts",
-    "profile_files",
-    "profile_notes",
-    "profiles_beside",
+    "shown_models",
 ]

@@ -25,7 +25,10 @@ class Scores(Ratings, Strings):
         strings = self.settings["string_probability"]
         if self._compares_conventions(dataset, model):
             return policies
-        reads = model in (*self.string_models(), self.settings["audit"]["model"])
+        reads = model in (
+            *self.settings["string_probability"]["models"],
+            self.settings["audit"]["model"],
+        )
         if not reads or not self._is_of_strings(dataset):
             return policies[:1]
         chosen, start_token = self.string_bos(model), self.catalog.start_token_of
@@ -65,7 +68,7 @@ class Scores(Ratings, Strings):
         """Return those sources that are tables: all where conventions are compared, and the one of
         string_probability for its models; for other data sets the default one alone."""
         compared = dataset is None or self._compares_conventions(dataset, model)
-        strings = model in self.string_models()
+        strings = model in self.settings["string_probability"]["models"]
         of_strings = strings and (not dataset or self._is_of_strings(dataset))
         sources = self.unigram_sources(model) if compared else []
         if not of_strings or dataset in self.predicted_datasets(model):
@@ -111,7 +114,7 @@ class Scores(Ratings, Strings):
     def _separates(self, model: str) -> bool:
         """Whether a model's sentences want unigrams: not if string_probability has it for
         Predictions 1 and 2 alone, on data sets that MORCELA leaves alone."""
-        if model not in self.string_models():
+        if model not in self.settings["string_probability"]["models"]:
             return True
         predictions = self.predictions()
         return any(

@@ -29,12 +29,6 @@ class Strings(Sources):
             if name in covered and self.language(name) == entry["language"]
         ]
 
-    def string_models(self) -> list[str]:
-        """Return the models whose scores string_probability's rules read: its own and, for their
-        profiles, those of `profiles.models`."""
-        models = self.settings["string_probability"]["models"]
-        return list(dict.fromkeys([*models, *self.settings["profiles"]["models"]]))
-
     def string_panels(self) -> list[str]:
         """Return the models of string_probability that have panels and whose claims are judged.
 

@@ -1,5 +1,10 @@
-"""The report as a small site: a front page, a page a paper, the models, and the methods.
+"""Pages: one template and one style sheet for the site, its tables and single pages.
 
-`papers` says what each paper asks, `cards` what its scorecard shows, `charts` draws what a reader
-can point at, `methods` tells what went in; `pages` puts them into the templates beside it.
+`papers` says what each paper asks, and `facts` what went into a run; rules read both. `models` has
+a row for each quantity of each model. `page` fills the templates, `cards` shows scorecards, and
+`pages` builds the site.
 """
+
+from pathlib import Path
+
+TEMPLATES = Path(__file__).parent / "templates"

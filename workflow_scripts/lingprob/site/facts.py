@@ -1,61 +1,130 @@
-"""What the site tells of a run's settings and catalog: models, data, conventions, what is new.
+"""What pages tell of a run's settings, catalog and rules.
 
 Rules read this module, so it imports nothing that only a job needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 from typing import Any
 
 from lingprob.catalog import Catalog
+from lingprob.site import TEMPLATES
 from lingprob.workflow.settings import keys, value_of
 
 Settings = dict[str, Any]
-OF_MODELS = ("source", "repository", "revision", "licence", "citation", "dtype", "note")
+OF_MODELS = ("title", "source", "repository", "revision", "licence", "citation", "dtype", "note")
 OF_DATASETS = ("title", "kind", "access", "licence", "citation")
+
+
+def template_files() -> list[Path]:
+    """Return the templates, the style sheet and the script of all pages."""
+    return sorted(TEMPLATES.iterdir())
+
+
+def read_captions(folder: Path, rooms: Iterable[str]) -> dict[str, str]:
+    """Return the captions of rooms (folders of results) by ROOM/NAME, from ROOM_NAME.rst."""
+    found = {}
+    for room in rooms:
+        for path in sorted(folder.glob(f"{room}_*.rst")):
+            name = path.stem.removeprefix(f"{room}_")
+            found[f"{room}/{name}"] = path.read_text(encoding="utf-8").strip()
+    return found
+
+
+def sentences(caption: str) -> list[str]:
+    """Return the sentences of a caption as plain text; each begins with a capital."""
+    plain = " ".join(caption.replace("`", "").split())
+    return [part for part in re.split(r"(?<=[.?!])\s+(?=[A-Z])", plain) if part]
+
+
+def rules_of(rules: Iterable[Any], files: Iterable[str]) -> dict[str, str]:
+    """Return the name of the rule that makes each of some results, by its path below the results.
+
+    Args:
+        rules: Snakemake's, each with its `name` and its `output`.
+        files: below results/. Those that only a pattern with wildcards makes are left out.
+    """
+    made = {str(path): rule.name for rule in rules for path in rule.output}
+    return {path.removeprefix("results/"): made[path] for path in files if path in made}
 
 
 def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
     """Return what the page of methods tells, as plain values.
 
     Returns:
-        models: OF_MODELS of each model, by name; datasets: OF_DATASETS and `files` (name and
-        sha256) of each that the settings name, by name; conventions: key, value and description of
-        each setting that changes results; own: the names of the user's models and data sets.
+        seed; models: OF_MODELS and `dtype` (the number format of the weights) of each model, by
+        name; datasets: OF_DATASETS and `files` (name and sha256) of each that the run uses, by
+        name; conventions: key, value and description of each setting that changes results; own: the
+        names of the user's models and data sets.
     """
+    dtype = settings["scoring"]["dtype"]
     return {
         "seed": settings["seed"],
-        "dtype": settings["scoring"]["dtype"],
-        "models": {
-            name: {key: entry[key] for key in OF_MODELS if entry.get(key)}
-            for name, entry in catalog.models.items()
-        },
-        "datasets": {name: _of_dataset(catalog.dataset(name)) for name in named(settings, catalog)},
+        "models": {name: _of_model(entry, dtype) for name, entry in catalog.models.items()},
+        "datasets": {name: _of_dataset(catalog.dataset(name)) for name in used(settings, catalog)},
         "conventions": list(_conventions(settings)),
         "own": {kind: sorted(settings[kind]) for kind in ("models", "datasets")},
     }
 
 
-def named(settings: Settings, catalog: Catalog) -> list[str]:
-    """Return the data sets that settings name, with the texts that reading times are of."""
+def facts_of_model(entry: dict[str, Any]) -> list[str]:
+    """Return what the head of a model's page says of it, each a few words and none twice."""
+    parameters = entry.get("parameters")
+    facts = [
+        entry.get("family_title"),
+        f"{parameters:,} parameters" if parameters else None,
+        entry.get("repository"),
+        f"source: {entry['source']}",
+        f"trained on {entry['corpus']}" if "corpus" in entry else None,
+        entry.get("note"),
+    ]
+    return [fact for fact in dict.fromkeys(facts) if fact and fact != entry["title"]]
+
+
+def used(settings: Settings, catalog: Catalog) -> list[str]:
+    """Return the data sets that a run uses, with the texts that reading times are of.
+
+    Settings that end in `_of` say something of single data sets, by name: what they name is used
+    only if that data set is.
+    """
     entries = ("models", "datasets", "embeddings")
     found = {name for key, part in settings.items() if key not in entries
-             for name in _words(part) if name in catalog.datasets}  # fmt: skip
+             for name in _names(part) if name in catalog.datasets}  # fmt: skip
+    found |= {
+        name
+        for part in settings.values()
+        if isinstance(part, dict)
+        for key, values in part.items()
+        if key.endswith("_of") and isinstance(values, dict)
+        for of, value in values.items()
+        if of in found
+        for name in _names(value)
+        if name in catalog.datasets
+    }
     found |= {catalog.dataset(name)["texts"] for name in found if "texts" in catalog.dataset(name)}
     return [name for name in catalog.datasets if name in found]
 
 
-def _words(part: Any) -> Iterator[str]:
+def _names(part: Any) -> Iterator[str]:
     """Yield every text among nested values; of names, `corpus_NAME` is a data set's."""
     if isinstance(part, str):
         yield part.removeprefix("corpus_")
     elif isinstance(part, dict):
-        for value in part.values():
-            yield from _words(value)
+        for key, value in part.items():
+            if not key.endswith("_of"):
+                yield from _names(value)
     elif isinstance(part, list):
         for value in part:
-            yield from _words(value)
+            yield from _names(value)
+
+
+def _of_model(entry: dict[str, Any], asked: str) -> dict[str, Any]:
+    by_device = (f"{dtype} ({device})" for device, dtype in entry.get("dtype", {}).items())
+    dtype = ", ".join(by_device) if asked == "auto" else asked
+    return {**{key: entry[key] for key in OF_MODELS if entry.get(key)}, "dtype": dtype}
 
 
 def _of_dataset(entry: dict[str, Any]) -> dict[str, Any]:
@@ -73,4 +142,8 @@ def _plain(value: Any) -> str:
     """Return a setting in words."""
     if isinstance(value, (list, tuple)):
         return ", ".join(map(_plain, value)) or "none"
-    return {None: "none", True: "yes", False: "no"}.get(value, str(value))
+    if value is None:
+        return "none"
+    if isinstance(value, bool):  # a number of 1.0 is no yes
+        return "yes" if value else "no"
+    return str(value)

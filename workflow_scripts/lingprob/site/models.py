@@ -1,68 +1,315 @@
-"""What the page of models shows: each model's main numbers side by side."""
+"""What a run's tables and the papers say of every model, a quantity a row."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from lingprob.site.cards import interval, shown
-from lingprob.site.rows import PUBLISHED_FITS
+from lingprob.papers.contract import Published
+from lingprob.papers.morcela.fits import PAPER_DATASET, printed_fits
+from lingprob.site.page import heading_of, interval, render_page, shown, simulated_in
+from lingprob.tables import read_table
 
-# A column of the table for each data set that they were computed for.
+# `value` with its 95% interval, of `n` sentences, pairs or reading times; NaN if none is known.
+COLUMNS = ["paper", "dataset", "quantity", "group", "value", "low", "high", "n", "unit", "scale"]
+KEY = ["paper", "dataset", "quantity", "group"]
+SOURCES = ["rating_source", "rt_source"]  # of what is measured, if a table says it
+FUNCTIONS = {"logprob": "log p", "slor": "SLOR", "morcela": "MORCELA"}
+METRICS = {"logprob": "log p", "slor": "SLOR"}
+UNITS = {"optimal gamma": "nats"}
+# The main quantity of each paper: columns of the table of models, one for each data set.
 MAIN = (
     "r of MORCELA with ratings",
     "accuracy on minimal pairs",
     "ΔLogLik",
     "accuracy without a prefix",
 )
+# What quantities are, by patterns of their names.
+GLOSSES = {
+    "r of * with ratings": "Pearson's r of human ratings with what the linking function predicts, "
+    "cross-validated (MORCELA, §3.4).",
+    "* r of MORCELA over conventions": "The lowest and the highest r over BOS policies and unigram "
+    "sources.",
+    "optimal beta": "How much of the words' frequency is subtracted: 0 none, 1 as SLOR does "
+    "(MORCELA, §4.3).",
+    "optimal gamma": "What is added before the division by length: above 0 if SLOR corrects too "
+    "much for length (MORCELA, §4.3).",
+    "accuracy on minimal pairs": "Share of pairs whose grammatical sentence has the higher "
+    "log-probability (string probability, §5); chance is .5.",
+    "AUC of *": "Probability that a grammatical and an ungrammatical sentence, not of one pair, "
+    "stand in the right order (Prediction 3, §6); chance is .5.",
+    "r of log p within pairs": "Pearson's r of the two log-probabilities (Prediction 1, §4).",
+    "r of differences *": "Pearson's r of differences in log-probability with those in "
+    "mean rating, over pairs (Prediction 2, §5).",
+    "ΔLogLik": "What surprisal adds to the log-likelihood of reading times in a mixed regression, "
+    "on a partition that it was not fitted to (leakage, §3.1).",
+    "perplexity of a word": "Two to the mean surprisal of a word in bits.",
+    "accuracy without a prefix": "Share of pairs judged right with nothing before them, by BOS "
+    "policy (context, §3); chance is .5.",
+    "change of accuracy after a prefix": "That accuracy after the longest prefix of a kind, less "
+    "that without one (context, §4).",
+}
+Models = Mapping[str, Mapping[str, Any]]
+Rows = Iterator[dict[str, Any]]
 
 
-def model_table(rows: pd.DataFrame, results: Path) -> dict[str, Any]:
-    """Return the table of models: `columns` (quantity and data set), and a row a model.
+def rows_of_model(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
+    """Return COLUMNS and SOURCES for one model.
 
     Args:
-        rows: `rows.titled` of every model.
-        results: the folder of results, whose profiles of models are linked where they are there.
+        model: whose rows of the tables count.
+        files: of each of TABLES' names, those that are there.
+
+    Raises LingprobError for a file that is no such table.
+    """
+    rows: list[dict[str, Any]] = []
+    for name, (schema, describe) in TABLES.items():
+        for path in files.get(name, []):
+            table = read_table(path, schema, where={"model": [model]}).reset_index(drop=True)
+            known = [key for key in ("scale", *SOURCES) if key in table and len(table)]
+            told = {key: table[key].iloc[0] for key in known}
+            rows += [told | row for row in describe(table)]
+    return pd.DataFrame(rows, columns=COLUMNS + SOURCES).drop_duplicates(KEY, ignore_index=True)
+
+
+def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
+    """Return `rows_of_model` of every model that the tables have, with its name as `model`."""
+    named = [
+        read_table(path, TABLES[name][0], columns=["model"])["model"]
+        for name, paths in files.items()
+        for path in paths
+    ]
+    models = pd.concat(named).unique() if named else []
+    found = [rows_of_model(str(model), files).assign(model=model) for model in models]
+    nothing = pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model"])
+    return pd.concat(found, ignore_index=True) if found else nothing
+
+
+def published_rows(published: Published) -> dict[str, pd.DataFrame]:
+    """Return COLUMNS by model, of the numbers that MORCELA prints (Tables 2 to 4)."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for fit in printed_fits(published).to_dict("records"):
+        row = {"paper": "morcela", "dataset": PAPER_DATASET, "group": "", "scale": "published"}
+        function = FUNCTIONS.get(fit["linking_function"])
+        if function is None:
+            continue
+        values = {f"r of {function} with ratings": fit["r"]}
+        if function == "MORCELA":
+            values |= {"optimal beta": fit["beta"], "optimal gamma": fit["gamma"]}
+        found.setdefault(fit["model"], []).extend(
+            {**row, "quantity": quantity, "value": value, "unit": UNITS.get(quantity, "")}
+            for quantity, value in values.items()
+        )
+    return {model: pd.DataFrame(rows, columns=COLUMNS) for model, rows in found.items()}
+
+
+def with_published(rows: pd.DataFrame, model: str, published: Published) -> pd.DataFrame:
+    """Return a model's rows with a column `published`: what MORCELA prints of it, else NaN."""
+    printed = published_rows(published).get(model, pd.DataFrame(columns=COLUMNS))
+    values = printed.set_index(KEY)["value"]
+    keys = pd.MultiIndex.from_frame(rows[KEY])
+    return rows.assign(published=values.reindex(keys).to_numpy(dtype=float))
+
+
+def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd.DataFrame:
+    """Return rows with what people call their model and data set, models in families and by size.
+
+    Args:
+        frame: with columns model and dataset.
+        models: `title`, `group` and `parameters` of each model (`palette.describe_models`).
+        titles: of data sets, by name.
 
     Returns:
-        Each row has the model's name, title, family, parameters, its profile's path or "", and its
-        `values` in the order of the columns: text and interval, None where there is none.
+        The rows with `title`, `family` (with its fine-tuning; "" if it is the title) and
+        `parameters` (NaN if unknown) of the model and `data`, the data set's title.
     """
-    ours = rows[(rows["kind"] == "ours") & rows["quantity"].isin(MAIN) & rows["value"].notna()]
-    ours = ours[ours["dataset"] != PUBLISHED_FITS]
-    # Of several groups of a quantity (BOS policies, phenomena) the first is the default or whole.
+    entries = [models.get(name, {"title": name}) for name in frame["model"]]
+    named = frame.assign(
+        title=[entry["title"] for entry in entries],
+        family=[entry.get("group", "") for entry in entries],
+        parameters=np.array([entry.get("parameters") or np.nan for entry in entries], dtype=float),
+        data=[titles.get(name, name) for name in frame["dataset"]],
+    )
+    families = {family: place for place, family in enumerate(named["family"].unique())}
+    order = named.assign(place=named["family"].map(families))
+    order = order.sort_values(["place", "parameters"], kind="stable").drop(columns="place")
+    return order.assign(family=order["family"].where(order["family"] != order["title"], ""))
+
+
+def model_table(rows: pd.DataFrame) -> dict[str, Any]:
+    """Return the table of models: `columns` (quantity and data set), and a row for each model.
+
+    Args:
+        rows: `rows_by_model`, `titled`.
+
+    Returns:
+        Each row has the model's name, title, family and parameters, and its `values` in the order
+        of the columns: text and interval, or None.
+    """
+    ours = rows[rows["quantity"].isin(MAIN) & rows["value"].notna()]
+    # Of several groups of a quantity (BOS policies, phenomena) the first is the default or all.
     first = ours.drop_duplicates(["model", "quantity", "data"])
     columns = [
         (quantity, data)
         for quantity in MAIN
         for data in first.loc[first["quantity"] == quantity, "data"].unique()
     ]
-    return {"columns": columns, "rows": [_row(of, columns, results) for _, of in
-                                         first.groupby("model", sort=False)]}  # fmt: skip
+    by_model = (_model_row(of, columns) for _, of in first.groupby("model", sort=False))
+    return {"columns": columns, "rows": list(by_model)}
 
 
-def own_rows(rows: pd.DataFrame, own: dict[str, list[str]]) -> list[dict[Any, Any]]:
+def own_rows(rows: pd.DataFrame, own: Mapping[str, Sequence[str]]) -> list[dict[Any, Any]]:
     """Return the rows that are of the user's own models or data sets.
 
     Args:
-        rows: `rows.titled` of every model.
+        rows: `rows_by_model`, `titled`.
         own: names of the user's `models` and `datasets`.
     """
     is_own = rows["model"].isin(own["models"]) | rows["dataset"].isin(own["datasets"])
-    return rows[is_own & (rows["kind"] == "ours") & rows["value"].notna()].to_dict("records")
+    return rows[is_own & rows["value"].notna()].to_dict("records")
 
 
-def _row(of_model: pd.DataFrame, columns: list[tuple[str, str]], results: Path) -> dict[str, Any]:
+def model_page(
+    title: str, rows: pd.DataFrame, titles: Mapping[str, str], facts: Sequence[str]
+) -> str:
+    """Return the page of one model.
+
+    Args:
+        title: the model's.
+        rows: `rows_of_model`, `with_published`.
+        titles: of data sets, by name.
+        facts: about the model, each a few words.
+    """
+    told = rows.assign(data=[titles.get(name, name) for name in rows["dataset"]])
+    papers = [
+        {
+            "name": paper,
+            "title": heading_of(str(paper)),
+            "glosses": _glosses(of_paper["quantity"]),
+            "rows": of_paper.to_dict("records"),
+        }
+        for paper, of_paper in told.groupby("paper", sort=False)
+    ]
+    return render_page(
+        "model",
+        title,
+        facts=facts,
+        papers=papers,
+        scale=", ".join(rows["scale"].unique()),
+        simulated=simulated_in([rows]),
+        root="../",
+    )
+
+
+def linking_rows(fits: pd.DataFrame) -> Rows:
+    """MORCELA: r, beta and gamma under the default convention, and r's range over all of them."""
+    for dataset, of_dataset in fits.groupby("dataset", sort=False):
+        common = {"paper": "morcela", "dataset": dataset, "group": ""}
+        chosen = of_dataset[of_dataset["default_convention"]].set_index("linking_function")
+        for name, title in FUNCTIONS.items():
+            if name in chosen.index:
+                yield {**common, **_estimated(chosen.loc[name], "r_cv"), "n": chosen.loc[name, "n"],
+                       "quantity": f"r of {title} with ratings"}  # fmt: skip
+        if "morcela" not in chosen.index:
+            continue
+        for parameter in ("beta", "gamma"):
+            quantity = f"optimal {parameter}"
+            yield {**common, **_estimated(chosen.loc["morcela"], parameter), "quantity": quantity,
+                   "n": chosen.loc["morcela", "n"], "unit": UNITS.get(quantity, "")}  # fmt: skip
+        every = of_dataset[of_dataset["linking_function"] == "morcela"]
+        for end, row in (("lowest", every["r_cv"].idxmin()), ("highest", every["r_cv"].idxmax())):
+            fit = every.loc[row]
+            yield {**common, **_estimated(fit, "r_cv"), "n": fit["n"],
+                   "group": f"{fit['bos']}, {fit['unigrams']}",
+                   "quantity": f"{end} r of MORCELA over conventions"}  # fmt: skip
+
+
+def separation_rows(separation: pd.DataFrame) -> Rows:
+    """String probability: accuracy on pairs by phenomenon, and areas under ROC curves."""
+    for row in separation.to_dict("records"):
+        common = {"paper": "string_probability", "dataset": row["dataset"]}
+        common["group"] = row["phenomenon"].replace("_", " ")
+        if row["metric"] == "logprob" and row["n_pairs"]:
+            yield {**common, **_estimated(row, "accuracy"), "quantity": "accuracy on minimal pairs",
+                   "n": row["n_pairs"]}  # fmt: skip
+        if row["metric"] in METRICS and not row["phenomenon"]:
+            yield {**common, **_estimated(row, "auc"),
+                   "quantity": f"AUC of {METRICS[row['metric']]} over unpaired sentences",
+                   "n": row["n_grammatical"] + row["n_ungrammatical"]}  # fmt: skip
+
+
+def correlation_rows(correlations: pd.DataFrame) -> Rows:
+    """String probability: correlations of Predictions 1 and 2 over all pairs."""
+    what = {1: "r of log p within pairs", 2: "r of differences in log p and in ratings"}
+    for row in correlations[correlations["subset"] == "overall"].to_dict("records"):
+        yield {"paper": "string_probability", "dataset": row["dataset"], "group": "", "n": row["n"],
+               "quantity": what[row["prediction"]], **_estimated(row, "r")}  # fmt: skip
+
+
+def reading_rows(deltas: pd.DataFrame) -> Rows:
+    """Reading: what surprisal adds to a regression of reading times, and perplexity."""
+    for row in deltas.to_dict("records"):
+        common = {"paper": "reading", "dataset": row["dataset"], "group": row["partition"]}
+        yield {**common, **_estimated(row, "delta"), "quantity": "ΔLogLik", "unit": "nats",
+               "n": row["n_evaluated"]}  # fmt: skip
+        yield {**common, "group": "", "quantity": "perplexity of a word",
+               "value": row["word_perplexity"]}  # fmt: skip
+
+
+def unprefixed_rows(unprefixed: pd.DataFrame) -> Rows:
+    """Context: accuracy without a prefix, under each BOS policy."""
+    for row in unprefixed[unprefixed["level"] == "all"].to_dict("records"):
+        yield {"paper": "context", "dataset": row["dataset"], "group": row["bos_policy"],
+               **_estimated(row, "accuracy"), "quantity": "accuracy without a prefix",
+               "n": row["n_pairs"]}  # fmt: skip
+
+
+def context_rows(accuracy: pd.DataFrame) -> Rows:
+    """Context: what the longest prefix of each kind changes."""
+    every = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
+    for _, of_kind in every.groupby(["dataset", "kind"], sort=False):
+        row = of_kind.loc[of_kind["length"].idxmax()]
+        yield {"paper": "context", "dataset": row["dataset"], **_estimated(row, "delta"),
+               "group": f"{row['kind'].replace('_', ' ')}, {row['length']} tokens",
+               "quantity": "change of accuracy after a prefix", "n": row["n_pairs"]}  # fmt: skip
+
+
+# The schema of each table, and what it says of a model.
+TABLES: dict[str, tuple[str, Callable[[pd.DataFrame], Rows]]] = {
+    "fits": ("linking_functions", linking_rows),
+    "separation": ("string_separation", separation_rows),
+    "correlations": ("string_correlations", correlation_rows),
+    "deltas": ("delta_log_likelihood", reading_rows),
+    "unprefixed": ("context_unprefixed", unprefixed_rows),
+    "accuracy": ("context_accuracy", context_rows),
+}
+
+
+def _estimated(row: Mapping[Any, Any] | pd.Series, name: str) -> dict[str, Any]:
+    return {"value": row[name], "low": row[f"{name}_low"], "high": row[f"{name}_high"]}
+
+
+def _glosses(quantities: pd.Series) -> list[tuple[str, str]]:
+    """Return names of quantities and what they are; those that are alike share a line."""
+    found = []
+    for pattern, gloss in GLOSSES.items():
+        if alike := [name for name in quantities.unique() if fnmatchcase(name, pattern)]:
+            found.append((", ".join(alike), gloss))
+    return found
+
+
+def _model_row(of_model: pd.DataFrame, columns: list[tuple[str, str]]) -> dict[str, Any]:
     first = of_model.iloc[0]
     by_column = of_model.set_index(["quantity", "data"])
-    profile = f"profiles/{first['model']}.html"
     values = (by_column.loc[[column]].iloc[0] if column in by_column.index else None
               for column in columns)  # fmt: skip
     return {
         **{name: first[name] for name in ("model", "title", "family", "parameters")},
-        "profile": profile if (results / profile).is_file() else "",
         "values": [
             None if row is None else (shown(float(row["value"])), interval(row.to_dict()))
             for row in values

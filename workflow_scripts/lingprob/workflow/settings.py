@@ -491,18 +491,6 @@ class Doses(Section):
     """rows of passages that are put in at most; null puts in all"""
 
 
-class Profiles(Section):
-    """Profiles of models."""
-
-    models: Unique[str] = key([], names="model", example=["my-model"])
-    """models beside those of string_probability whose profile (results/profiles/MODEL.html)
-    shows what that paper asks of them, too"""
-    papers: Unique[Literal["morcela", "string_probability", "reading", "context"]] = key(
-        ["morcela", "string_probability", "reading", "context"], min_length=1
-    )
-    """whose numbers a profile shows; context takes longest by far"""
-
-
 class Site(Section):
     """The site of the results."""
 
@@ -616,7 +604,6 @@ class Settings(Section):
     audit: Audit
     training: Training
     doses: Doses
-    profiles: Profiles
     site: Site
     context: Context
 

@@ -1,0 +1,130 @@
+"""The template of all pages, and how it shows tables and values."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+from lingprob.errors import looked_up
+from lingprob.files import write_text
+from lingprob.rehearsal import STAMP
+from lingprob.rehearsal.folder import in_rehearsal_folder
+from lingprob.site import TEMPLATES
+from lingprob.tables import write_csv
+
+# Of what is simulated: the column of a table that says so, and the words in a scorecard's notes.
+SIMULATED = {"ratings": "rating_source", "reading times": "rt_source"}
+MINUS = "\N{MINUS SIGN}"
+
+
+def render_page(template: str, title: str, **values: Any) -> str:
+    """Return a page that needs no other file but the images that it links to.
+
+    All values are escaped as HTML. A page of the site also gives `menu` (path and title of each
+    page), `here` (its own path) and `root` (from its folder to the results), and any page
+    `simulated` (of SIMULATED) and `scale`.
+    """
+    common = {"menu": [], "here": "", "root": "", "simulated": [], "scale": ""}
+    return (
+        _environment()
+        .get_template(f"{template}.html")
+        .render({**common, **values, "title": title, "rehearsed": in_rehearsal_folder()})
+    )
+
+
+def write_pages(
+    tables: Mapping[str, pd.DataFrame],
+    titles: Mapping[str, str],
+    paths: Iterable[str | Path],
+    note: str = "",
+) -> None:
+    """Write to each path, as CSV or as a page with a note, the table that the file is named after.
+
+    Raises LingprobError if there is no table of that name.
+    """
+    for path in map(Path, paths):
+        table = looked_up(f"table to write to {path}", path.stem, tables)
+        if path.suffix == ".csv":
+            write_csv(table, path)
+        else:
+            write_text(table_as_html(table, titles[path.stem], note), path)
+
+
+def table_as_html(table: pd.DataFrame, title: str, note: str = "") -> str:
+    """Return a table as a page, under a note; numbers have four significant places."""
+    return render_page(
+        "table",
+        title,
+        note=note,
+        simulated=simulated_in([table]),
+        columns=[(name, False) for name in table.columns],
+        rows=[[(shown(value), _is_number(value)) for value in row]
+              for row in table.astype(object).to_numpy().tolist()],
+    )  # fmt: skip
+
+
+def simulated_in(tables: Iterable[pd.DataFrame]) -> list[str]:
+    """Return which of SIMULATED the rows of tables or the notes of scorecards say are simulated."""
+    given = list(tables)
+    return [
+        what
+        for what, column in SIMULATED.items()
+        if any(_says_simulated(table, what, column) for table in given)
+    ]
+
+
+def shown(value: object) -> str:
+    """Return a value as text: numbers to four significant places, "" if there is none."""
+    if isinstance(value, float):
+        if math.isnan(value):
+            return ""
+        text = f"{value:,.0f}" if abs(value) >= 10_000 else f"{value:.4g}"
+        return text.replace("-", MINUS)
+    return "" if value is None or value is pd.NA else str(value)
+
+
+def interval(row: Mapping[Any, Any]) -> str:
+    """Return the 95% interval of a row as text; "" if there is none or it is a point."""
+    low, high = row["low"], row["high"]
+    known = pd.notna(low) and pd.notna(high) and low != high
+    return f"{shown(low)} to {shown(high)}" if known else ""
+
+
+def heading_of(name: str) -> str:
+    """Return the name of a paper, figure or table as a heading: figure_2b for "Figure 2b"."""
+    return "MORCELA" if name == "morcela" else name.replace("_", " ").capitalize()
+
+
+def breakable(name: str) -> Sequence[str]:
+    """Return the parts of a name that a line may be broken between."""
+    return re.findall(r"[^/_]+[/_]?|[/_]", name)
+
+
+def _environment() -> Environment:
+    environment = Environment(
+        loader=FileSystemLoader(TEMPLATES),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=StrictUndefined,
+    )
+    environment.filters |= {"shown": shown, "interval": interval, "heading": heading_of}
+    environment.filters["parts"] = breakable
+    environment.globals["stamp"] = STAMP
+    return environment
+
+
+def _says_simulated(table: pd.DataFrame, what: str, column: str) -> bool:
+    in_column = column in table and bool((table[column] == "simulated").any())
+    notes = table["note"].dropna().astype(str) if "note" in table else pd.Series(dtype=str)
+    return in_column or bool(notes.str.contains(f"simulated {what}").any())
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
