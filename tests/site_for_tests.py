@@ -1,9 +1,10 @@
-"""What tests of the site make it from: images, and rows of scorecards."""
+"""What tests of pages make them from, and how they read them."""
 
 from __future__ import annotations
 
 import struct
 import zlib
+from html.parser import HTMLParser
 from pathlib import Path
 
 
@@ -34,5 +35,31 @@ def row(kind: str, verdict: str, **values: object) -> dict[str, object]:
     }  # fmt: skip
 
 
-FACTS = {"seed": 1, "dtype": "auto", "models": {}, "datasets": {}, "conventions": [],
+class Elements(HTMLParser):
+    """The elements of a page, with their attributes."""
+
+    def __init__(self, page: str) -> None:
+        super().__init__()
+        self.found: list[tuple[str, dict[str, str | None]]] = []
+        self.feed(page)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.found.append((tag, dict(attrs)))
+
+
+def elements_of(page: str) -> list[str]:
+    """Return the elements of a page by name, but for places to break a line."""
+    return [tag for tag, _ in Elements(page).found if tag != "wbr"]
+
+
+def links_of(page: str) -> list[str]:
+    """Return what a page links to or loads; a page brings its own style and script."""
+    assert "@import" not in page
+    assert "url(" not in page
+    values = (attributes.get(key) for _, attributes in Elements(page).found
+              for key in ("src", "href", "data", "action"))  # fmt: skip
+    return [value for value in values if value is not None and value != "data:,"]
+
+
+FACTS = {"seed": 1, "models": {}, "datasets": {}, "conventions": [],
          "own": {"models": [], "datasets": []}}  # fmt: skip

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-import browser
 import numpy as np
 import pandas as pd
 import pytest
@@ -21,6 +20,7 @@ from lingprob.rehearsal import STAMP
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import read_table, write_table
 from models_for_tests import save_tiny_tokenizer
+from site_for_tests import links_of
 
 # Of each pair: its sentences; log p of both with a start token and without the first token;
 # unigram log p and tokens of both. All but the first have a problem of their own.
@@ -39,12 +39,6 @@ PAIRS = {
     "swapped": ("they was here", "they were here", (-21, -18), (-16, -13), (-28, -28), (3, 3)),
     "leaked": ("you see me", "you sees me", (-15, -25), (-10, -20), (-20, -21), (3, 3)),
 }  # fmt: skip
-MEASURE = """({
-  width: innerWidth, needed: document.documentElement.scrollWidth,
-  badges: [...document.querySelectorAll(".problem")].map(b => { const box =
-    b.getBoundingClientRect(); return [b.textContent.trim(), box.left, box.right] }),
-  pairs: [...document.querySelectorAll(".pair")].map(p => p.getBoundingClientRect().right),
-})"""
 
 
 def evidence(unigrams: bool = True, **more: object) -> Evidence:
@@ -254,39 +248,23 @@ def test_words_that_differ_are_marked_and_everything_is_escaped():
 
 def test_the_page_stands_alone_and_has_the_worst_pairs_on_top(audited, monkeypatch):
     page = audit_page(*audited, "My <pairs>", "Model & co")
-    assert not re.search(r"(?:src|href)=\"(?!mine\.csv)|url\(|@import|<script|<link", page)
+    assert links_of(page) == ["mine.csv"]
     assert "Audit: My &lt;pairs&gt;" in page
     assert "Model &amp; co" in page
     assert "10 pairs" in page
-    pairs = re.findall(r'<article class="pair">(.*?)</article>', page, re.S)
+    pairs = re.findall(r'<article class="item">(.*?)</article>', page, re.S)
     assert len(pairs) == 10
     assert "again" in pairs[0]
     assert "as pair fine" in pairs[0]
     rows = dict(re.findall(r"<tr><td>([^<]*)</td><td class=\"number\">([\d.]+%)</td>", page))
     assert rows["log p (bos)"] == f"{7 / 10:.1%}"
     assert rows["mean log p"] == f"{8 / 10:.1%}"
-    counts = re.findall(
-        r'<span class="problem \w+">([^<]*)</span> [^<]*</td>\n<td[^>]*>(\d+)', page
-    )
+    counts = re.findall(r"([^>]*)</span></td><td>[^<]*</td>\n<td[^>]*>(\d+)", page)
     assert dict(counts)["frequency"] == "2"
     assert "not so by mean log p" in page
     assert STAMP not in page
     monkeypatch.setattr("lingprob.site.page.in_rehearsal_folder", lambda: True)
     assert f"{STAMP}: random models" in audit_page(*audited, "Mine", "M")
-
-
-@pytest.mark.skipif(browser.BROWSER is None, reason=browser.MISSING)
-@pytest.mark.parametrize("width", [390, 1366])
-def test_the_page_fits_a_phone_and_a_desk(audited, tmp_path, width):
-    table, preferred = audited
-    table = table.assign(good=table["good"] + " Donaudampfschifffahrt" * 9 + "x" * 90)
-    page = audit_page(table, preferred, "My pairs", "A model")
-    found = browser.laid_out(page, MEASURE, width, tmp_path)
-    assert found["width"] == width
-    assert found["needed"] <= width
-    assert len(found["pairs"]) == 10
-    assert all(right <= width for right in found["pairs"])
-    assert all(0 <= left < right <= width for _, left, right in found["badges"])
 
 
 def own(path: Path, **entry: object) -> pd.DataFrame:

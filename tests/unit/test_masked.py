@@ -19,7 +19,7 @@ from lingprob.models.kinds import is_masked
 from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.masked import load_masked_model
 from lingprob.models.prepare import prepare_model
-from lingprob.plan import Plan, profile_files
+from lingprob.plan import Plan, model_tables
 from lingprob.scoring.masked import CORRECTIONS, hidden_tokens, score_masked
 from lingprob.workflow.configuration import read_settings
 from models_for_tests import (
@@ -258,9 +258,7 @@ def test_a_masked_model_has_no_words_or_contexts(folder):
     read = plan.dataset_models("demo_reading_times")
     assert "smollm2-135m" in read
     assert not {"bert", "hub"} & {*read}
-    papers = {"papers": ["morcela", "reading", "context"]}
-    tables = profile_files(plan_of(folder, profiles=papers), "bert")
-    assert set(tables) == {"fits"}
+    assert set(model_tables(plan, "bert")) == {"fits", "separation", "correlations"}
 
 
 @pytest.mark.parametrize(

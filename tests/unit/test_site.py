@@ -1,26 +1,45 @@
-"""The site: which pages there are, what they say and what they link to, by hand."""
+"""Pages: which there are, what they say and link to, and that nothing in them becomes markup."""
 
 from __future__ import annotations
 
 import html
 import re
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
-from lingprob.profiles.rows import COLUMNS, SOURCES
-from lingprob.site.rows import titled
-from lingprob.site.sources import read_captions, rules_of, sentences, template_files
 
-from checkout import ROOT
+from lingprob.audit.page import audit_page
+from lingprob.certificate.page import certificate_page
+from lingprob.errors import LingprobError
 from lingprob.schemas import SCHEMAS
-from lingprob.site.cards import interval, shown, simulated_in
-from lingprob.site.pages import Made, png_size, shared_files, site_pages
+from lingprob.site.cards import scorecard_page
+from lingprob.site.facts import (
+    facts_of_model,
+    read_captions,
+    rules_of,
+    run_facts,
+    sentences,
+    template_files,
+    used,
+)
+from lingprob.site.models import COLUMNS, SOURCES, model_page, titled
+from lingprob.site.page import interval, shown, simulated_in, table_as_html
+from lingprob.site.pages import Made, cost_by_rule, png_size, site_pages
 from lingprob.site.papers import PAPERS, papers_of
-from site_for_tests import FACTS, png, row
+from lingprob.workflow.checks import ROOT
+from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.settings import keys
+from site_for_tests import FACTS, elements_of, links_of, png, row
 
 ROOMS = ["morcela", "string_probability", "overlap", "training", "reading", "context"]
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=y>\"' {{ 7 * 7 }}"
+OWN = {"title": "Mine", "family": "mine", "source": "local", "path": "/home/me/mine"}
+PAIRS = {"title": "My pairs", "kind": "stimuli", "parser": "table", "path": "/home/me/pairs.csv"}
+HEAD = "s\th:m:s\tmax_rss\tmax_vms\tmax_uss\tmax_pss\tio_in\tio_out\tmean_load\tcpu_time\n"
 
 
 def card(*rows: dict[str, object], paper: str = "morcela") -> pd.DataFrame:
@@ -62,8 +81,7 @@ def made(tmp_path) -> Made:
         results=results,
         scale="demo",
         cards=cards,
-        rows=titled(pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model", "kind"]), {}, {}),
-        points={},
+        rows=titled(pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model"]), {}, {}),
         facts=FACTS,
         made_by=files,
         figures={"morcela": ["figure_2", "conventions"], "overlap": ["figure_1a"]},
@@ -89,7 +107,7 @@ def test_a_page_a_paper_that_was_run_and_none_of_others(made):
     front = pages["index.html"]
     assert re.findall(r"<article aria-labelledby=\"(\w+)\"", front) == ["morcela", "leakage"]
     assert "String probability" not in front
-    assert "Claims of the papers are supported where" in text_of(front)
+    assert "Claims of the papers are supported if" in text_of(front)
     first, second = front.split("<article")[1:]
     assert "2 supported 1 reproduced 1 differs 1 undecided 2 not run" in text_of(first)
     assert "1 not run" in text_of(second)
@@ -145,7 +163,7 @@ def test_what_no_figure_shows_and_what_a_run_did_not_make(made):
 
 
 def test_every_link_leads_to_a_file_of_the_run_or_a_page(made):
-    pages = {**site_pages(made), **shared_files()}
+    pages = {**site_pages(made)}
     for room in made.cards:  # which the rule requires
         for suffix in ("html", "csv"):
             path = made.results / room / f"scorecard.{suffix}"
@@ -229,5 +247,164 @@ def test_the_size_of_an_image_is_read_from_its_head(tmp_path):
 
 def test_the_templates_are_shipped_and_count_as_code():
     names = {path.name for path in template_files()}
-    assert {"base.html", "index.html", "paper.html", "site.css"} <= names
+    assert {"base.html", "index.html", "paper.html", "style.css"} <= names
     assert "site/templates/*" in (ROOT / "pyproject.toml").read_text()
+
+
+def facts(scale: str = "laptop", **config: Any) -> dict[str, Any]:
+    return run_facts(*read_settings({"scale": scale, **config}))
+
+
+def test_data_sets_are_those_that_the_run_uses_with_licences_and_checksums():
+    told = facts()["datasets"]
+    assert {"linguistic_inquiry", "blimp", "provo", "gutenberg"} <= told.keys()
+    assert "demo_minimal_pairs" not in told
+    blimp = told["blimp"]
+    assert blimp["licence"] == "CC BY 4.0"
+    assert len(blimp["files"]) == 67
+    assert blimp["files"][0] == (
+        "adjunct_island.jsonl",
+        "ecc71c452516de03deeb9262b4203e45220dc52727327a08eef07c79c01eac8b",
+    )
+    checksums = [checksum for entry in told.values() for _, checksum in entry["files"]]
+    assert {len(checksum) for checksum in checksums} <= {0, 64}
+    demo = facts("demo")["datasets"]
+    assert "demo_minimal_pairs" in demo
+    assert not {"sling", "zhoblimp"} & demo.keys()  # named as controls of what is not run
+
+
+def test_names_are_found_at_any_depth_and_texts_with_their_reading_times():
+    catalog = read_settings({"scale": "demo"})[1]
+    some = {"a": {"b": [{"c": "provo_first_pass"}]}, "d": "corpus_gutenberg", "e": 3,
+            "models": {"m": "blimp"}, "datasets": {"blimp": "blimp"}}  # fmt: skip
+    assert set(used(some, catalog)) == {"provo_first_pass", "provo", "gutenberg"}
+
+
+def test_every_convention_is_told_with_its_value():
+    told = {key: value for key, value, _ in facts(scoring={"dtype": "float16"})["conventions"]}
+    marked = sum(key.convention for key in keys())
+    assert len(told) == marked > 15
+    assert told["scoring.dtype"] == "float16"
+    assert told["morcela.folds"] == "5"
+    assert told["unigrams.smoothing"] == "1.0"
+    assert told["unigrams.normalise_published"] == "no"
+
+
+def test_the_user_s_own_are_named_and_where_they_lie_is_not():
+    told = facts(models={"mine": OWN}, datasets={"my-pairs": PAIRS})
+    assert told["own"] == {"models": ["mine"], "datasets": ["my-pairs"]}
+    assert "/home/me" not in str(told)
+    assert facts()["own"] == {"models": [], "datasets": []}
+
+
+def test_models_are_told_with_the_format_of_their_weights_and_no_name_twice():
+    gpt2 = facts()["models"]["gpt2"]
+    assert gpt2["dtype"] == "float32 (cpu), float32 (cuda)"
+    assert len(gpt2["revision"]) == 40
+    assert facts(scoring={"dtype": "bfloat16"})["models"]["gpt2"]["dtype"] == "bfloat16"
+    entry = {"title": "GPT-2", "family_title": "GPT-2", "source": "hub", "parameters": 1234}
+    assert facts_of_model(entry) == ["1,234 parameters", "source: hub"]
+
+
+def test_the_page_of_methods_has_the_models_that_numbers_are_of(made):
+    rows = pd.DataFrame([{"model": "gpt2"}], columns=[*COLUMNS, *SOURCES, "model"])
+    told = replace(made, rows=titled(rows, {}, {}), facts=facts())
+    page = site_pages(told)["site/methods.html"]
+    assert "openai-community/gpt2" in page
+    assert "facebook/opt" not in page
+    assert f"numpy {np.__version__}" in page
+    assert "No job of this run was measured." in page
+
+
+def test_cost_is_summed_by_rule_and_short_jobs_have_no_memory(tmp_path):
+    for name, seconds, memory, cpu in (
+        ("score_stimuli/m/none/d", 90, 800, 60), ("score_stimuli/n/none/d", 30, 900, 30),
+        ("build_site", 6, "-", 3),
+    ):  # fmt: skip
+        path = tmp_path / f"{name}.benchmark.tsv"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        lines = [(1, 9999, 1), (seconds, memory, cpu)]  # of tries, of which the last one counts
+        text = "".join(f"{s}\t0\t{rss}\t1\t1\t1\t0\t0\t9\t{time}\n" for s, rss, time in lines)
+        path.write_text(HEAD + text)
+    (tmp_path / "other.log").touch()
+    table = cost_by_rule(tmp_path)
+    assert table.fillna(-1).to_numpy().tolist() == [
+        ["score_stimuli", 2, 2.0, 1.5, 900], ["build_site", 1, 0.1, 0.05, -1],
+    ]  # fmt: skip
+    assert cost_by_rule(tmp_path / "none").empty
+
+
+def test_a_scorecard_s_page_stands_alone_and_says_each_sentence_once(made):
+    claims = made.cards["morcela"]
+    page = scorecard_page(claims, "Scorecard", "../", "Left out: <x>")
+    assert links_of(page) == ["../morcela/figure_2.png", "../morcela/undrawn.png"]
+    assert "<p>Left out: &lt;x&gt;</p>" in page
+    assert page.count("<summary>It rises &amp; rises.") == 1
+    assert "2 supported 1 reproduced 1 differs 1 undecided 2 not run" in text_of(page)
+    assert "Simulated ratings: no human gave them." in page
+    numbers = page.partition('id="numbers"')[2].partition('id="waiting"')
+    assert "1 numbers not run here" in numbers[2]
+    assert ">never<" in numbers[2].replace("<wbr>", "")
+    assert "not run" not in numbers[0]
+
+
+def hostile_pages(made: Made, text: str) -> dict[str, str]:
+    """Return every kind of page with a text of a user's wherever one may stand."""
+    claim = {"sentence": text, "note": text, "row": text, "item": text, "expected": text}
+    number = {"note": text, "row": text, "column": text, "item": text}
+    cards = {"morcela": card(row("claim", "supported", **claim), row("claim", "not run", **claim),
+                             row("number", "differs", **number),
+                             row("number", "not run", **number))}  # fmt: skip
+    known = {"paper": "morcela", "dataset": "d", "quantity": "r of MORCELA with ratings",
+             "group": text, "value": 0.5, "low": 0.4, "high": 0.6, "n": 9.0, "unit": text,
+             "scale": "demo", "model": "m"}  # fmt: skip
+    rows = pd.DataFrame([known])
+    looks = {"m": {"title": text, "group": f"{text} family", "parameters": 7}}
+    entry = {"title": text, "source": text, "licence": text, "citation": text, "note": text,
+             "dtype": text, "kind": text, "files": [(text, text)]}  # fmt: skip
+    told = {**FACTS, "models": {"m": entry}, "datasets": {"d": entry},
+            "conventions": [("key", text, text)],
+            "own": {"models": ["m"], "datasets": []}}  # fmt: skip
+    site = replace(made, cards=cards, rows=titled(rows, looks, {"d": text}), facts=told,
+                   captions={"morcela/figure_2": f"A {text}. B {text}. C {text}."},
+                   linked=["models/m.html"])  # fmt: skip
+    audited = {
+        name: text if str(type_) == "string" else 1
+        for name, type_ in zip(SCHEMAS["audit"].names, SCHEMAS["audit"].types, strict=True)
+    }
+    problems = {"problems": "identical; words", "preferred": False, "dataset": "d"}
+    found = {"text_id": text, "text": text, "n_tokens": 4, "corpus": text, "overlap_tokens": 4,
+             "overlap_text": text[:4], "occurrences": 2, "verdict": "whole", "chance_level": 0.1,
+             "chance_level_holm": 0.1, "ngrams": text, "file": text, "document": 1,
+             "first_token": 1, "before": text, "after": text}  # fmt: skip
+    return {
+        **site_pages(site),
+        "model": model_page(text, rows.assign(published=0.5), {"d": text}, [text]),
+        "table": table_as_html(pd.DataFrame({text: [text, None, 0.5]}), text, text),
+        "scorecard": scorecard_page(cards["morcela"], text, note=text),
+        "audit": audit_page(pd.DataFrame([audited | problems]), pd.DataFrame({text: [True]}),
+                            text, text),
+        "certificate": certificate_page(pd.DataFrame([found]), text, "a.csv"),
+    }  # fmt: skip
+
+
+def test_text_of_others_never_becomes_markup(made):
+    """A page with hostile text has the elements of the same page with a harmless one."""
+    harmless, hostile = (hostile_pages(made, text) for text in ("word", HOSTILE))
+    assert harmless.keys() == hostile.keys()
+    for name, page in hostile.items():
+        assert elements_of(page) == elements_of(harmless[name]), name
+        assert page.count("<script>") == 1, name
+        assert "alert(1)" in html.unescape(page), name
+        assert "49" not in page.partition("<main")[2].partition("<footer")[0]
+
+
+@pytest.mark.parametrize("config", [
+    {"models": {"m": {**OWN, "title": HOSTILE}}},
+    {"datasets": {"d": {**PAIRS, "title": "a <b> of it"}}},
+    {"datasets": {"d": {**PAIRS, "path": "a/<!--.csv"}}},
+])  # fmt: skip
+def test_snakemake_s_report_is_given_no_markup_of_a_configuration(config):
+    with pytest.raises(LingprobError, match="would take what follows `<` for HTML"):
+        read_settings({"scale": "demo", **config})
+    read_settings({"scale": "demo", "models": {"m": {**OWN, "title": "p < .05 & more"}}})

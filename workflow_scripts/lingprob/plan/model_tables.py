@@ -38,11 +38,18 @@ def model_tables(plan: Plan, model: str) -> dict[str, list[str]]:
 
 
 def shown_models(plan: Plan) -> list[str]:
-    """Return the models that the lists of the papers name, in the catalog's order."""
+    """Return the models that the lists of the papers name, in the catalog's order.
+
+    States that a training kept on its way have pages on request alone.
+    """
     named = {
         name
         for section in ("morcela", "string_probability", "reading", "context")
         for key in ("models", "ladder")
         for name in plan.settings[section].get(key, [])
     }
-    return [name for name in plan.catalog.models if name in named and model_tables(plan, name)]
+    return [
+        name
+        for name, entry in plan.catalog.models.items()
+        if name in named and "training_step" not in entry and model_tables(plan, name)
+    ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,7 @@ from lingprob.workflow.refusals import refusals
 
 Settings = dict[str, Any]
 DEEPEST = 20
+TAG = re.compile("<[a-zA-Z/!?]")
 
 
 def read_settings(config: Settings) -> tuple[Settings, Catalog]:
@@ -185,6 +187,7 @@ def refuse_odd_parts(value: Any, where: str = "", depth: int = 0) -> None:
     """Raise LingprobError for what YAML and JSON may hold and no configuration does.
 
     That is a list in the place of sections, a key that is no text, half a character, endlessness.
+    Tags of HTML are refused too: Snakemake's report has titles and paths in it as they are.
     """
     place = where or "top level"
     if depth == 0 and not isinstance(value, dict):
@@ -203,6 +206,11 @@ def refuse_odd_parts(value: Any, where: str = "", depth: int = 0) -> None:
     for part in value if isinstance(value, list) else []:
         refuse_odd_parts(part, where, depth + 1)
     for text in [value, *(key for key, _ in parts)]:
+        if isinstance(text, str) and TAG.search(text):
+            raise LingprobError(
+                f"config: {place} holds {text!r}, and pages would take what follows `<` for HTML. "
+                "Put a space after it, or leave it out."
+            )
         if isinstance(text, str) and not text.isascii():
             try:
                 text.encode()

@@ -1,0 +1,208 @@
+"""The page of a model and the table of models: what tables say of each, by hand."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+
+from lingprob.catalog import read_published
+from lingprob.plan import Plan, model_tables, shown_models
+from lingprob.schemas import SCHEMAS
+from lingprob.site.models import (
+    COLUMNS,
+    model_page,
+    model_table,
+    own_rows,
+    rows_by_model,
+    rows_of_model,
+    titled,
+    with_published,
+)
+from lingprob.tables import write_table
+from lingprob.workflow.configuration import read_settings
+
+OWN = {"title": "Mine", "family": "mine", "source": "local", "path": "mine"}
+
+
+def plan(scale: str = "laptop", **config: Any) -> Plan:
+    return Plan(*read_settings({"scale": scale, **config}))
+
+
+def table(path: Path, schema: str, *rows: dict[str, Any]) -> Path:
+    """Write a table with these values, and others that its columns may have."""
+    usual = {"string": "x", "bool": False, "int32": 1, "int64": 1, "double": 0.5}
+    fields = {field.name: usual[str(field.type)] for field in SCHEMAS[schema]
+              if not pa.types.is_list(field.type)}  # fmt: skip
+    write_table(pd.DataFrame([fields | row for row in rows]), schema, path)
+    return path
+
+
+def interval(name: str, value: float, low: float, high: float) -> dict[str, float]:
+    return {name: value, f"{name}_low": low, f"{name}_high": high}
+
+
+@pytest.fixture
+def files(tmp_path) -> dict[str, list[Path]]:
+    """One model's tables, with another model's rows among its regressions."""
+    fit = {"model": "m", "dataset": "d", "rating_source": "simulated", "n": 40, "scale": "demo"}
+    chosen = {"bos": "bos", "unigrams": "u", "default_convention": True}
+    morcela = {"linking_function": "morcela", **interval("beta", 0.7, 0.6, 0.8),
+               **interval("gamma", 9, 8, 10)}  # fmt: skip
+    fits = [
+        fit | chosen | {"linking_function": "slor"} | interval("r_cv", 0.3, 0.2, 0.4),
+        fit | chosen | morcela | interval("r_cv", 0.5, 0.4, 0.6),
+        fit | morcela | {"bos": "none", "unigrams": "u"} | interval("r_cv", 0.2, 0.1, 0.3),
+    ]
+    pairs = {"model": "m", "dataset": "d", "n_pairs": 8}
+    separation = [
+        pairs | {"phenomenon": "", "metric": "logprob"}
+        | interval("accuracy", 0.75, 0.5, 0.9) | interval("auc", 0.6, 0.5, 0.7),
+        pairs | {"phenomenon": "anaphor_agreement", "metric": "logprob"}
+        | interval("accuracy", 0.8, 0.6, 1.0),
+        pairs | {"phenomenon": "", "metric": "uniform_bayes_factor"},
+    ]  # fmt: skip
+    correlations = [
+        {"model": "m", "dataset": "d", "prediction": 1, "subset": subset, "n": 8}
+        | interval("r", r, 0.1, 0.9)
+        for subset, r in (("overall", 0.4), ("bin", 0.9))
+    ]
+    deltas = [
+        {"model": model, "dataset": "t", "partition": "held-out", "rt_source": "human",
+         "n_evaluated": 99, "word_perplexity": 50.0} | interval("delta", delta, 1, 5)
+        for model, delta in (("m", 3.0), ("other", 4.0))
+    ]  # fmt: skip
+    grown = {"model": "m", "dataset": "d", "level": "all", "kind": "matched_acceptable"}
+    accuracy = [
+        grown | {"perturbation": perturbation, "length": length, "n_pairs": 8}
+        | interval("delta", delta, -0.1, 0.3)
+        for perturbation, length, delta in ((None, 20, 0.05), (None, 40, 0.1), ("quote", 60, 0.2))
+    ]  # fmt: skip
+    unprefixed = [
+        {"model": "m", "dataset": "d", "level": level, "bos_policy": "bos", "n_pairs": 8}
+        | interval("accuracy", 0.7, 0.6, 0.8)
+        for level in ("all", "suite")
+    ]
+    given = {
+        "fits": ("linking_functions", fits), "separation": ("string_separation", separation),
+        "correlations": ("string_correlations", correlations),
+        "deltas": ("delta_log_likelihood", deltas), "accuracy": ("context_accuracy", accuracy),
+        "unprefixed": ("context_unprefixed", unprefixed),
+    }  # fmt: skip
+    return {
+        name: [table(tmp_path / f"{name}.parquet", schema, *rows)]
+        for name, (schema, rows) in given.items()
+    }
+
+
+def test_a_model_s_tables_become_a_row_a_quantity(files):
+    found = rows_of_model("m", files)
+    shown = found[["quantity", "group", "value", "n"]].fillna({"n": 0})
+    shown = [tuple(row) for row in shown.to_numpy()]
+    assert shown == [
+        ("r of SLOR with ratings", "", 0.3, 40),
+        ("r of MORCELA with ratings", "", 0.5, 40),
+        ("optimal beta", "", 0.7, 40),
+        ("optimal gamma", "", 9.0, 40),
+        ("lowest r of MORCELA over conventions", "none, u", 0.2, 40),
+        ("highest r of MORCELA over conventions", "bos, u", 0.5, 40),
+        ("accuracy on minimal pairs", "", 0.75, 8),
+        ("AUC of log p over unpaired sentences", "", 0.6, 2),
+        ("accuracy on minimal pairs", "anaphor agreement", 0.8, 8),
+        ("r of log p within pairs", "", 0.4, 8),
+        ("ΔLogLik", "held-out", 3.0, 99),
+        ("perplexity of a word", "", 50.0, 0),  # not of the reading times
+        ("accuracy without a prefix", "bos", 0.7, 8),
+        ("change of accuracy after a prefix", "matched acceptable, 40 tokens", 0.1, 8),
+    ]
+    assert found.loc[2, ["low", "high"]].tolist() == [0.6, 0.8]
+    assert found.loc[10, ["low", "high", "unit"]].tolist() == [1, 5, "nats"]
+    assert found["rating_source"].dropna().unique().tolist() == ["simulated"]
+    every = rows_by_model(files)
+    assert every["model"].value_counts().to_dict() == {"m": 14, "other": 2}
+
+
+def test_published_numbers_stand_beside_ours():
+    known = {"paper": "morcela", "dataset": "linguistic_inquiry", "group": ""}
+    rows = pd.DataFrame([known | {"quantity": quantity} for quantity in (
+        "optimal beta", "optimal gamma", "r of MORCELA with ratings", "other")])  # fmt: skip
+    found = with_published(rows, "pythia-70m", read_published("morcela"))["published"].to_list()
+    assert found[:2] == [0.896, 9.026]
+    # Of the SSE that Table 3 prints, not of Table 2's r: they are at odds.
+    assert found[2] == pytest.approx(0.508, abs=0.0005)
+    assert np.isnan(found[3])
+    assert with_published(rows, "mine", read_published("morcela"))["published"].isna().all()
+
+
+def test_a_page_has_each_paper_s_numbers_and_says_what_they_are(files):
+    rows = with_published(rows_of_model("m", files), "m", read_published("morcela"))
+    page = model_page("My model", rows, {"d": "Data"}, ["7 parameters"])
+    assert "<h1>My model</h1>" in page
+    assert "Simulated ratings" in page
+    parts = page.split("<section ")
+    assert [part.partition('"')[2].partition('"')[0] for part in parts[1:]] == [
+        "morcela", "string_probability", "reading", "context",
+    ]  # fmt: skip
+    assert "<td>Data</td><td></td>" in parts[1]
+    assert "<dt>r of SLOR with ratings, r of MORCELA with ratings</dt>" in parts[1]
+    assert "ΔLogLik" not in parts[1]
+    assert '<td class="number">0.7</td><td class="interval">0.6 to 0.8</td>' in parts[1]
+
+
+def test_a_model_has_the_tables_of_the_papers_that_name_it():
+    assert set(model_tables(plan(), "smollm2-135m")) == {
+        "fits", "deltas", "separation", "correlations", "unprefixed", "accuracy",
+    }  # fmt: skip
+    assert model_tables(plan(), "gpt2") == {"fits": ["results/morcela/gpt2.parquet"]}
+    assert model_tables(plan(site={"papers": ["overlap"]}), "smollm2-135m") == {}
+    own = plan("demo", models={"mine": OWN}, reading={"models": ["mine"]})
+    assert model_tables(own, "mine")["deltas"] == ["results/reading/demo_reading_times.parquet"]
+    assert "mine" in shown_models(own)
+    assert "gpt2" not in shown_models(own)
+    assert not [name for name in shown_models(plan()) if "-step" in name]
+
+
+def row(model: str, quantity: str, value: float | None, **more: Any) -> dict[str, Any]:
+    usual = {"paper": "p", "dataset": "d", "group": "", "scale": "demo", "n": 9.0}
+    known = {"model": model, "quantity": quantity, "value": value, "low": 0.0, "high": 1.0}
+    return usual | known | more
+
+
+@pytest.fixture
+def rows() -> pd.DataFrame:
+    some = [
+        row("a", "ΔLogLik", 3.0, group="exploratory"),
+        row("a", "ΔLogLik", 4.0, group="held-out"),
+        row("a", "r of MORCELA with ratings", 0.5),
+        row("b", "r of MORCELA with ratings", 0.25, dataset="my-pairs"),
+        row("mine", "optimal beta", 0.5),
+        row("mine", "optimal gamma", None),
+    ]
+    frame = pd.DataFrame(some, columns=[*COLUMNS, "model"])
+    return titled(
+        frame.astype({"value": float}), {"a": {"title": "A", "group": "A", "parameters": 7}}, {}
+    )
+
+
+def test_models_stand_side_by_side_by_the_main_quantity_of_each_paper(rows):
+    table = model_table(rows)
+    assert table["columns"] == [
+        ("r of MORCELA with ratings", "d"), ("r of MORCELA with ratings", "my-pairs"),
+        ("ΔLogLik", "d"),
+    ]  # fmt: skip
+    first, second = table["rows"]
+    assert (first["model"], first["title"], first["parameters"]) == ("a", "A", 7)
+    assert first["family"] == ""  # not the title again
+    assert first["values"] == [("0.5", "0 to 1"), None, ("3", "0 to 1")]
+    assert (second["title"], second["family"]) == ("b", "")
+    assert second["values"] == [None, ("0.25", "0 to 1"), None]
+
+
+def test_own_rows_are_of_own_models_or_own_data_and_computed(rows):
+    found = own_rows(rows, {"models": ["mine"], "datasets": ["my-pairs"]})
+    assert [(row["model"], row["value"]) for row in found] == [("b", 0.25), ("mine", 0.5)]
+    assert own_rows(rows, {"models": [], "datasets": []}) == []
