@@ -817,7 +817,7 @@ def test_a_ladder_s_slopes_are_after_the_first_start_token():
     count = {model: sum(f"/{model}/" in path for path in slopes) for model in asked.fitted_ladder()}
     assert count.pop("smollm2-135m") == 2
     assert set(count.values()) == {1}
-    assert asked.string_models() == asked.fitted_ladder()
+    assert asked.settings["string_probability"]["models"] == asked.fitted_ladder()
 
 
 def test_models_that_a_run_makes_have_panels_only_if_there_are_no_others():

@@ -64,8 +64,7 @@ def test_the_site_shows_all_four_papers_and_leads_to_files_of_the_run(demo):
         assert str(demo) not in text
         for link in re.findall(r'(?:href|src)="(?!data:)([^"#]+)', text):
             assert (page.parent / link).is_file(), f"{page.name}: {link}"
-    site = [*pages, *(results / "site").iterdir()]
-    assert sum(path.stat().st_size for path in site) < 25e6
+    assert sum(path.stat().st_size for path in pages) < 1e6
 
 
 def test_the_predictions_on_string_probability_have_their_figures(demo):
@@ -247,7 +246,7 @@ def test_simulated_ratings_are_labelled_in_every_table(demo):
     assert set(table["rating_source"]) == {"simulated"}
     assert set(table["scale"]) == {"demo"}
     assert "Simulated ratings" in (demo / "results/morcela/table_2.html").read_text()
-    assert "Simulated ratings" in (demo / "results/scorecard.html").read_text()
+    assert "Simulated ratings" in (demo / "results/morcela/scorecard.html").read_text()
     stimuli = read_table(demo / "results/stimuli/demo_minimal_pairs.parquet", "stimuli")
     assert set(stimuli["rating_source"]) == {"simulated"}
 
@@ -285,14 +284,9 @@ def test_results_say_where_they_come_from(demo):
     assert origin["datasets"] == "['demo_minimal_pairs']"
 
 
-def test_the_demo_s_model_has_a_profile_of_all_four_papers(demo):
-    page = "results/profiles/smollm2-135m.html"
-    plan = planned_jobs(snakemake(demo, "-n", "--", page).stdout)
-    assert plan == {
-        "fit_model_reading": 1, "summarise_model_context": 1, "profile_model": 1, "total": 3,
-    }  # fmt: skip
-    done = snakemake(demo, "--", page)
-    assert done.returncode == 0, done.stdout[-2000:]
+def test_the_demo_s_model_has_a_page_with_all_four_papers(demo):
+    page = "results/models/smollm2-135m.html"
+    assert "<h1>SmolLM2 135M</h1>" in (demo / page).read_text()
     table = pd.read_csv(demo / page.replace(".html", ".csv"))
     assert set(table["paper"]) == {"morcela", "string_probability", "reading", "context"}
     fits = pd.read_parquet(demo / "results/morcela/smollm2-135m.parquet")

@@ -49,7 +49,7 @@ def test_the_site_of_one_paper_needs_that_paper_alone(checkout):
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     assert jobs["build_site"] == jobs["plot_overlap"] == 1
-    assert not {"score_stimuli", "plot_morcela", "combine_scorecards"} & set(jobs)
+    assert not {"score_stimuli", "plot_morcela", "show_model"} & set(jobs)
     assert "results/site/leakage.html" in plan.stdout
     assert "results/site/morcela.html" not in plan.stdout
     assert "build_site" not in planned_jobs(snakemake(checkout, "-n", "--", "overlap").stdout)
@@ -348,24 +348,23 @@ def test_a_model_s_folder_may_go_once_it_is_prepared(checkout):
     assert plan.returncode == 0, plan.stdout[-2000:]
 
 
-def test_a_profile_plans_its_model_alone_and_all_four_papers(checkout):
-    named = 'profiles={"models": ["gpt2"]}'
-    plan = snakemake(
-        checkout, "-n", "--config", "scale=laptop", named, "--", "results/profiles/gpt2.html"
-    )
+def test_a_model_s_page_plans_its_model_alone_and_all_four_papers(checkout):
+    lists = [f'{paper}={{"models": ["gpt2"]}}'
+             for paper in ("string_probability", "reading", "context")]  # fmt: skip
+    page = "results/models/gpt2.html"
+    plan = snakemake(checkout, "-n", "--config", "scale=laptop", *lists, "--", page)
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     # SmolLM2 only brings the tokenizer that prefixes are measured by.
     assert jobs["prepare_model"] == 2
-    assert "models=smollm2" not in plan.stdout
     assert not re.search(r"wildcards: .*model=(?!gpt2)(?!smollm2-135m\n)", plan.stdout)
     for rule in ("score_stimuli", "score_prefixes", "compute_word_surprisal", "judge_unprefixed"):
         scored = re.findall(rf"rule {rule}:.*?wildcards: ([^\n]*)", plan.stdout, re.S)
         assert len(scored) == jobs[rule]
         assert all("model=gpt2" in one for one in scored)
-    assert jobs["analyse_strings"] == jobs["fit_linking_functions"] == jobs["profile_model"] == 1
-    assert jobs["fit_model_reading"] >= 5  # those that need no file placed by hand
-    assert not {"perturb_prefixes", "fit_reading_times", "plot_morcela"} & set(jobs)
+    assert jobs["analyse_strings"] == jobs["fit_linking_functions"] == jobs["show_model"] == 1
+    assert jobs["fit_reading_times"] >= 5  # those that need no file placed by hand
+    assert not {"plot_morcela", "plot_context"} & set(jobs)
 
 
 @pytest.mark.parametrize(
@@ -438,10 +437,8 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     scripts = {Path(name).stem for name in re.findall(r'script:\s+"([^"]+)"', text)}
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
     targets = {"audit", "context", "morcela", "overlap", "reading", "train"}
-    targets |= {"string_probability", "profiles"}
-    # By the scripts of fit_reading_times and summarise_context.
-    of_one_model = {"fit_model_reading", "summarise_model_context"}
-    assert rules - scripts == targets | of_one_model
+    targets |= {"string_probability"}
+    assert rules - scripts == targets
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
         assert len(lines) <= 45, name

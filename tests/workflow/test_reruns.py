@@ -70,7 +70,7 @@ def jobs(*names: str) -> Counter[str]:
 
 
 SITE = "build_site"
-SCORECARDS = f"combine_scorecards {SITE}"
+PAGES = f"{SITE} show_model show_model show_model"  # of all models
 # What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
 # it trains, of their contexts, from word surprisals, and from trained models.
 OVER_MODELS = "plot_morcela tabulate_morcela compare"
@@ -110,24 +110,24 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         pytest.param(
             PACKAGE / "stimuli/toy_strings.py", "\n\n\n", CODE + "\n\n",
             jobs("build_stimuli score_stimuli summarise_sentences plot_string_probability compare",
-                 SCORECARDS),
+                 SITE),
             id="a parser",
         ),
         pytest.param(
             PACKAGE / "schemas/scoring.py",
             'INT32, "n_tokens", "n_words"', 'FLOAT64, "n_tokens", "n_words"',
             jobs("summarise_sentences " * 4, "audit_pairs export_table", MORCELA, STRINGS,
-                 SCORECARDS),
+                 PAGES),
             id="a column's type",
         ),
         pytest.param(
             PACKAGE / "regression/linking.py", "\n\n\n", CODE + "\n\n",
-            jobs("correlate_participant_groups", MORCELA, SCORECARDS),
+            jobs("correlate_participant_groups", MORCELA, PAGES),
             id="a regression",
         ),
         pytest.param(
             PACKAGE / "regression/linear_mixed/optimise.py", "\n\n\n", CODE + "\n\n",
-            jobs(READING, SCORECARDS),
+            jobs(READING, PAGES),
             id="mixed models",
         ),
         pytest.param(
@@ -141,27 +141,27 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             jobs("score_stimuli " * 6, "summarise_sentences " * 4, "audit_pairs", MORCELA, STRINGS,
                  FREQUENCY * 3,
                  "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
-                 SURPRISAL * 3, READING, TRAINED, "export_table", SCORECARDS),
+                 SURPRISAL * 3, READING, TRAINED, "export_table", PAGES),
             id="scoring",
         ),
         pytest.param(
             PACKAGE / "training/updates.py", "\n\n\n", CODE + "\n\n",
             jobs("train_model fine_tune_model " * 2, TRAINED, "score_stimuli " * 2,
                  "summarise_sentences " * 2, TRAINED_FITS, OVER_MODELS, FREQUENCY * 2,
-                 SURPRISAL * 2, READING, SCORECARDS),
+                 SURPRISAL * 2, READING, PAGES),
             id="training",
         ),
         pytest.param(
             PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
             jobs("plot_context plot_morcela plot_reading plot_string_probability",
                  "tabulate_context tabulate_morcela tabulate_strings audit_pairs",
-                 "tabulate_string_probability", SITE),
+                 "tabulate_string_probability", SITE, "show_model"),
             id="a model's title",
         ),
         pytest.param(
             PACKAGE / "demo/control_sentences.txt", "the", "a",
             jobs("sample_prefixes count_prefix_tokens score_prefixes judge_pairs judge_unprefixed",
-                 "measure_context_overlap", PERTURBED, CONTEXTS, SCORECARDS),
+                 "measure_context_overlap", PERTURBED, CONTEXTS, SITE, "show_model"),
             id="the package's data",
         ),
     ],
