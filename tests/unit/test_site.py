@@ -19,17 +19,15 @@ from lingprob.schemas import SCHEMAS
 from lingprob.site.cards import scorecard_page
 from lingprob.site.facts import (
     facts_of_model,
-    read_captions,
     rules_of,
     run_facts,
-    sentences,
     template_files,
     used,
 )
 from lingprob.site.models import COLUMNS, SOURCES, model_page, titled
 from lingprob.site.page import interval, shown, simulated_in, table_as_html
 from lingprob.site.pages import Made, cost_by_rule, png_size, site_pages
-from lingprob.site.papers import PAPERS, papers_of
+from lingprob.site.papers import PAPERS, papers_of, read_captions, sentences
 from lingprob.workflow.checks import ROOT
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.settings import keys

@@ -5,7 +5,6 @@ Rules read this module, so it imports nothing that only a job needs.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -22,22 +21,6 @@ OF_DATASETS = ("title", "kind", "access", "licence", "citation")
 def template_files() -> list[Path]:
     """Return the templates, the style sheet and the script of all pages."""
     return sorted(TEMPLATES.iterdir())
-
-
-def read_captions(folder: Path, rooms: Iterable[str]) -> dict[str, str]:
-    """Return the captions of rooms (folders of results) by ROOM/NAME, from ROOM_NAME.rst."""
-    found = {}
-    for room in rooms:
-        for path in sorted(folder.glob(f"{room}_*.rst")):
-            name = path.stem.removeprefix(f"{room}_")
-            found[f"{room}/{name}"] = path.read_text(encoding="utf-8").strip()
-    return found
-
-
-def sentences(caption: str) -> list[str]:
-    """Return the sentences of a caption as plain text; each begins with a capital."""
-    plain = " ".join(caption.replace("`", "").split())
-    return [part for part in re.split(r"(?<=[.?!])\s+(?=[A-Z])", plain) if part]
 
 
 def rules_of(rules: Iterable[Any], files: Iterable[str]) -> dict[str, str]:

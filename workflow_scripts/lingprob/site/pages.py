@@ -15,10 +15,9 @@ import pandas as pd
 import lingprob
 from lingprob.scorecard.verdicts import order_verdicts
 from lingprob.site.cards import claims_in, numbers_in
-from lingprob.site.facts import sentences
 from lingprob.site.models import model_table, own_rows
 from lingprob.site.page import heading_of, render_page, simulated_in
-from lingprob.site.papers import Paper, papers_of
+from lingprob.site.papers import Paper, papers_of, sentences
 
 FOLDER = "site"  # of all but the front page, below the results
 BENCHMARK = ".benchmark.tsv"

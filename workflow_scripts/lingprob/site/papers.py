@@ -1,12 +1,14 @@
-"""The four papers, as the front page and their own pages introduce them.
+"""The four papers, as their pages introduce them, and the captions of their figures.
 
 Rules read this module, so it imports nothing that only a job needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import re
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 
 
 @dataclass(frozen=True)
@@ -77,3 +79,19 @@ PAPERS = (
 def papers_of(rooms: Collection[str]) -> list[Paper]:
     """Return the papers that some rooms are of, in the site's order."""
     return [paper for paper in PAPERS if paper.rooms.keys() & set(rooms)]
+
+
+def read_captions(folder: Path, rooms: Iterable[str]) -> dict[str, str]:
+    """Return the captions of rooms (folders of results) by ROOM/NAME, from ROOM_NAME.rst."""
+    found = {}
+    for room in rooms:
+        for path in sorted(folder.glob(f"{room}_*.rst")):
+            name = path.stem.removeprefix(f"{room}_")
+            found[f"{room}/{name}"] = path.read_text(encoding="utf-8").strip()
+    return found
+
+
+def sentences(caption: str) -> list[str]:
+    """Return the sentences of a caption as plain text; each begins with a capital."""
+    plain = " ".join(caption.replace("`", "").split())
+    return [part for part in re.split(r"(?<=[.?!])\s+(?=[A-Z])", plain) if part]
