@@ -14,8 +14,6 @@ WITH_LEAKAGE = [
 ]
 # Data sets with several models' surprisals.
 COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
-# Data sets whose regressions are fitted with curves of surprisal, too.
-WITH_CURVES = READING["datasets"] if READING["curve_knots"] else []
 DOSES = settings["doses"]
 # Data sets of texts that models are trained on for the sake of it, and these models.
 DOSED_IN = [
@@ -38,7 +36,6 @@ READING_ROOM = Room(
     + ["inverse_scaling"] * READING["published"]
     + ["leakage"] * bool(WITH_LEAKAGE)
     + ["model_differences"] * bool(COMPARED_IN)
-    + ["curves"] * bool(WITH_CURVES)
     + ["doses"] * bool(DOSED_IN),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
@@ -46,8 +43,6 @@ READING_ROOM = Room(
         "counts": "results/reading/counts.parquet",
         "published": ["results/reading/published_fits.parquet"] * READING["published"],
         "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
-        "linearity": [f"results/reading/linearity/{name}.parquet" for name in WITH_CURVES],
-        "curves": [f"results/reading/curves/{name}.parquet" for name in WITH_CURVES],
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
         "doses": [f"results/reading/doses/{name}.parquet" for name in DOSED_IN],
         "dose_slopes": [f"results/reading/dose_slopes/{name}.parquet" for name in DOSED_IN],
@@ -210,5 +205,4 @@ rule reading:
         ],
         ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),
-        ["results/reading/linearity.csv"] * bool(WITH_CURVES),
         ["results/reading/doses.csv"] * bool(DOSED_IN),

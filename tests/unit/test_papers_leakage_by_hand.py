@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.papers.leakage.reading import analysis, leaked_words, linearity
+from lingprob.papers.leakage.reading import analysis, leaked_words
 from lingprob.papers.leakage.reading.scorecard import reading_quantities
 from lingprob.papers.leakage.reading.size_trends import size_trends
 from lingprob.reading.predictors import Predictors
-from lingprob.regression.resampling import resampled_sums
 from lingprob.schemas import SCHEMAS
 
 ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
@@ -125,21 +124,6 @@ def test_leaked_words_are_left_out_where_half_of_the_times_remain(monkeypatch):
     assert table["left_out"].tolist() == [0, 0, 1 / 2, 1 / 6]
     assert table["delta_by_time"].tolist() == [1, 1, 2, 8 / 6]
     assert table["delta_low_by_time"].tolist() == [0.5, 0.5, 1, 4 / 6]
-
-
-@pytest.mark.parametrize("converged", [(True, True), (True, False), (False, True)])
-def test_what_curves_add_is_the_difference_of_log_likelihoods(converged):
-    """Three readers, each of whom gains: of eight swaps two are as far from 0."""
-    values = [[-10.0, -20.0, -30.0], [-9.0, -18.0, -27.0]]
-    line, curve = (
-        linearity.Fitted(pd.Series(of, ["a", "b", "c"]), pd.Series(), pd.DataFrame(), known)
-        for of, known in zip(values, converged, strict=True)
-    )
-    low, high = resampled_sums(np.array([1, 2, 3]), np.array(["a", "b", "c"]), 50, 1)
-    assert linearity._gain(line, curve, bootstrap=50, seed=1) == {
-        "items": 3, "log_likelihood_line": -60, "log_likelihood_curve": -54,
-        "gain": 6, "gain_low": low, "gain_high": high, "p": 2 / 8, "converged": all(converged),
-    }  # fmt: skip
 
 
 TUNED = {

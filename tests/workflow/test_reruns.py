@@ -81,10 +81,7 @@ PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
 CONTEXTS = (
     "summarise_context combine_contexts compare_perturbations plot_context tabulate_context compare"
 )
-READING = (
-    "fit_reading_times compare_reading_models tabulate_reading fit_reading_curves "
-    "tabulate_linearity plot_reading compare"
-)
+READING = "fit_reading_times compare_reading_models tabulate_reading plot_reading compare"
 TRAINED = "measure_perplexity plot_training compare"
 FREQUENCY = "sum_frequency_moments regress_on_frequency "
 SURPRISAL = "compute_word_surprisal export_table "

@@ -53,7 +53,7 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
 
     Args:
         rule: name of the rule and of its script; of a study's script its dotted name
-            (`studies.linearity.fit_curves`).
+            (`studies.my_study.fit_models`).
         parts: what the script finds by a name that only the settings know: modules (such as
             `lingprob.stimuli.blimp`, or a function, `lingprob.reading.parsers.means:brown_spr`)
             and files of the package (its demo data).

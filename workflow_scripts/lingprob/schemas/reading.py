@@ -114,24 +114,6 @@ SCHEMAS = {
         + required(INT64, "items")
         + required(TEXT, "scale")
     ),
-    # What curves of surprisal and the previous word's add to lines in one model's regression:
-    # log-likelihoods (nats) of the evaluated times, the gain's interval over draws of `items` and
-    # its p-value, curve and line having changed places within items.
-    "linearity": pa.schema(
-        required(TEXT, "dataset", "rt_source", "model")
-        + required(INT64, "knots", "n_evaluated", "items")
-        + required(FLOAT64, "log_likelihood_line", "log_likelihood_curve")
-        + required(FLOAT64, *estimated("gain"), "p")
-        + required(TRUTH, "converged")
-        + required(TEXT, "scale")
-    ),
-    # A point of such a curve: the effect (ms) of so much surprisal (bits) of the word or of the
-    # previous one, about the mean of the fitted times, with its interval; `line_ms` is the line's.
-    "surprisal_curves": pa.schema(
-        required(TEXT, "dataset", "rt_source", "model", "predictor")
-        + required(FLOAT64, "bits", *estimated("ms"), "line_ms")
-        + required(TEXT, "scale")
-    ),
     # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,
     # with intervals over draws of `items`; `change` is what fine-tuning adds to the slope.
     "reading_trends": pa.schema(

@@ -314,9 +314,6 @@ class Reading(Section):
     """comprehension questions that a reader must have answered right"""
     partition: Literal["exploratory", "held_out", "fit"] = key("exploratory", convention=True)
     """the partition whose log-likelihood is compared (leakage, §3.1)"""
-    curve_knots: int | None = key(5, ge=3, le=7)
-    """knots of the curves of surprisal that are fitted in the place of the paper's lines, to
-    see what they add; null fits none"""
     previous_words: int = key(1, convention=True, ge=1, le=10)
     """words before a word whose surprisals are predictors, too (leakage, §3.1)"""
     leakage_thresholds: Unique[Count] = key([8, 12, 16, 24])

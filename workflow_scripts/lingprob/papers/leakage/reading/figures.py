@@ -23,7 +23,6 @@ from lingprob.figures.panels import grid, join_models, label_logarithmic, whiske
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.reading.doses_figure import doses
 from lingprob.papers.leakage.reading.leaked_words_figure import leakage
-from lingprob.papers.leakage.reading.linearity_figure import curves
 from lingprob.papers.leakage.reading.model_differences_figure import model_differences
 
 COLUMNS = 4
@@ -40,15 +39,13 @@ CONVENTIONS = {
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage`,
-    `model_differences`, `curves` and `doses`."""
+    `model_differences` and `doses`."""
     drawn = {"figure_2": (figure_2(tables["deltas"], run), tables["deltas"])}
     if "leakage" in tables:
         drawn["leakage"] = leakage(tables["leakage"], run), tables["leakage"]
     if "differences" in tables:
         differences = tables["differences"]
         drawn["model_differences"] = model_differences(differences, run), differences
-    if "curves" in tables:
-        drawn["curves"] = curves(tables["curves"], tables["linearity"], run), tables["curves"]
     if "doses" in tables:
         drawn["doses"] = doses(tables["doses"], tables["dose_slopes"], run), tables["doses"]
     for figure, rows in drawn.values():

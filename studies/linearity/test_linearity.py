@@ -1,9 +1,7 @@
-"""Curves of surprisal: against other makers of splines, R's mixed models and simulated truth."""
+"""Curves of surprisal: against other makers of splines, least squares and simulated truth."""
 
 from __future__ import annotations
 
-import shutil
-import subprocess
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -19,41 +17,14 @@ from layout import layout_faults
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
-from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.analysis import Study, compare_regressions
-from lingprob.papers.leakage.reading.linearity import surprisal_curves
-from lingprob.papers.leakage.reading.linearity_figure import curves as drawn_curves
-from lingprob.regression.restricted_splines import bends, spline_knots
-from lingprob.tables import read_table, write_table
+from studies.linearity.analysis import bends, spline_knots, surprisal_curves
+from studies.linearity.figures import curves as drawn_curves
 
 ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
 OF_MEANS = {**ENTRY, "unit": "word"}
 FIT: dict[str, Any] = {"bootstrap": 200, "seed": 1, "scale": "test"}
 SUBJECTS, SENTENCES, WORDS = 12, 80, 8
-R = """
-suppressMessages({library(lme4); library(splines)})
-data <- read.csv(commandArgs(TRUE)[1])
-knots <- function(x) quantile(x, c(.05, .275, .5, .725, .95))
-curve <- function(x) ns(x, knots = knots(x)[2:4], Boundary.knots = knots(x)[c(1, 5)])
-fit <- lmer(rt_ms ~ curve(surprisal) + curve(previous) + unigram + length + index +
-            (1 + surprisal + previous + length + index | subject_id), data, REML = FALSE,
-            control = lmerControl(optimizer = "bobyqa", calc.derivs = FALSE,
-                                  optCtrl = list(maxfun = 1e6, rhoend = 1e-8)))
-basis <- curve(data$surprisal)
-columns <- grep("curve(surprisal)", names(fixef(fit)), fixed = TRUE)
-at <- predict(basis, as.numeric(strsplit(commandArgs(TRUE)[2], " ")[[1]]))
-at <- sweep(at, 2, colMeans(basis))
-ms <- at %*% fixef(fit)[columns]
-error <- sqrt(diag(at %*% as.matrix(vcov(fit))[columns, columns] %*% t(at)))
-cat(format(c(logLik(fit), ms, error), digits = 15), sep = "\\n")
-"""
-
-
-def has_lme4() -> bool:
-    """Whether R and its mixed models are there."""
-    program = shutil.which("Rscript")
-    asked = ["-e", "library(lme4); library(splines)"]
-    return bool(program) and not subprocess.run(["Rscript", *asked], capture_output=True).returncode
 
 
 def curved(bits: np.ndarray) -> np.ndarray:
@@ -106,7 +77,7 @@ def fitted(study: Study, **options: Any) -> tuple[pd.DataFrame, pd.DataFrame, pd
     deltas, _ = compare_regressions(
         study, contexts={"a model": "passage"}, corrections={"a model": True}, **FIT, **options
     )
-    return deltas, *surprisal_curves(study, deltas, knots=5, **FIT, **options)
+    return deltas, *surprisal_curves(study, deltas, **FIT, **options)
 
 
 @pytest.fixture(scope="module")
@@ -116,18 +87,10 @@ def of_curve() -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
 
 def test_knots_are_harrell_s_quantiles():
     values = np.arange(1001) / 1000
-    for count, shares in {
-        3: [0.1, 0.5, 0.9],
-        4: [0.05, 0.35, 0.65, 0.95],
-        5: [0.05, 0.275, 0.5, 0.725, 0.95],
-        7: [0.025, 0.1833, 0.3417, 0.5, 0.6583, 0.8167, 0.975],
-    }.items():
-        np.testing.assert_allclose(spline_knots(values, count, "x"), shares, atol=1e-4)
-    for count in (2, 8):
-        with pytest.raises(LingprobError, match=r"reading\.curve_knots is"):
-            spline_knots(values, count, "x")
-    with pytest.raises(LingprobError, match=r"^surprisal: too many equal .* reading\.curve_knots"):
-        spline_knots(np.append(values, np.zeros(2000)), 5, "surprisal")
+    shares = [0.05, 0.275, 0.5, 0.725, 0.95]
+    np.testing.assert_allclose(spline_knots(values, "x"), shares, atol=1e-4)
+    with pytest.raises(LingprobError, match=r"^surprisal: too many equal values for 5 knots"):
+        spline_knots(np.append(values, np.zeros(2000)), "surprisal")
 
 
 @settings(deadline=None, max_examples=50)
@@ -162,22 +125,17 @@ def test_beyond_the_outer_knots_it_is_a_line():
     np.testing.assert_allclose(bends([3.0, 8.0], knots), [at_three, at_eight])
 
 
-def test_lines_are_the_regressions_that_they_were(of_curve, tmp_path):
-    deltas, gains, curves = of_curve
-    write_table(gains, "linearity", tmp_path / "gains.parquet")
-    write_table(curves, "surprisal_curves", tmp_path / "curves.parquet")
-    read_table(tmp_path / "curves.parquet", "surprisal_curves")
+def test_lines_are_the_regressions_that_they_were(of_curve):
     for held_out in ("marginal", "conditional", "restandardised"):
-        if held_out != "marginal":
-            deltas, gains, _ = fitted(study_of(curved), held_out=held_out)
-        row = read_table(tmp_path / "gains.parquet", "linearity").iloc[0]
-        row = row if held_out == "marginal" else gains.iloc[0]
+        fit = of_curve if held_out == "marginal" else fitted(study_of(curved), held_out=held_out)
+        deltas, gains, _ = fit
+        row = gains.iloc[0]
         assert row["log_likelihood_line"] == pytest.approx(deltas["log_likelihood"][0], abs=1e-6)
         assert row["gain"] == pytest.approx(
             row["log_likelihood_curve"] - row["log_likelihood_line"], abs=1e-6
         )
         assert row["gain_low"] < row["gain"] < row["gain_high"]
-        assert (row["items"], row["knots"]) == (SUBJECTS, 5)
+        assert row["items"] == SUBJECTS
         assert row["n_evaluated"] == deltas["n_evaluated"][0]
 
 
@@ -229,7 +187,7 @@ def test_curves_of_means_are_statsmodels_s():
     fit_rows, others = (frame[frame["partition"] == name] for name in ("fit", "exploratory"))
     columns = {}
     for name in ("surprisal", "previous"):
-        knots = spline_knots(fit_rows[name], 5, name)
+        knots = spline_knots(fit_rows[name], name)
         for number in range(3):
             columns[f"{name}_{number}"] = (name, knots, number)
 
@@ -272,31 +230,6 @@ def frame_of(study: Study) -> pd.DataFrame:
     return study.times.merge(text, on=["passage_id", "word_index"]).dropna(subset="previous")
 
 
-@pytest.mark.slow
-@pytest.mark.skipif(not has_lme4(), reason="no R with lme4")
-def test_a_mixed_curve_is_lme4_s_with_r_s_natural_splines(of_curve, tmp_path):
-    curves = of_curve[2]
-    frame = frame_of(study_of(curved))
-    fit_rows = frame[frame["partition"] == "fit"]
-    columns = ["rt_ms", "surprisal", "previous", "unigram", "length", "index", "subject_id"]
-    scaled = fit_rows[columns].copy()
-    for name in ("previous", "unigram", "length", "index"):
-        scaled[name] = (scaled[name] - scaled[name].mean()) / scaled[name].std()
-    scaled.to_csv(tmp_path / "data.csv", index=False, float_format="%.17g")
-    (tmp_path / "fit.R").write_text(R)
-    points = curves[curves["predictor"] == "surprisal"]
-    bits = " ".join(f"{value:.17g}" for value in points["bits"])
-    done = subprocess.run(
-        ["Rscript", str(tmp_path / "fit.R"), str(tmp_path / "data.csv"), bits],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    _, *values = map(float, done.stdout.split())
-    ms, error = np.array(values).reshape(2, -1)
-    np.testing.assert_allclose(points["ms"], ms, atol=2e-3)
-    half = (points["ms_high"] - points["ms_low"]) / 2
-    np.testing.assert_allclose(half, 1.959964 * error, rtol=2e-3)
-
-
 def test_the_figure_draws_a_curve_a_model_in_a_panel_a_data_set(of_curve):
     _, gains, curves = of_curve
     models = describe_models(Catalog().models)
@@ -309,7 +242,7 @@ def test_the_figure_draws_a_curve_a_model_in_a_panel_a_data_set(of_curve):
         ])
         for key, table in many.items()
     }  # fmt: skip
-    figure = drawn_curves(many["curves"], many["gains"], Run("test", models))
+    figure = drawn_curves(many["curves"], many["gains"], models, {})
     panels = [axis for axis in figure.axes if axis.lines]
     assert len(panels) == 5
     points = curves[curves["predictor"] == "surprisal"]
@@ -319,12 +252,3 @@ def test_the_figure_draws_a_curve_a_model_in_a_panel_a_data_set(of_curve):
     assert "14 of 14" in panels[0].get_title()
     assert layout_faults(figure) == []
     plt.close("all")
-
-
-def test_fewer_knots_than_a_curve_has_are_refused():
-    study = study_of(straight, subjects=4)
-    deltas, _ = compare_regressions(
-        study, contexts={"a model": "passage"}, corrections={"a model": True}, **FIT
-    )
-    with pytest.raises(LingprobError, match=r"reading\.curve_knots is 2"):
-        surprisal_curves(study, deltas, knots=2, **FIT)

@@ -1,8 +1,8 @@
-"""Is reading time linear in surprisal? The regressions of the paper with curves in place of lines.
+"""Regressions of reading times with curves of surprisal in the place of the paper's lines.
 
-Surprisal and the previous word's get restricted cubic splines (cf. Wilcox et al. 2023; Shain et al.
-2024); all else, the random effects included, stays as it was, so that the regression with lines is
-part of the one with curves. What curves add is judged as ΔLogLik is: on times that were not fitted.
+The surprisals of a word and of the one before get restricted cubic splines (Harrell 2015, §2.4.5):
+a cubic between knots, a line beyond the outer ones. All else, the random effects included, stays as
+it was, so that the regression with lines is part of the one with curves.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
+from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from lingprob.errors import LingprobError
@@ -23,9 +24,9 @@ from lingprob.regression.linear_mixed.formula import parse_formula, write_formul
 from lingprob.regression.linear_mixed.moments import MixedModelData
 from lingprob.regression.permutation import swap_p_values
 from lingprob.regression.resampling import resampled_sums
-from lingprob.regression.restricted_splines import bends, spline_knots
-from lingprob.schemas import SCHEMAS
 
+KNOTS = 5  # of each curve; the outer ones have 5% of the fitted surprisals beyond them
+OUTER_SHARE = 0.05
 CURVED = ("surprisal", "previous_surprisal")
 SHOWN = (0.005, 0.995)  # quantiles of the fitted surprisals between which curves are given
 POINTS = 41
@@ -33,8 +34,11 @@ REACH = norm.ppf(0.975)
 
 
 class Fitted(NamedTuple):
-    """A regression: log-likelihoods (nats) of the evaluated times by item (subject; sentence, for
-    means), its fixed effects in ms per standard deviation, and their covariance."""
+    """A regression with its fixed effects (ms per standard deviation) and their covariance.
+
+    `values` are log-likelihoods (nats) of the evaluated times by item: subject or, for means,
+    sentence.
+    """
 
     values: pd.Series
     effects: pd.Series
@@ -46,35 +50,34 @@ def surprisal_curves(
     study: Study,
     deltas: pd.DataFrame,
     *,
-    knots: int,
     corrected: bool = True,
     partition: str = "exploratory",
     held_out: str = "marginal",
     smoothing: float = 1.0,
+    previous_words: int = 1,
     bootstrap: int,
     seed: int,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return what curves of surprisal add to the regressions of a data set, and the curves.
 
-    A `linearity` table, a row a model, and a `surprisal_curves` table, a row a point of a curve.
-
     Args:
         study: the data.
         deltas: its `delta_log_likelihood` table, whose formulas are fitted again, and with curves.
-        knots: of each curve, from 3 to 7, at quantiles of the fitted times' surprisals.
-        corrected, partition, held_out, smoothing, bootstrap, seed, scale: as `compare_regressions`
-            has them.
+        corrected, partition, held_out, smoothing, previous_words, bootstrap, seed, scale: as in
+            `compare_regressions`.
 
-    A curve is in ms about the mean of the fitted times; its interval (95%, pointwise) is that of
-    the fixed effects.
+    Returns:
+        One row per model: log-likelihoods (nats) of the evaluated times with lines and with curves;
+        their difference (`gain`) with its interval over `items`; and its p-value if line and curve
+        change places within items. And one row per point of a curve: the effect (ms) of so many
+        bits about the mean of the fitted times, with its pointwise 95% interval.
     """
-    frame, models = study.frame(smoothing, corrected=corrected)
+    frame, models = study.frame(smoothing, corrected=corrected, previous_words=previous_words)
     formulas = deltas.set_index("model")["formula"]
     common = {
         "dataset": study.dataset,
         "rt_source": study.entry.get("rt_source", "human"),
-        "knots": knots,
         "n_evaluated": int((frame["partition"] == partition).sum()),
         "scale": scale,
     }
@@ -83,19 +86,17 @@ def surprisal_curves(
         line, curve, points = _compared(
             _own(frame, model),
             str(formulas[model.model]),
-            knots,
             partition,
             held_out,
             f"{study.where}, model {model.model!r}",
         )
         rows.append({**common, "model": model.model, **_gain(line, curve, bootstrap, seed)})
         curves.append(points.assign(**common, model=model.model))
-    table = pd.concat(curves, ignore_index=True)[SCHEMAS["surprisal_curves"].names]
-    return pd.DataFrame(rows)[SCHEMAS["linearity"].names], table
+    return pd.DataFrame(rows), pd.concat(curves, ignore_index=True)
 
 
 def _gain(line: Fitted, curve: Fitted, bootstrap: int, seed: int) -> dict[str, Any]:
-    """Return the part of a `linearity` row that says what curves add to lines."""
+    """Return the part of a row that says what curves add to lines."""
     both = np.column_stack([curve.values, line.values])
     gains = both[:, 0] - both[:, 1]
     low, high = resampled_sums(gains, line.values.index.to_numpy(), bootstrap, seed)
@@ -113,17 +114,17 @@ def _gain(line: Fitted, curve: Fitted, bootstrap: int, seed: int) -> dict[str, A
 
 def _own(frame: pd.DataFrame, model: Predictors) -> pd.DataFrame:
     """Return a model's part of a regression frame, its columns in the paper's words."""
-    names = dict(zip((model.surprisal, *model.previous), CURVED, strict=True))
+    names = {column: model.named(column) for column in (model.surprisal, *model.previous)}
     columns = ["subject_id", "sentence", "partition", "rt_ms", *model.all]
     return frame[columns].rename(columns=names)
 
 
 def _compared(
-    frame: pd.DataFrame, formula: str, knots: int, partition: str, held_out: str, where: str
+    frame: pd.DataFrame, formula: str, partition: str, held_out: str, where: str
 ) -> tuple[Fitted, Fitted, pd.DataFrame]:
     """Return one model's regressions with lines and with curves, and points of the curves."""
     fit_rows = frame[frame["partition"] == "fit"]
-    at = {name: spline_knots(fit_rows[name], knots, f"{where}, {name}") for name in CURVED}
+    at = {name: spline_knots(fit_rows[name], f"{where}, {name}") for name in CURVED}
     added = {
         f"{name}_bend_{number}": column
         for name in CURVED
@@ -215,3 +216,32 @@ def _curve(
             "line_ms": design[:, 0] * line.effects[name],
         }
     )
+
+
+def spline_knots(values: ArrayLike, what: str) -> np.ndarray:
+    """Return knots at Harrell's quantiles of values (n,), (KNOTS,) in their unit.
+
+    Raises LingprobError, which calls the values `what`, unless all are different.
+    """
+    shares = np.linspace(OUTER_SHARE, 1 - OUTER_SHARE, KNOTS)
+    knots = np.quantile(np.asarray(values, float), shares)
+    if not (np.diff(knots) > 0).all():
+        raise LingprobError(
+            f"{what}: too many equal values for {KNOTS} knots, which would be at "
+            f"{', '.join(f'{knot:.3g}' for knot in knots)}. Use more data."
+        )
+    return knots
+
+
+def bends(values: ArrayLike, knots: np.ndarray) -> np.ndarray:
+    """Return the columns of the spline besides its line, (n, knots - 2), in the values' unit."""
+    x = np.asarray(values, float)[:, None]
+    first, before_last, last = knots[0], knots[-2], knots[-1]
+    inner = knots[:-2]
+
+    def cubed(knot: np.ndarray) -> np.ndarray:
+        return np.maximum(x - knot, 0) ** 3
+
+    gap = last - before_last
+    ends = cubed(before_last) * (last - inner) - cubed(last) * (before_last - inner)
+    return (cubed(inner) - ends / gap) / (last - first) ** 2

@@ -1,9 +1,9 @@
-"""What curves of surprisal add to the regressions of one data set, and the curves."""
+"""Fit the regressions of one data set with curves of surprisal in the place of lines."""
 
 from lingprob.papers.leakage.reading.analysis import read_study
-from lingprob.papers.leakage.reading.linearity import surprisal_curves
-from lingprob.tables import read_table, write_table
+from lingprob.tables import read_table, write_csv
 from lingprob.workflow import job
+from studies.linearity.analysis import surprisal_curves
 
 with job(snakemake):
     params, files, output = snakemake.params, snakemake.input, snakemake.output
@@ -12,5 +12,5 @@ with job(snakemake):
     )
     deltas = read_table(files.deltas, "delta_log_likelihood")
     gains, curves = surprisal_curves(study, deltas, **params.options)
-    write_table(gains, "linearity", output.gains, params.options)
-    write_table(curves, "surprisal_curves", output.curves, params.options)
+    write_csv(gains, output.gains)
+    write_csv(curves, output.curves)
