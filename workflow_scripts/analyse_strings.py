@@ -1,7 +1,6 @@
 """Test the three predictions on one model's scores."""
 
-from lingprob.papers.string_probability.analysis import analyse
-from lingprob.papers.string_probability.conventions import compare_conventions
+from lingprob.papers.string_probability.analysis import analyse, compare_conventions
 from lingprob.papers.string_probability.data import Options, assemble
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job

@@ -1,7 +1,7 @@
 """Count each data set as published, as used, and what the filter by edit distance keeps."""
 
 from lingprob.minimalness.distances import EditFilter
-from lingprob.papers.string_probability.counts import count_datasets, count_filters
+from lingprob.papers.string_probability.tables import count_datasets, count_filters
 from lingprob.site.page import write_pages
 from lingprob.tables import read_table
 from lingprob.workflow import job

@@ -2,8 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.papers.string_probability.paradigms import paradigm_accuracies, read_accuracies
-from lingprob.papers.string_probability.summary import page
+from lingprob.papers.string_probability.tables import page, paradigm_accuracies, read_accuracies
 from lingprob.site.page import write_pages
 from lingprob.tables import read_as_one
 from lingprob.workflow import job

@@ -10,8 +10,7 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.minimalness.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
-from lingprob.papers.string_probability.counts import count_datasets, count_filters
-from lingprob.papers.string_probability.paradigms import read_accuracies
+from lingprob.papers.string_probability.tables import count_datasets, count_filters, read_accuracies
 from lingprob.schemas import SCHEMAS
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores

@@ -19,10 +19,9 @@ from lingprob.papers.morcela.fits import determined
 from lingprob.papers.morcela.ladder_figure import ladder as morcela_ladder
 from lingprob.papers.morcela.ladder_figure import quality_of
 from lingprob.papers.morcela.trends import kinds_of
-from lingprob.papers.string_probability.figures import correlation_by_bin
+from lingprob.papers.string_probability.figures import correlation_by_bin, trends
 from lingprob.papers.string_probability.scorecard import judged_tables
 from lingprob.papers.string_probability.separation_figures import accuracies
-from lingprob.papers.string_probability.trend_figures import trends
 
 STEPS = (4, 16, 64)
 

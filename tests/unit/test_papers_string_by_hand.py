@@ -10,11 +10,14 @@ import pytest
 
 from lingprob.catalog import read_published
 from lingprob.papers.contract import Run
-from lingprob.papers.string_probability.analysis import analyse, correlations_of
-from lingprob.papers.string_probability.confounds import confounds
-from lingprob.papers.string_probability.conventions import compare_conventions
-from lingprob.papers.string_probability.counts import count_datasets
+from lingprob.papers.string_probability.analysis import (
+    analyse,
+    compare_conventions,
+    confounds,
+    correlations_of,
+)
 from lingprob.papers.string_probability.data import (
+    METRICS,
     Dataset,
     Options,
     assemble,
@@ -23,10 +26,15 @@ from lingprob.papers.string_probability.data import (
     units,
     variables,
 )
-from lingprob.papers.string_probability.metrics import METRICS
-from lingprob.papers.string_probability.pools import pooled_groups, pools
 from lingprob.papers.string_probability.scorecard import sizes
-from lingprob.papers.string_probability.separation import POOLED, curves_of, separation_rows
+from lingprob.papers.string_probability.separation import (
+    POOLED,
+    curves_of,
+    pooled_groups,
+    pools,
+    separation_rows,
+)
+from lingprob.papers.string_probability.tables import count_datasets
 
 OPTIONS = Options(
     bins=2,

@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from scipy.stats import norm, pearsonr
 
-from lingprob.papers.string_probability.confounds import QUANTITIES, changes, confounds_of
+from lingprob.papers.string_probability.analysis import QUANTITIES, changes, confounds_of
 from lingprob.papers.string_probability.data import Options, variables
-from lingprob.papers.string_probability.pools import (
+from lingprob.papers.string_probability.separation import (
     binormal,
     pool_areas,
     pool_numbers,

@@ -18,30 +18,35 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
-from lingprob.papers.string_probability.analysis import analyse
-from lingprob.papers.string_probability.conventions import compare_conventions
-from lingprob.papers.string_probability.counts import count_datasets, count_filters
+from lingprob.papers.string_probability.analysis import analyse, compare_conventions
 from lingprob.papers.string_probability.data import (
+    METRICS,
     Dataset,
     Options,
     assemble,
     countable_sentences,
     pairs_of,
+    paper_metrics,
     string_scores,
+    toy_surprisals,
 )
 from lingprob.papers.string_probability.figures import draw, pairs_by_prediction
-from lingprob.papers.string_probability.metrics import METRICS, paper_metrics
-from lingprob.papers.string_probability.paradigms import (
+from lingprob.papers.string_probability.scorecard import PAIRED, compare, counted
+from lingprob.papers.string_probability.separation import (
+    LENGTH_GROUPS,
+    POOLED,
+    pooled_groups,
+    separation_rows,
+)
+from lingprob.papers.string_probability.tables import (
     COLUMNS,
     SYNTAXGYM_SYSTEMS,
+    count_datasets,
+    count_filters,
+    page,
     paradigm_accuracies,
     read_accuracies,
 )
-from lingprob.papers.string_probability.pools import LENGTH_GROUPS, pooled_groups
-from lingprob.papers.string_probability.scorecard import PAIRED, compare, counted
-from lingprob.papers.string_probability.separation import POOLED, separation_rows
-from lingprob.papers.string_probability.summary import page
-from lingprob.papers.string_probability.toy_strings import toy_surprisals
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_table
 

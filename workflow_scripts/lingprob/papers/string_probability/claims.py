@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.string_probability.toy_strings import surprisal_differences, toy_surprisals
+from lingprob.papers.string_probability.data import toy_surprisals
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import mean_difference
 from lingprob.scorecard.verdicts import Estimate
@@ -100,7 +100,7 @@ def lead(metric: str) -> Statistic:
 
 
 def accuracy(tables: Tables, run: Run) -> Rows:
-    """The share of pairs whose grammatical sentence has the higher log-probability."""
+    """Return the share of pairs whose grammatical sentence has the higher log-probability."""
     for about, metrics in whole(tables):
         row = metrics.loc["logprob"].to_dict()
         if pd.notna(row["accuracy"]):
@@ -108,7 +108,7 @@ def accuracy(tables: Tables, run: Run) -> Rows:
 
 
 def gain_of_pairing(tables: Tables, run: Run) -> Rows:
-    """Area within pairs less that of unpaired sentences of a data set."""
+    """Return the area within pairs less that of unpaired sentences of a data set."""
     table = tables["pools"]
     chosen = table[(table["pool"] == "gain") & (table["subset"] == "overall")]
     for row in chosen.to_dict("records"):
@@ -116,7 +116,7 @@ def gain_of_pairing(tables: Tables, run: Run) -> Rows:
 
 
 def gain_by_paradigm(tables: Tables, run: Run) -> Rows:
-    """The same within each paradigm, its mean over paradigms."""
+    """Return the mean over paradigms of the same within each."""
     table = tables["pools"]
     chosen = table[(table["pool"] == "gain") & (table["subset"] == "paradigm")]
     for (model, dataset), group in chosen.groupby(["model", "dataset"], sort=False):
@@ -142,3 +142,24 @@ STATISTICS: dict[str, Statistic] = {
     "mean_logprob_leads": lead("mean_logprob"),
     "good_accuracy": accuracy,
 }
+
+
+def surprisal_differences(surprisals: pd.DataFrame, difference: str) -> list[tuple[str, float]]:
+    """Return a difference (bits) of each model; §2.1.1 says of GPT-2's that it is above 0.
+
+    `surprisals` has model, text, grammatical and surprisal (bits). The difference is
+    `ungrammatical` (mean surprisal of ungrammatical less grammatical strings), `plural` (of many
+    moons less one moon) or `moons` ("The moons emerge" less "*The moon emerge").
+    """
+    found = []
+    for model, strings in surprisals.groupby("model", sort=False):
+        of = strings.set_index("text")["surprisal"]
+        by_kind = strings.groupby(strings["grammatical"].astype(bool))["surprisal"].mean()
+        plural = of.index.str.contains("moons ")
+        values = {
+            "ungrammatical": by_kind[False] - by_kind[True],
+            "plural": of[plural].mean() - of[~plural].mean(),
+            "moons": of["The moons emerge."] - of["The moon emerge."],
+        }
+        found.append((str(model), float(values[difference])))
+    return found

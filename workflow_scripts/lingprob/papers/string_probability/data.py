@@ -1,4 +1,4 @@
-"""One model's scores of data sets, as the predictions of Hu et al. (2026) want them."""
+"""One model's scores of data sets, as the predictions of Hu et al. (2026) need them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,30 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.minimalness.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
-from lingprob.papers.string_probability.metrics import METRICS, paper_metrics
+from lingprob.papers.contract import Run, Tables
 from lingprob.schemas import SCHEMAS
+
+METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
+TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
+
+
+def paper_metrics(scores: pd.DataFrame, vocabulary_size: int | None) -> pd.DataFrame:
+    """Return the paper's five metrics with the index of `scores`, a `sentence_scores` table.
+
+    p; p + N ln |V|, the log Bayes factor against random tokens; p - u, that against a unigram
+    model; (p - u) / N, which is SLOR; p / N. NaN if |V| or u is unknown.
+    """
+    p, u = scores["logprob"], scores["unigram_logprob"].astype(float)
+    length = scores["n_tokens"]
+    return pd.DataFrame(
+        {
+            "logprob": p,
+            "uniform_bayes_factor": p + length * np.log(vocabulary_size or np.nan),
+            "unigram_bayes_factor": p - u,
+            "slor": (p - u) / length,
+            "mean_logprob": p / length,
+        }
+    )
 
 
 @dataclass(frozen=True)
@@ -47,7 +69,7 @@ class Dataset:
 
     `stimuli`, `scores` (`sentence_scores` of one convention) and `distances` (`minimalness`; None
     for Prediction 3 alone) are tables; `predictions` says which of 1, 2 and 3 it is for. `weight`
-    is how many sentences of the whole data set one of `stimuli` stands for, where that is a sample.
+    is how many sentences of the whole data set one of `stimuli` stands for: above 1 of a sample.
     """
 
     name: str
@@ -70,7 +92,7 @@ def assemble(
     """Put tables together by data set; `convention` is the (BOS policy, unigram source) used.
 
     `predictions` names the data sets in the order of the tables; `whole` are the `stimuli` tables
-    that samples were drawn from (the tables themselves where absent).
+    that samples were drawn from (if not given, the tables themselves).
     """
     datasets = []
     sources = stimuli if whole is None else whole
@@ -144,8 +166,8 @@ def chosen_pairs(dataset: Dataset, options: Options) -> pd.Index:
     if kept.empty and distances is not None:
         edits = edit_threshold(dataset.stimuli, distances, reading)
         raise LingprobError(
-            f"data set {dataset.name!r}: the filter by edit distance keeps none of its pairs, for "
-            f"they differ by {edits:g} "
+            f"data set {dataset.name!r}: the filter by edit distance keeps none of its pairs, "
+            f"because they differ by {edits:g} "
             f"{options.levenshtein_unit} at the quantile, and none by fewer. Set "
             "string_probability.levenshtein_comparison to at_most, or another unit or quantile."
         )
@@ -203,3 +225,25 @@ def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
         chosen = paired[paired["grammatical"] == side].set_index("pair_id")
         pairs = pairs.join(chosen[[*METRICS, "rating", "n_tokens"]].add_suffix(suffix))
     return pairs.reset_index()
+
+
+def toy_surprisals(tables: Tables) -> pd.DataFrame:
+    """Return each toy string's surprisal (bits) by model: model, text, grammatical, surprisal.
+
+    The first convention of each model's scores counts.
+    """
+    if "toy_scores" not in tables:
+        return pd.DataFrame(columns=TOY_COLUMNS)
+    scores = tables["toy_scores"]
+    first = scores.groupby("model")[["bos", "unigrams"]].transform("first")
+    chosen = scores[(scores[["bos", "unigrams"]] == first).all(axis=1)]
+    joined = chosen.merge(tables["toy_stimuli"], on="item_id")
+    return joined.assign(surprisal=-joined["logprob"] / np.log(2))[TOY_COLUMNS]
+
+
+def with_panels(table: pd.DataFrame, run: Run) -> pd.DataFrame:
+    """Return the rows of the models that have panels and whose claims are judged.
+
+    `run.options["panels"]` names them; without it all have panels.
+    """
+    return table[table["model"].isin(run.options.get("panels", table["model"]))]

@@ -11,19 +11,26 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette
-from lingprob.figures.labels import few_handles, label_provenance, legend_above, wrapped_title
+from lingprob.figures.labels import (
+    few_handles,
+    group_handles,
+    handle,
+    label_provenance,
+    legend_above,
+    wrapped_title,
+)
 from lingprob.figures.panels import grid, name_axes, wrapped
 from lingprob.figures.style import draw_each
-from lingprob.papers.contract import Run, Tables
-from lingprob.papers.string_probability.data import pairs_of, variables
-from lingprob.papers.string_probability.further_figures import (
-    bin_edges,
-    deconfounded,
-    distances,
-    paradigm_accuracies,
-    paradigm_correlations,
-    separation_by_pool,
+from lingprob.figures.trends import (
+    BITS_LABEL,
+    SIZE_LABEL,
+    bits_a_byte,
+    complete,
+    draw_against,
+    frame,
 )
+from lingprob.papers.contract import Run, Tables
+from lingprob.papers.string_probability.data import pairs_of, toy_surprisals, variables, with_panels
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
     accuracies,
@@ -33,24 +40,37 @@ from lingprob.papers.string_probability.separation_figures import (
     distributions,
     grammatical_handles,
     panel_title,
+    paradigm_accuracies,
+    paradigm_correlations,
+    separation_by_pool,
 )
-from lingprob.papers.string_probability.toy_strings import toy_surprisals, with_panels
-from lingprob.papers.string_probability.trend_figures import trends
 
 POINTS_SHOWN = 2000
 MOST_BANDS = 6
+# The quantiles between which §5.2 looks for the drop of Prediction 2b.
+SPREAD_OF_DISTANCES = (0.70, 0.95)
+HISTOGRAM_BINS = 40
+CONFOUND_LINES = {
+    "r": ("r", palette.BLACK, "-"),
+    "r_common_spread": ("r at a common spread", palette.BLUE, "--"),
+    "r_without_length": ("r without length", palette.ORANGE, ":"),
+}
+TREND_COLUMNS = 4
+# Values of a model that tells nothing apart.
+NOTHING_TOLD = {"auc": 0.5, "accuracy": 0.5, "r": 0.0}
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     """Draw every figure, by name.
 
     Args:
-        tables: `scores`, `correlations`, `separation` and `roc` of all models, `toy_stimuli` and,
-            where a model has weights, their `sentence_scores` as `toy_scores`; `confounds` and
-            `pools`, and `paradigms` as `paradigm_accuracies` makes it.
-        run: `options["pooled"]` names the data sets that are taken together where a model has any,
+        tables: `scores`, `correlations`, `separation` and `roc` of all models, `confounds`,
+            `pools`, `paradigms` as `tables.paradigm_accuracies` makes it, `toy_stimuli` and, of
+            models with weights, their `sentence_scores` as `toy_scores`; `stimuli` for `quality`
+            and `sizes`.
+        run: `options["pooled"]` names the data sets that are taken together if a model has any,
             `options["panels"]` the models that have panels, `options["absent"]` what the paper has
-            and this run has not; `trend_figures` takes further options.
+            and this run has not; `trends` takes further options.
     """
     scores, own, correlations = (
         with_panels(tables[name], run) for name in ("scores", "separation", "correlations")
@@ -109,7 +129,7 @@ def notes(models: Iterable[str], run: Run) -> list[str]:
 
 
 def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
-    """Figure 1b: surprisal of the eight toy strings, a panel a model."""
+    """Draw Figure 1b: surprisal of the eight toy strings, one panel per model."""
     names = list(dict.fromkeys(toy["model"])) or [""]
     figure, axes = grid(1, len(names), width=2.9, height=2.8, margins=(0.0, 0.0), narrowest=3.6)
     for ax, name in zip(axes[0], names, strict=True):
@@ -137,7 +157,7 @@ def label_edges(ax: Axes, edges: list[float]) -> None:
 def pairs_by_prediction(
     scores: pd.DataFrame, correlations: pd.DataFrame, run: Run, prediction: int
 ) -> Figure:
-    """Figures 2a and 3a: the pairs behind each correlation, a panel a model and data set.
+    """Draw Figures 2a and 3a: the pairs behind each correlation.
 
     At most 2,000 pairs are drawn; r and its interval are of all of them.
     """
@@ -179,7 +199,7 @@ def r_text(row: Any) -> str:
 
 
 def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) -> Figure:
-    """Figures 2b and 3b: r within bins of cosine distance, a panel a data set, a line a model.
+    """Draw Figures 2b and 3b: r within bins of cosine distance, one panel per data set.
 
     Bands are 95% bootstrap intervals, drawn for MOST_BANDS models at most; a bin in which nothing
     varies has no point.
@@ -207,3 +227,144 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
     name_axes(axes, "Cosine distance, bins", "Pearson r")
     legend_above(figure, few_handles(names, run.models), columns=3)
     return figure
+
+
+def distances(scores: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
+    """Draw the cosine distances within pairs, one panel per data set, with the edges of the bins.
+
+    Grey: between the 70th and the 95th quantile, whose width §5.2 explains differences by.
+    """
+    pairs = scores.dropna(subset="cosine_distance").drop_duplicates(["dataset", "pair_id"])
+    groups = list(pairs.groupby("dataset", sort=False)["cosine_distance"])
+    figure, axes = wrapped(len(groups), height=1.7)
+    for ax, (dataset, values) in zip(axes, groups, strict=True):
+        low, high = np.quantile(values, SPREAD_OF_DISTANCES)
+        ax.axvspan(low, high, color=palette.GREY, alpha=0.25, linewidth=0)
+        shown = np.linspace(0, np.quantile(values, 0.995), HISTOGRAM_BINS)
+        ax.hist(values, bins=list(shown), color=palette.BLUE, alpha=0.6)
+        for edge in bin_edges(correlations, str(dataset))[1:-1]:
+            ax.axvline(edge, color=palette.BLACK, linewidth=0.4)
+        said = f"n = {len(values):,}\n70% to 95%: {high - low:.3f}"
+        ax.text(0.97, 0.97, said, transform=ax.transAxes, ha="right", va="top", fontsize=6)
+        ax.set_title(wrapped_title(str(dataset), run.titles), fontsize=7)
+    name_axes(axes, "Cosine distance", "Pairs")
+    return figure
+
+
+def bin_edges(correlations: pd.DataFrame, dataset: str) -> list[float]:
+    """Return the edges of a data set's bins by cosine distance, the lowest first."""
+    chosen = correlations[(correlations["dataset"] == dataset) & (correlations["subset"] == "bin")]
+    bins = chosen.drop_duplicates("name").assign(number=lambda table: table["name"].astype(int))
+    if bins.empty:
+        return []
+    bins = bins.sort_values("number")
+    return [float(bins["cosine_low"].iloc[0]), *bins["cosine_high"].astype(float)]
+
+
+def deconfounded(confounds: pd.DataFrame, run: Run) -> Figure:
+    """Draw r in each bin: as it is, at a common spread and without length, by model and data set.
+
+    Bands are 95% bootstrap intervals. Below each title: the change of r and of r at a common spread
+    from the first to the last bin.
+    """
+    groups = list(confounds.groupby(["prediction", "model", "dataset"], sort=False))
+    figure, axes = wrapped(len(groups), height=1.9)
+    for ax, ((prediction, _, _), group) in zip(axes, groups, strict=True):
+        lines = group[group["subset"] == "bin"]
+        for quantity, (_, colour, linestyle) in CONFOUND_LINES.items():
+            line = lines[lines["quantity"] == quantity]
+            x = line["name"].astype(int)
+            ax.plot(x, line["value"], linestyle, color=colour, linewidth=1.1)
+            bounds = line["value_low"], line["value_high"]
+            ax.fill_between(x, *bounds, color=colour, alpha=0.12, linewidth=0)
+        changes = group[group["subset"] == "change"].set_index("quantity")
+        said = [
+            f"{short} {changes.loc[key, 'value']:+.3f} "
+            f"[{changes.loc[key, 'value_low']:+.3f}, {changes.loc[key, 'value_high']:+.3f}]"
+            for key, short in (("r", "r"), ("r_common_spread", "common"))
+        ]
+        ax.text(0.03, 0.03, "\n".join(said), transform=ax.transAxes, fontsize=4.8)
+        title = panel_title(next(group.itertuples()), run, confounds)
+        ax.set_title(f"{title}\nPrediction {prediction}b", fontsize=6.5)
+    name_axes(axes, "Bin by cosine distance", "Pearson r")
+    legend_above(
+        figure, [handle(label, colour, "", line) for label, colour, line in CONFOUND_LINES.values()]
+    )
+    return figure
+
+
+def trends(tables: Tables, run: Run, x: str) -> Figure:
+    """Draw r of Predictions 1 and 2, area under the ROC curve and accuracy of log p, by data set.
+
+    Against bits a byte of the data set's grammatical sentences (`x` "bits") or parameters ("size").
+    Lines join the states of one training, and the orders of n-grams, which have no size. Intervals
+    are 95% of the bootstrap.
+
+    `run.options` has the `series` of models, and the names of those that read from left to right
+    here (`causal`): imported scores and pseudo-log-likelihoods are no bits of a text.
+    """
+    series = run.options["series"]
+    points = points_of(tables)
+    if x == "bits":
+        points = points[points["model"].isin(run.options["causal"])]
+        points = points.merge(quality_of(tables), on=["model", "dataset"])
+    else:
+        points = complete(points, series)
+        size = {name: look.get("parameters") or np.nan for name, look in run.models.items()}
+        points = points.assign(size=points["model"].map(size))
+    points = points.dropna(subset=[x, "value"])
+    panels = list(points.groupby(["label", "dataset"], sort=False))
+    figure, axes = wrapped(len(panels), columns=TREND_COLUMNS, height=1.6)
+    for place, (ax, ((label, dataset), panel)) in enumerate(zip(axes, panels, strict=True)):
+        draw_against(ax, panel, x, "value", run.models, series)
+        frame(ax, panel, "value")
+        ax.axhline(NOTHING_TOLD[panel["quantity"].iloc[0]], color=palette.GREY, linewidth=0.8)
+        ax.set_title(wrapped_title(str(dataset), run.titles, 21), fontsize=7)
+        if place % TREND_COLUMNS == 0 or panels[place - 1][0][0] != label:
+            ax.set_ylabel(str(label), fontsize=7)
+        if place + TREND_COLUMNS >= len(panels):
+            label_x = BITS_LABEL.format("its\ngrammatical sentences") if x == "bits" else SIZE_LABEL
+            ax.set_xlabel(label_x, fontsize=7)
+        if x == "size":
+            ax.set_xscale("log")
+    legend_above(figure, group_handles(points["model"], run.models, "none"), columns=4)
+    return figure
+
+
+def points_of(tables: Tables) -> pd.DataFrame:
+    """Return one row per model, data set and quantity: label, value, value_low and value_high."""
+    overall = tables["correlations"]
+    overall = overall[overall["subset"] == "overall"]
+    parts = [
+        _named(overall[overall["prediction"] == number], "r", f"r of Prediction {number}")
+        for number in (1, 2)
+    ]
+    separation = tables["separation"]
+    whole = separation[(separation["phenomenon"] == "") & (separation["metric"] == "logprob")]
+    whole = whole[whole["dataset"].isin(tables["scores"]["dataset"])]
+    parts.append(_named(whole, "auc", "Area under ROC\ncurve of log p"))
+    parts.append(_named(whole[whole["n_pairs"] > 0], "accuracy", "Accuracy on pairs"))
+    return pd.concat(parts, ignore_index=True)
+
+
+def _named(table: pd.DataFrame, quantity: str, label: str) -> pd.DataFrame:
+    ends = {f"{quantity}{end}": f"value{end}" for end in ("", "_low", "_high")}
+    found = table[["model", "dataset", *ends]].rename(columns=ends)
+    return found.assign(label=label, quantity=quantity)
+
+
+def quality_of(tables: Tables) -> pd.DataFrame:
+    """Return bits a byte of the grammatical sentences of each data set, by model: column `bits`."""
+    texts = {
+        dataset: of_set.set_index("item_id")["text"]
+        for dataset, of_set in tables["stimuli"].groupby("dataset", sort=False)
+    }
+    scores = tables["scores"]
+    rows = []
+    for (model, dataset), of_set in scores[scores["grammatical"]].groupby(
+        ["model", "dataset"], sort=False
+    ):
+        logprobs = of_set.set_index("item_id")["logprob"]
+        found = bits_a_byte(logprobs, texts[dataset].reindex(logprobs.index))
+        rows.append({"model": model, "dataset": dataset, "bits": found})
+    return pd.DataFrame(rows, columns=["model", "dataset", "bits"])

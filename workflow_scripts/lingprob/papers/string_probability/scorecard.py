@@ -6,7 +6,7 @@ import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.string_probability.claims import STATISTICS
-from lingprob.papers.string_probability.toy_strings import with_panels
+from lingprob.papers.string_probability.data import with_panels
 from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
 
@@ -20,7 +20,7 @@ def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours; return a `scorecard` table.
 
     Claims are judged of the models that have panels (`with_panels`). Tables: `correlations`,
-    `confounds`, `separation`, `pools`, `toy_stimuli`, `toy_scores` where a model has weights, and
+    `confounds`, `separation`, `pools`, `toy_stimuli`, `toy_scores` of models with weights, and
     as `counts` makes them `datasets` and `filters`.
     """
     ours = counted(tables["datasets"], tables["filters"])
