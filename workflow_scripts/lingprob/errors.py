@@ -82,3 +82,16 @@ def refuse_rows(
 
 def _plain(value: Any) -> Any:
     return value.item() if getattr(value, "shape", None) == () else value  # 3, not np.int64(3)
+
+
+# Words in which torch, safetensors and the operating system say that memory ran out.
+OUT_OF_MEMORY = (
+    "out of memory", "not enough memory", "can't allocate memory", "cannot allocate memory",
+    "cublas_status_alloc_failed",
+)  # fmt: skip
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Say whether an error means that memory ran out."""
+    said = str(error).lower()
+    return isinstance(error, MemoryError) or any(text in said for text in OUT_OF_MEMORY)

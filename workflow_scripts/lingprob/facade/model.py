@@ -43,6 +43,7 @@ def load(
     device: str | None = None,
     dtype: str | None = None,
     correction: str | None = None,
+    unknown_letters: str = "warn",
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
 ) -> Model | MaskedModel:
@@ -63,6 +64,8 @@ def load(
         dtype: auto (the catalog's), float32, bfloat16 or float16; `scoring.dtype` if None.
         correction: of a masked model: what is masked with a token, within_word_l2r (if None: the
             tokens of its word that follow it), whole_word or none.
+        unknown_letters: `warn` logs texts with letters that the tokenizer cannot represent,
+            `refuse` raises LingprobError.
         config: a file laid out as config.yaml, or its content: entries of one's own, conventions.
         cache: where models are kept: LINGPROB_CACHE or ~/.cache/lingprob, if None. The folder of a
             workflow lends its models and unigrams.
@@ -76,14 +79,16 @@ def load(
     device, dtype = device or settings["device"], dtype or settings["dtype"]
     found = find_unigrams(unigrams, name, plan, folder)
     if is_masked(read_manifest(manifest)["directory"]):
-        masked, provenance = load_prepared_masked(manifest, device, dtype)
+        masked, provenance = load_prepared_masked(manifest, device, dtype, unknown_letters)
         return MaskedModel(name, plan, masked, provenance, found, correction)
     if correction is not None:
         raise LingprobError(
             f"model {name!r} is no masked one: nothing of a sentence is masked, so there is no "
             f"correction {correction!r}. Leave it out."
         )
-    lm, provenance = load_prepared(manifest, entry, device, dtype, settings["device_map"])
+    lm, provenance = load_prepared(
+        manifest, entry, device, dtype, settings["device_map"], unknown_letters
+    )
     return Model(name, plan, lm, provenance, found, folder)
 
 

@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import gguf
 import numpy as np
 import torch
 from safetensors import SafetensorError
+from tokenizers import pre_tokenizers
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
@@ -20,13 +22,22 @@ from lingprob.errors import LingprobError
 from lingprob.files import disk_problem
 from lingprob.models.safe_files import ONLY_DATA
 
+# Pre-tokenizers of byte-level tokenizers, by the name that llama.cpp gives to each rule
+# (`tokenizer.ggml.pre`). That of smollm splits off each numeral (Unicode category N) first.
+_BYTES = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=True)
+PRE_TOKENIZERS = {
+    "gpt-2": _BYTES,
+    "smollm": pre_tokenizers.Sequence([pre_tokenizers.Digits(individual_digits=True), _BYTES]),
+}
+
 
 def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
     """Write the model and tokenizer of a GGUF file to `directory`, in float32.
 
     The weights are dequantised once; half precision would not hold them exactly. `directory`
     appears whole or not at all, and an earlier one of that name is replaced.
-    Raises LingprobError if the file is missing or is not a GGUF that transformers reads.
+    Raises LingprobError if the file is missing, is not a GGUF that transformers reads, or splits
+    text by an unknown rule.
     """
     gguf_path, directory = Path(gguf_path), Path(directory)
     if not gguf_path.is_file():
@@ -36,13 +47,13 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
     try:
         with _read_once():
             tokenizer = AutoTokenizer.from_pretrained(**source, **ONLY_DATA)
+            _set_pre_tokenizer(tokenizer, gguf_path)
             quantised = AutoModelForCausalLM.from_pretrained(
                 **source, dtype=torch.float32, **ONLY_DATA
             )
     except (OSError, ValueError, KeyError, IndexError, ImportError) as error:
         raise LingprobError(
-            f"{gguf_path}: not a GGUF model that transformers can read ({error}). "
-            "Delete it and fetch it again."
+            f"{gguf_path}: not a GGUF model that transformers can read ({error}). Fetch it again."
         ) from error
     # save_pretrained refuses a model that knows it came from a GGUF file: one that does not takes
     # its weights.
@@ -68,6 +79,29 @@ def convert_gguf(gguf_path: str | Path, directory: str | Path) -> None:
         raise LingprobError(f"{directory}: the model could not be written: {problem}") from error
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+def _set_pre_tokenizer(tokenizer: Any, gguf_path: Path) -> None:
+    """Give a byte-level tokenizer the pre-tokenizer that the file names, which transformers drops.
+
+    Raises LingprobError if the file names none, or one that is not in PRE_TOKENIZERS.
+    """
+    reader = gguf.GGUFReader(gguf_path)
+    if _field(reader, "tokenizer.ggml.model") != "gpt2":
+        return  # sentence pieces, which have no pre-tokenizer of this kind
+    name = _field(reader, "tokenizer.ggml.pre")
+    if name not in PRE_TOKENIZERS:
+        raise LingprobError(
+            f"{gguf_path}: its tokenizer splits text by the rule {name!r} (tokenizer.ggml.pre), "
+            f"and those known here are {', '.join(PRE_TOKENIZERS)}. Take the model as safetensors "
+            "with its tokenizer.json."
+        )
+    tokenizer.backend_tokenizer.pre_tokenizer = PRE_TOKENIZERS[name]
+
+
+def _field(reader: gguf.GGUFReader, key: str) -> str | None:
+    field = reader.get_field(key)
+    return None if field is None else str(field.contents())
 
 
 @contextmanager

@@ -5,26 +5,31 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoModelForCausalLM, AutoTokenizer
+from transformers import AutoModelForCausalLM
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
+from lingprob.models.adapters import base_of, merge
 from lingprob.models.architectures import register
 from lingprob.models.devices import choose_device
-from lingprob.models.kinds import is_masked
-from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
-from lingprob.models.tokenizer import encode
+from lingprob.models.kinds import is_masked, refuse_other_kinds
+from lingprob.models.letters import Letters
+from lingprob.models.safe_files import ONLY_DATA, TOKENIZER_FILES, check_folder, unloadable
+from lingprob.models.tokenizer import encode, name_different_tokens, read_tokenizer
 
 logger = logging.getLogger(__name__)
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 UNSTATED_CONTEXT_WINDOW = 2048
+# Names of tables of learnt positions in transformers' models.
+POSITION_TABLES = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
+COMPILED = "_orig_mod."  # torch.compile's prefix of a weight's name
 
 
 @dataclass(frozen=True)
@@ -59,12 +64,27 @@ class LanguageModel:
     context_window: int
     directory: Path
     vocabulary_size: int
+    letters: Letters = field(default_factory=Letters)
 
     def tokenize(self, texts: Sequence[str]) -> list[Tokens]:
         """Tokenise texts in one batch; special tokens are neither added nor recognised."""
         if not texts:
             return []
-        return tokens_of(encode(self.tokenizer, texts, offsets=True))
+        tokens = tokens_of(encode(self.tokenizer, texts, offsets=True))
+        self.letters.check(texts, tokens)
+        highest = max((int(one.ids.max()) for one in tokens if len(one.ids)), default=0)
+        self.check_id(highest, self.tokenizer.convert_ids_to_tokens(highest))
+        return tokens
+
+    def check_id(self, token_id: int, token: str) -> None:
+        """Raise LingprobError if a token's id is beyond the model's input embeddings."""
+        rows = int(self.model.get_input_embeddings().weight.shape[0])
+        if token_id >= rows:
+            raise LingprobError(
+                f"{self.directory}: the token {token!r} has the id {token_id}, and the model knows "
+                f"the ids 0 to {rows - 1}. Its tokenizer belongs to another model, or the token "
+                "was added without an embedding. Choose another token, or correct the tokenizer."
+            )
 
     def start_id(self, start_token: str) -> int | None:
         """Return the id of the token that precedes every sentence, or None for 'none'.
@@ -86,6 +106,7 @@ class LanguageModel:
                 f"{self.directory}: the tokenizer has no single token for {start_token!r}. Its "
                 f"special tokens: {known}. Name one of them, or 'none'."
             )
+        self.check_id(int(token_id), start_token)
         return int(token_id)
 
 
@@ -105,12 +126,13 @@ def load_language_model(
     dtype: str = "auto",
     device_map: str = "single",
     context_window: int | None = None,
+    unknown_letters: str = "warn",
 ) -> LanguageModel:
     """Load the causal language model in `directory`; never touches the network.
 
     `device` is as of `devices.choose_device`. `dtype` 'auto' is the checkpoint's own on an NVIDIA
     GPU, and float32 elsewhere. `device_map` 'auto' spreads the model over all GPUs.
-    `context_window` narrows the model's own.
+    `context_window` narrows the model's own. `unknown_letters` is `warn` or `refuse`.
     Raises LingprobError if the directory holds no model with a fast tokenizer, wants code of its
     own, has weights that are a pickle or do not fit its config.json, if the device is absent, or
     an option is unknown.
@@ -131,50 +153,62 @@ def load_language_model(
         tokenizer=tokenizer,
         device=model.get_input_embeddings().weight.device,
         dtype=model.dtype,
-        context_window=_choose_context_window(model.config, context_window, directory),
+        context_window=_choose_context_window(model, context_window, directory),
         directory=directory,
         vocabulary_size=int(model.get_output_embeddings().weight.shape[0]),
+        letters=Letters.of(tokenizer, unknown_letters),
     )
 
 
 def check_language_model(directory: str | Path) -> None:
     """Raise LingprobError if `load_language_model` would; reads the shapes of the weights alone."""
     _load(Path(directory), device_map="meta")
+    name_different_tokens(Path(directory))
 
 
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
     """Return the model and tokenizer in a folder, whose files must fit each other."""
-    check_folder(directory)
-    if is_masked(directory):
+    folder = base_of(directory) or directory
+    check_folder(folder)
+    refuse_other_kinds(folder)
+    if is_masked(folder):
         raise LingprobError(
-            f"{directory}: a masked model (`architectures` in its config.json), which would give "
+            f"{folder}: a masked model (`architectures` in its config.json), which would give "
             "numbers that mean nothing if it were read from left to right. Say `kind: masked` in "
             "its entry."
         )
-    register(directory)
-    # Its bars and reports would fill the screen beside our own progress and messages.
+    register(folder)
+    # Its bars and reports would fill the screen among our own progress and messages.
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     model: Any
     try:
-        tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+        own = any((directory / name).is_file() for name in TOKENIZER_FILES)
+        tokenizer = read_tokenizer(directory if own else folder)
         model, report = AutoModelForCausalLM.from_pretrained(
-            directory, use_safetensors=True, output_loading_info=True,
+            folder, use_safetensors=True, output_loading_info=True,
             ignore_mismatched_sizes=True, **ONLY_DATA, **options,
         )  # fmt: skip
-    except (torch.OutOfMemoryError, MemoryError):
+    except (torch.OutOfMemoryError, MemoryError, LingprobError):
         raise
-    except Exception as error:  # whatever transformers makes of a stranger's files
-        raise unloadable(directory, error) from error
-    _check_fit(directory, model, report)
+    except Exception as error:  # transformers raises many kinds of errors for damaged files
+        raise unloadable(folder, error) from error
+    _check_fit(folder, model, report)
     if not tokenizer.is_fast:
-        raise LingprobError(f"{directory}: needs a fast tokenizer (tokenizer.json), for offsets.")
+        raise LingprobError(f"{folder}: needs a fast tokenizer (tokenizer.json), for offsets.")
+    if folder != directory and options.get("device_map") != "meta":
+        model = merge(model, directory)
     return model, tokenizer
 
 
 def _check_fit(directory: Path, model: Any, report: dict[str, Any]) -> None:
     """Refuse weights that are missing, of another shape, or of layers that config.json lacks."""
-    remedy = "Is config.json of another model? Mend it, or delete the folder to fetch it again."
+    if any(name.startswith(COMPILED) for name in report["unexpected_keys"]):
+        raise LingprobError(
+            f"{directory}: its weights were saved from a compiled model (their names begin with "
+            f"{COMPILED!r}). Save them from the model before torch.compile, or without this prefix."
+        )
+    remedy = "Is config.json of another model? Correct it, or take the weights that belong to it."
     if report["missing_keys"]:
         raise LingprobError(
             f"{directory}: {len(report['missing_keys'])} weights are missing, for instance "
@@ -212,12 +246,33 @@ def _choose_dtype(name: str, device: torch.device) -> torch.dtype | str:
     return DTYPES[name]
 
 
-def _choose_context_window(config: Any, asked: int | None, directory: Path) -> int:
-    own = getattr(config.get_text_config(), "max_position_embeddings", None)
-    if asked is None:
+def _choose_context_window(model: Any, wanted: int | None, directory: Path) -> int:
+    """Return the number of tokens that may be fed: the model's own, or the narrower one wanted.
+
+    A table of positions that is shorter than config.json says counts.
+    """
+    stated = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    own = min((n for n in (stated, _positions_of(model)) if n), default=None)
+    if own is not None and stated is not None and own < stated:
+        logger.info("%s: %d positions, of which text may take %d", directory, stated, own)
+    if wanted is None:
         return int(own or UNSTATED_CONTEXT_WINDOW)
-    if not 2 <= asked <= (own or asked):
-        raise LingprobError(
-            f"{directory}: context_window {asked} is outside 2 to {own}, the model's own."
-        )
-    return asked
+    if wanted < 2:
+        raise LingprobError(f"{directory}: context_window {wanted} is below 2.")
+    if own is not None and wanted > own:
+        logger.info("%s: its context window is %d tokens, not %d", directory, own, wanted)
+    return min(wanted, own or wanted)
+
+
+def _positions_of(model: Any) -> int | None:
+    """Return the number of learnt positions that text may take, or None without a table of them.
+
+    OPT's and BART's tables begin with two rows that no token takes, RoBERTa's after its padding.
+    """
+    for name, module in model.named_modules():
+        last = name.rsplit(".", 1)[-1]
+        if isinstance(module, torch.nn.Embedding) and last in POSITION_TABLES:
+            padding = getattr(module, "padding_idx", None)
+            skipped = getattr(module, "offset", 0 if padding is None else padding + 1)
+            return int(module.num_embeddings - skipped)
+    return None

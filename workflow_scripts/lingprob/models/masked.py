@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from transformers import AutoModelForMaskedLM, AutoTokenizer
+from transformers import AutoModelForMaskedLM
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.models.devices import choose_device
-from lingprob.models.loading import DTYPES, Tokens, tokens_of
+from lingprob.models.kinds import refuse_other_kinds
+from lingprob.models.letters import Letters
+from lingprob.models.loading import DTYPES, UNSTATED_CONTEXT_WINDOW, Tokens, tokens_of
 from lingprob.models.manifest import read_manifest
 from lingprob.models.prepared import KEPT
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
-from lingprob.models.tokenizer import encode
+from lingprob.models.tokenizer import encode, name_different_tokens, read_tokenizer
 
 
 @dataclass(frozen=True)
@@ -50,26 +52,51 @@ class MaskedLanguageModel:
     before: tuple[int, ...]
     after: tuple[int, ...]
     mask_id: int
+    letters: Letters = field(default_factory=Letters)
 
     def tokenize(self, texts: Sequence[str]) -> list[MaskableText]:
         """Tokenise texts in one batch; special tokens are neither added nor recognised."""
         if not texts:
             return []
         encoded = encode(self.tokenizer, texts, offsets=True)
-        found = []
-        for row, tokens in enumerate(tokens_of(encoded)):
-            numbers = encoded.word_ids(row)
-            words = [-1 - place if word is None else word for place, word in enumerate(numbers)]
-            found.append(MaskableText(tokens, np.asarray(words, dtype=np.int32)))
-        return found
+        self.letters.check(texts, tokens_of(encoded))
+        return [
+            MaskableText(tokens, number_words(text, tokens, encoded.word_ids(row)))
+            for row, (text, tokens) in enumerate(zip(texts, tokens_of(encoded), strict=True))
+        ]
+
+
+def number_words(text: str, tokens: Tokens, word_ids: Sequence[int | None]) -> np.ndarray:
+    """Return the number of each token's word, int32 of shape (n_tokens,).
+
+    A word is a word of the tokenizer within one stretch of text without white space. Some
+    tokenizers (Gemma's) split no words themselves and give all tokens of a text one number.
+    """
+    space = np.array([letter.isspace() for letter in text], dtype=bool)
+    stretches = np.cumsum(space)
+    first = [
+        next((at for at in range(start, end) if not space[at]), start)
+        for start, end in zip(tokens.char_start.tolist(), tokens.char_end.tolist(), strict=True)
+    ]
+    keys = [
+        (-1 - place, 0) if word is None else (word, int(stretches[at]) if at < len(text) else -1)
+        for place, (word, at) in enumerate(zip(word_ids, first, strict=True))
+    ]
+    numbers: dict[tuple[int, int], int] = {}
+    return np.array([numbers.setdefault(key, len(numbers)) for key in keys], dtype=np.int32)
 
 
 def load_masked_model(
-    directory: str | Path, *, device: str = "auto", dtype: str = "auto"
+    directory: str | Path,
+    *,
+    device: str = "auto",
+    dtype: str = "auto",
+    unknown_letters: str = "warn",
 ) -> MaskedLanguageModel:
     """Load the masked language model in `directory`; never touches the network.
 
-    `device` is as of `devices.choose_device`; `dtype` 'auto' is float32. Raises LingprobError if
+    `device` is as of `devices.choose_device`; `dtype` 'auto' is float32;
+    `unknown_letters` is `warn` or `refuse`. Raises LingprobError if
     the folder holds no such model with a fast tokenizer and a mask, wants code of its own, lacks
     weights, or if the device is absent or an option unknown.
     """
@@ -91,15 +118,18 @@ def load_masked_model(
         before=tuple(ids[:first]),
         after=tuple(ids[last:]),
         mask_id=int(tokenizer.mask_token_id),
+        letters=Letters.of(tokenizer, unknown_letters),
     )
 
 
 def load_prepared_masked(
-    manifest: str | Path, device: str = "auto", dtype: str = "auto"
+    manifest: str | Path, device: str = "auto", dtype: str = "auto", unknown_letters: str = "warn"
 ) -> tuple[MaskedLanguageModel, dict[str, str]]:
     """Load a prepared masked model; return it with the provenance that its results carry."""
     content = read_manifest(manifest)
-    lm = load_masked_model(content["directory"], device=device, dtype=dtype)
+    lm = load_masked_model(
+        content["directory"], device=device, dtype=dtype, unknown_letters=unknown_letters
+    )
     kept = {key: content[key] for key in KEPT}
     return lm, {**kept, "dtype": str(lm.dtype), "device": lm.device.type}
 
@@ -107,25 +137,27 @@ def load_prepared_masked(
 def check_masked_model(directory: str | Path) -> None:
     """Raise LingprobError if `load_masked_model` would; reads the shapes of the weights alone."""
     _load(Path(directory), device_map="meta")
+    name_different_tokens(Path(directory))
 
 
 def _load(directory: Path, **options: Any) -> tuple[Any, Any]:
     check_folder(directory)
+    refuse_other_kinds(directory)
     transformers_logging.disable_progress_bar()
     transformers_logging.set_verbosity_error()
     try:
-        tokenizer = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+        tokenizer = read_tokenizer(directory)
         model, report = AutoModelForMaskedLM.from_pretrained(
             directory, use_safetensors=True, output_loading_info=True, **ONLY_DATA, **options
         )
-    except (torch.OutOfMemoryError, MemoryError):
+    except (torch.OutOfMemoryError, MemoryError, LingprobError):
         raise
-    except Exception as error:  # whatever transformers makes of a stranger's files
+    except Exception as error:  # transformers raises many kinds of errors for damaged files
         raise unloadable(directory, error, "masked language") from error
     if missing := report["missing_keys"]:
         raise LingprobError(
             f"{directory}: {len(missing)} weights are missing, for instance {min(missing)!r}. Is "
-            "config.json of another model? Mend it, or delete the folder to fetch it again."
+            "config.json of another model? Correct it, or take the weights that belong to it."
         )
     if not tokenizer.is_fast or tokenizer.mask_token_id is None:
         raise LingprobError(
@@ -138,5 +170,6 @@ def _context_window(model: Any, tokenizer: Any) -> int:
     """Return how many tokens may be fed: RoBERTa's positions begin after that of its padding."""
     embeddings = getattr(model.base_model, "embeddings", None)
     padding = getattr(getattr(embeddings, "position_embeddings", None), "padding_idx", None)
-    positions = model.config.max_position_embeddings - (0 if padding is None else padding + 1)
-    return int(min(positions, tokenizer.model_max_length))
+    stated = getattr(model.config, "max_position_embeddings", None)  # relative positions have none
+    positions = None if not stated else stated - (0 if padding is None else padding + 1)
+    return int(min(positions or UNSTATED_CONTEXT_WINDOW, tokenizer.model_max_length))

@@ -7,13 +7,18 @@ from typing import Any
 
 from lingprob.models.manifest import write_manifest
 
+# Raised when the conversion of packaged weights or tokenizers changes, so that kept ones are
+# converted again. 2: the pre-tokenizer that the GGUF file names.
+CONVERSION = 2
+
 
 def origin_of(entry: dict[str, Any]) -> str:
     """Return where the files of a model's entry come from, as its manifest says it."""
     if entry["source"] == "hub":
         return f"{entry['repository']}@{entry['revision']}"
     if entry["source"] == "package":
-        return f"{entry['package']}=={entry['version']} sha256:{entry['sha256']}"
+        package = f"{entry['package']}=={entry['version']} sha256:{entry['sha256']}"
+        return f"{package} conversion {CONVERSION}"
     if entry["source"] == "stand_in":
         return "made up for a rehearsal"
     return str(Path(entry["path"]))

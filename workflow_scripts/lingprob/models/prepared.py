@@ -21,6 +21,7 @@ def load_prepared(
     device: str = "auto",
     dtype: str = "auto",
     device_map: str = "single",
+    unknown_letters: str = "warn",
 ) -> tuple[LanguageModel, dict[str, str]]:
     """Load a prepared model; return it with the provenance that its results carry.
 
@@ -45,6 +46,7 @@ def load_prepared(
         dtype=dtype,
         device_map=device_map,
         context_window=entry.get("context_window"),
+        unknown_letters=unknown_letters,
     )
     kept = {key: content[key] for key in KEPT}
     return lm, {**kept, "dtype": str(lm.dtype), "device": lm.device.type}

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, is_out_of_memory
 from lingprob.files import atomic_path, write_text
+from lingprob.models.kinds import quantisation_of, read_json
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")
 # For `from_pretrained`: nothing from the network, no code of the folder's own.
 ONLY_DATA: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+SAID = 300  # characters of another library's message that an error repeats
 PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5")
 
 
@@ -28,36 +30,54 @@ def check_folder(directory: Path, *, what: str = "model") -> None:
         raise LingprobError(
             f"{directory}: no {what} there (config.json is missing). The folder must be one that "
             "transformers can load: config.json, weights (.safetensors) and tokenizer files. Check "
-            "its path or, if the workflow made it, delete it to have it fetched again."
+            "its path."
         )
     if not any(directory.glob("*.safetensors")):
         pickles = sorted(path.name for path in directory.iterdir() if path.suffix in PICKLES)
         raise LingprobError(
-            f"{directory}: its weights are in {pickles[0]}, and reading such a file can run what "
-            "its maker put there. Convert them to safetensors, where you trust them: "
+            f"{directory}: its weights are in {pickles[0]}, and reading such a file can run code "
+            "that its maker put there. If you trust them, convert them to safetensors: "
             "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers."
             if pickles
-            else f"{directory}: no weights there (.safetensors). Add them, or mend the path."
+            else f"{directory}: no weights there (.safetensors). Add them, or correct the path."
         )
     if not any((directory / name).is_file() for name in TOKENIZER_FILES):
         raise LingprobError(
             f"{directory}: no tokenizer there ({', '.join(TOKENIZER_FILES)}). Save the model's own "
-            "beside its weights: AutoTokenizer.from_pretrained(NAME).save_pretrained(FOLDER)."
+            "next to its weights: AutoTokenizer.from_pretrained(NAME).save_pretrained(FOLDER)."
         )
 
 
 def unloadable(directory: Path, error: Exception, what: str = "causal language") -> LingprobError:
     """Build the error for a folder that transformers does not load."""
-    if "trust_remote_code" in str(error):
+    said = " ".join(str(error).split())
+    if is_out_of_memory(error):
+        return LingprobError(
+            f"{directory}: this machine ran out of memory while the weights were read ({said}). "
+            "Give the job more memory, or choose a smaller model."
+        )
+    if "trust_remote_code" in said:
         return LingprobError(
             f"{directory}: wants code of its own (`auto_map` in its files), and code from a "
             "model's folder is never run. Take a model whose architecture transformers knows, or "
             "bring its log-probabilities as scores (`source: scores`)."
         )
-    said = " ".join(str(error).split())
+    if (quantised := quantisation_of(directory)) is not None:
+        method, package = quantised
+        return LingprobError(
+            f"{directory}: its weights are quantised by {method}, and could not be read "
+            f"({said[:SAID]}). Install {package} and use a device that it supports, or take the "
+            "model in full precision."
+        )
+    if "Unrecognized configuration class" in said:
+        kind = read_json(directory / "config.json").get("model_type", "unknown")
+        return LingprobError(
+            f"{directory}: not a {what} model that transformers can load (its `model_type` is "
+            f"{kind!r}, for which transformers has no such model). Choose another model."
+        )
     return LingprobError(
         f"{directory}: not a {what} model that transformers can load ({type(error).__name__}: "
-        f"{said}). Mend its files, or delete the folder to have it fetched again."
+        f"{said[:SAID]}). Check that its files belong to one model and are complete."
     )
 
 

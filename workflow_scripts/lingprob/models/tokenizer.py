@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,10 +11,33 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.errors import LingprobError
 from lingprob.files import sha256_of
 from lingprob.models.architectures import register
 from lingprob.models.manifest import read_manifest
 from lingprob.models.safe_files import ONLY_DATA, unloadable
+
+logger = logging.getLogger(__name__)
+
+SPECIAL_TOKENS = (
+    "bos_token", "eos_token", "unk_token", "sep_token", "pad_token", "cls_token", "mask_token",
+)  # fmt: skip
+# Texts that tokenizers treat differently: digits, ligatures, decomposed accents, no-break spaces,
+# Chinese characters, emoji, leading and repeated spaces, line ends, contractions and capitals.
+PROBES = (
+    "The keys are old.",
+    "In 1984 there were 650841823 of them.",
+    "Add ½ cup, or ² and Ⅳ.",
+    "The ﬁlms… are ﬂat.",
+    "cafe\u0301 na\u00efve",
+    "10\u00a0km\u202fand",
+    "狗看见我。",
+    "I am 🙂 here.",
+    " leading",
+    "two  spaces",
+    "line\nend\t.",
+    "He's COMING, isn't he?",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,29 +88,108 @@ def open_tokenizer(manifest: str | Path) -> Tokenizer:
 
 
 def load_tokenizer(manifest: str | Path) -> tuple[Any, int]:
-    """Load a prepared model's tokenizer without its weights; return it and the number of logits.
+    """Load a prepared model's tokenizer without its weights.
 
-    Where both stand in the folder's files, transformers' models and torch are not imported for
-    them: that takes three times as long as all the rest.
+    Returns the tokenizer and the number of logits. If the folder's files state both, transformers'
+    models and torch are not imported, which takes three times as long as all the rest.
     """
     directory = Path(read_manifest(manifest)["directory"])
     register(directory)
     try:
-        return _tokenizer(directory), _number_of_logits(directory)
-    except Exception as error:  # whatever transformers makes of a stranger's files
+        return read_tokenizer(directory), _number_of_logits(directory)
+    except LingprobError:
+        raise
+    except Exception as error:  # transformers raises many kinds of errors for damaged files
         raise unloadable(directory, error) from error
 
 
-def _tokenizer(directory: Path) -> Any:
-    settings = _content(directory / "tokenizer_config.json")
-    # The class whose tokenizers are their file and nothing else.
-    if settings.get("tokenizer_class") == "TokenizersBackend":
-        from transformers import TokenizersBackend
+def read_tokenizer(directory: Path) -> Any:
+    """Read the tokenizer of a folder as its tokenizer.json states it.
 
-        return TokenizersBackend.from_pretrained(directory, **ONLY_DATA)
+    transformers rebuilds a tokenizer from its class's name and can lose normalisers,
+    pre-tokenizers and merges that tokenizer.json has. Only if that file is absent (for instance
+    vocab.json with merges.txt) does transformers choose the tokenizer.
+
+    Raises LingprobError if the tokenizer is random (dropout of merges).
+    """
+    path = directory / "tokenizer.json"
+    if not path.is_file():
+        from transformers import AutoTokenizer
+
+        return AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+    from tokenizers import Tokenizer as Backend
+    from transformers import PreTrainedTokenizerFast
+
+    backend = Backend.from_file(str(path))
+    if getattr(backend.model, "dropout", None):
+        raise LingprobError(
+            f"{path}: the tokenizer leaves out merges at random (`dropout`), so that a sentence "
+            "has no fixed tokens. Set `dropout` to null in that file."
+        )
+    backend.no_truncation()
+    backend.no_padding()
+    return PreTrainedTokenizerFast(tokenizer_object=backend, **_settings(directory, backend))
+
+
+def name_different_tokens(directory: Path) -> None:
+    """Log the probe strings that transformers' own tokenizer of a folder splits differently.
+
+    tokenizer.json is what counts. Nothing is logged if the folder lacks it, or if transformers
+    cannot load its tokenizer.
+    """
+    if not (directory / "tokenizer.json").is_file():
+        return
     from transformers import AutoTokenizer
 
-    return AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+    try:
+        other = AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+    except Exception:  # tokenizer.json is read all the same
+        return
+    stated = encode(read_tokenizer(directory), PROBES)["input_ids"]
+    rebuilt = encode(other, PROBES)["input_ids"]
+    texts = [
+        probe
+        for probe, one, two in zip(PROBES, stated, rebuilt, strict=True)
+        if list(one) != list(two)
+    ]
+    if texts:
+        logger.warning(
+            "%s: tokens are those of its tokenizer.json. transformers' %s would split these "
+            "differently: %s",
+            directory, type(other).__name__, ", ".join(map(repr, texts)),
+        )  # fmt: skip
+
+
+def _settings(directory: Path, backend: Any) -> dict[str, Any]:
+    """Return the special tokens of a folder that its vocabulary has, and the longest input."""
+    config = _content(directory / "tokenizer_config.json")
+    stated = {**_content(directory / "special_tokens_map.json"), **config}
+    if not stated.keys() & {"bos_token", "eos_token", "cls_token", "mask_token"}:
+        stated = {**_class_defaults(directory), **stated}
+    tokens = {name: _text_of(stated.get(name)) for name in SPECIAL_TOKENS}
+    found = {
+        name: token
+        for name, token in tokens.items()
+        if token is not None and backend.token_to_id(token) is not None
+    }
+    longest = config.get("model_max_length")
+    return {**found, **({} if longest is None else {"model_max_length": int(longest)})}
+
+
+def _class_defaults(directory: Path) -> dict[str, Any]:
+    """Return the special tokens that transformers assumes for a folder that states none."""
+    from transformers import AutoTokenizer
+
+    try:
+        return dict(AutoTokenizer.from_pretrained(directory, **ONLY_DATA).special_tokens_map)
+    except Exception:  # the folder has no more than its tokenizer.json
+        return {}
+
+
+def _text_of(token: Any) -> str | None:
+    """Return the text of a special token, which files write as a string or as a mapping."""
+    text = token.get("content") if isinstance(token, dict) else token
+    return text if isinstance(text, str) else None
 
 
 def _number_of_logits(directory: Path) -> int:

@@ -9,6 +9,7 @@ what precedes it) (Oh & Schuler 2024; Pimentel & Meister 2024).
 from __future__ import annotations
 
 import logging
+import unicodedata
 import zipfile
 import zlib
 from collections.abc import Iterator, Sequence
@@ -164,12 +165,16 @@ def token_word_index(words: Sequence[str], tokens: Tokens, where: str) -> np.nda
     letters = np.ones(len(covered), dtype=bool)
     letters[ends] = False
     missing = letters & ~covered
+    text = " ".join(words)
+    # A normaliser may have composed an accent with its letter.
+    for at in np.flatnonzero(missing).tolist():
+        missing[at] = not unicodedata.category(text[at]).startswith("M")
     if missing.any():
         place = int(missing.argmax())
         word = int(np.searchsorted(ends, place, side="right"))
         raise LingprobError(
             f"{where}, word {word} {words[word]!r}: no token covers its letter "
-            f"{' '.join(words)[place]!r}. This model's tokenizer cannot cover the text."
+            f"{text[place]!r}. This model's tokenizer cannot cover the text."
         )
     return index
 

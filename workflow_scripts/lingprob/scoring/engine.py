@@ -10,12 +10,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from threading import Lock
 
 import numpy as np
 import torch
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, is_out_of_memory
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
 from lingprob.scoring.forward import PROBE_TOKENS, Forward, KeyValues, lay_out, order_of
@@ -28,10 +29,6 @@ logger = logging.getLogger(__name__)
 TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384, "mps": 4096}
 # In a longer row there is more to share, and more that its tokens do not see.
 TOKENS_PER_ROW = {"cpu": 128, "cuda": 512, "mps": 512}
-OUT_OF_MEMORY = (
-    "not enough memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED",
-    "MPS backend out of memory",
-)  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -172,7 +169,12 @@ class Scorer:
         if prefix is not None and prefix.length > row_length:
             row_length = budget
         rows = pack(branches, min(row_length, budget), merge=self.forward.takes_trees)
-        return batches(rows, budget)
+        if self.forward.rotation is None:
+            return batches(rows, budget)
+        alike: dict[int, list[Row]] = {}
+        for row in rows:
+            alike.setdefault(self.forward.rotation.length_class(len(row.ids)), []).append(row)
+        return chain.from_iterable(batches(some, budget) for some in alike.values())
 
     def _try(
         self, rows: list[Row], prefix: KeyValues | None, members: np.ndarray | None
@@ -257,10 +259,3 @@ def _segments(
         if position < end:
             branch = Branch(ids[begin:end], position - begin, int(after_start))
             yield Segment(number, position, branch)
-
-
-def is_out_of_memory(error: BaseException) -> bool:
-    """Whether an error of torch says that memory ran out."""
-    return isinstance(error, (torch.OutOfMemoryError, MemoryError)) or any(
-        text in str(error) for text in OUT_OF_MEMORY
-    )

@@ -18,12 +18,14 @@ def in_float64(model: Any) -> Iterator[None]:
 
     def widen(module: Any, _inputs: Any) -> None:
         for parameter in module.parameters(recurse=False):
-            originals[parameter] = parameter.data
-            parameter.data = parameter.data.double()
+            if parameter not in originals:  # a module within may share its parent's
+                originals[parameter] = parameter.data
+                parameter.data = parameter.data.double()
 
     def restore(module: Any, _inputs: Any, _output: Any) -> None:
         for parameter in module.parameters(recurse=False):
-            parameter.data = originals.pop(parameter)
+            if parameter in originals:
+                parameter.data = originals.pop(parameter)
 
     def widen_output(_module: Any, _inputs: Any, output: torch.Tensor) -> torch.Tensor:
         return output.double()

@@ -19,7 +19,7 @@ import numpy as np
 import torch
 from transformers import DynamicCache
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, is_out_of_memory
 from lingprob.models.devices import has_float64, widened
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.float64 import in_float64
@@ -40,6 +40,10 @@ PROBE_TOKENS = 8
 # Where configurations state how far back a token sees, if not to the beginning.
 LOCAL_ATTENTION = ("sliding_window", "attention_window", "window_size", "attention_chunk_size")
 
+# What models raise that do not know the caches, masks or number formats of a shortcut.
+UNSUPPORTED = (AttributeError, IndexError, KeyError, NotImplementedError, RuntimeError, TypeError,
+               ValueError)  # fmt: skip
+
 
 @dataclass(frozen=True)
 class Batch:
@@ -55,6 +59,21 @@ class Batch:
     targets: torch.Tensor
     mask: torch.Tensor | None = None
     positions: torch.Tensor | None = None
+
+
+@dataclass(frozen=True)
+class Rotation:
+    """Rotary frequencies that change once a pass is longer than `boundary` tokens.
+
+    Beyond it they are those of any long pass (LongRoPE) or, if `by_length`, of its exact length.
+    """
+
+    boundary: int
+    by_length: bool
+
+    def length_class(self, length: int) -> int:
+        """Return a number that passes of equal frequencies share."""
+        return 0 if length <= self.boundary else length if self.by_length else 1
 
 
 class Forward:
@@ -73,6 +92,7 @@ class Forward:
         self.head: tuple[torch.Tensor, torch.Tensor | None] | None = None
         self.plain: dict[bytes, torch.Tensor] = {}
         self.after_starts: dict[int, KeyValues | None] = {}
+        self.rotation = _rotation_of(language_model.model.config)
 
     @torch.inference_mode()
     def logprobs(
@@ -139,7 +159,11 @@ class Forward:
         if not self.knows_targets:
             self.head = self._separate_head(probes[0])
         alone = self._plain_logprobs(probes)
-        difference = _mean_difference(self._in_rows(probes, None, merge=False), alone)
+        if self.rotation is None:
+            difference = _mean_difference(self._in_rows(probes, None, merge=False), alone)
+        else:  # rows of other lengths are rotated otherwise, so each is run by itself
+            values = [self._in_rows([ids], None, merge=False)[0] for ids in probes]
+            difference = _mean_difference(values, alone)
         if not difference <= self._tolerance():
             raise LingprobError(
                 f"{self.language_model.directory}: a sentence in a padded batch scores "
@@ -159,14 +183,10 @@ class Forward:
         if self.knows_targets:
             return None
         if start_id not in self.after_starts:
-            after_start = self._read_start(start_id)
+            after_start = None if self.rotation else self._read_start(start_id)
             probes = [ids for ids in probes if len(ids) > 2]
-            if after_start is not None and probes:
-                plain = [values[1:] for values in self._plain_logprobs(probes)]
-                rest = [ids[1:] for ids in probes]
-                continued = self._in_rows(rest, after_start, merge=self.takes_trees)
-                if not _mean_difference(continued, plain) <= self._tolerance():
-                    after_start = None
+            if after_start is not None and probes and not self._continues(after_start, probes):
+                after_start = None
             if after_start is None:
                 logger.info(
                     "%s: the start token is run with every sentence (slower, as exact)",
@@ -176,6 +196,18 @@ class Forward:
                 return after_start  # for these alone: nothing showed that longer ones may use it
             self.after_starts[start_id] = after_start
         return self.after_starts[start_id]
+
+    def _continues(self, after_start: KeyValues, probes: Sequence[np.ndarray]) -> bool:
+        """Say whether sentences after a start token that was read before score as whole ones do."""
+        plain = [values[1:] for values in self._plain_logprobs(probes)]
+        rest = [ids[1:] for ids in probes]
+        try:
+            continued = self._in_rows(rest, after_start, merge=self.takes_trees)
+        except UNSUPPORTED as error:
+            if is_out_of_memory(error):
+                raise
+            return False
+        return _mean_difference(continued, plain) <= self._tolerance()
 
     def _tolerance(self) -> float:
         return TOLERANCE.get(self.language_model.dtype, TOLERANCE_IN_FULL_PRECISION)
@@ -199,6 +231,10 @@ class Forward:
     def _try_trees(self, ids: np.ndarray) -> bool:
         """Return whether a forest on a prefix scores as its branches alone do."""
         model, name = self.language_model, self.language_model.directory
+        if self.rotation is not None:
+            logger.info("%s: its rotary positions depend on the length of a pass, so sentences are "
+                        "run one by one (slower, as exact)", name)  # fmt: skip
+            return False
         local = _local_attention(model.model.config)
         if local is not None and local < model.context_window:
             logger.info("%s: a sliding window of %d tokens, so sentences are run one by one "
@@ -218,7 +254,7 @@ class Forward:
             (row,) = pack([Branch(np.append(chain, 0), 1), Branch(bent, 1)], len(ids))
             prefix, _ = self.extend(None, row, 0)
             difference = _mean_difference(self._branches(branches, prefix, merge=True), plain)
-        except (AttributeError, IndexError, RuntimeError, TypeError, ValueError) as error:
+        except UNSUPPORTED as error:
             logger.info("%s: no tree masks (%s)", name, str(error).split("\n")[0])
             difference = np.inf
         if difference <= self._tolerance():
@@ -260,12 +296,18 @@ class Forward:
         device, dtype = self.language_model.device, self.language_model.dtype
         exactly = dtype == torch.float32 and has_float64(device)
         fed = torch.tensor([[start_id]]).to(device)
-        with torch.no_grad(), in_float64(self._body()) if exactly else nullcontext():
-            output = self._body()(input_ids=fed, use_cache=True)
-        cache = getattr(output, "past_key_values", None)
-        if not isinstance(cache, DynamicCache):
+        try:
+            with torch.no_grad(), in_float64(self._body()) if exactly else nullcontext():
+                output = self._body()(input_ids=fed, use_cache=True)
+            cache = getattr(output, "past_key_values", None)
+            if not isinstance(cache, DynamicCache):
+                return None
+            states = [(keys.to(dtype), values.to(dtype)) for keys, values in states_of(cache)]
+        except UNSUPPORTED as error:  # kernels without float64, or states that are no keys
+            if is_out_of_memory(error):
+                raise
+            logger.info("%s: %s", self.language_model.directory, str(error).split("\n")[0])
             return None
-        states = [(keys.to(dtype), values.to(dtype)) for keys, values in states_of(cache)]
         logits = widened(self._logits(output[0][0]))
         logprobs = (logits - logits.logsumexp(dim=1))[0].cpu().numpy()
         return KeyValues(states, 1, logprobs)
@@ -290,7 +332,14 @@ class Forward:
             added = torch.zeros(mask.shape, dtype=dtype).masked_fill_(~mask, torch.finfo(dtype).min)
             options["attention_mask"] = added[:, None].to(device)
             options["position_ids"] = positions.to(device)
+        self._forget_lengths()
         return self._body()(input_ids=ids.to(device), **options)
+
+    def _forget_lengths(self) -> None:
+        """Run one token alone: dynamic frequencies stay those of the longest pass so far."""
+        if self.rotation is not None and self.rotation.by_length:
+            first = torch.zeros((1, 1), dtype=torch.int64, device=self.language_model.device)
+            self._body()(input_ids=first, use_cache=False)
 
     def _logits(self, outputs: torch.Tensor) -> torch.Tensor:
         if self.head is None:
@@ -378,6 +427,7 @@ class Forward:
     def _plain_logits(self, sequences: Sequence[np.ndarray]) -> torch.Tensor:
         """Return the logits of sequences of one length as the model's authors meant them made."""
         fed = torch.from_numpy(np.stack(sequences)).to(self.language_model.device)
+        self._forget_lengths()
         logits: torch.Tensor = self.language_model.model(input_ids=fed).logits
         for ids, of_one in zip(sequences, widened(logits[:, :-1]), strict=True):
             targets = torch.from_numpy(ids[1:, None]).to(of_one.device)
@@ -417,6 +467,20 @@ def lay_out(rows: Sequence[Row], prefix: int) -> Batch:
 def order_of(rows: Sequence[Row]) -> list[int]:
     """Return the numbers of the rows' branches in the order of a batch's targets."""
     return [number for row in rows for number in row.branches]
+
+
+def _rotation_of(config: Any) -> Rotation | None:
+    """Return how a model's rotary frequencies depend on the length of a pass, or None."""
+    config = config.get_text_config()
+    stated = getattr(config, "rope_parameters", None) or {}
+    for part in (stated, *stated.values()):  # some models state them by kind of layer
+        kind = part.get("rope_type", part.get("type")) if isinstance(part, dict) else None
+        if kind in ("longrope", "dynamic"):
+            boundary = part.get("original_max_position_embeddings") or getattr(
+                config, "original_max_position_embeddings", None
+            )
+            return Rotation(int(boundary or config.max_position_embeddings), kind == "dynamic")
+    return None
 
 
 def _local_attention(config: Any) -> int | None:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from lingprob.errors import LingprobError
-from lingprob.scoring.engine import Scorer, is_out_of_memory
+from lingprob.errors import LingprobError, is_out_of_memory
+from lingprob.scoring.engine import Scorer
 from lingprob.scoring.forward import KeyValues
 from lingprob.scoring.trees import Branch, pack, shared_length
 
