@@ -1,19 +1,22 @@
 """Conversion of a GGUF file: exact weights and tokenizer, whole or not at all."""
 
 import json
+import random
 import signal
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import gguf
 import numpy as np
 import pytest
+import regex
 import torch
 from transformers import AutoTokenizer
 
 from lingprob.errors import LingprobError
-from lingprob.models.gguf import convert_gguf
+from lingprob.models.gguf import PRE_TOKENIZERS, convert_gguf
 from lingprob.models.loading import load_language_model
 from lingprob.scoring.engine import score_sequences
 from models_for_tests import SENTENCES, save_tiny_model, tiny_model
@@ -50,6 +53,7 @@ def write_gguf(path, directory):
     writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
     writer.add_vocab_size(config.vocab_size)
     writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
     tokens = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
     writer.add_token_list(tokens)
     writer.add_token_types([3 if token in tokenizer.all_special_tokens else 1 for token in tokens])
@@ -118,7 +122,7 @@ KILLED = """
 import os, signal, sys
 from transformers import PreTrainedTokenizerBase
 PreTrainedTokenizerBase.save_pretrained = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
-from lingprob.models.gguf import convert_gguf
+from lingprob.models.gguf import PRE_TOKENIZERS, convert_gguf
 convert_gguf(sys.argv[1], sys.argv[2])
 """
 
@@ -148,3 +152,32 @@ def test_something_else_leaves_nothing_behind(tmp_path):
     with pytest.raises(LingprobError, match="no such file"):
         convert_gguf(tmp_path / "absent.gguf", target)
     assert not target.parent.exists()
+
+
+GPT2_RULE = regex.compile(
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+)
+NUMERALS = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "N"]
+
+
+def test_the_rule_of_smollm_on_10000_strings():
+    """llama.cpp splits off each numeral (Unicode category N), then applies GPT-2's rule."""
+    drawn = random.Random(0)
+    others = [*"abc  \n\t.,'", "it's", "Émile", "狗", "ा", "\u00a0", "²"]
+    for _ in range(10_000):
+        pieces = drawn.choices(NUMERALS, k=3) + drawn.choices(others, k=8)
+        drawn.shuffle(pieces)
+        text = "".join(pieces)
+        wanted = [
+            found for part in regex.split(r"(\p{N})", text) for found in GPT2_RULE.findall(part)
+        ]
+        places = PRE_TOKENIZERS["smollm"].pre_tokenize_str(text)
+        assert [text[start:end] for _, (start, end) in places] == wanted, text
+
+
+def test_an_unknown_rule_is_refused(gguf_path, tmp_path, monkeypatch):
+    for known in ({"smollm": PRE_TOKENIZERS["smollm"]}, {}):
+        monkeypatch.setattr("lingprob.models.gguf.PRE_TOKENIZERS", known)
+        with pytest.raises(LingprobError, match=r"by the rule 'gpt-2' \(tokenizer\.ggml\.pre\)"):
+            convert_gguf(gguf_path, tmp_path / "tiny")
+        assert not (tmp_path / "tiny").exists()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,10 +28,15 @@ from lingprob.scoring.growing_prefixes import score_in_context, sum_tokens
 from lingprob.scoring.sentences import summarise_sentences, unigram_sums
 from lingprob.scoring.stimuli import score_stimuli
 
+logger = logging.getLogger(__name__)
+
 if TYPE_CHECKING:
     from lingprob.models.loading import LanguageModel
 
 SENTENCES = "sentences"
+# Policies for a tokenizer without the token of the preferred one, in this order.
+START_POLICIES = ("endoftext", "eos", "none")
+WITHOUT_SPACES = ("zh", "ja", "th", "km", "lo", "my")
 PROBE = "The old cat sat on the mat, and nobody saw it."
 
 
@@ -110,6 +116,7 @@ class Model:
     ) -> None:
         self.name, self.plan, self.lm, self.provenance = name, plan, lm, provenance
         self.unigrams, self.cache = unigrams, cache
+        self.fallbacks: set[str] = set()
         budget = plan.settings["scoring"]["tokens_per_batch"]
         self.scorer = Scorer(lm, budget)
         on_gpu = lm.device.type == "cuda"
@@ -132,14 +139,17 @@ class Model:
         sentences: str | Iterable[str],
         *,
         context: str | Iterable[str | None] | None = None,
+        context_separator: str | None = None,
         bos: str | None = None,
     ) -> pd.DataFrame:
         """Return the log-probability of each sentence, a row a sentence in the order given.
 
         Args:
             sentences: texts; of a series the index is kept.
-            context: what precedes all sentences, or each of them, with a blank between; none or an
-                empty one is nothing. Every token of a sentence counts then.
+            context: text that precedes all sentences, or one text for each; None or an empty text
+                is no context. Every token of a sentence counts then.
+            context_separator: text between a context and a sentence; by default a space, and
+                nothing for a model whose entry states a language without spaces.
             bos: the BOS policy: what precedes a sentence, and whether its first token counts; by
                 default the model's own first one.
 
@@ -156,7 +166,8 @@ class Model:
         if context is None:
             table = self.sentence_scores(stimuli_of(texts), [bos])
         else:
-            table = self._after(_contexts(context, len(texts)), texts, bos)
+            separator = self._separator() if context_separator is None else context_separator
+            table = self._after(_contexts(context, len(texts)), texts, bos, separator)
         return score_table(texts, table, bool(self.unigrams), index).assign(bos=bos)
 
     def sentence_scores(
@@ -181,11 +192,13 @@ class Model:
         }
         return summarise_sentences(stimuli, scores, chosen, self.unigrams)
 
-    def surprisal(self, text: str | Iterable[str]) -> pd.DataFrame:
+    def surprisal(self, text: str | Iterable[str], *, bos: str | None = None) -> pd.DataFrame:
         """Return the surprisal of each word in bits, a row a word.
 
         Args:
-            text: a text, or several; a word is what stands between blanks or line breaks.
+            text: a text, or several; words are separated by spaces or line breaks.
+            bos: the BOS policy, of which the start token counts; by default the one that the model
+                generates text from.
 
         Returns:
             text_id (from 1), word_index (from 0 in its text), word, surprisal (bits, corrected for
@@ -195,10 +208,11 @@ class Model:
 
         words, settings = as_words(text), self.plan.settings["reading"]
         window = min(settings["window"], self.lm.context_window)
+        own = next((p for p in self.entry["bos_policies"] if self._starts(p)), "bos")
         table = word_surprisals(
             self.lm,
             words,
-            start_token=self.plan.generation_start_token(self.name),
+            start_token=self._policy(bos or self._start_policy(own))["start_token"],
             context=settings["context"],
             window=window,
             stride=max(1, int(settings["window_stride"] * window)),
@@ -234,7 +248,7 @@ class Model:
         """
         from lingprob.facade.pairs import compare_pairs
 
-        policy = bos or self.plan.string_bos(self.name)
+        policy = bos or self._start_policy(self.plan.string_bos(self.name))
         table = compare_pairs(self, as_pairs(pairs, self.entry["language"]), by, policy)
         return table.assign(bos=policy)
 
@@ -264,7 +278,34 @@ class Model:
         looked_up("BOS policy", bos, self.plan.catalog.bos_policies)
         return self.plan.bos_policy(bos)
 
-    def _after(self, contexts: list[str], texts: list[str], bos: str) -> pd.DataFrame:
+    def _starts(self, bos: str) -> bool:
+        return self._policy(bos)["start_token"] != "none"
+
+    def _separator(self) -> str:
+        return "" if self.entry["language"] in WITHOUT_SPACES else " "
+
+    def _start_policy(self, bos: str) -> str:
+        """Return a policy under which the first token counts, for a tokenizer that may lack `bos`.
+
+        A text's end is what precedes a text in training, so its token serves if there is no other.
+        """
+        for policy in (bos, *START_POLICIES):
+            try:
+                self.lm.start_id(self._policy(policy)["start_token"])
+            except LingprobError:
+                continue
+            if policy != bos and policy not in self.fallbacks:
+                self.fallbacks.add(policy)
+                logger.warning(
+                    "%s: its tokenizer has no token for %r, so the policy is %r", self.name, bos,
+                    policy,
+                )  # fmt: skip
+            return policy
+        return bos
+
+    def _after(
+        self, contexts: list[str], texts: list[str], bos: str, separator: str
+    ) -> pd.DataFrame:
         """Return logprob, n_tokens and unigram_logprob of each text after its context."""
         places: dict[str, list[int]] = {}
         for place, context in enumerate(contexts):
@@ -275,7 +316,11 @@ class Model:
         ]
         start_token = self._policy(bos)["start_token"]
         tokens = score_in_context(
-            self.lm, items, start_token=start_token, scorer=self.context_scorer
+            self.lm,
+            items,
+            start_token=start_token,
+            scorer=self.context_scorer,
+            separator=separator,
         )
         rows = np.concatenate([np.array(some) for some in places.values()])
         first = np.cumsum([0, *map(len, places.values())])

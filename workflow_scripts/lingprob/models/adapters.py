@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lingprob.errors import LingprobError
-from lingprob.models.kinds import read_json
+from lingprob.models.kinds import read_json, stated_base
 
 
 def base_of(directory: Path) -> Path | None:
@@ -19,7 +19,7 @@ def base_of(directory: Path) -> Path | None:
     if not (directory / "adapter_config.json").is_file():
         return None
     config = read_json(directory / "adapter_config.json")
-    base = Path(str(config.get("base_model_name_or_path") or "")).expanduser()
+    base = stated_base(directory) or Path("unknown")
     by_hand = (
         "merge it and save the result: PeftModel.from_pretrained(BASE, FOLDER).merge_and_unload()"
         ".save_pretrained(NEW) of peft, and load NEW."

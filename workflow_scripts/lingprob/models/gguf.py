@@ -86,7 +86,7 @@ def _set_pre_tokenizer(tokenizer: Any, gguf_path: Path) -> None:
 
     Raises LingprobError if the file names none, or one that is not in PRE_TOKENIZERS.
     """
-    reader = gguf.GGUFReader(gguf_path)
+    reader = gguf.GGUFReader(str(gguf_path))  # as transformers names it, to be read once
     if _field(reader, "tokenizer.ggml.model") != "gpt2":
         return  # sentence pieces, which have no pre-tokenizer of this kind
     name = _field(reader, "tokenizer.ggml.pre")

@@ -80,3 +80,9 @@ def quantisation_of(directory: Path) -> tuple[str, str] | None:
         return None
     name = str(method.get("quant_method", "unknown"))
     return name, QUANTISERS.get(name, name)
+
+
+def stated_base(directory: Path) -> Path | None:
+    """Return the folder that an adapter's adapter_config.json names as its base model, if any."""
+    named = read_json(directory / "adapter_config.json").get("base_model_name_or_path")
+    return Path(str(named)).expanduser() if named else None

@@ -73,13 +73,14 @@ class LanguageModel:
         tokens = tokens_of(encode(self.tokenizer, texts, offsets=True))
         self.letters.check(texts, tokens)
         highest = max((int(one.ids.max()) for one in tokens if len(one.ids)), default=0)
-        self.check_id(highest, self.tokenizer.convert_ids_to_tokens(highest))
+        self.check_id(highest)
         return tokens
 
-    def check_id(self, token_id: int, token: str) -> None:
+    def check_id(self, token_id: int) -> None:
         """Raise LingprobError if a token's id is beyond the model's input embeddings."""
         rows = int(self.model.get_input_embeddings().weight.shape[0])
         if token_id >= rows:
+            token = self.tokenizer.convert_ids_to_tokens(token_id)
             raise LingprobError(
                 f"{self.directory}: the token {token!r} has the id {token_id}, and the model knows "
                 f"the ids 0 to {rows - 1}. Its tokenizer belongs to another model, or the token "
@@ -106,7 +107,7 @@ class LanguageModel:
                 f"{self.directory}: the tokenizer has no single token for {start_token!r}. Its "
                 f"special tokens: {known}. Name one of them, or 'none'."
             )
-        self.check_id(int(token_id), start_token)
+        self.check_id(int(token_id))
         return int(token_id)
 
 

@@ -8,16 +8,15 @@ from pathlib import Path
 
 from lingprob.errors import LingprobError
 from lingprob.files import identity_of, sha256_of, write_text
-from lingprob.models.safe_files import TOKENIZER_FILES, check_folder
+from lingprob.models.kinds import read_json, stated_base
+from lingprob.models.safe_files import TOKENIZER_FILES
 
 
 def write_manifest(name: str, source: str, origin: str, directory: Path, manifest: Path) -> None:
     """Write the manifest (JSON) of the model whose files lie in `directory`.
 
     All files are read once for their digest, about a minute for 100 GB.
-    Raises LingprobError as `check_folder`.
     """
-    check_folder(directory)
     content = {
         "model": name,
         "source": source,
@@ -34,7 +33,12 @@ def read_manifest(path: str | Path) -> dict[str, str]:
 
     Raises LingprobError if there is no such directory.
     """
-    content: dict[str, str] = json.loads(Path(path).read_text(encoding="utf-8"))
+    content: dict[str, str] = read_json(Path(path))
+    if "directory" not in content:
+        raise LingprobError(
+            f"{path}: no manifest of a model, or a damaged one. Delete this file and run again; "
+            "the model's own files are kept."
+        )
     directory = os.path.normpath(Path(path).parent / content["directory"])
     if not Path(directory).is_dir():
         raise LingprobError(
@@ -67,7 +71,10 @@ def model_files(directory: Path) -> list[Path]:
 
 def files_digest(directory: Path) -> str:
     """Return a digest of the names and contents of a model's files: weights, tokenizer and all."""
-    return identity_of({path.name: sha256_of(path) for path in model_files(directory)})
+    files = {path.name: path for path in model_files(directory)}
+    if (base := stated_base(directory)) is not None:
+        files |= {f"base/{path.name}": path for path in model_files(base)}
+    return identity_of({name: sha256_of(path) for name, path in files.items()})
 
 
 def tokenizer_digest(directory: Path) -> str:

@@ -1,0 +1,468 @@
+"""Models and tokenizers that users bring: which tokens count, and which folders are refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import transformers as hf
+from safetensors.torch import load_file, save_file
+from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+
+import lingprob
+from lingprob.errors import LingprobError
+from lingprob.models.letters import Letters
+from lingprob.models.loading import Tokens, load_language_model
+from lingprob.models.masked import number_words
+from lingprob.models.tokenizer import name_different_tokens, read_tokenizer
+from models_for_tests import CONTEXT_WINDOW, SENTENCES, VOCABULARY_SIZE
+
+DIGITS = [f"In {year} there were {year * 7919} of them." for year in range(1900, 2000)]
+THREES = r"\p{N}{1,3}|[^\r\n\p{L}\p{N}]?\p{L}+| ?[^\s\p{L}\p{N}]+|\s+"
+SMALL = {
+    "vocab_size": VOCABULARY_SIZE,
+    "hidden_size": 32,
+    "intermediate_size": 64,
+    "num_hidden_layers": 2,
+    "num_attention_heads": 4,
+    "max_position_embeddings": CONTEXT_WINDOW,
+    "bos_token_id": 0,
+    "eos_token_id": 1,
+    "pad_token_id": 2,
+}
+GROUPED = {**SMALL, "num_key_value_heads": 2}
+START_TOKENS = {
+    "OLMoE": hf.OlmoeConfig(**GROUPED, num_experts=4, num_experts_per_tok=2),
+    "Mamba": hf.MambaConfig(
+        vocab_size=VOCABULARY_SIZE, hidden_size=32, num_hidden_layers=2, state_size=8,
+        bos_token_id=0, eos_token_id=1, pad_token_id=2,
+    ),
+    "LFM2": hf.Lfm2Config(**GROUPED, layer_types=["conv", "full_attention"]),
+    "XGLM": hf.XGLMConfig(
+        vocab_size=VOCABULARY_SIZE, d_model=32, ffn_dim=64, num_layers=2, attention_heads=4,
+        max_position_embeddings=CONTEXT_WINDOW, bos_token_id=0, eos_token_id=1, pad_token_id=2,
+    ),
+    "BERT": hf.BertConfig(**SMALL, is_decoder=True),
+    "RoBERTa": hf.RobertaConfig(**SMALL, is_decoder=True),
+}  # fmt: skip
+
+
+def byte_level(
+    normalizer: Any = None, split: Any = None, texts: Any = SENTENCES, **options: Any
+) -> Tokenizer:
+    """Train a small byte-level tokenizer with <s>, </s> and <pad>."""
+    tokenizer = Tokenizer(models.BPE(**options))
+    tokenizer.normalizer = normalizer or tokenizer.normalizer
+    tokenizer.pre_tokenizer = split or pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY_SIZE,
+        special_tokens=["<s>", "</s>", "<pad>"],
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(texts, trainer)
+    return tokenizer
+
+
+def save(
+    folder: Path, tokenizer: Tokenizer, model: Any, class_name: str | None = None, **special: str
+) -> Path:
+    """Save a model with sharpened weights and its tokenizer, which may name another class."""
+    torch.manual_seed(0)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.2 * torch.randn_like(parameter))
+    folder.mkdir(parents=True, exist_ok=True)
+    model.save_pretrained(folder)
+    special = special or {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"}
+    hf.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special).save_pretrained(folder)
+    if class_name:
+        edit(folder / "tokenizer_config.json", tokenizer_class=class_name)
+    return folder
+
+
+def edit(path: Path, **entries: Any) -> None:
+    """Change entries of a JSON file; None removes one."""
+    content = {**json.loads(path.read_text()), **entries}
+    path.write_text(json.dumps({key: one for key, one in content.items() if one is not None}))
+
+
+def causal(config: Any) -> Any:
+    """Build a causal model of a configuration."""
+    return hf.AutoModelForCausalLM.from_config(config, dtype=torch.float32)
+
+
+def plain_sum(folder: Path, ids: list[int], start: int | None) -> float:
+    """Sum ln p of ids in one pass of the model that transformers loads."""
+    model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    fed = ids if start is None else [start, *ids]
+    with torch.no_grad():
+        logits = model(input_ids=torch.tensor([fed]), use_cache=False).logits[0].double()
+    logprobs = logits.log_softmax(-1)
+    return float(sum(logprobs[at, fed[at + 1]] for at in range(len(fed) - 1)))
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("LINGPROB_CACHE", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize(
+    ("class_name", "architecture", "tokenizer", "text"),
+    [
+        ("GPT2Tokenizer", hf.LlamaConfig, {"normalizer": normalizers.NFKC()}, "The ﬁlms are old."),
+        ("GPT2Tokenizer", hf.LlamaConfig, {"normalizer": normalizers.Lowercase()}, "THE CAT."),
+        (
+            "PreTrainedTokenizerFast",
+            hf.Qwen2Config,
+            {
+                "split": pre_tokenizers.Sequence(
+                    [
+                        pre_tokenizers.Split(Regex(THREES), "isolated"),
+                        pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False),
+                    ]
+                ),
+                "texts": DIGITS,
+            },
+            "In 1907 there were 14301793 of them.",
+        ),
+        (
+            "LlamaTokenizer",
+            hf.LlamaConfig,
+            {
+                "split": pre_tokenizers.Sequence(
+                    [
+                        pre_tokenizers.Digits(individual_digits=True),
+                        pre_tokenizers.ByteLevel(add_prefix_space=False),
+                    ]
+                )
+            },
+            "Add ½ of 1995.",
+        ),
+    ],
+)
+def test_tokens_are_those_of_tokenizer_json(class_name, architecture, tokenizer, text, tmp_path):
+    backend = byte_level(**tokenizer)
+    folder = save(tmp_path / "model", backend, causal(architecture(**GROUPED)), class_name)
+    ids = backend.encode(text, add_special_tokens=False).ids
+    table = lingprob.load(folder).score(text, bos="bos")
+    assert table["n_tokens"][0] == len(ids)
+    assert table["logprob"][0] == pytest.approx(plain_sum(folder, ids, 0), abs=1e-4)
+
+
+def test_the_log_names_texts_that_transformers_would_split_otherwise(tmp_path, caplog):
+    model = causal(hf.LlamaConfig(**GROUPED))
+    folder = save(tmp_path, byte_level(normalizers.NFKC()), model, "GPT2Tokenizer")
+    name_different_tokens(folder)
+    assert "GPT2Tokenizer would split these differently" in caplog.text
+    assert "ﬁlms" in caplog.text
+    assert "The keys are old." not in caplog.text
+    caplog.clear()
+    edit(folder / "tokenizer_config.json", tokenizer_class="TokenizersBackend")
+    name_different_tokens(folder)
+    assert not caplog.text
+
+
+def test_a_random_tokenizer_is_refused(tmp_path):
+    folder = save(tmp_path, byte_level(dropout=0.1), causal(hf.LlamaConfig(**GROUPED)))
+    with pytest.raises(LingprobError, match=r"tokenizer\.json: .*at random .*null"):
+        read_tokenizer(folder)
+
+
+def test_special_tokens_outside_the_vocabulary_do_not_count(tmp_path):
+    backend = byte_level()
+    config = hf.GPT2Config(
+        vocab_size=VOCABULARY_SIZE, n_embd=32, n_layer=2, n_head=4, n_positions=CONTEXT_WINDOW
+    )
+    folder = save(tmp_path, backend, causal(config))
+    (folder / "tokenizer_config.json").write_text('{"tokenizer_class": "GPT2Tokenizer"}')
+    (folder / "special_tokens_map.json").unlink(missing_ok=True)
+    lm = load_language_model(folder)
+    assert lm.tokenizer.bos_token_id is None
+    with pytest.raises(LingprobError, match="no single token for 'bos'"):
+        lm.start_id("bos")
+
+
+def test_a_token_without_an_embedding_is_refused(tmp_path):
+    backend = byte_level()
+    backend.add_special_tokens(["<extra>"])
+    folder = save(tmp_path, backend, causal(hf.LlamaConfig(**GROUPED)))
+    lm = load_language_model(folder)
+    with pytest.raises(LingprobError, match=r"'<extra>' has the id 320, .*0 to 319"):
+        lm.start_id("<extra>")
+    backend.add_tokens(["zebra"])
+    lm = load_language_model(save(tmp_path, backend, causal(hf.LlamaConfig(**GROUPED))))
+    with pytest.raises(LingprobError, match="'zebra' has the id 321"):
+        lm.tokenize(["a zebra"])
+
+
+@pytest.mark.parametrize("name", START_TOKENS)
+@pytest.mark.parametrize("start", [None, 0])
+def test_start_tokens_with_every_kind_of_state(name, start, tmp_path):
+    backend = byte_level()
+    folder = save(tmp_path / "model", backend, causal(START_TOKENS[name]))
+    lm = lingprob.load(folder)
+    policy = "none" if start is None else "bos"
+    for text in SENTENCES[:2]:
+        ids = backend.encode(text, add_special_tokens=False).ids
+        found = lm.score(text, bos=policy)["logprob"][0]
+        assert found == pytest.approx(plain_sum(folder, ids, start), abs=1e-4)
+
+
+def test_positions_are_those_of_the_table(tmp_path):
+    """RoBERTa's begin after that of its padding."""
+    folder = save(tmp_path, byte_level(), causal(START_TOKENS["RoBERTa"]))
+    assert load_language_model(folder).context_window == CONTEXT_WINDOW - 3
+
+
+def test_a_familys_window_may_be_longer_than_the_models(tmp_path):
+    config = hf.GPT2Config(
+        vocab_size=VOCABULARY_SIZE, n_embd=32, n_layer=2, n_head=4, n_positions=48, bos_token_id=0
+    )
+    folder = save(tmp_path / "model", byte_level(), causal(config))
+    lm: Any = lingprob.load(folder, family="gpt2")
+    assert lm.lm.context_window == 48
+
+
+def longrope(boundary: int, longest: int) -> Any:
+    """Build a Phi-3 whose rotary frequencies change beyond a boundary."""
+    rope = {
+        "rope_type": "longrope", "rope_theta": 10000.0, "short_factor": [1.0, 1.05, 1.1, 1.2],
+        "long_factor": [8.0, 12.0, 20.0, 40.0], "original_max_position_embeddings": boundary,
+        "partial_rotary_factor": 1.0,
+    }  # fmt: skip
+    return hf.Phi3Config(
+        **{**SMALL, "max_position_embeddings": longest}, num_key_value_heads=4,
+        original_max_position_embeddings=boundary, sliding_window=None, rope_parameters=rope,
+    )  # fmt: skip
+
+
+def test_short_and_long_texts_keep_their_own_rotation(tmp_path):
+    backend = byte_level()
+    folder = save(tmp_path / "model", backend, causal(longrope(16, 128)))
+    texts = ["The mat.", " ".join(SENTENCES[:3]), "The cat sat.", " ".join(SENTENCES[3:5])]
+    lm: Any = lingprob.load(folder)
+    for policy, start in (("none", None), ("bos", 0)):
+        wanted = [
+            plain_sum(folder, backend.encode(text, add_special_tokens=False).ids, start)
+            for text in texts
+        ]
+        assert lm.score(texts, bos=policy)["logprob"].tolist() == pytest.approx(wanted, abs=1e-3)
+    context, target = "The cat sat.", "It seems to him that Kim solved the problem."
+    whole = backend.encode(f"{context} {target}", add_special_tokens=False).ids
+    cut = len(backend.encode(context, add_special_tokens=False).ids)
+    with torch.no_grad():
+        model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+        logprobs = model(input_ids=torch.tensor([[0, *whole]])).logits[0].double().log_softmax(-1)
+    wanted = sum(float(logprobs[at, whole[at]]) for at in range(cut, len(whole)))
+    found = lm.score(target, context=context, bos="bos")["logprob"][0]
+    assert found == pytest.approx(wanted, abs=1e-3)
+
+
+REFUSED = {
+    "a classifier": (
+        lambda: hf.GPT2ForSequenceClassification(
+            hf.GPT2Config(vocab_size=320, n_embd=32, n_layer=1, n_head=4, pad_token_id=2)
+        ),
+        r"a classifier or reward model .*GPT2ForSequenceClassification",
+    ),
+    "an embedding model": (
+        lambda: hf.Qwen3Model(hf.Qwen3Config(**GROUPED, head_dim=8, tie_word_embeddings=True)),
+        r"embedding model .*Qwen3Model",
+    ),
+    "an encoder-decoder": (
+        lambda: hf.T5ForConditionalGeneration(
+            hf.T5Config(
+                vocab_size=320, d_model=32, d_kv=8, d_ff=64, num_layers=1, num_heads=4,
+                decoder_start_token_id=0,
+            )
+        ),
+        r"an encoder-decoder \(T5ForConditionalGeneration\)",
+    ),
+    "a discriminator": (
+        lambda: hf.ElectraForPreTraining(hf.ElectraConfig(**SMALL, embedding_size=32)),
+        r"a discriminator of replaced tokens",
+    ),
+    "a model of pictures": (
+        lambda: hf.LlavaForConditionalGeneration(
+            hf.LlavaConfig(
+                text_config=hf.LlamaConfig(**GROUPED),
+                vision_config=hf.CLIPVisionConfig(
+                    hidden_size=32, intermediate_size=64, num_hidden_layers=1,
+                    num_attention_heads=4, image_size=28, patch_size=14,
+                ),
+            )
+        ),
+        r"`model_type` is 'llava'",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", REFUSED)
+def test_a_folder_of_another_kind_is_named_in_one_sentence(kind, tmp_path):
+    build, match = REFUSED[kind]
+    folder = save(tmp_path / "model", byte_level(), build())
+    with pytest.raises(LingprobError, match=match) as caught:
+        lingprob.load(folder)
+    assert len(str(caught.value)) < 400 + len(str(folder))
+    assert "delete" not in str(caught.value).lower()
+
+
+@pytest.mark.parametrize(
+    ("method", "package"),
+    [("gptq", "gptqmodel"), ("bitsandbytes", "bitsandbytes"), ("awq", "gptqmodel")],
+)
+def test_quantised_weights_name_the_package(method, package, tmp_path):
+    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    quantised = {"quant_method": method, "bits": 4, "group_size": 128, "load_in_4bit": True}
+    edit(folder / "config.json", quantization_config=quantised)
+    with pytest.raises(LingprobError, match=rf"quantised by {method}, .*Install {package}"):
+        lingprob.load(folder)
+
+
+def test_weights_of_a_compiled_model_are_named(tmp_path):
+    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    weights = load_file(folder / "model.safetensors")
+    compiled = {f"_orig_mod.{name}": one for name, one in weights.items()}
+    save_file(compiled, folder / "model.safetensors", metadata={"format": "pt"})
+    with pytest.raises(LingprobError, match=r"saved from a compiled model"):
+        lingprob.load(folder)
+
+
+@pytest.mark.parametrize("beside_weights", [True, False])
+def test_an_adapter_is_never_scored_as_its_base(beside_weights, tmp_path, monkeypatch):
+    monkeypatch.setattr("lingprob.models.adapters.find_spec", lambda name: None)
+    folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    base = tmp_path / "base"
+    if not beside_weights:
+        folder.rename(base)
+        folder.mkdir()
+    described = {"peft_type": "LORA", "base_model_name_or_path": str(base)}
+    (folder / "adapter_config.json").write_text(json.dumps(described))
+    with pytest.raises(LingprobError, match=r"a LORA adapter of .*merge"):
+        load_language_model(folder)
+
+
+def test_an_adapter_is_merged_where_peft_is_installed(tmp_path):
+    peft = pytest.importorskip("peft")
+    base = save(tmp_path / "base", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
+    model = hf.AutoModelForCausalLM.from_pretrained(base, dtype=torch.float32)
+    torch.manual_seed(1)
+    adapted = peft.get_peft_model(
+        model, peft.LoraConfig(r=2, target_modules=["q_proj"], init_lora_weights=False)
+    )
+    adapted.save_pretrained(tmp_path / "adapter")
+    ids = byte_level().encode("The cat sat.", add_special_tokens=False).ids
+    with torch.no_grad():
+        logprobs = adapted(input_ids=torch.tensor([[0, *ids]])).logits[0].double().log_softmax(-1)
+    wanted = sum(float(logprobs[at, one]) for at, one in enumerate(ids))
+    found = lingprob.load(tmp_path / "adapter").score("The cat sat.", bos="bos")["logprob"][0]
+    assert found == pytest.approx(wanted, abs=1e-3)
+    assert abs(found - plain_sum(base, ids, 0)) > 0.01
+
+
+def spans(*places: tuple[int, int, int]) -> Tokens:
+    """Build tokens from (id, start, end)."""
+    ids, start, end = np.array(places, dtype=np.int32).reshape(-1, 3).T
+    return Tokens(ids, start, end)
+
+
+def test_lost_letters_by_hand():
+    """Letters without a token, and those of an unknown token; spaces and composed accents pass."""
+    text = "The 猫 sat."
+    plain = Letters()
+    assert plain.lost(text, spans((5, 0, 3), (6, 5, 10))) == ["猫"]
+    assert plain.lost(text, spans((5, 0, 3), (6, 4, 5), (6, 5, 10))) == []
+    assert Letters(unknown_id=7).lost(text, spans((5, 0, 3), (7, 4, 5), (6, 6, 10))) == ["猫"]
+    decomposed = "cafe\u0301"
+    assert Letters().lost(decomposed, spans((1, 0, 4))) == ["\u0301"]
+    assert Letters(composes=True).lost(decomposed, spans((1, 0, 4))) == []
+    assert plain.lost("a\u200db", spans((1, 0, 1), (2, 2, 3))) == []
+
+
+def lossy(folder: Path) -> Path:
+    """Save a model whose tokenizer has the letters of the sentences alone."""
+    backend = Tokenizer(models.BPE())
+    backend.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never")
+    trainer = trainers.BpeTrainer(
+        vocab_size=200, special_tokens=["<s>", "</s>", "<pad>"], show_progress=False
+    )
+    backend.train_from_iterator(SENTENCES, trainer)
+    return save(folder, backend, causal(hf.LlamaConfig(**GROUPED)))
+
+
+def test_lost_letters_are_named_by_every_call(tmp_path, caplog):
+    lm = lingprob.load(lossy(tmp_path / "model"))
+    pair = ("The 猫 sat.", "The 狗 sat.")
+    for call in (lambda: lm.score([*SENTENCES[:2], *pair]), lambda: lm.compare([pair])):
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            call()
+        assert "no token for '猫', '狗'" in caplog.text
+    assert "Text 1, 2," in caplog.text
+    with pytest.raises(LingprobError, match="'猫'"):
+        lm.surprisal("The 猫 sat.")
+    strict = lingprob.load(tmp_path / "model", unknown_letters="refuse")
+    strict.score(SENTENCES[0])
+    with pytest.raises(LingprobError, match="no token for '猫'"):
+        strict.score("The 猫 sat.")
+
+
+def test_decomposed_accents_have_the_surprisal_of_composed_ones(tmp_path):
+    folder = save(
+        tmp_path / "model", byte_level(normalizers.NFC()), causal(hf.GPTNeoXConfig(**SMALL))
+    )
+    lm = lingprob.load(folder)
+    composed, decomposed = (
+        lm.surprisal(text)["surprisal"] for text in ("Le café était.", "Le cafe\u0301 e\u0301tait.")
+    )
+    assert decomposed.tolist() == pytest.approx(composed.tolist(), abs=1e-5)
+
+
+def test_words_of_a_tokenizer_that_splits_none():
+    """Gemma's gives every token the word 0; others split words further than spaces do."""
+    text = "The keys, old."
+    tokens = spans((1, 0, 3), (2, 3, 6), (3, 6, 8), (4, 8, 9), (5, 9, 13), (6, 13, 14))
+    assert number_words(text, tokens, [0] * 6).tolist() == [0, 1, 1, 1, 2, 2]
+    assert number_words(text, tokens, [0, 1, 1, 2, 3, 4]).tolist() == [0, 1, 1, 2, 3, 4]
+    assert number_words(text, tokens, [0, None, None, 2, 3, 4]).tolist() == [0, 1, 2, 3, 4, 5]
+
+
+def test_a_tokenizer_without_bos_starts_with_the_end_of_text(tmp_path, caplog):
+    backend = byte_level()
+    backend.add_special_tokens(["<|endoftext|>"])
+    config = hf.Qwen2Config(**{**GROUPED, "vocab_size": 321, "pad_token_id": None})
+    folder = save(tmp_path / "model", backend, causal(config), eos_token="<|endoftext|>")
+    lm = lingprob.load(folder)
+    ids = backend.encode("The cat sat.", add_special_tokens=False).ids
+    table = lm.surprisal("The cat sat.")
+    wanted = -plain_sum(folder, ids, 320) / np.log(2)
+    assert table["surprisal_uncorrected"].sum() == pytest.approx(wanted, abs=1e-3)
+    assert caplog.text.count("the policy is 'endoftext'") == 1
+    assert lm.compare([("The cat sat.", "The cat sit.")])["bos"][0] == "endoftext"
+    assert caplog.text.count("the policy is 'endoftext'") == 1
+    assert np.isnan(lm.surprisal("The cat sat.", bos="none")["surprisal"][0])
+
+
+@pytest.mark.parametrize(("language", "separator"), [("zh", ""), ("en", " "), ("ja", "")])
+def test_contexts_are_joined_as_the_language_is_written(language, separator, tmp_path):
+    context, target = "狗看见我。", "它叫了。"
+    backend = byte_level(texts=[context + target] * 3 + list(SENTENCES))
+    folder = save(tmp_path / "model", backend, causal(hf.LlamaConfig(**GROUPED)))
+    entry = {
+        "title": "Mine", "family": "own", "source": "local", "path": str(folder),
+        "bos_policies": ["bos"], "language": language,
+    }  # fmt: skip
+    lm = lingprob.load("mine", config={"models": {"mine": entry}})
+    whole = backend.encode(context + separator + target, add_special_tokens=False)
+    first = next(at for at, (_, end) in enumerate(whole.offsets) if end > len(context))
+    wanted = plain_sum(folder, whole.ids, 0) - plain_sum(folder, whole.ids[:first], 0)
+    assert lm.score(target, context=context)["logprob"][0] == pytest.approx(wanted, abs=1e-3)
+    stated = lm.score(target, context=context, context_separator=" \n")["logprob"][0]
+    assert stated != pytest.approx(wanted, abs=1e-3)
