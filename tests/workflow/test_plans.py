@@ -371,8 +371,8 @@ def test_a_model_s_page_plans_its_model_alone_and_all_four_papers(checkout):
     ("arguments", "said"),
     [
         (["--config", "scal=demo"], "unknown key at top level: 'scal'"),
-        (["--config", "scale=dmo"], "'dmo' is not one of"),
-        (["--config", "seed=one"], "seed: 'one' is not of type 'integer'"),
+        (["--config", "scale=dmo"], "did you mean 'demo'?"),
+        (["--config", "seed=one"], "seed: 'one' is not a valid integer"),
         (["--config", 'morcela={"models": ["pythia-70"]}'], "Did you mean 'pythia-70m'"),
         (["--config", 'morcela={"datasets": ["demo"]}'], "'demo_minimal_pairs'"),
         (["--config", 'overlap={"texts": ["prov"]}'], "Did you mean 'provo'"),

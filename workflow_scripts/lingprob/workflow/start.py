@@ -45,9 +45,16 @@ class Run:
 def read_run(config: dict[str, Any]) -> Run:
     """Read and check the configuration of a run, and hand the jobs what they need of it.
 
-    Raises LingprobError for a mistake in the configuration, and for the user's files that are not
-    there.
+    A mistake in the configuration, or a file of the user's that is not there, ends the process with
+    one message.
     """
+    try:
+        return _read_run(config)
+    except LingprobError as error:
+        raise SystemExit(f"Error: {error}") from None
+
+
+def _read_run(config: dict[str, Any]) -> Run:
     leave_rehearsal_folder()
     refuse_duplicate_keys(named_configfiles(sys.argv[1:]))
     settings, catalog = read_settings(config)
