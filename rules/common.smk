@@ -19,7 +19,7 @@ from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, model_tables, ngram_inputs, note_on, pick
 from lingprob.plan import shown_models
 from lingprob.reading.parsers.names import parser_function
-from lingprob.site.facts import facts_of_model, rules_of, run_facts, template_files
+from lingprob.site.facts import facts_of_model, run_facts, template_files
 from lingprob.site.papers import papers_of, read_captions
 from lingprob.stimuli.names import parser_module
 

@@ -98,7 +98,7 @@ rule build_site:
         figures={room.paper: list(room.figures) for room in SITE_ROOMS},
         tables={room.paper: list(room.pages) for room in SITE_ROOMS},
         captions=read_captions(CHECKOUT / "report", [room.paper for room in SITE_ROOMS]),
-        made_by=rules_of(workflow.rules, SITE_FILES),
+        files=[file.removeprefix("results/") for file in SITE_FILES],
         linked=[page.removeprefix("results/") for page in SITE_PAGES],
         row_tables=list(SITE_TABLES),
         facts=run_facts(settings, catalog),

@@ -21,7 +21,7 @@ with job(snakemake):
         cards=cards,
         rows=titled(rows, params.models, params.titles),
         facts=params.facts,
-        made_by=params.made_by,
+        files=params.files,
         figures=params.figures,
         tables=params.tables,
         captions=params.captions,

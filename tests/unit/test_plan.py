@@ -524,8 +524,8 @@ def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
     there = plan("laptop")
     own, *trained = there.dataset_models("provo_motr")
     assert own == "smollm2-135m"
-    # Three sizes, after 64, 256, 1,024, 2,048 and all steps, and after 5 and 10 of fine-tuning.
-    assert len(trained) == 3 * 7
+    # Three sizes, after all steps, and after 5 and 10 of fine-tuning.
+    assert len(trained) == 3 * 3
     assert all(name.startswith("trained-tiny-") for name in trained)
     assert set(there.dataset_models("natural_stories_maze")) > {own, *trained}
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import html
 import re
 from dataclasses import replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from lingprob.schemas import SCHEMAS
 from lingprob.site.cards import scorecard_page
 from lingprob.site.facts import (
     facts_of_model,
-    rules_of,
     run_facts,
     template_files,
     used,
@@ -65,9 +63,13 @@ def made(tmp_path) -> Made:
     results = tmp_path / "results"
     for name in ("morcela/figure_2", "morcela/conventions"):
         png(results / f"{name}.png", 30, 20)
-    files = {"morcela/figure_2.png": "plot_morcela", "morcela/figure_2.pdf": "plot_morcela",
-             "morcela/conventions.png": "plot_morcela", "morcela/table_2.csv": "tabulate_morcela",
-             "morcela/loose.csv": "combine_loose"}  # fmt: skip
+    files = [
+        "morcela/figure_2.png",
+        "morcela/figure_2.pdf",
+        "morcela/conventions.png",
+        "morcela/table_2.csv",
+        "morcela/loose.csv",
+    ]
     for path in files:
         (results / path).touch()
     captions = {
@@ -81,7 +83,7 @@ def made(tmp_path) -> Made:
         cards=cards,
         rows=titled(pd.DataFrame(columns=[*COLUMNS, *SOURCES, "model"]), {}, {}),
         facts=FACTS,
-        made_by=files,
+        files=files,
         figures={"morcela": ["figure_2", "conventions"], "overlap": ["figure_1a"]},
         tables={"morcela": ["table_2", "table_9"], "overlap": []},
         captions=captions,
@@ -137,11 +139,9 @@ def test_a_figure_has_its_claims_caption_numbers_and_links(made):
     assert re.findall(r'href="\.\./(\S+)">([A-Z]+)<', figure) == [
         ("morcela/figure_2.pdf", "PDF"), ("morcela/figure_2.png", "PNG"),
     ]  # fmt: skip
-    assert "made by plot_morcela" in words
     table = section(page, "morcela-table_2")
     said = "opt-1.3b/morcela rises, §1 0.5 0.25 -0.5 to 1 -0.25 differs"
     assert said.replace("-0", "\N{MINUS SIGN}0") in joined(table)
-    assert "made by tabulate_morcela" in text_of(table)
 
 
 def joined(part: str) -> str:
@@ -211,15 +211,6 @@ def test_sentences_end_before_a_capital_alone():
     assert sentences(caption) == [
         "Of r (e.g. at .05 nats).", "The paper finds, cf. §2, more!", "What of it? nothing.",
     ]  # fmt: skip
-
-
-def test_the_rule_of_a_result_is_the_one_that_makes_it():
-    rules: list[Any] = [
-        SimpleNamespace(name="plot", output=["results/a/x.png", "results/{paper}/x.pdf"]),
-        SimpleNamespace(name="compare", output=["results/a/y.csv"]),
-    ]
-    files = ["results/a/y.csv", "results/a/x.png", "results/a/x.pdf"]
-    assert rules_of(rules, files) == {"a/y.csv": "compare", "a/x.png": "plot"}
 
 
 def test_captions_are_those_of_the_report_by_room():

@@ -1,4 +1,4 @@
-"""Only what Snakemake's documentation has is used of Snakemake, because the rest changes silently."""
+"""Snakemake is used by its documented names alone, because others change silently."""
 
 from __future__ import annotations
 

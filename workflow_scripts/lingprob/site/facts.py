@@ -1,11 +1,11 @@
-"""What pages tell of a run's settings, catalog and rules.
+"""What pages tell of a run's settings and catalog.
 
 Rules read this module, so it imports nothing that only a job needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -21,17 +21,6 @@ OF_DATASETS = ("title", "kind", "access", "licence", "citation")
 def template_files() -> list[Path]:
     """Return the templates, the style sheet and the script of all pages."""
     return sorted(TEMPLATES.iterdir())
-
-
-def rules_of(rules: Iterable[Any], files: Iterable[str]) -> dict[str, str]:
-    """Return the name of the rule that makes each of some results, by its path below the results.
-
-    Args:
-        rules: Snakemake's, each with its `name` and its `output`.
-        files: below results/. Those that only a pattern with wildcards makes are left out.
-    """
-    made = {str(path): rule.name for rule in rules for path in rule.output}
-    return {path.removeprefix("results/"): made[path] for path in files if path in made}
 
 
 def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import platform
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import version
 from pathlib import Path
@@ -42,7 +42,7 @@ class Made:
         cards: the scorecard of each room (folder of results) that there is.
         rows: `models.rows_by_model`, `titled`.
         facts: of `facts.run_facts`.
-        made_by: the rule of each file below `results` that pages may link to.
+        files: paths below `results` that pages may link to.
         figures: of each room, in its order.
         tables: the paper's own tables of each room, in its order.
         captions: of figures and tables (ROOM/NAME), as the report has them; tables that have one
@@ -55,7 +55,7 @@ class Made:
     cards: Mapping[str, pd.DataFrame]
     rows: pd.DataFrame
     facts: Mapping[str, Any]
-    made_by: Mapping[str, str]
+    files: Collection[str]
     figures: Mapping[str, Sequence[str]]
     tables: Mapping[str, Sequence[str]]
     captions: Mapping[str, str] = field(default_factory=dict)
@@ -189,7 +189,7 @@ def _tables(room: str, made: Made) -> list[str]:
         name
         for name in dict.fromkeys([*made.tables[room], *captioned])
         if name not in made.figures[room]
-        and any(f"{room}/{name}.{suffix}" in made.made_by for suffix in ("csv", "html"))
+        and any(f"{room}/{name}.{suffix}" in made.files for suffix in ("csv", "html"))
     ]
 
 
@@ -206,15 +206,14 @@ def _part(name: str, card: pd.DataFrame, made: Made) -> dict[str, Any]:
         "more": " ".join(told[2:]),
         "claims": claims_in(of_part),
         "numbers": numbers_in(of_part),
-        "links": {suffix: path for suffix, path in links.items() if path in made.made_by},
-        "rules": sorted({made.made_by[path] for path in links.values() if path in made.made_by}),
+        "links": {suffix: path for suffix, path in links.items() if path in made.files},
     }
 
 
 def _figure(name: str, made: Made) -> dict[str, Any] | None:
     """Return a figure's image, its size in pixels and its claim in words; None if it is missing."""
     image = f"{name}.png"
-    if image not in made.made_by:
+    if image not in made.files:
         return None
     width, height = png_size(made.results / image)
     told = sentences(made.captions.get(name, ""))
