@@ -5,13 +5,6 @@
 # delta_log_likelihood, counts, trends, model_differences, figure_2, published fits, scorecard.
 
 READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
-# Data sets of reading times whose words are searched for in the corpora of `overlap`.
-WITH_LEAKAGE = [
-    name
-    for name in READING["datasets"]
-    if catalog.dataset(name)["texts"] in settings["overlap"]["texts"]
-    and READING["leakage_thresholds"]
-]
 # Data sets with several models' surprisals.
 COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
 DOSES = settings["doses"]
@@ -34,7 +27,6 @@ READING_ROOM = Room(
     category="Reading times",
     figures=["figure_2"]
     + ["inverse_scaling"] * READING["published"]
-    + ["leakage"] * bool(WITH_LEAKAGE)
     + ["model_differences"] * bool(COMPARED_IN)
     + ["doses"] * bool(DOSED_IN),
     files={
@@ -42,7 +34,6 @@ READING_ROOM = Room(
         "trends": "results/reading/trends.parquet",
         "counts": "results/reading/counts.parquet",
         "published": ["results/reading/published_fits.parquet"] * READING["published"],
-        "leakage": [f"results/reading/leakage/{name}.parquet" for name in WITH_LEAKAGE],
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
         "doses": [f"results/reading/doses/{name}.parquet" for name in DOSED_IN],
         "dose_slopes": [f"results/reading/dose_slopes/{name}.parquet" for name in DOSED_IN],
@@ -203,6 +194,5 @@ rule reading:
             for model in plan.dataset_models(name)
             if model in CAUSAL
         ],
-        ["results/reading/leakage.csv"] * bool(WITH_LEAKAGE),
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),
         ["results/reading/doses.csv"] * bool(DOSED_IN),

@@ -247,7 +247,6 @@ SHARED = {
     "lingprob.papers.rooms",
 }  # fmt: skip
 ROOMS = {
-    "adjust_for_leakage": "papers.leakage reading regression",
     "analyse_strings": "minimalness papers.string_probability regression",
     "audit_pairs": "audit minimalness regression site",
     "build_cdawg": "corpora models overlap",
@@ -301,7 +300,6 @@ ROOMS = {
     "measure_context_overlap": "context models papers.context",
     "measure_minimalness": "minimalness models",
     "measure_perplexity": "models reading scoring training workbooks",
-    "measure_word_leakage": "models overlap",
     "merge_overlap": "overlap",
     "perturb_prefixes": "context models",
     "plan": "catalog context kenlm models plan training",
@@ -333,7 +331,6 @@ ROOMS = {
     "summarise_sentences": "scoring",
     "tabulate context": "context papers.context regression site",
     "tabulate_doses": "",
-    "tabulate_leakage": "",
     "tabulate morcela": "papers.morcela site",
     "tabulate_overlap": "models overlap papers.leakage",
     "tabulate_reading": "papers.leakage reading regression site",

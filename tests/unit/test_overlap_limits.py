@@ -24,7 +24,6 @@ from lingprob.overlap.passages import longest_matches, overlap_texts, passage_ov
 from lingprob.overlap.streaming import ScanResult, load_result, scan
 from lingprob.overlap.token_blocks import count_rows, read_rows
 from lingprob.overlap.tokenizing import _tiktoken_of, fast_tokenize, usual_tokenize
-from lingprob.overlap.words import covering_matches, tokens_of_words, word_leakage
 from models_for_tests import save_tiny_tokenizer
 from overlap_reference import Sequences, arrays, block
 
@@ -159,49 +158,3 @@ def test_another_way_to_part_words_is_left_to_the_tokenizer_itself(tiny: Any) ->
     backend = tokenizers.Tokenizer.from_str(json.dumps(content))
     other = PreTrainedTokenizerFast(tokenizer_object=backend)
     assert fast_tokenize(other, ["a"]).__qualname__ == usual_tokenize(tiny).__qualname__
-
-
-@pytest.fixture
-def hyphens() -> PreTrainedTokenizerFast:
-    """One that cuts words before every hyphen, begins texts with '?' and has 'a-b' as special."""
-    level = tokenizers.models.WordLevel({"?": 0, "a": 1, "-b": 2, "c": 3, "d": 4}, unk_token="?")
-    backend = tokenizers.Tokenizer(level)
-    parts = tokenizers.pre_tokenizers
-    backend.pre_tokenizer = parts.Sequence(
-        [parts.WhitespaceSplit(), parts.Split("-", behavior="merged_with_next")]
-    )
-    backend.post_processor = tokenizers.processors.TemplateProcessing(
-        single="? $A", special_tokens=[("?", 0)]
-    )
-    fast = PreTrainedTokenizerFast(tokenizer_object=backend, unk_token="?")
-    fast.add_special_tokens({"additional_special_tokens": ["a-b"]})
-    return fast
-
-
-def test_words_are_tokenised_without_special_tokens(hyphens: PreTrainedTokenizerFast) -> None:
-    ids, first, last = tokens_of_words(["c", "a-b", "d"], hyphens)
-    assert (ids.tolist(), first.tolist(), last.tolist()) == ([3, 1, 2, 4], [0, 1, 3], [0, 2, 3])
-
-
-def test_leakage_of_the_words_of_each_passage_is_that_of_its_own_tokens(
-    hyphens: PreTrainedTokenizerFast,
-) -> None:
-    """The first word of each is covered by a match that ends at its first token."""
-    index = index_of([[9], [1, 2, 3], [4, 3]])
-    words = pd.DataFrame(
-        {"passage_id": ["p", "p", "q", "q"], "word_index": [0, 1, 0, 1],
-         "word": ["a-b", "c", "d", "c"]}
-    )  # fmt: skip
-    matches = longest_matches(index, scanned(index, [[1, 2], [4], [3], [4]]))
-    table = word_leakage(words, [1, 2], index, matches, hyphens)
-    columns = ["ending_tokens", "ending_frequency", "covering_tokens", "covering_frequency"]
-    assert table[columns].to_numpy().tolist() == [
-        [2, 1, 2, 1], [1, 1, 1, 1], [1, 2, 1, 2], [1, 1, 1, 1]
-    ]  # fmt: skip
-
-
-def test_of_matches_as_long_the_first_covers_a_word() -> None:
-    """Of tokens 0 and 1, and of 1 and 2; a match of three is longer."""
-    word = np.array([1])
-    assert covering_matches(np.array([1, 2, 2]), word, word).tolist() == [1]
-    assert covering_matches(np.array([1, 2, 3]), word, word).tolist() == [2]

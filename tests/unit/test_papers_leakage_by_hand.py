@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
-from typing import Any
 
-import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.papers.leakage.reading import analysis, leaked_words
+from lingprob.papers.leakage.reading import analysis
 from lingprob.papers.leakage.reading.scorecard import reading_quantities
 from lingprob.papers.leakage.reading.size_trends import size_trends
 from lingprob.reading.predictors import Predictors
-from lingprob.schemas import SCHEMAS
 
 ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}
 
@@ -89,41 +86,6 @@ def test_table_3_has_each_formula_once():
     found = analysis.table_3(pd.DataFrame(rows, columns=columns).assign(model="m"))
     assert found.columns.tolist() == columns
     assert found["dataset"].to_dict() == {0: "b", 1: "a"}
-
-
-def test_leaked_words_are_left_out_where_half_of_the_times_remain(monkeypatch):
-    """Four words whose matches have 0, 3, 7 and 1 tokens. One reader has times for all of them,
-    the other for the first two: from 3 tokens on it is three of six times, from 7 on one."""
-    words = pd.DataFrame({"passage_id": "p", "word_index": range(4)})
-    times = pd.concat([words.assign(subject_id=name) for name in "ab"], ignore_index=True)
-    times["excluded"] = [None] * 6 + ["blink"] * 2
-    seen: list[tuple[list[str], Any]] = []
-
-    def compare(
-        study: analysis.Study, covariates: Any, **options: Any
-    ) -> tuple[pd.DataFrame, None]:
-        places = study.times["subject_id"] + study.times["word_index"].astype(str)
-        seen.append((places.tolist(), covariates))
-        assert options == {"bootstrap": 5}
-        table = pd.DataFrame([dict.fromkeys(SCHEMAS["leakage_adjusted"].names)])
-        ends = {"delta": 8.0, "delta_low": 4.0, "delta_high": 16.0}
-        return table.assign(**ends, n_evaluated=len(places)), None
-
-    monkeypatch.setattr(leaked_words, "compare_regressions", compare)
-    study = analysis.Study("mine", ENTRY, times, words, [], {})
-    table = leaked_words.adjusted_deltas(
-        study, np.array([0, 3, 7, 1]), [1, 3, 7, 9], bootstrap=5
-    )  # fmt: skip
-    everything = [f"{reader}{place}" for reader in "ab" for place in range(4)]
-    kept = [everything, everything, ["a0", "a3", "b0", "b3"], ["a0", "a1", "a3", "b0", "b1", "b3"]]
-    assert [places for places, _ in seen] == kept
-    assert [covariates is None for _, covariates in seen] == [True, False, True, True]
-    assert seen[1][1]["leakage"].tolist() == [0, 2, 3, 1]
-    assert table["adjustment"].tolist() == ["none", "covariate", "without", "without"]
-    assert table["threshold"].tolist() == [pd.NA, pd.NA, 3, 7]
-    assert table["left_out"].tolist() == [0, 0, 1 / 2, 1 / 6]
-    assert table["delta_by_time"].tolist() == [1, 1, 2, 8 / 6]
-    assert table["delta_low_by_time"].tolist() == [0.5, 0.5, 1, 4 / 6]
 
 
 TUNED = {

@@ -24,7 +24,6 @@ from lingprob.papers.leakage.reading.analysis import (
 )
 from lingprob.papers.leakage.reading.figures import draw, inverse_scaling, side_by_side
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
-from lingprob.papers.leakage.reading.leaked_words import adjusted_deltas, most_leaked
 from lingprob.papers.leakage.reading.model_differences import model_differences
 from lingprob.papers.leakage.reading.scorecard import compare
 from lingprob.papers.leakage.reading.size_trends import STATE, size_trends, slope_weights
@@ -671,88 +670,6 @@ def test_corrections_are_on_record(study):
     corrections = {"small": None, "medium": True, "large": False}
     found = delta_log_likelihoods("mine", ENTRY, **study, **{**OPTIONS, "corrections": corrections})
     assert found["corrected"].tolist() == [None, True, False]
-
-
-def leaked_study(study: dict[str, Any], of: str) -> tuple[dict[str, Any], np.ndarray]:
-    """A third of the words leaked, in overlaps of 12 or 30 tokens; what the times follow is `of`.
-
-    `surprisal`: they follow surprisal, but only of leaked words; `leakage`: they follow the length
-    of the overlap, as surprisal does.
-    """
-    random = np.random.default_rng(8)
-    words = study["words"]
-    leakage = random.choice([2, 2, 2, 2, 12, 30], len(words))
-    true = np.log2(1 + leakage) if of == "leakage" else random.exponential(4, len(words))
-    effect = true if of == "leakage" else np.where(leakage > 2, true, 0.0)
-    surprisals = {}
-    for name in MODELS:
-        values = true + 0.3 * random.normal(size=len(words))
-        table = words[["passage_id", "word_index"]].assign(surprisal=values, n_tokens=1)
-        surprisals[name] = table.assign(surprisal_uncorrected=values)
-    place = study["times"]["word_index"].to_numpy()
-    rt = 300 + 20 * effect[place] + random.normal(0, 40, len(place))
-    return {**study, "surprisals": surprisals, "times": study["times"].assign(rt_ms=rt)}, leakage
-
-
-def adjusted_of(study: dict[str, Any], leakage: np.ndarray) -> pd.DataFrame:
-    return adjusted_deltas(
-        Study("mine", ENTRY, **study), leakage, thresholds=[2, 12, 20, 99], **OPTIONS
-    )
-
-
-def test_what_surprisal_adds_to_leaked_words_goes_with_them(study, tmp_path):
-    """All words would go from 2 tokens on, none from 99: no rows."""
-    table = adjusted_of(*leaked_study(study, "surprisal"))
-    write_table(table, "leakage_adjusted", tmp_path / "a.parquet")
-    small = table[table["model"] == "small"].set_index(["adjustment", "threshold"])
-    left_out = table[table["adjustment"] == "without"].groupby("threshold")["left_out"].first()
-    assert list(left_out.index) == [12, 20]
-    assert left_out[12] == pytest.approx(1 / 3, abs=0.05)
-    assert left_out[20] == pytest.approx(1 / 6, abs=0.05)
-    assert small["delta"].iloc[0] > 20
-    assert small.loc[("without", 12), "delta_low"] < 0
-    assert small.loc[("without", 12), "delta"] < 5 < small.loc[("without", 20), "delta"]
-    by_time = small["delta"] / small["n_evaluated"]
-    assert small["delta_by_time"].tolist() == pytest.approx(by_time.tolist())
-
-
-def test_what_surprisal_adds_as_a_stand_in_for_leakage_goes_where_that_is_known(study):
-    made, leakage = leaked_study(study, "leakage")
-    table = adjusted_of(made, leakage)
-    logarithm = pd.DataFrame({"leakage": np.log2(leakage + 1)})
-    known, _ = compare_regressions(Study("mine", ENTRY, **made), covariates=logarithm, **OPTIONS)
-    of_covariate = table.loc[table["adjustment"] == "covariate", "delta"]
-    assert of_covariate.tolist() == pytest.approx(known["delta"].tolist())
-    deltas = table.groupby("adjustment")["delta"].first()
-    assert deltas["none"] > 20
-    assert abs(deltas["covariate"]) < 5
-
-
-def test_where_no_word_has_leaked_more_than_another_there_is_nothing_to_adjust_for(study):
-    table = adjusted_of(study, np.full(len(study["words"]), 3))
-    assert table["adjustment"].unique().tolist() == ["none"]
-
-
-def test_leakage_of_several_corpora_is_the_longest(study):
-    tables = [pd.DataFrame({"covering_tokens": lengths}) for lengths in ([3, 0, 2], [5, 7, 1])]
-    assert most_leaked(tables).tolist() == [5, 7, 2]
-
-
-def test_the_leakage_figure_has_a_line_a_model_and_one_a_family(study, deltas):
-    table = adjusted_of(*leaked_study(study, "surprisal"))
-    run = Run("test", describe_models(MODELS), {"mine": "Mine"})
-    figure = draw({"deltas": deltas, "leakage": table}, run)["leakage"]
-    lines = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
-    assert len(lines) == 4
-    mean = table[table["adjustment"] == "none"]["delta_by_time"].mean()
-    assert lines[-1].get_ydata()[0] == pytest.approx(1000 * mean)
-    labels = [label.get_text() for label in figure.axes[0].get_xticklabels()]
-    shares = table.groupby("threshold")["left_out"].first()
-    assert labels == ["all", f"20\n({shares[20]:.1%})", f"12\n({shares[12]:.1%})"]
-    assert figure._supxlabel.get_text() == "scale: test"
-    table = table.assign(rt_source="simulated")
-    figure = draw({"deltas": deltas, "leakage": table}, run)["leakage"]
-    assert figure._supxlabel.get_text() == "SIMULATED READING TIMES (scale test)"
 
 
 def test_published_fits_on_a_small_text(tmp_path):

@@ -96,14 +96,14 @@ def regression_tables(surprisals: dict[str, Any]) -> tuple[Any, ...]:
 def test_a_regression_s_columns_and_rows():
     """No word has another passage's last for the one before, nor a first word any."""
     tables = regression_tables({"one": np.arange(6.0) ** 2})
-    frame, (predictors,) = regression_frame(*tables, covariates=pd.DataFrame({"more": range(6)}))
+    frame, (predictors,) = regression_frame(*tables)
     assert predictors.all == (
-        "surprisal_0", "previous_surprisal_0", "unigram_surprisal", "length", "index", "more"
+        "surprisal_0", "previous_surprisal_0", "unigram_surprisal", "length", "index"
     )  # fmt: skip
     assert list(frame) == ["subject_id", "sentence", "partition", "rt_ms", *predictors.all]
     assert frame["rt_ms"].tolist() == [1, 2, 4, 5, 7, 8, 10, 11]
     assert frame[list(predictors.all)].to_numpy()[:4].tolist() == [
-        [1, 0, 0.5, 2, 2, 1], [4, 1, 1.0, 3, 3, 2], [16, 9, 2.0, 1, 2, 4], [25, 16, 2.5, 1, 3, 5]
+        [1, 0, 0.5, 2, 2], [4, 1, 1.0, 3, 3], [16, 9, 2.0, 1, 2], [25, 16, 2.5, 1, 3]
     ]  # fmt: skip
     assert frame["sentence"].tolist() == [0, 0, 1, 1] * 2
 

@@ -79,7 +79,6 @@ def regression_frame(
     *,
     corrected: bool = True,
     previous_words: int = 1,
-    covariates: pd.DataFrame | None = None,
     where: str = "",
 ) -> tuple[pd.DataFrame, list[Predictors]]:
     """Return the reading times that are not excluded with their predictors, not yet standardised.
@@ -91,7 +90,6 @@ def regression_frame(
         surprisals: a `surprisal` table by model.
         corrected: take the surprisals with the correction for trailing blanks.
         previous_words: words before a word whose surprisals are predictors, too.
-        covariates: more predictors of the baseline, a row a word of `words`, in its order.
         where: the data set, for messages.
 
     Returns:
@@ -116,9 +114,6 @@ def regression_frame(
         for lag, name in zip(lags, previous, strict=True):
             table[name] = _previous(words, values, lag)
         models.append((model, own, previous))
-    covariates = pd.DataFrame(index=words.index) if covariates is None else covariates
-    more = list(covariates.columns)
-    table[more] = covariates.to_numpy(float)
     kept = times[times["excluded"].isna()]
     frame = kept.merge(table, on=["passage_id", "word_index"], how="left")
     refuse_rows(
@@ -128,7 +123,7 @@ def regression_frame(
         frame,
         where=where,
     )
-    baseline: tuple[str, ...] = (*BASELINE, *more)
+    baseline: tuple[str, ...] = BASELINE
     if frame[PREVIOUS_FIXATED].notna().all():
         baseline = (*baseline, PREVIOUS_FIXATED)
         frame[PREVIOUS_FIXATED] = frame[PREVIOUS_FIXATED].astype(float)

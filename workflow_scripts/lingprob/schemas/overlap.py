@@ -44,13 +44,4 @@ SCHEMAS = {
         + required(TRUTH, "leakage_free", "selected")
         + required(TEXT, "scale")
     ),
-    # One word a row: tokens and occurrences of the longest match with a corpus that ends at it, and
-    # that covers it.
-    "word_leakage": pa.schema(
-        required(TEXT, "passage_id")
-        + required(INT32, "word_index", "ending_tokens")
-        + required(INT64, "ending_frequency")
-        + required(INT32, "covering_tokens")
-        + required(INT64, "covering_frequency")
-    ),
 }

@@ -57,18 +57,6 @@ SCHEMAS = {
         + required(TRUTH, "converged", "singular")
         + required(TEXT, "scale")
     ),
-    # ΔLogLik of one model under one adjustment for leakage a row; `threshold` (tokens) is that of
-    # the words left out, `left_out` their share of the reading times.
-    "leakage_adjusted": pa.schema(
-        required(TEXT, "dataset", "model", "rt_source", "adjustment")
-        + optional(INT32, "threshold")
-        + required(FLOAT64, "left_out")
-        + required(INT64, "n_fit", "n_evaluated")
-        + required(FLOAT64, *estimated("delta"))
-        + required(FLOAT64, "delta_by_time", "delta_low_by_time", "delta_high_by_time")
-        + required(TRUTH, "converged")
-        + required(TEXT, "scale")
-    ),
     # What an item adds to a model's ΔLogLik (a subject, or a sentence of means), or to its log
     # perplexity (a passage): the sum over `n` reading times or words, in nats.
     "reading_gains": pa.schema(

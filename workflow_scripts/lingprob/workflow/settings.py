@@ -316,9 +316,6 @@ class Reading(Section):
     """the partition whose log-likelihood is compared (leakage, §3.1)"""
     previous_words: int = key(1, convention=True, ge=1, le=10)
     """words before a word whose surprisals are predictors, too (leakage, §3.1)"""
-    leakage_thresholds: Unique[Count] = key([8, 12, 16, 24])
-    """ΔLogLik is also computed without the words that are part of an overlap of so many tokens
-    with a searched corpus; none of this where the list is empty"""
     random_effects: Literal["paper", "reduced"] = key("paper", convention=True)
     """the structure of Table 3, or reduced from the maximal one by the paper's rule"""
     held_out: Literal["marginal", "conditional", "restandardised"] = key(

@@ -58,12 +58,7 @@ class Study(NamedTuple):
         return f"data set {self.dataset!r}"
 
     def frame(
-        self,
-        smoothing: float,
-        *,
-        corrected: bool,
-        previous_words: int = 1,
-        covariates: pd.DataFrame | None = None,
+        self, smoothing: float, *, corrected: bool, previous_words: int = 1
     ) -> tuple[pd.DataFrame, list[Predictors]]:
         """Return what is regressed, and each model's predictors, as `regression_frame` does."""
         return regression_frame(
@@ -73,7 +68,6 @@ class Study(NamedTuple):
             self.surprisals,
             corrected=corrected,
             previous_words=previous_words,
-            covariates=covariates,
             where=self.where,
         )
 
@@ -124,7 +118,6 @@ def compare_regressions(
     smoothing: float = 1.0,
     previous_words: int = 1,
     bootstrap: int,
-    covariates: pd.DataFrame | None = None,
     seed: int,
     scale: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -152,14 +145,11 @@ def compare_regressions(
         smoothing: of the unigram counts.
         previous_words: words before a word whose surprisals are predictors, too.
         bootstrap: draws of subjects (of sentences, for means) behind the intervals.
-        covariates: more predictors of all regressions, a row a word of the study's.
         seed: of the draws.
         scale: of the run.
     """
     entry, where = study.entry, study.where
-    frame, models = study.frame(
-        smoothing, corrected=corrected, previous_words=previous_words, covariates=covariates
-    )
+    frame, models = study.frame(smoothing, corrected=corrected, previous_words=previous_words)
     options = {"partition": partition, "random_effects": random_effects, "held_out": held_out}
     fitted, evaluated, found = _compared(frame, models, entry, where, **options)
     common = {

@@ -22,7 +22,6 @@ from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, label_logarithmic, whiskers
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.reading.doses_figure import doses
-from lingprob.papers.leakage.reading.leaked_words_figure import leakage
 from lingprob.papers.leakage.reading.model_differences_figure import model_differences
 
 COLUMNS = 4
@@ -38,11 +37,9 @@ CONVENTIONS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`, `leakage`,
+    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`,
     `model_differences` and `doses`."""
     drawn = {"figure_2": (figure_2(tables["deltas"], run), tables["deltas"])}
-    if "leakage" in tables:
-        drawn["leakage"] = leakage(tables["leakage"], run), tables["leakage"]
     if "differences" in tables:
         differences = tables["differences"]
         drawn["model_differences"] = model_differences(differences, run), differences

@@ -8,7 +8,6 @@ TABLES = {
     "counts": Table("reading_counts", ("compare",)),
     "published": Table("published_delta"),
     "differences": Table("model_differences", ("plot",)),
-    "leakage": Table("leakage_adjusted", ("plot",)),
     "doses": Table("dose_effects", ("plot",)),
     "dose_slopes": Table("dose_slopes"),
 }

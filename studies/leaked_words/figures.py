@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.figures import palette, style
-from lingprob.figures.labels import group_handles, legend_above, wrapped_title
+from lingprob.figures.labels import (
+    group_handles,
+    label_provenance,
+    legend_above,
+    wrapped_title,
+)
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid
-from lingprob.papers.contract import Run
 
 COLUMNS = 4
 PANEL_INCHES = 1.9
 TIMES = 1000  # reading times that ΔLogLik is given for
 
 
-def leakage(adjusted: pd.DataFrame, run: Run) -> Figure:
+def leakage(deltas: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> Figure:
     """Draw ΔLogLik of 1,000 reading times without the words of ever shorter overlaps.
 
     The first point of a line has all words. Thin lines are models, thick ones the means of a family
-    and state of fine-tuning; in brackets are the shares of reading times that are left out.
+    and state of fine-tuning; the shares of reading times that are left out are in brackets.
 
-    `adjusted` is a `leakage_adjusted` table.
+    Args:
+        deltas: as `analysis.deltas_without_leaked_words` returns it.
+        models: as `palette.describe_models` describes them.
+        titles: of data sets.
     """
-    drawn = adjusted[adjusted["adjustment"] != "covariate"]
-    datasets = list(dict.fromkeys(drawn["dataset"]))
+    datasets = list(dict.fromkeys(deltas["dataset"]))
     columns = min(COLUMNS, len(datasets))
     rows = -(-len(datasets) // columns)
     figure, axes = grid(
         rows, columns, width=style.PAGE_INCHES / COLUMNS, height=PANEL_INCHES, margins=(0.3, 0.9)
     )
-    limits = sorted(drawn["threshold"].dropna().astype(int).unique(), reverse=True)
+    limits = sorted(deltas["threshold"].dropna().astype(int).unique(), reverse=True)
     for number, axis in enumerate(axes.flat):
         if number >= len(datasets):
             axis.set_visible(False)
             continue
-        _by_threshold(axis, drawn[drawn["dataset"] == datasets[number]], limits, run.models)
-        axis.set_title(wrapped_title(datasets[number], run.titles, 22))
+        _by_threshold(axis, deltas[deltas["dataset"] == datasets[number]], limits, models)
+        axis.set_title(wrapped_title(datasets[number], titles, 22))
         axis.set_xlabel("words left out:\noverlap of so many\ntokens (share)", fontsize=7)
         if number % columns == 0:
             axis.set_ylabel(f"ΔLogLik of {TIMES:,} times (nats)")
-    legend_above(figure, group_handles(drawn["model"], run.models))
+    legend_above(figure, group_handles(deltas["model"], models))
+    label_provenance(figure, deltas["scale"], deltas["rt_source"], "reading times")
     return figure
 
 

@@ -1,0 +1,31 @@
+"""What surprisal adds to the regressions of one data set without the words that corpora have."""
+
+import numpy as np
+
+from lingprob.models.tokenizer import open_tokenizer
+from lingprob.overlap.automaton import load_index
+from lingprob.overlap.passages import longest_matches
+from lingprob.overlap.streaming import load_result
+from lingprob.papers.leakage.reading.analysis import read_study
+from lingprob.tables import read_table, write_csv
+from lingprob.workflow import job
+from studies.leaked_words.analysis import covering_lengths, deltas_without_leaked_words
+
+with job(snakemake):
+    params, files = snakemake.params, snakemake.input
+    study = read_study(
+        snakemake.wildcards.dataset, params.entry, params.models, dict(files.items())
+    )
+    index, passages = load_index(files.index), read_table(files.passages, "overlap_passages")
+    numbers = passages.index[passages["corpus"] == params.entry["texts"]].tolist()
+    tokenizer = open_tokenizer(files.tokenizer).tokenizer
+    matches = [longest_matches(index, load_result(path))[0] for path in files.scans]
+    leakage = [covering_lengths(study.words, numbers, index, m, tokenizer) for m in matches]
+    deltas = deltas_without_leaked_words(
+        study,
+        np.max(leakage, axis=0),
+        contexts=params.contexts,
+        corrections=params.corrections,
+        **params.options,
+    )
+    write_csv(deltas, snakemake.output[0])
