@@ -1,10 +1,10 @@
 # MORCELA (Tjuatja et al. 2025): linking functions between log-probabilities and acceptability.
 # REQUIRES results/stimuli and results/sentence_scores of each rated data set and of those to
 # predict, a corpus for §5.
-# PROVIDES results/morcela/{model}.{parquet,csv} for one model, its predictions in
-# results/morcela/predictions/{model}/, and over the models of the scale in results/morcela/:
-# intergroup_correlation (parquet, csv), figures 2 to 6 and those of conventions and comparisons,
-# tables 2 to 4, scorecard; for Figure 5 frequency_{moments,documents,slopes,bins}/.
+# PROVIDES results/morcela/{model}.{parquet,csv} and results/morcela/predictions/{model}.{parquet,csv}
+# for one model. Over the models of the scale, results/morcela/ has intergroup_correlation (parquet,
+# csv), figures 2 to 6, conventions, trends, differences, tables 2 to 4 and scorecard; for Figure 5
+# frequency_{moments,documents,slopes,bins}/.
 
 MORCELA = settings["morcela"]
 FREQUENCY_MODELS = plan.frequency_models()
@@ -14,26 +14,24 @@ MORCELA_ROOM = Room(
     figures=["figure_2", "figure_3", "figure_4", "figure_6"]
     + ["conventions"]
     + ["differences"] * (len(plan.fitted_models()) > 1)
-    + ["ladder"] * (len(plan.fitted_ladder()) > 1)
+    + ["trends"] * (len(plan.fitted_models()) > 1)
     + ["figure_5"] * bool(FREQUENCY_MODELS),
     files={
-        "linking_functions": collect("results/morcela/{model}.parquet", model=plan.fitted_ladder()),
+        "linking_functions": collect("results/morcela/{model}.parquet", model=plan.fitted_models()),
         "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
         "stimuli": {name: f"results/stimuli/{name}.parquet" for name in MORCELA["datasets"]},
         "sentence_scores": {
             model: f"results/sentence_scores/{model}/{plan.main_rated()}.parquet"
-            for model in plan.fitted_ladder()
+            for model in plan.fitted_models()
             if plan.main_rated() in plan.rated_datasets(model)
         },
         **{name: plan.frequency_tables(name) for name in ("slopes", "bins")},
-        "predictions": [
-            f"results/morcela/predictions/{model}/{dataset}.parquet"
-            for model in plan.fitted_models()
-            for dataset in plan.rated_datasets(model)
-        ],
-        "draws": collect("results/morcela/draws/{model}.parquet", model=plan.fitted_ladder()),
+        "predictions": collect(
+            "results/morcela/predictions/{model}.parquet", model=plan.fitted_models()
+        ),
+        "draws": collect("results/morcela/draws/{model}.parquet", model=plan.fitted_models()),
     },
-    models=plan.fitted_ladder(),
+    models=plan.fitted_models(),
     titles={
         plan.scored_as(name): catalog.dataset(name)["title"]
         for name in [*MORCELA["datasets"], *MORCELA["predicted"]]
@@ -41,16 +39,23 @@ MORCELA_ROOM = Room(
     pages=["table_2", "table_3", "table_4", "differences"],
     options={
         "bos_policies": catalog.bos_policies,
-        "ladder": plan.ladder_facts("morcela"),
+        "series": plan.series(plan.fitted_models()),
+        "causal": [name for name in plan.fitted_models() if name in CAUSAL],
+        "ngrams": [name for name in plan.fitted_models() if name in plan.models_with("ngram")],
     },
     published_for=["plot", "tabulate"],
 )
 
 
-# Tables of the data sets whose ratings a model's linking functions are fitted to.
+# Tables of the data sets whose ratings a model's linking functions are fitted to, or predict.
 of_rated = lambda path: (
     lambda wildcards: collect(
         path, model=wildcards.model, dataset=plan.rated_datasets(wildcards.model)
+    )
+)
+of_predicted = lambda path: (
+    lambda wildcards: collect(
+        path, model=wildcards.model, dataset=plan.predicted_datasets(wildcards.model)
     )
 )
 
@@ -78,34 +83,31 @@ rule fit_linking_functions:
         **pick(settings, "seed", "scale"),
         code=code_digest("fit_linking_functions"),
         datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
-        default_bos=lambda wildcards: plan.default_bos(wildcards.model),
-        default_unigrams=lambda wildcards: plan.unigram_sources(wildcards.model)[0],
+        convention=lambda wildcards: plan.default_convention(wildcards.model),
     script:
         "../workflow_scripts/fit_linking_functions.py"
 
 
 rule predict_ratings:
-    """Predict the ratings of any data set by linking functions fitted to the rated ones."""
+    """Predict the ratings of data sets by one model's linking functions, fitted to the rated ones."""
     input:
-        stimuli="results/stimuli/{dataset}.parquet",
-        scores="results/sentence_scores/{model}/{dataset}.parquet",
-        rated_stimuli=of_rated("results/stimuli/{dataset}.parquet"),
-        rated_scores=of_rated("results/sentence_scores/{model}/{dataset}.parquet"),
+        stimuli=of_predicted("results/stimuli/{dataset}.parquet"),
+        scores=of_predicted("results/sentence_scores/{model}/{dataset}.parquet"),
     output:
-        parquet="results/morcela/predictions/{model}/{dataset}.parquet",
-        csv="results/morcela/predictions/{model}/{dataset}.csv",
+        parquet="results/morcela/predictions/{model}.parquet",
+        csv="results/morcela/predictions/{model}.csv",
     log:
-        "logs/predict_ratings/{model}/{dataset}.log",
+        "logs/predict_ratings/{model}.log",
     conda:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
     params:
         code=code_digest("predict_ratings"),
-        bos=lambda wildcards: plan.default_bos(wildcards.model),
-        unigrams=lambda wildcards: plan.unigram_sources(wildcards.model)[0],
+        convention=lambda wildcards: plan.default_convention(wildcards.model),
         cluster=MORCELA["cluster"],
         scale=settings["scale"],
+        datasets=lambda wildcards: plan.predicted_datasets(wildcards.model),
         fitted_to=lambda wildcards: plan.rated_datasets(wildcards.model),
     script:
         "../workflow_scripts/predict_ratings.py"
@@ -206,11 +208,7 @@ rule morcela:
     input:
         rules.correlate_participant_groups.output,
         collect("results/morcela/{model}.csv", model=plan.fitted_models()),
-        [
-            f"results/morcela/predictions/{model}/{dataset}.csv"
-            for model in plan.fitted_models()
-            for dataset in plan.predicted_datasets(model)
-        ],
+        collect("results/morcela/predictions/{model}.csv", model=plan.fitted_models()),
         [
             f"results/sentence_scores/{model}/{dataset}.csv"
             for model in plan.fitted_models()

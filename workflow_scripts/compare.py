@@ -11,7 +11,7 @@ from lingprob.workflow import job
 with job(snakemake):
     params, paper = snakemake.params, snakemake.wildcards.paper
     tables = read_tables(paper, dict(snakemake.input.items()), params.parts)
-    scorecard = module_of(paper, "scorecard").compare(tables, params.published, Run(**params.run))
+    scorecard = module_of(paper, "compare").compare(tables, params.published, Run(**params.run))
     write_csv(scorecard, snakemake.output.csv)
     page = scorecard_page(scorecard, f"Scorecard: {heading_of(paper)}", "../", params.left_out)
     write_text(page, snakemake.output.html)

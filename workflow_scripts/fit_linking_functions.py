@@ -1,7 +1,6 @@
 """Fit every linking function of one model: by convention, and to shared resamples."""
 
-from lingprob.papers.morcela.analysis import draw_parameters, fit_model
-from lingprob.papers.morcela.rated import read_datasets
+from lingprob.papers.morcela.analysis import draw_parameters, fit_model, read_datasets
 from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 
@@ -13,7 +12,7 @@ with job(snakemake):
         read_datasets(params.datasets, files.stimuli, files.scores),
     )
     shared = {
-        "default_convention": (params.default_bos, params.default_unigrams),
+        "default_convention": tuple(params.convention),
         "bootstrap": params.bootstrap,
         "seed": params.seed,
         "scale": params.scale,

@@ -9,7 +9,7 @@ from lingprob.workflow import job
 with job(snakemake):
     params = snakemake.params
     tables = read_tables(params.paper, dict(snakemake.input.items()), params.parts)
-    figures = module_of(params.paper, "figures").draw(tables, Run(**params.run))
+    figures = module_of(params.paper, "plot").draw(tables, Run(**params.run))
     for figure in figures.values():
         add_to_footer(figure, params.left_out)
     save_figures(figures, snakemake.output)

@@ -1,19 +1,16 @@
-"""Predict a data set's ratings by linking functions fitted to rated data sets."""
+"""Predict the ratings of data sets by linking functions fitted to the rated ones."""
 
-from lingprob.papers.morcela.predictions import predict_ratings
-from lingprob.papers.morcela.rated import read_datasets
+from lingprob.papers.morcela.analysis import predict_ratings, read_datasets
 from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
-    params, given, wildcards = snakemake.params, snakemake.input, snakemake.wildcards
-    wanted = read_datasets([wildcards.dataset], [given.stimuli], [given.scores])
+    params, files = snakemake.params, snakemake.input
     predicted = predict_ratings(
-        wildcards.model,
-        wildcards.dataset,
-        wanted[wildcards.dataset],
-        read_datasets(params.fitted_to, given.rated_stimuli, given.rated_scores),
-        convention=(params.bos, params.unigrams),
+        snakemake.wildcards.model,
+        read_datasets(params.datasets, files.stimuli, files.scores),
+        fitted_to=params.fitted_to,
+        convention=tuple(params.convention),
         cluster=params.cluster,
         scale=params.scale,
     )

@@ -8,5 +8,5 @@ from lingprob.workflow import job
 with job(snakemake):
     params = snakemake.params
     tables = read_tables(params.paper, dict(snakemake.input.items()), params.parts)
-    pages = module_of(params.paper, "pages").tabulate(tables, Run(**params.run))
+    pages = module_of(params.paper, "tabulate").tabulate(tables, Run(**params.run))
     write_pages(pages, params.titles, snakemake.output, params.left_out)

@@ -11,9 +11,14 @@ import pandas as pd
 import yaml
 
 from lingprob.papers.contract import Run
-from lingprob.papers.morcela.analysis import FITTED_COLUMNS, by_default
-from lingprob.papers.morcela.rated import Convention, DataSet
-from lingprob.papers.morcela.units import UNITS, units_of
+from lingprob.papers.morcela.analysis import (
+    FITTED_COLUMNS,
+    UNITS,
+    Convention,
+    DataSet,
+    default_scores,
+    sampling_units,
+)
 from lingprob.scorecard.comparison import judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
 from studies.pair_decomposition.decomposition import decompose
@@ -25,7 +30,7 @@ ABOUT = ["model", "dataset", "rating_source", "bos", "unigrams", "cluster"]
 
 def decompose_model(
     model: str,
-    given: Mapping[str, DataSet],
+    datasets: Mapping[str, DataSet],
     *,
     convention: Convention,
     bootstrap: int,
@@ -35,7 +40,7 @@ def decompose_model(
 
     Args:
         model: its name.
-        given: rated data sets with the model's scores, by name.
+        datasets: rated data sets with the model's scores, by name.
         convention: the BOS policy and the unigram source.
         bootstrap, seed: of the intervals, which resample the coarsest grouping.
 
@@ -43,7 +48,7 @@ def decompose_model(
     cluster. A data set without pairs, paradigms or articles has no rows.
     """
     tables = [pd.DataFrame(columns=[*ABOUT, "grouping", "linking_function"])]
-    for dataset, rated, source in by_default(model, given, convention):
+    for dataset, rated, source in default_scores(model, datasets, convention):
         groupings = find_groupings(rated)
         if not groupings:
             logger.info("%s: no pairs, paradigms or articles to decompose r by", dataset)
@@ -66,7 +71,7 @@ def find_groupings(stimuli: pd.DataFrame) -> dict[str, pd.Series]:
 
     The coarsest, which intervals resample, has 20 groups or more. The others lie within its groups.
     """
-    coarsest, clusters = units_of(stimuli, "article")
+    coarsest, clusters = sampling_units(stimuli, "article")
     names, found = list(UNITS), dict[str, pd.Series]()
     for name in names[1 : names.index(coarsest) + 1]:
         ids = stimuli.get(UNITS[name])

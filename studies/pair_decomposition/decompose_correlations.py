@@ -1,6 +1,6 @@
 """Decompose the r of one model's linking functions between and within groups of sentences."""
 
-from lingprob.papers.morcela.rated import read_datasets
+from lingprob.papers.morcela.analysis import read_datasets
 from lingprob.tables import write_csv
 from lingprob.workflow import job
 from studies.pair_decomposition.analysis import decompose_model

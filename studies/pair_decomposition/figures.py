@@ -12,7 +12,7 @@ from lingprob.figures.labels import dataset_label, group_handles, label_provenan
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, whiskers
 from lingprob.papers.contract import Run
-from lingprob.papers.morcela.looks import NAMES
+from lingprob.papers.morcela.parameter_figures import NAMES
 
 PARTS = {
     "between": "Part of r between {}s",

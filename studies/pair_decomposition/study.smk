@@ -23,10 +23,7 @@ rule decompose_correlations:
         code=code_digest("studies.pair_decomposition.decompose_correlations"),
         bootstrap=MORCELA["bootstrap"],
         datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
-        convention=lambda wildcards: [
-            plan.default_bos(wildcards.model),
-            plan.unigram_sources(wildcards.model)[0],
-        ],
+        convention=lambda wildcards: plan.default_convention(wildcards.model),
     script:
         "decompose_correlations.py"
 

@@ -154,9 +154,9 @@ def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scal
     usual = read_settings({"scale": scale})[0]["morcela"]
     alone = read_settings({"scale": scale, **own, "morcela": {"datasets": ["mine"]}})[0]["morcela"]
     changed = {key for key in usual if usual[key] != alone[key]}
-    assert changed - {"predicted", "unigrams", "ladder"} == {"datasets", "frequency_models"}
+    assert changed - {"predicted", "unigrams"} == {"models", "datasets", "frequency_models"}
     assert alone["predicted"] == alone["unigrams"] == alone["frequency_models"] == []
-    assert alone["ladder"] == []
+    assert alone["models"] == ["smollm2-135m"]
     asked = {"datasets": ["mine"], "unigrams": ["corpus_*"], "predicted": ["cola"]}
     named = read_settings({"scale": scale, **own, "morcela": asked})[0]["morcela"]
     assert {key: named[key] for key in asked} == asked
@@ -169,33 +169,27 @@ def test_what_the_scale_does_about_the_papers_data_is_not_done_for_ones_own(scal
 STEPS = {"scale": "laptop", "training": {"keep_checkpoints": [16, 64]}}
 
 
-def ladder(section: dict, **config) -> list[str]:
-    return read_settings({**STEPS, **config, "morcela": section})[0]["morcela"]["ladder"]
+def fitted(models: list[str]) -> list[str]:
+    return read_settings({**STEPS, "morcela": {"models": models}})[0]["morcela"]["models"]
 
 
-def test_a_ladder_has_what_its_patterns_name_less_what_they_take_out_again():
-    patterns = ["trained-tiny-s*", "gutenberg-?gram", "!*-ft*", "!gutenberg-1gram"]
-    assert ladder({"ladder": patterns}) == [
-        "trained-tiny-small", "trained-tiny-small-step16", "trained-tiny-small-step64",
-        *(f"gutenberg-{order}gram" for order in (2, 3, 4, 5)),
+def test_models_are_what_patterns_name_less_what_they_take_out_again():
+    patterns = ["gutenberg-2gram", "trained-tiny-s*", "gutenberg-?gram", "!*-ft*", "!*-1gram"]
+    assert fitted(patterns) == [
+        "gutenberg-2gram", "trained-tiny-small", "trained-tiny-small-step16",
+        "trained-tiny-small-step64", *(f"gutenberg-{order}gram" for order in (3, 4, 5)),
     ]  # fmt: skip
-    # What is one of the models is no second time in the ladder.
-    assert ladder({"models": ["gutenberg-2gram"], "ladder": ["gutenberg-[23]gram"]}) == [
-        "gutenberg-3gram"
-    ]
 
 
-def test_the_scale_s_ladder_has_no_tuned_models_and_goes_where_models_are_named():
-    whole = ladder({})
-    assert len(whole) >= 10
+def test_the_scale_s_models_have_no_tuned_ones():
+    whole = read_settings(STEPS)[0]["morcela"]["models"]
+    assert len(whole) >= 12
     assert not [name for name in whole if "-ft" in name]
-    assert ladder({"models": ["gpt2"]}) == []
-    assert ladder({"repeats": 3}) == whole
 
 
-def test_a_mistyped_model_that_a_ladder_takes_out_is_named():
-    with pytest.raises(LingprobError, match=r"unknown model 'gutenberg-9gram'.*morcela\.ladder"):
-        ladder({"ladder": ["trained-*", "!gutenberg-9gram"]})
+def test_a_mistyped_model_that_is_taken_out_is_named():
+    with pytest.raises(LingprobError, match=r"unknown model 'gutenberg-9gram'.*morcela\.models"):
+        fitted(["trained-*", "!gutenberg-9gram"])
 
 
 CHINESE = {"models": ["gpt2", "gpt2-chinese"], "datasets": ["blimp", "mine"]}

@@ -33,7 +33,7 @@ class Files(dict):
 
 @pytest.mark.parametrize("paper", PACKAGES)
 def test_every_room_has_one_contract(paper):
-    draw, compare = module_of(paper, "figures").draw, module_of(paper, "scorecard").compare
+    draw, compare = module_of(paper, "plot").draw, module_of(paper, "compare").compare
     assert list(inspect.signature(draw).parameters) == ["tables", "run"]
     assert list(inspect.signature(compare).parameters) == ["tables", "published", "run"]
     tables = module_of(paper, "inputs").TABLES.values()
@@ -41,7 +41,7 @@ def test_every_room_has_one_contract(paper):
     uses = {use for table in tables for use in table.uses}
     assert {"plot", "compare"} <= uses <= set(USES)
     if "tabulate" in uses:
-        tabulate = module_of(paper, "pages").tabulate
+        tabulate = module_of(paper, "tabulate").tabulate
         assert list(inspect.signature(tabulate).parameters) == ["tables", "run"]
     assert read_published(paper)["paper"]
 
@@ -166,7 +166,7 @@ def test_a_use_gets_its_own_tables_and_no_others():
     assert room().input("tabulate") == {"linking_functions": "fits.parquet"}
     assert room().parts("tabulate") == {}
     assert room().code("compare") == [f"lingprob.papers.morcela.{name}"
-                                      for name in ("inputs", "scorecard")]  # fmt: skip
+                                      for name in ("inputs", "claims")]  # fmt: skip
 
 
 def test_a_file_of_an_undeclared_table_is_named():

@@ -425,7 +425,7 @@ def test_a_tenth_of_the_samples_is_of_the_first_shards(shards, used):
 
 
 def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_token():
-    there = plan("laptop", morcela={"ladder": []})
+    there = plan("laptop", morcela={"models": ["smollm2-135m"]})
     assert there.frequency_tables("slopes") == [
         f"results/morcela/frequency_slopes/smollm2-135m/{name}.parquet"
         for name in ("none", "endoftext")
@@ -773,55 +773,33 @@ def test_fits_predict_data_sets_that_are_scored_as_they_were_fitted():
     assert alone.model_unigrams("pythia-70m", "cola")[0] == "pile_published"
 
 
-LADDER = ["trained-tiny-*", "!*-ft*", "gutenberg-[23]gram"]
-CLIMBED = {
+MADE = ["trained-tiny-*", "!*-ft*", "gutenberg-[23]gram"]
+WITH_MADE = {
     "training": {"keep_checkpoints": [16]},
-    "morcela": {"models": ["smollm2-135m"], "ladder": LADDER},
-    "string_probability": {"models": ["smollm2-135m", *LADDER]},
+    "morcela": {"models": ["smollm2-135m", *MADE]},
+    "string_probability": {"models": ["smollm2-135m", *MADE]},
 }
 
 
-def test_a_ladder_is_fitted_to_the_paper_s_ratings_alone_and_predicts_nothing_else():
-    asked = plan("laptop", **CLIMBED)
+def test_states_of_trainings_and_ngrams_are_models_like_others():
+    asked = plan("laptop", **WITH_MADE)
     step = "trained-tiny-small-step16"
-    assert asked.rated_datasets("smollm2-135m") == ["linguistic_inquiry", "li_adger"]
-    assert asked.rated_datasets(step) == ["linguistic_inquiry"] == asked.predicted_datasets(step)
-    assert asked.fitted_models() == ["smollm2-135m"]
-    assert asked.fitted_ladder() == ["smollm2-135m", *asked.settings["morcela"]["ladder"]]
-    assert len(asked.fitted_ladder()) == 1 + 3 * 2 + 2
+    assert len(asked.fitted_models()) == 1 + 3 * 2 + 2
+    for model in ("smollm2-135m", step):
+        assert asked.rated_datasets(model) == ["linguistic_inquiry", "li_adger"]
+        assert asked.predicted_datasets(model)[2:] == ["cola", asked.scored_as("scamp_plausible")]
+        assert len(asked.start_tokens(model, "linguistic_inquiry")) > 1
     # Exact counts of the very training text come first.
-    assert asked.unigram_sources(step) == ["training_16"]
-    named = plan("laptop", **{**CLIMBED, "morcela": {"models": [step], "unigrams": ["corpus_*"]}})
-    assert named.unigram_sources(step)[0] == "training_16" != named.unigram_sources(step)[-1]
-    # After the one start token that a paper reads, where MORCELA's own models have all of theirs.
-    start_tokens = {
-        "linguistic_inquiry": ["none"], "li_adger": ["endoftext"], "syntaxgym_pairs": ["endoftext"],
-        "cola": ["endoftext"],
-    }  # fmt: skip
-    for dataset, tokens in start_tokens.items():
-        assert asked.start_tokens(step, dataset) == tokens
-        assert asked.model_unigrams(step, dataset) == ["training_16"]
-    assert named.start_tokens(step, "linguistic_inquiry") == ["none", "endoftext"]
-    for dataset in ("linguistic_inquiry", "syntaxgym_pairs"):
-        assert len(asked.start_tokens("smollm2-135m", dataset)) > 1
-    # Both on a data set that both papers read.
-    tiny, pairs = "trained-tiny-small", "demo_minimal_pairs"
-    assert plan("demo").start_tokens(tiny, pairs) == ["none"]
-    both = plan("demo", string_probability={"models": ["smollm2-135m", tiny]})
-    assert both.start_tokens(tiny, pairs) == ["endoftext", "none"]
-
-
-def test_a_ladder_s_slopes_are_after_the_first_start_token():
-    asked = plan("laptop", **CLIMBED)
+    assert asked.unigram_sources(step)[0] == "training_16" != asked.unigram_sources(step)[-1]
+    assert asked.default_convention(step) == ["none", "training_16"]
+    assert asked.start_tokens(step, "syntaxgym_pairs") == ["endoftext"]
     slopes = asked.frequency_tables("slopes")
-    count = {model: sum(f"/{model}/" in path for path in slopes) for model in asked.fitted_ladder()}
-    assert count.pop("smollm2-135m") == 2
-    assert set(count.values()) == {1}
-    assert asked.settings["string_probability"]["models"] == asked.fitted_ladder()
+    count = {model: sum(f"/{model}/" in path for path in slopes) for model in asked.fitted_models()}
+    assert set(count.values()) == {2}
 
 
 def test_models_that_a_run_makes_have_panels_only_if_there_are_no_others():
-    asked = plan("laptop", **CLIMBED)
+    asked = plan("laptop", **WITH_MADE)
     assert asked.string_panels() == ["smollm2-135m"]
     made = plan("laptop", string_probability={"models": ["gutenberg-[23]gram"]})
     assert made.string_panels() == ["gutenberg-2gram", "gutenberg-3gram"]
@@ -831,17 +809,3 @@ def test_models_that_a_run_makes_have_panels_only_if_there_are_no_others():
     assert {name for name, of in series.items() if of == name} == {
         "smollm2-135m", "trained-tiny-small", "trained-tiny-medium", "trained-tiny-large"
     }  # fmt: skip
-
-
-def test_what_a_ladder_s_models_are_one_of_several_of():
-    facts = plan("laptop", **CLIMBED).ladder_facts("morcela")
-    own = {"kind": "model", "has_quality": True}
-    assert facts["smollm2-135m"] == {**own, "series": "smollm2-135m", "ladder": False}
-    end = {**own, "series": "trained-tiny-small", "ladder": True}
-    assert facts["trained-tiny-small"] == end
-    assert facts["trained-tiny-small-step16"] == {**end, "kind": "step"}
-    published = plan("laptop", morcela={"models": ["bert-large-cased"]}).ladder_facts("morcela")
-    assert not published["bert-large-cased"]["has_quality"]
-    orders = [facts[f"gutenberg-{order}gram"] for order in (2, 3)]
-    assert orders[0] == orders[1]
-    assert orders[0]["kind"] == "order"

@@ -25,7 +25,7 @@ from lingprob.training.seen_tokens import count_seen_tokens
 from lingprob.workflow.configuration import read_settings
 from training_for_tests import N_EXAMPLES, job, losses, rows_with_structure, save_corpus
 
-LADDER = {"training": {"keep_checkpoints": [1, 2, 4]}}
+KEPT = {"training": {"keep_checkpoints": [1, 2, 4]}}
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +93,7 @@ def test_a_kept_model_scores_as_its_weights_loaded_plainly_do(corpus, tmp_path):
 
 
 def test_each_step_s_model_has_the_unigrams_of_its_step():
-    settings, catalog = read_settings(LADDER)
+    settings, catalog = read_settings(KEPT)
     sources = {
         name: catalog.model(f"trained-tiny-small{name}")["unigrams"]
         for name in ("", "-ft5", "-step1", "-step4")
@@ -109,11 +109,11 @@ def test_each_step_s_model_has_the_unigrams_of_its_step():
     assert plan.unigram_shards("trained", "training_4") == [
         "results/unigram_sums/trained/training_4/0-of-1.parquet"
     ]
-    _, paper = read_settings({**LADDER, "scale": "paper"})
+    _, paper = read_settings({**KEPT, "scale": "paper"})
     model = paper.model("trained-small-step2")
     assert model["unigrams"] == ["pile_published", "training_2"]
     with pytest.raises(LingprobError, match="training_all"):
         catalog.unigram_source("training_all")
     with pytest.raises(LingprobError, match=r"'training_8'.*morcela\.unigrams"):
-        read_settings({**LADDER, "morcela": {"unigrams": ["training_8"]}})
-    read_settings({**LADDER, "morcela": {"unigrams": ["training_4"]}})
+        read_settings({**KEPT, "morcela": {"unigrams": ["training_8"]}})
+    read_settings({**KEPT, "morcela": {"unigrams": ["training_4"]}})

@@ -127,9 +127,12 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkey
             theirs, ours = scores[scores["bos"] == bos], lm.score(SENTENCES, **read)
             for column in ("logprob", "unigram_logprob", "n_tokens"):
                 assert ours[column].tolist() == theirs[column].tolist()
-    folder = folder / "results/morcela/predictions"
-    assert not (folder / "theirs/new.csv").exists()
-    new = pd.read_csv(folder / "tiny/new.csv")
+    ours, theirs = (
+        pd.read_csv(folder / f"results/morcela/predictions/{name}.csv")
+        for name in ("tiny", "theirs")
+    )
+    assert set(theirs["dataset"]) == {"mine"}
+    new = ours[ours["dataset"] == "new"]
     assert set(new["text"]) == set(NEW)
     assert set(new["fitted_to"]) == {"mine"}
     assert set(new["bos"]) == {"bos"}

@@ -74,8 +74,8 @@ PAGES = f"{SITE} show_model show_model show_model"  # of all models
 # What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
 # it trains, of their contexts, from word surprisals, and from trained models.
 OVER_MODELS = "plot_morcela tabulate_morcela compare"
-TRAINED_FITS = "fit_linking_functions " * 2
-MORCELA = f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS} predict_ratings"
+TRAINED_FITS = "fit_linking_functions predict_ratings export_table " * 2
+MORCELA = f"fit_linking_functions predict_ratings {TRAINED_FITS} {OVER_MODELS}"
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
 CONTEXTS = (

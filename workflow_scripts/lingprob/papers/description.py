@@ -11,7 +11,7 @@ from typing import Any
 
 from lingprob.errors import unknown_name
 from lingprob.figures.palette import Models, describe_models
-from lingprob.papers.rooms import PACKAGES, USES, Table, module_of
+from lingprob.papers.rooms import PACKAGES, Table, module_name, module_of
 from lingprob.workflow.names import matches
 
 # A table's file, its files, or its files by the model, data set or size that each is of.
@@ -52,7 +52,9 @@ class Room:
 
     def code(self, use: str) -> list[str]:
         """Return the modules that a script imports for this room, beside its own imports."""
-        return [f"{PACKAGES[self.paper]}.{name}" for name in ("inputs", USES[use])]
+        return [
+            f"{PACKAGES[self.paper]}.{name}" for name in ("inputs", module_name(self.paper, use))
+        ]
 
     def output(self) -> list[str]:
         """Return the files that rules make for every room: figures, pages and the scorecard."""

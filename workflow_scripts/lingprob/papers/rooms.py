@@ -22,6 +22,8 @@ PACKAGES = {
 }
 # What a room's tables are for, and the module that takes them.
 USES = {"plot": "figures", "compare": "scorecard", "tabulate": "pages"}
+# Rooms whose claims and tables have one module each.
+OF_FOUR_MODULES = {"morcela": USES | {"compare": "claims", "tabulate": "tables"}}
 
 
 class Table(NamedTuple):
@@ -37,6 +39,12 @@ class Table(NamedTuple):
     part: str = ""
 
 
+def module_name(paper: str, use: str) -> str:
+    """Return the name of the module of a paper's room that takes its tables for a use."""
+    return OF_FOUR_MODULES.get(paper, USES)[use]
+
+
 def module_of(paper: str, name: str) -> ModuleType:
-    """Import a module of a paper's room."""
-    return import_module(f"{PACKAGES[paper]}.{name}")
+    """Import a module of a paper's room, by its name or by the use that it is for."""
+    named = module_name(paper, name) if name in USES else name
+    return import_module(f"{PACKAGES[paper]}.{named}")

@@ -16,7 +16,6 @@ from lingprob.download import MIRROR_VARIABLE, RemoteFile, may_be_had
 # Settings that list data sets or models, and whether a list may become empty.
 LISTS = {
     ("morcela", "models"): False,
-    ("morcela", "ladder"): True,
     ("morcela", "datasets"): False,
     ("morcela", "predicted"): True,
     ("overlap", "texts"): False,

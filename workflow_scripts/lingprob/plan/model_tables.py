@@ -45,8 +45,7 @@ def shown_models(plan: Plan) -> list[str]:
     named = {
         name
         for section in ("morcela", "string_probability", "reading", "context")
-        for key in ("models", "ladder")
-        for name in plan.settings[section].get(key, [])
+        for name in plan.settings[section]["models"]
     }
     return [
         name

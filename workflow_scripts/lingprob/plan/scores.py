@@ -19,7 +19,7 @@ class Scores(Ratings, Strings):
 
         All of them where conventions are compared; of string_probability's data sets its own, and
         those that the same scores give, and of one's own pairs that are audited, all; else the
-        model's default one, by which MORCELA's fits predict ratings and a ladder's are made.
+        model's default one, by which MORCELA's fits predict ratings.
         """
         policies: list[str] = self.catalog.model(model)["bos_policies"]
         strings = self.settings["string_probability"]
@@ -57,11 +57,9 @@ class Scores(Ratings, Strings):
         return [self.string_bos(model), source]
 
     def unigram_sources(self, model: str) -> list[str]:
-        """Return a model's default unigram source and, of one that is not of the ladder alone,
-        others that `morcela.unigrams` names."""
+        """Return a model's default unigram source and others that `morcela.unigrams` names."""
         default, *others = self.catalog.model(model)["unigrams"]
-        morcela = self.settings["morcela"]
-        patterns = [] if model in morcela["ladder"] else morcela["unigrams"]
+        patterns = self.settings["morcela"]["unigrams"]
         return [default, *(name for name in others if matches(name, patterns))]
 
     def model_unigrams(self, model: str, dataset: str | None = None) -> list[str]:
@@ -126,7 +124,6 @@ class Scores(Ratings, Strings):
 
     def _compares_conventions(self, dataset: str, model: str | None = None) -> bool:
         """Whether a data set is scored under every convention of a model: MORCELA's are, of those
-        that it is fitted to, but by no model of the ladder alone."""
-        morcela = self.settings["morcela"]
-        fitted = self.rated_datasets(model) if model else morcela["datasets"]
-        return dataset in fitted and model not in morcela["ladder"]
+        that it is fitted to."""
+        fitted = self.rated_datasets(model) if model else self.settings["morcela"]["datasets"]
+        return dataset in fitted

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.contract import Published
-from lingprob.papers.morcela.fits import PAPER_DATASET, printed_fits
+from lingprob.papers.morcela.tables import PAPER_DATASET, printed_fits
 from lingprob.site.page import heading_of, interval, render_page, shown, simulated_in
 from lingprob.tables import read_table
 

@@ -17,7 +17,7 @@ from lingprob.errors import LingprobError
 from lingprob.workflow import settings as declared
 from lingprob.workflow.checks import ROOT, check_settings, made_models
 from lingprob.workflow.entries import check_entries
-from lingprob.workflow.names import check_names, ladder_models, matching_models
+from lingprob.workflow.names import check_names, matching_models
 from lingprob.workflow.refusals import refusals
 
 Settings = dict[str, Any]
@@ -40,10 +40,9 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     # Names first, because the chance level looks corpora up; `auto` is none.
     ngrams = None if overlap["ngrams"] == "auto" else overlap["ngrams"]
     check_names({**settings, "overlap": {**overlap, "ngrams": ngrams}}, catalog)
-    ladder = ladder_models(settings["morcela"], config.get("morcela", {}), catalog)
-    settings["morcela"] = {**settings["morcela"], "ladder": ladder}
-    strings = settings["string_probability"]
-    strings["models"] = matching_models("string_probability.models", strings["models"], catalog)
+    for paper in ("morcela", "string_probability"):
+        patterns = settings[paper]["models"]
+        settings[paper]["models"] = matching_models(f"{paper}.models", patterns, catalog)
     settings["overlap"] |= chance_level(overlap, catalog)
     settings["overlap"] = with_chunk_corpora(settings["overlap"])
     check_settings(settings, config, catalog)

@@ -141,13 +141,6 @@ def matching_models(key: str, patterns: list[str], catalog: Catalog) -> list[str
     return models
 
 
-def ladder_models(section: dict[str, Any], asked: dict[str, Any], catalog: Catalog) -> list[str]:
-    """Return the models of a section's `ladder` that its `models` have not, in the catalog's order
-    of each pattern; none of the scale's where the user names (`asked`) models and no ladder."""
-    patterns = section["ladder"] if "ladder" in asked or "models" not in asked else []
-    return [name for name in choose([*catalog.models], patterns) if name not in section["models"]]
-
-
 def surprisal_models(catalog: Catalog, patterns: list[str], texts: str) -> list[str]:
     """Return the models that match the patterns and have, or can make, surprisals of a text.
 

@@ -185,16 +185,14 @@ class Unigrahams(Section):
 class Morcela(Section):
     """Linking functions between log-probabilities and ratings (MORCELA)."""
 
-    models: list[str] = key(names="model", example=["pythia-70m", "my-model"], min_length=1)
-    """models of the figures and tables, in their order"""
-    ladder: list[str] = key(names="model", patterns=True, example=["trained-*", "!trained-*-ft*"])
-    """names and patterns, after ! of what is taken out again; more models in Figures 2 to 6,
-    the tables and what parameters are drawn against quality and size, on Linguistic Inquiry or,
-    without it, the first data set, by the default convention and without what goes beyond the
-    paper; none unless you fill it where you name models"""
+    models: list[str] = key(
+        names="model", patterns=True, example=["pythia-70m", "trained-*", "!trained-*-ft*"],
+        min_length=1,
+    )  # fmt: skip
+    """names and patterns of the models in figures and tables, after ! of what is taken out again"""
     datasets: list[str] = key(names="stimuli", min_length=1)
-    """rated data sets; where all of them are your own, ladder, predicted, unigrams and
-    frequency_models are empty unless you fill them"""
+    """rated data sets; if all of them are your own, the only model is the demo's, and predicted,
+    unigrams and frequency_models are empty, unless you fill them"""
     predicted: list[str] = key(names="stimuli", example=["cola", "my-pairs"])
     """other data sets, rated or not, whose ratings the linking functions fitted to those
     predict"""

@@ -1,38 +1,138 @@
-"""MORCELA: from sentence scores and ratings to the paper's numbers (Tjuatja et al. 2025)."""
+"""Fit linking functions to ratings and predict ratings of sentences (Tjuatja et al. 2025)."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
 
+import numpy as np
 import pandas as pd
 
-from lingprob.papers.morcela.rated import (
-    Convention,
-    DataSet,
-    rated_scores,
-    rating_source,
-    under,
-)
-from lingprob.papers.morcela.units import units_of
+from lingprob.errors import LingprobError, refuse_rows
 from lingprob.regression.agreement import split_half
+from lingprob.regression.designs import LINKING_FUNCTIONS
 from lingprob.regression.linking import (
     MINIMUM_PER_FOLD,
     fit_linking_functions,
+    needs_unigrams,
     resample_linking_functions,
 )
+from lingprob.regression.linking_predictions import fit_predictor, held_out, sentences
 from lingprob.schemas import SCHEMAS
+from lingprob.tables import read_table
 
 logger = logging.getLogger(__name__)
 
+# A BOS policy and a unigram source.
+Convention = tuple[str, str]
 # What linking functions are fitted to.
 FITTED_COLUMNS = ("logprob", "unigram_logprob", "n_tokens", "rating")
+# From the finest to the coarsest, the column of a `stimuli` table that says what a sentence is of.
+# An article is what Linguistic Inquiry's sentences are sampled by; other data sets have a
+# phenomenon in its place.
+UNITS = {
+    "sentence": "item_id",
+    "pair": "pair_id",
+    "paradigm": "paradigm",
+    "article": "phenomenon",
+}
+# Fewer clusters than this tell little of how much clusters differ.
+FEWEST = 20
+
+
+class DataSet(NamedTuple):
+    """A data set's `stimuli` and one model's `sentence_scores` of them."""
+
+    stimuli: pd.DataFrame
+    scores: pd.DataFrame
+
+    @property
+    def rating_source(self) -> str:
+        """Where its ratings are from."""
+        return rating_source(self.stimuli)
+
+
+def read_datasets(
+    names: Iterable[str], stimuli: Iterable[str], scores: Iterable[str]
+) -> dict[str, DataSet]:
+    """Read data sets from the files of their tables, by name."""
+    return {
+        name: DataSet(read_table(items, "stimuli"), read_table(scored, "sentence_scores"))
+        for name, items, scored in zip(names, stimuli, scores, strict=True)
+    }
+
+
+def scores_under(
+    convention: Convention, model: str, dataset: str, scores: pd.DataFrame
+) -> pd.DataFrame:
+    """Return the sentence scores under a BOS policy and with a unigram source.
+
+    Raises LingprobError if there are none.
+    """
+    bos, unigrams = convention
+    found = scores[(scores["bos"] == bos) & (scores["unigrams"] == unigrams)]
+    if found.empty:
+        there = sorted(set(zip(scores["bos"], scores["unigrams"], strict=True)))
+        raise LingprobError(
+            f"data set {dataset!r}: {model} has scored it under {there}, not under {convention}, "
+            "by which its linking functions are fitted. Name it in morcela.datasets or in "
+            "morcela.predicted."
+        )
+    return found.reset_index(drop=True)
+
+
+def with_ratings(dataset: str, stimuli: pd.DataFrame, scores: pd.DataFrame) -> pd.DataFrame:
+    """Return sentence scores with what `stimuli` say of each sentence, in the order of `stimuli`.
+
+    One order for all models gives them the same folds and resamples. Raises LingprobError if a
+    sentence has no rating.
+    """
+    columns = ["item_id", "rating", "pair_id", "paradigm", "phenomenon"]
+    about = stimuli[[name for name in columns if name in stimuli]]
+    place = pd.Series(range(len(about)), index=about["item_id"])
+    rated = scores.merge(about, on="item_id", how="left")
+    refuse_rows(
+        rated["rating"].isna(),
+        "data set {dataset!r}, item {item_id!r}: no rating, and linking functions are fitted "
+        "to ratings. Rate or drop it, or take the data set out of morcela.datasets.",
+        rated,
+        dataset=dataset,
+    )
+    order = rated["item_id"].map(place).argsort(kind="stable")
+    return rated.iloc[order].reset_index(drop=True)
+
+
+def rating_source(stimuli: pd.DataFrame) -> str:
+    """Return `simulated` if any rating of a data set is, else `human`."""
+    return "simulated" if (stimuli["rating_source"] == "simulated").any() else "human"
+
+
+def sampling_units(
+    stimuli: pd.DataFrame, wanted: str, fewest: int = FEWEST
+) -> tuple[str, pd.Series]:
+    """Return the name of the unit that a data set is sampled by, and the unit of each sentence.
+
+    That is the wanted unit if every sentence names one and there are `fewest` of them or more.
+    Otherwise it is the coarsest of the finer units, and a warning is logged.
+    """
+    names = list(UNITS)
+    for name in reversed(names[: names.index(wanted) + 1]):
+        ids = stimuli.get(UNITS[name])
+        # The last, the finest, is taken whatever there is of it.
+        if ids is not None and ids.notna().all() and ids.nunique() >= fewest:
+            break
+    if name != wanted:
+        logger.warning(
+            "%s: not known of every sentence, or fewer than %d; taking each %s for itself",
+            wanted, fewest, name,
+        )  # fmt: skip
+    return name, stimuli[UNITS[name]]
 
 
 def fit_model(
     model: str,
-    given: Mapping[str, DataSet],
+    datasets: Mapping[str, DataSet],
     *,
     default_convention: Convention,
     cluster: str,
@@ -44,10 +144,10 @@ def fit_model(
 
     Args:
         model: its name.
-        given: rated data sets with the model's scores, by name.
+        datasets: rated data sets with the model's scores, by name.
         default_convention: the one that figures show.
         cluster, keep_together: the unit that intervals resample, and that which no fold parts
-            (`units.UNITS`).
+            (`UNITS`).
         scale: of the run.
         fitting: folds, repeats, bootstrap and seed of `fit_linking_functions`.
 
@@ -55,10 +155,10 @@ def fit_model(
     (morcela, §3.4, Appendix C)
     """
     tables = []
-    for dataset, data_set in given.items():
-        rated = rated_scores(dataset, *data_set)
-        clusters = units_of(rated, cluster)
-        kept = units_of(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
+    for dataset, data_set in datasets.items():
+        rated = with_ratings(dataset, *data_set)
+        clusters = sampling_units(rated, cluster)
+        kept = sampling_units(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
         for (bos, unigrams), group in rated.groupby(["bos", "unigrams"], sort=False):
             logger.info("%s, %s: BOS policy %s, unigrams %s", model, dataset, bos, unigrams)
             fits = fit_linking_functions(
@@ -78,12 +178,12 @@ def fit_model(
                     kept_together=kept[0],
                 )
             )
-    return joined(tables, "linking_functions", model, scale)
+    return as_table(tables, "linking_functions", model, scale)
 
 
 def draw_parameters(
     model: str,
-    given: Mapping[str, DataSet],
+    datasets: Mapping[str, DataSet],
     *,
     default_convention: Convention,
     cluster: str,
@@ -97,11 +197,11 @@ def draw_parameters(
     which the model has no unigrams.
     """
     tables = []
-    for dataset, rated, source in by_default(model, given, default_convention):
+    for dataset, rated, source in default_scores(model, datasets, default_convention):
         if rated["unigram_logprob"].isna().all():
             continue
-        used, clusters = units_of(rated, cluster)
-        kept = units_of(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
+        used, clusters = sampling_units(rated, cluster)
+        kept = sampling_units(rated, keep_together, fitting["folds"] * MINIMUM_PER_FOLD)
         _, draws = resample_linking_functions(
             *(rated[name] for name in FITTED_COLUMNS),
             together=kept[1],
@@ -110,22 +210,22 @@ def draw_parameters(
         )
         about = {"dataset": dataset, "rating_source": source, "cluster": used, "n": len(rated)}
         tables.append(draws.assign(**about))
-    return joined(tables, "linking_draws", model, scale)
+    return as_table(tables, "linking_draws", model, scale)
 
 
-def by_default(
-    model: str, given: Mapping[str, DataSet], convention: Convention
+def default_scores(
+    model: str, datasets: Mapping[str, DataSet], convention: Convention
 ) -> Iterator[tuple[str, pd.DataFrame, str]]:
     """Yield each data set's name, its rated scores under one convention, and their source."""
-    for dataset, data_set in given.items():
-        scores = under(convention, model, dataset, data_set.scores)
-        yield dataset, rated_scores(dataset, data_set.stimuli, scores), data_set.rating_source
+    for dataset, data_set in datasets.items():
+        scores = scores_under(convention, model, dataset, data_set.scores)
+        yield dataset, with_ratings(dataset, data_set.stimuli, scores), data_set.rating_source
 
 
-def joined(
+def as_table(
     tables: Sequence[pd.DataFrame], schema: str, model: str, scale: str, **about: str
 ) -> pd.DataFrame:
-    """Put tables of a model below each other, with the columns of a schema, also where none is."""
+    """Put tables of a model below each other, with a schema's columns even if there are none."""
     columns = SCHEMAS[schema].names
     table = pd.concat(tables, ignore_index=True) if tables else pd.DataFrame(columns=columns)
     return table.assign(model=model, scale=scale, **about)[columns]
@@ -152,3 +252,68 @@ def correlate_participant_groups(
                 table.assign(dataset=dataset, rating_source=rating_source(items), scale=scale)
             )
     return pd.concat(tables[1:] or tables, ignore_index=True)[columns]
+
+
+def predict_ratings(
+    model: str,
+    datasets: Mapping[str, DataSet],
+    *,
+    fitted_to: Sequence[str],
+    convention: Convention,
+    cluster: str,
+    scale: str,
+) -> pd.DataFrame:
+    """Predict the ratings of data sets' sentences by functions fitted to rated data sets.
+
+    Args:
+        model: its name.
+        datasets: data sets with the model's scores, rated or not, by name.
+        fitted_to: the names of those that the functions are fitted to. Their own predictions have
+            residuals and the prediction by a fit without the sentence's cluster.
+        convention: the BOS policy and the unigram source.
+        cluster: what was sampled, as `morcela.cluster` in config.yaml.
+        scale: of the run.
+
+    Returns a `predicted_ratings` table. Raises LingprobError for a sentence without a score, a
+    rated data set that lacks a rating, and if no scores follow the convention. (morcela, §2)
+    """
+    samples = {}
+    for name in fitted_to:
+        scores = scores_under(convention, model, name, datasets[name].scores)
+        samples[name] = with_ratings(name, datasets[name].stimuli, scores)
+    tables = []
+    for dataset, data_set in datasets.items():
+        scores = scores_under(convention, model, dataset, data_set.scores)
+        rows = data_set.stimuli.merge(scores, on="item_id")
+        for name, sample in samples.items():
+            about = {"dataset": dataset, "fitted_to": name}
+            about["rating_source"] = datasets[name].rating_source
+            unit = sampling_units(sample, cluster)[1]
+            for function in computable_functions(rows):
+                found = _predicted(function, sample, unit, rows, within=name == dataset)
+                tables.append(found.assign(**about))
+    bos, unigrams = convention
+    return as_table(tables, "predicted_ratings", model, scale, bos=bos, unigrams=unigrams)
+
+
+def _predicted(
+    function: str, sample: pd.DataFrame, unit: pd.Series, rows: pd.DataFrame, *, within: bool
+) -> pd.DataFrame:
+    """Return predictions of `rows` by a function fitted to `sample`, the same rows if `within`."""
+    scores = (sample["logprob"], sample["unigram_logprob"], sample["n_tokens"])
+    data = sentences(function, *scores, sample["rating"], unit)
+    found = fit_predictor(data).predict(rows["logprob"], rows["unigram_logprob"], rows["n_tokens"])
+    return found.assign(
+        linking_function=function,
+        item_id=rows["item_id"],
+        text=rows["text"],
+        rating=rows["rating"],
+        residual=rows["rating"] - found["predicted"],
+        held_out=held_out(data, data.unit) if within else np.nan,
+    )
+
+
+def computable_functions(rows: pd.DataFrame) -> list[str]:
+    """Return the linking functions that sentence scores allow: fewer without unigrams."""
+    without = rows["unigram_logprob"].isna().all()
+    return [name for name in LINKING_FUNCTIONS if not (without and needs_unigrams(name))]

@@ -1,4 +1,4 @@
-"""All figures of MORCELA, and 2 and 3: what each linking function reaches (Tjuatja et al. 2025)."""
+"""All figures of MORCELA; here 2 and 3, conventions and differences (Tjuatja et al. 2025)."""
 
 from __future__ import annotations
 
@@ -8,41 +8,56 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from lingprob.figures import palette
+from lingprob.figures import palette, style
 from lingprob.figures.labels import (
     dataset_label,
+    group_handles,
+    handle,
     label_provenance,
     legend_above,
+    published_handle,
     short_title,
+    wrapped_title,
 )
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, whiskers
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.ladder import without_ladder
-from lingprob.papers.morcela.comparison_figures import parameter_matrix
-from lingprob.papers.morcela.convention_figures import conventions
-from lingprob.papers.morcela.fits import (
+from lingprob.papers.morcela.parameter_figures import (
+    NAMES,
+    PARAMETER_LABELS,
+    R_LABEL,
+    frequency_slopes,
+    parameters_by_correlation,
+    trends,
+)
+from lingprob.papers.morcela.tables import (
     default_fits,
-    determined,
     main_dataset,
-    may_lack_logprob,
+    parameter_differences,
     printed_agreement,
     published_fits,
+    slope_may_be_zero,
+    with_certain_parameters,
 )
-from lingprob.papers.morcela.ladder_figure import ladder
-from lingprob.papers.morcela.looks import (
-    LOOKS,
-    NAMES,
-    NO_UNIGRAMS,
-    R_LABEL,
-    linking_function_handles,
-)
-from lingprob.papers.morcela.parameter_figures import frequency_slopes, parameters_by_correlation
 
+NO_UNIGRAMS = "no model has unigrams, without which MORCELA and SLOR cannot be fitted"
+STYLES = {
+    "logprob": (palette.GREY, "v"),
+    "mean_logprob": (palette.SKY, "^"),
+    "slor": (palette.ORANGE, "s"),
+    "morcela_gamma_0": (palette.PURPLE, "P"),
+    "morcela_beta_1": (palette.GREEN, "D"),
+    "morcela": (palette.BLUE, "o"),
+}
+SHORT_LABELS = {"beta": r"$\beta$", "gamma": r"$\gamma$ (nats)"}
+QUANTITIES = {"r_cv": R_LABEL, "beta": PARAMETER_LABELS["beta"], "gamma": PARAMETER_LABELS["gamma"]}
+ROW_INCHES = 0.2
+MOST_WRITTEN = 6  # models whose differences are numbers beside colours
 # Models, and panels, of which the names that slant do not meet.
 MOST_SLANTED = 24
-OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "ladder")
+OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "trends")
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
@@ -51,9 +66,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     Args:
         tables: `linking_functions` under all conventions (figures show each model's default one),
             `intergroup_correlation` and `draws`; where there are any, of Figure 5 `slopes` and
-            `bins`, and of `ladder` `sentence_scores` and `stimuli`.
-        run: with the paper's numbers, which stand beside ours, and the options `bos_policies`, the
-            catalog's, and `ladder`, what models are one of several of (`papers.ladder`).
+            `bins`, and of `trends` `sentence_scores` and `stimuli`.
+        run: with the paper's numbers, which stand beside ours, and the options of `kind_of` and
+            `trends`.
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), published_fits(run.published, every)
@@ -62,42 +77,42 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     compared = ["logprob", "slor", "morcela"]
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
     correlations = (fits, published, tables["intergroup_correlation"], run)
-    parameters = (determined(fits), published, run)
+    parameters = (with_certain_parameters(fits), published, run)
     figures = {"figure_2": correlation_by_model(*correlations, compared)}
     of_morcela: dict[str, Callable[[], Figure]] = {
         "figure_3": lambda: correlation_by_model(*correlations, ablated),
         "figure_4": lambda: parameters_by_correlation(*parameters, ["morcela"]),
         "figure_6": lambda: parameters_by_correlation(*parameters, ablated[1:]),
         "conventions": lambda: conventions(every, run),
-        "differences": lambda: parameter_matrix(
-            without_ladder(tables["draws"], run.options.get("ladder", {})), fits, run
-        ),
+        "differences": lambda: parameter_matrix(tables["draws"], fits, run),
     }
     first, theirs = (table[table["dataset"] == main_dataset(fits)] for table in (fits, published))
     if "sentence_scores" in tables:
-        of_morcela["ladder"] = lambda: ladder(determined(first), theirs, tables, run)
+        of_morcela["trends"] = lambda: trends(with_certain_parameters(first), theirs, tables, run)
     if "slopes" in tables:
         of_tokens = (tables["slopes"], tables["bins"])
-        of_morcela["figure_5"] = lambda: frequency_slopes(determined(first), *of_tokens, run)
+        of_morcela["figure_5"] = lambda: frequency_slopes(
+            with_certain_parameters(first), *of_tokens, run
+        )
     fitted = fits["linking_function"].eq("morcela").any()
     for name, draw_one in of_morcela.items():
         figures[name] = draw_one() if fitted else blank(NO_UNIGRAMS)
     notes = dict.fromkeys(str(run.models[name]["note"]) for name in fits["model"])
     note = " ".join(filter(None, notes))
-    left = undetermined(fits, run)
+    left = uncertain_parameters(fits, run)
     for name, figure in figures.items():
         said = " ".join(filter(None, [note, left if name in OF_PARAMETERS else ""]))
         label_provenance(figure, every["scale"], every["rating_source"], note=said)
     return figures
 
 
-def undetermined(fits: pd.DataFrame, run: Run) -> str:
+def uncertain_parameters(fits: pd.DataFrame, run: Run) -> str:
     """Return what figures say of models whose parameters they leave out; nothing of none.
 
     Parameters are MORCELA's, or those of a function that sets one of them, which is named.
     """
     learned = fits["linking_function"].str.startswith("morcela")
-    left = fits.loc[learned & may_lack_logprob(fits), ["model", "linking_function"]]
+    left = fits.loc[learned & slope_may_be_zero(fits), ["model", "linking_function"]]
     titles = [
         str(run.models[name]["title"])
         + ("" if "morcela" in some.to_numpy() else f" ({', '.join(NAMES[one] for one in some)})")
@@ -194,7 +209,7 @@ def _plot_family(
 ) -> None:
     """Plot one linking function's r for the models that have a place on the x axis: a line a group
     of a family, such as the sizes after one step of their trainings."""
-    colour, marker = LOOKS[linking_function]
+    colour, marker = STYLES[linking_function]
     of_panel = theirs[theirs["linking_function"] == linking_function]
     of_panel = of_panel.assign(x=of_panel["model"].map(place)).dropna(subset=["x"])
     of_panel = of_panel.sort_values("x")
@@ -238,3 +253,139 @@ def highest_r(half: float) -> float:
     gives the reliability of the whole means, 2h / (1 + h); its root bounds r with them.
     """
     return float(np.sqrt(2 * half / (1 + half)))
+
+
+def linking_function_handles(
+    linking_functions: list[str], published: bool = False, ceiling: bool = False
+) -> list[Line2D]:
+    """Return legend entries for linking functions, published values and the ceiling."""
+    handles = [handle(NAMES[name], *STYLES[name]) for name in linking_functions]
+    if published:
+        handles.append(published_handle(":"))
+    if ceiling:
+        handles.append(handle("highest possible", palette.BLACK, linestyle="--"))
+        label = "halves of a sentence's judgments"
+        handles.append(handle(label, palette.GREY, linestyle="-."))
+    if published and ceiling:
+        handles.append(handle("two groups of them, published", palette.GREY, linestyle=":"))
+    return handles
+
+
+def conventions(fits: pd.DataFrame, run: Run) -> Figure:
+    """Draw MORCELA's r, beta and gamma under each BOS policy and unigram source.
+
+    A row is a convention, the default one first. A block is a family and a data set. Every model
+    of a family has a point, the darker the larger. Hollow squares are SLOR's r. Intervals are 95%.
+    """
+    models = run.models
+    shown = by_convention(fits)
+    family = shown["model"].map(lambda name: models[name]["family"])
+    blocks = list(shown.groupby([family, shown["dataset"]], sort=False))
+    labels = [list(dict.fromkeys(block["row"])) for _, block in blocks]
+    figure, axes = grid(
+        len(blocks), len(QUANTITIES), width=style.PAGE_INCHES / 3,
+        height=ROW_INCHES * (sum(map(len, labels)) / len(labels) + 2), margins=(0.0, 0.9),
+        sharex="col", sharey="row", height_ratios=[len(rows) + 2 for rows in labels],
+        width_ratios=[1.2, 1, 1],
+    )  # fmt: skip
+    several = shown["dataset"].nunique() > 1
+    for of_block, ((_, dataset), block), rows in zip(axes, blocks, labels, strict=True):
+        for ax, quantity in zip(of_block, QUANTITIES, strict=True):
+            _plot_rows(ax, block, quantity, rows, models)
+        of_block[0].set_yticks(range(len(rows)), rows, fontsize=5.5)
+        of_block[0].set_ylim(len(rows) - 0.4, -0.6)
+        title = str(models[block["model"].iloc[0]]["family_title"])
+        of_dataset = f": {wrapped_title(dataset, run.titles, 60)}" if several else ""
+        of_block[0].set_title(f"{title}{of_dataset}", loc="left")
+    for ax, label in zip(axes[-1], QUANTITIES.values(), strict=True):
+        ax.set_xlabel(label)
+    handles = group_handles(shown["model"], models, "none")
+    slor = handle("SLOR", STYLES["slor"][0], "s", "none", markerfacecolor="white")
+    legend_above(figure, [*handles, slor])
+    return figure
+
+
+def by_convention(fits: pd.DataFrame) -> pd.DataFrame:
+    """Return the fits of SLOR and MORCELA with `row`, the name of each one's convention."""
+    table = fits[fits["linking_function"].isin(["slor", "morcela"])]
+    sources = table["unigrams"].map(source_name)
+    default = table["default_convention"].map({True: " (default)", False: ""})
+    return table.assign(row=table["bos"] + " | " + sources + default)
+
+
+def source_name(source: str) -> str:
+    """Return a unigram source's name without the model or `corpus_` before the corpus."""
+    kind, _, of = source.partition("_")
+    return of if kind == "corpus" else kind if kind.startswith("unigrahams") else source
+
+
+def _plot_rows(
+    ax: Axes, block: pd.DataFrame, quantity: str, rows: list[str], models: Models
+) -> None:
+    """Plot a quantity of each model of a family in rows, models side by side by size."""
+    by_size = palette.by_size(dict.fromkeys(block["model"]), models)
+    shifts = dict(zip(by_size, np.linspace(-0.32, 0.32, len(by_size) + 2)[1:-1], strict=True))
+    place = {row: number for number, row in enumerate(rows)}
+    small = 4.0 if len(by_size) < 4 else 2.2
+    for fit in block.to_dict("records"):
+        look, y = models[fit["model"]], place[fit["row"]] + shifts[fit["model"]]
+        if fit["linking_function"] == "slor":
+            if quantity == "r_cv":
+                ax.plot(fit["r_cv"], y, "s", color=STYLES["slor"][0], markerfacecolor="white",
+                        markersize=small)  # fmt: skip
+            continue
+        ends = whiskers(fit[quantity], fit[f"{quantity}_low"], fit[f"{quantity}_high"])
+        ax.errorbar(
+            fit[quantity], y, xerr=ends, color=look["colour"], marker=look["marker"],
+            markersize=small, elinewidth=0.6,
+        )  # fmt: skip
+    fixed = {"beta": 1, "gamma": 0}
+    if quantity in fixed:
+        ax.axvline(fixed[quantity], color=palette.GREY, linewidth=0.8, linestyle=":")
+
+
+def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figure:
+    """Beta and gamma of each model less those of each other: a row a data set.
+
+    Coloured where the 95% interval of the difference on shared resamples leaves out 0.
+    """
+    table = parameter_differences(fits, draws)
+    if table.empty:
+        return blank("no two models have MORCELA's fits to the same sentences")
+    datasets, shown = (list(dict.fromkeys(each["dataset"])) for each in (table, fits))
+    count = len({*table["model"], *table["other"]})
+    figure, axes = grid(
+        len(datasets), 2, width=style.PAGE_INCHES / 2, height=min(3.4, 1.8 + 0.2 * count),
+        margins=(0.0, 0.4), narrowest=style.PAGE_INCHES,
+    )  # fmt: skip
+    for of_row, dataset in zip(axes, datasets, strict=True):
+        part = table[table["dataset"] == dataset]
+        names = [name for name in run.models if name in {*part["model"], *part["other"]}]
+        titles = [str(run.models[name]["title"]) for name in names]
+        for ax, parameter in zip(of_row, ("beta", "gamma"), strict=True):
+            matrix = _matrix(part, names, parameter)
+            reach = np.nanmax(np.abs(matrix)) if np.isfinite(matrix).any() else 1.0
+            image = ax.imshow(matrix, cmap="RdBu_r", vmin=-reach, vmax=reach)
+            figure.colorbar(image, ax=ax, shrink=0.7)
+            if len(names) <= MOST_WRITTEN:
+                for (y, x), value in np.ndenumerate(matrix):
+                    colour = "white" if abs(value) > 0.6 * reach else palette.BLACK
+                    text = f"{value:+.2f}" if np.isfinite(value) else ""
+                    ax.text(x, y, text, ha="center", va="center", fontsize=6, color=colour)
+            ax.set_xticks(range(len(names)), titles, fontsize=5.5, rotation=90)
+            ax.set_yticks(range(len(names)), titles, fontsize=5.5)
+            ax.set_title(f"{SHORT_LABELS[parameter]}: row less column")
+            ax.grid(visible=False)
+        of_row[0].set_ylabel(dataset_label("", dataset, shown, run.titles))
+    return figure
+
+
+def _matrix(table: pd.DataFrame, names: list[str], parameter: str) -> np.ndarray:
+    """Return differences (models, models), NaN where the interval holds 0."""
+    matrix = np.full((len(names), len(names)), np.nan)
+    for row in table.to_dict("records"):
+        low, high = row[f"{parameter}_low"], row[f"{parameter}_high"]
+        if low > 0 or high < 0:
+            at = names.index(row["model"]), names.index(row["other"])
+            matrix[at], matrix[at[::-1]] = row[parameter], -row[parameter]
+    return matrix

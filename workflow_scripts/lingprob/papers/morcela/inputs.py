@@ -7,7 +7,7 @@ TABLES = {
     "intergroup_correlation": Table("intergroup_correlation"),
     "slopes": Table("frequency_slopes"),
     "bins": Table("frequency_bins", ("plot",)),
-    # Of one data set, for bits a byte.
+    # Of one data set, whose bits a byte say how good models are.
     "sentence_scores": Table("sentence_scores", ("plot",), "model"),
     # Of the site's charts alone.
     "predictions": Table("predicted_ratings", ()),

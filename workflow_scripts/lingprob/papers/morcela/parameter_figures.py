@@ -1,4 +1,4 @@
-"""Figures 4 to 6 of MORCELA: optimal parameters, and slopes on frequency (Tjuatja et al. 2025)."""
+"""Figures 4 to 6 of MORCELA, and trends: optimal parameters, and slopes on frequency."""
 
 from __future__ import annotations
 
@@ -24,11 +24,30 @@ from lingprob.figures.labels import (
 )
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, whiskers
-from lingprob.papers.contract import Run
-from lingprob.papers.ladder import of_models
-from lingprob.papers.morcela.looks import NAMES, PARAMETER_LABELS, R_LABEL
+from lingprob.figures.trends import (
+    BITS_LABEL,
+    SIZE_LABEL,
+    bits_a_byte,
+    complete,
+    draw_against,
+    frame,
+)
+from lingprob.papers.contract import Run, Tables
+from lingprob.papers.morcela.tables import kind_of
 
 Fit = Mapping[Any, Any]  # a row of a table of fits
+R_LABEL = "Pearson r with ratings"
+PARAMETER_LABELS = {"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}
+NAMES = {
+    "logprob": "Log-probability",
+    "mean_logprob": "Mean log-probability",
+    "slor": "SLOR",
+    "morcela_gamma_0": r"MORCELA$_{\gamma=0}$",
+    "morcela_beta_1": r"MORCELA$_{\beta=1}$",
+    "morcela": "MORCELA",
+}
+ROWS = {"r_cv": R_LABEL, **PARAMETER_LABELS}
+FIXED = {"gamma": 0.0, "beta": 1.0}  # SLOR's
 
 
 def parameters_by_correlation(
@@ -91,8 +110,8 @@ def frequency_slopes(
     reach = 1.96 * morcela["slope_std_error"]
     morcela["slope_low"], morcela["slope_high"] = morcela["slope"] - reach, morcela["slope"] + reach
     first = ~morcela.duplicated("model")
-    facts = run.options.get("ladder", {})
-    for fit in of_models(morcela[first], facts, ("model", "order")).to_dict("records"):
+    drawn = [kind_of(name, run) != "step" for name in morcela[first]["model"]]
+    for fit in morcela[first][drawn].to_dict("records"):
         of_fit = (bins["model"] == fit["model"]) & (bins["start_token"] == fit["start_token"])
         _plot_bins(axes[0], bins[of_fit & (bins["n_tokens"] > 1)], fit, models)
     for ax, quantity in zip(axes[1:], ("r_cv", "beta"), strict=True):
@@ -207,3 +226,77 @@ def _plot_published(
                 continue
             title, colour = short_title(row["model"], models), models[row["model"]]["colour"]
             name_point(ax, title, row["r_cv"], row[parameter], color=colour)
+
+
+def trends(fits: pd.DataFrame, published: pd.DataFrame, tables: Tables, run: Run) -> Figure:
+    """Draw r, optimal gamma and beta against bits a byte (left) and parameters (right).
+
+    Lines join the steps of a training and the orders of n-grams, which have no sizes. Intervals
+    are 95% of the bootstrap, cut off if they reach far beyond the points. Hollow: published.
+
+    Args:
+        fits: default fits of one data set.
+        published: the paper's fits of that data set, if any.
+        tables: with `sentence_scores` of the data set and `stimuli`.
+        run: with the options of `quality_of` and the `series` of models.
+    """
+    series, dataset = run.options["series"], str(fits["dataset"].iloc[0])
+    ours, theirs = (table[table["linking_function"] == "morcela"] for table in (fits, published))
+    quality = quality_of(tables, run, dataset)
+    ours, theirs = (
+        table.assign(
+            bits=table["model"].map(quality),
+            parameters=[run.models[name].get("parameters") or np.nan for name in table["model"]],
+        )
+        for table in (ours, theirs)
+    )
+    figure, axes = grid(
+        len(ROWS), 2, width=style.PAGE_INCHES / 2, height=1.9, margins=(0.0, 0.8), sharey="row",
+        sharex="col",
+    )  # fmt: skip
+    finished = complete(ours, series)
+    for row, (quantity, label) in zip(axes, ROWS.items(), strict=True):
+        draw_against(row[0], ours, "bits", quantity, run.models, series)
+        draw_against(row[1], finished, "parameters", quantity, run.models, series)
+        draw_against(row[1], theirs, "parameters", quantity, run.models, series, hollow=True)
+        frame(row[0], pd.concat([ours, theirs]), quantity)
+        row[0].set_ylabel(label)
+        for ax in row if quantity in FIXED else []:
+            ax.axhline(FIXED[quantity], color=palette.GREY, linewidth=0.8, linestyle=":")
+    axes[-1, 0].set_xlabel(BITS_LABEL.format("sentences rated acceptable"))
+    axes[-1, 1].set_xlabel(SIZE_LABEL)
+    axes[0, 1].set_xscale("log")
+    shown = pd.concat([ours.dropna(subset="bits"), finished.dropna(subset="parameters"), theirs])
+    handles = group_handles(shown["model"], run.models, "none")
+    legend_above(figure, handles + ([] if theirs.empty else [published_handle()]), columns=4)
+    return figure
+
+
+def quality_of(tables: Tables, run: Run, dataset: str) -> pd.Series:
+    """Return bits a byte of a data set's sentences that are rated acceptable, by model.
+
+    A model's first BOS policy that scores a sentence's first token counts, whatever it fits with,
+    so that all bytes are paid for. `run.options` has the catalog's `bos_policies`, and the names of
+    the models that read from left to right here (`causal`): imported scores and
+    pseudo-log-likelihoods are no bits of a text.
+    """
+    stimuli = tables["stimuli"]
+    rated = stimuli[(stimuli["dataset"] == dataset) & stimuli["rating"].notna()]
+    texts = rated[rated["rating"] > middle(rated["rating"])].set_index("item_id")["text"]
+    policies = run.options["bos_policies"]
+    scoring = {name for name, one in policies.items() if one["first_token"] == "scored"}
+    scores = tables["sentence_scores"]
+    scores = scores[scores["model"].isin(run.options["causal"]) & scores["bos"].isin(scoring)]
+    found = {}
+    for model, rows in scores.groupby("model", sort=False):
+        first = (rows[["bos", "unigrams"]] == rows[["bos", "unigrams"]].iloc[0]).all(axis=1)
+        found[model] = bits_a_byte(rows[first].set_index("item_id")["logprob"], texts)
+    return pd.Series(found, dtype=float)
+
+
+def middle(rating: pd.Series) -> float:
+    """Return what ratings are acceptable above.
+
+    That is 0 if some are above it and some below, as of z-scores, and else their mean.
+    """
+    return 0.0 if rating.min() < 0 < rating.max() else float(rating.to_numpy().mean())

@@ -3,7 +3,7 @@
 Models differ by chance, and so do sentences: all models are fitted to the same, whose chance moves
 the better models' beta and gamma otherwise than the worse ones'. Over models that differ in
 nothing but quality a Student's t over models alone found a trend of beta in half of the samples of
-sentences (`tests/unit/test_scorecard_trends.py`); so the resamples that all models share are in a
+sentences (`tests/unit/test_morcela_trends.py`); so the resamples that all models share are in a
 trend's interval, too.
 """
 
@@ -16,8 +16,14 @@ import numpy as np
 import pandas as pd
 
 from lingprob.papers.contract import Published, Run, Tables
-from lingprob.papers.ladder import facts_of
-from lingprob.papers.morcela.fits import PAPER_DATASET, default_fits, determined, printed_fits
+from lingprob.papers.morcela.tables import (
+    PAPER_DATASET,
+    default_fits,
+    kind_of,
+    printed_fits,
+    series_of,
+    with_certain_parameters,
+)
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.scorecard.verdicts import Estimate
@@ -89,20 +95,20 @@ def _or_why_not(slope: Estimate, points: pd.DataFrame) -> Estimate:
 
 
 def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
-    """Return what is known of each model, a row a model, by data set; `published` is the paper's.
+    """Return what is known of each model, by data set; `published` is the paper's.
 
-    Columns: family; kind and series, as of `plan.Plan.ladder_facts`; size, log10 of the parameters;
-    r, slor and logprob (r of MORCELA, SLOR and log-probability); gain and gap (r of MORCELA less
-    SLOR's and less that with beta = 1); beta and gamma of MORCELA; beta_alone, r_beta_alone,
-    gamma_alone, r_gamma_alone of the ablations; and frequency_slope (§5) where it was computed.
-    Parameters are those that `fits.determined` leaves.
+    One row per model. Columns: family; kind and series (`kind_of`, `series_of`); size, log10 of the
+    parameters; r, slor and logprob (r of MORCELA, SLOR and log-probability); gain and gap (r of
+    MORCELA less SLOR's and less that with beta = 1); beta and gamma of MORCELA, which
+    `with_certain_parameters` leaves; beta_alone, r_beta_alone, gamma_alone, r_gamma_alone of the
+    ablations; and frequency_slope if it was computed (§5).
     """
-    fits = determined(default_fits(tables["linking_functions"]))
+    fits = with_certain_parameters(default_fits(tables["linking_functions"]))
     wide, found = _wide(fits, ["dataset", "model"], "r_cv"), {}
     names = wide.index.get_level_values("model")
     wide["family"] = [run.models[name]["family"] for name in names]
-    facts = [facts_of(run.options.get("ladder", {}), name) for name in names]
-    wide["kind"], wide["series"] = ([one[key] for one in facts] for key in ("kind", "series"))
+    wide["kind"] = [kind_of(name, run) for name in names]
+    wide["series"] = [series_of(name, run) for name in names]
     sizes = [run.models[name].get("parameters") for name in names]
     wide["size"] = np.log10(np.array(sizes, float))
     if "slopes" in tables:

@@ -1,4 +1,4 @@
-"""A ladder of models: bits a byte by hand, what is drawn against them, and which trends count."""
+"""Trends: bits a byte by hand, what is drawn against them, and which models count."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import pytest
 from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
 from lingprob.figures.trends import bits_a_byte, draw_against, frame
 from lingprob.papers.contract import Run
-from lingprob.papers.ladder import of_models, with_quality, without_ladder
 from lingprob.papers.morcela.claims import STATISTICS, judged_fits
-from lingprob.papers.morcela.figures import correlation_by_model, family_panels, undetermined
-from lingprob.papers.morcela.fits import determined
-from lingprob.papers.morcela.ladder_figure import ladder as morcela_ladder
-from lingprob.papers.morcela.ladder_figure import quality_of
+from lingprob.papers.morcela.figures import (
+    correlation_by_model,
+    family_panels,
+    uncertain_parameters,
+)
+from lingprob.papers.morcela.parameter_figures import quality_of
+from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
+from lingprob.papers.morcela.tables import kind_of, with_certain_parameters
 from lingprob.papers.morcela.trends import kinds_of
 from lingprob.papers.string_probability.figures import correlation_by_bin, trends
 from lingprob.papers.string_probability.scorecard import judged_tables
@@ -42,21 +45,15 @@ CATALOG = {
     **{f"{order}gram": {"title": f"{order}-grams", "family": "ngram", "family_title": "n-grams",
                         "parameters": None, "order": order} for order in (2, 3, 4, 5)},
 }  # fmt: skip
-FACTS = {
-    name: {
-        "kind": "order" if "order" in entry else "step" if "training_step" in entry else "model",
-        "series": "novels" if "order" in entry else name.partition("-")[0],
-        "ladder": name != "big",
-        "has_quality": True,
-    }
+SERIES = {
+    name: "novels" if "order" in entry else name.partition("-")[0]
     for name, entry in CATALOG.items()
 }
 LOOKS = describe_models(CATALOG)
-SERIES = {name: fact["series"] for name, fact in FACTS.items()}
 POLICIES = {"bos": {"first_token": "scored"}, "none": {"first_token": "excluded"}}
-OPTIONS = {"ladder": FACTS, "bos_policies": POLICIES}
-STRING_OPTIONS = {"panels": ["big"], "series": SERIES, "causal": [*CATALOG], "pooled": []}
-RUN = Run("demo", LOOKS, options={**OPTIONS, **STRING_OPTIONS})
+NGRAMS = [name for name, entry in CATALOG.items() if "order" in entry]
+OPTIONS = {"bos_policies": POLICIES, "series": SERIES, "causal": [*CATALOG], "ngrams": NGRAMS}
+RUN = Run("demo", LOOKS, options={**OPTIONS, "panels": ["big"], "pooled": []})
 # Bits a byte that each model is made to have.
 BITS = {name: 1.0 + 0.25 * place for place, name in enumerate(CATALOG)}
 
@@ -119,23 +116,14 @@ def test_orders_of_one_family_differ_in_shade_and_none_is_darker_than_black():
 
 
 def test_kinds_of_models():
-    table = pd.DataFrame({"model": ["big", "tiny", "tiny-4", "2gram", "unheard-of"]})
-    assert list(of_models(table, FACTS)["model"]) == ["big", "tiny", "unheard-of"]
-    assert list(without_ladder(table, FACTS)["model"]) == ["big", "unheard-of"]
-    kinds = ("model", "order")
-    assert list(of_models(table, FACTS, kinds)["model"]) == ["big", "tiny", "2gram", "unheard-of"]
-    empty = table.assign(other=1).iloc[:0]
-    assert list(of_models(empty, FACTS)) == list(without_ladder(empty, FACTS)) == list(empty)
+    names = ("big", "tiny", "tiny-4", "2gram", "unheard-of")
+    assert [kind_of(name, RUN) for name in names] == ["model", "model", "step", "order", "model"]
 
 
 def test_what_says_no_text_has_no_quality():
     """Pseudo-log-likelihoods and imported scores are no bits of a text, whatever they sum to."""
     table, stimuli = scores({"big": 2.0, "tiny": 3.0})
-    facts = {**FACTS, "big": {**FACTS["big"], "has_quality": False}}
-    assert list(with_quality(table, facts)["model"].unique()) == ["tiny"]
-    unheard = table.assign(model="unheard-of")
-    assert len(with_quality(unheard, facts)) == len(unheard)
-    run = replace(RUN, options={**RUN.options, "ladder": facts})
+    run = replace(RUN, options={**RUN.options, "causal": ["tiny"]})
     found = quality_of({"sentence_scores": table, "stimuli": stimuli}, run, "mine")
     assert found.to_dict() == pytest.approx({"tiny": 3.0})
 
@@ -193,11 +181,11 @@ def test_an_interval_that_reaches_far_does_not_stretch_the_axis():
     assert ax.get_ylim() == pytest.approx((10 - 0.62 * reach, 10.5 + 0.62 * reach))
 
 
-def test_morcela_s_ladder_shows_bits_where_every_token_counts_and_sizes_of_finished_models():
+def test_morcela_s_trends_are_by_bits_where_every_token_counts_and_sizes_of_finished_models():
     sentence_scores, stimuli = scores(BITS)
     tables = {"sentence_scores": sentence_scores, "stimuli": stimuli}
     nothing = pd.DataFrame(columns=["model", "linking_function", "r_cv", "beta", "gamma"])
-    figure = morcela_ladder(fits(), nothing, tables, RUN)
+    figure = parameter_trends(fits(), nothing, tables, RUN)
     against_bits, against_size = (
         {round(float(line.get_xdata()[0]), 6) for line in ax.lines if len(line.get_xdata()) == 1}
         for ax in figure.axes[:2]
@@ -310,13 +298,13 @@ def test_ratios_to_a_slope_that_may_be_none_are_left_out_and_their_models_said(l
     # A slope below 0 makes ratios as good as one above; a correlation may be that of unigrams.
     table.loc[table["model"] == "tiny-16", ends] = [-0.2, -0.1]
     table.loc[table["model"] == "tiny-64", "r_cv_low"] = -0.01
-    kept = determined(table)
+    kept = with_certain_parameters(table)
     assert kept.loc[of_step, ["beta", "beta_low", "beta_high", "gamma"]].isna().all(axis=None)
     assert kept.loc[of_step, "r_cv"].notna().all()
     pd.testing.assert_frame_equal(kept[~of_step], table[~of_step])
     why = "Without gamma and beta, for their log-probabilities' slope may be 0"
-    assert undetermined(table, RUN) == f"{why}: tiny, step 4."
-    assert undetermined(table[~of_step], RUN) == ""
+    assert uncertain_parameters(table, RUN) == f"{why}: tiny, step 4."
+    assert uncertain_parameters(table[~of_step], RUN) == ""
     # One such point would decide the slope of all.
     by_r = dict(STATISTICS["gamma_rises_with_r"]({"linking_functions": table}, RUN))
     assert by_r["trainings/mine"].value == pytest.approx(3)

@@ -1,4 +1,4 @@
-"""Trends over models whose sentences are the same: a ladder without a trend is not given one."""
+"""Trends over models whose sentences are the same: models without a trend are not given one."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def sentences(rng: np.random.Generator, frequent: float) -> dict[str, np.ndarray
     return {"length": length, "unigram": unigram, "merit": merit, "rating": rating}
 
 
-def ladder(seed: int, *, noise: float, beta: float, frequent: float = 0.0) -> dict:
+def sixteen_models(seed: int, *, noise: float, beta: float, frequent: float = 0.0) -> dict:
     """Tables of the paper's sixteen models over the same sentences.
 
     Args:
@@ -66,10 +66,10 @@ def verdict(claim: str, tables: dict) -> str:
 
 
 def verdicts(runs: int, *, resampled: bool = True, **options: float) -> pd.DataFrame:
-    """Verdicts on the claims about trends, a row a ladder."""
+    """Verdicts on the claims about trends, one row per simulation."""
     rows = []
     for seed in range(runs):
-        tables = ladder(seed, **options)
+        tables = sixteen_models(seed, **options)
         if not resampled:
             del tables["draws"]
         rows.append({claim: verdict(claim, tables) for claim in TRENDS})
@@ -77,7 +77,7 @@ def verdicts(runs: int, *, resampled: bool = True, **options: float) -> pd.DataF
 
 
 def wrong(found: pd.DataFrame, *claims: str) -> float:
-    """The largest share of ladders that one of these claims was decided for, either way."""
+    """The largest share of simulations that one of these claims was decided for, either way."""
     return float((found[list(claims)] != "undecided").mean().max())
 
 
@@ -91,7 +91,7 @@ def test_models_that_differ_by_chance_alone_have_no_trend():
 def test_models_that_differ_in_quality_alone_have_no_trend_of_beta_or_gamma():
     """What the sentences' chance does to all models' beta grows and falls with their quality.
 
-    Of 150 ladders 4 to 5.3% have each of these trends; by a t over models 40 to 50% have.
+    Of 150 simulations 4 to 5.3% have each of these trends; by a t over models 40 to 50% have.
     """
     found = verdicts(40, noise=0.15, beta=0)
     assert (found["r_rises_with_size"] == "supported").all()
@@ -115,7 +115,7 @@ def test_a_beta_that_falls_is_found():
 
 def test_draws_are_of_the_points_themselves():
     """Their mean is the estimate, but for r, of which resamples know more than they should."""
-    tables = ladder(1, noise=0.15, beta=0)
+    tables = sixteen_models(1, noise=0.15, beta=0)
     points, draws = points_of(tables, RUN)["mine"], draws_of(tables)["mine"]
     for column, by in (("beta", 0.1), ("gamma", 1.0), ("r", 0.1)):
         means = draws[column].groupby("model").mean()
@@ -159,7 +159,7 @@ def test_what_was_not_resampled_keeps_its_interval():
     one = Estimate(1.0, 0.5, 1.5)
     assert widened(one, []) == widened(one, [np.nan, 3.0]) == one
     assert widened(NOTHING, [1.0, 2.0]) is NOTHING
-    tables = ladder(1, noise=0.15, beta=0)
+    tables = sixteen_models(1, noise=0.15, beta=0)
     points = points_of(tables, RUN)["mine"]
     del tables["draws"]
     for claim, column in (("r_rises_with_size", "r"), ("beta_falls_with_size", "beta")):
@@ -168,7 +168,7 @@ def test_what_was_not_resampled_keeps_its_interval():
 
 
 def test_a_model_without_resamples_is_its_point_in_each_and_an_unknown_draw_stays_unknown():
-    tables = ladder(1, noise=0.15, beta=0)
+    tables = sixteen_models(1, noise=0.15, beta=0)
     points = points_of(tables, RUN)["mine"]
     draws = tables["draws"]
     draws = draws[draws["model"] != "opt-30b"].astype({"beta": float})
@@ -181,7 +181,7 @@ def test_a_model_without_resamples_is_its_point_in_each_and_an_unknown_draw_stay
 
 
 def test_less_of_a_trend_in_opt_has_the_sentences_in_its_interval():
-    tables = ladder(1, noise=0.15, beta=0)
+    tables = sixteen_models(1, noise=0.15, beta=0)
     (found,) = [one for _, one in STATISTICS["r_rises_less_in_opt"](tables, RUN)]
     points = points_of(tables, RUN)["mine"]
     plain = slope_difference(points["size"], points["r"], points["family"], "pythia", "opt")

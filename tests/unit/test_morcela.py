@@ -1,0 +1,552 @@
+"""MORCELA: fits, predictions, tables, differences and the scorecard, of small tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lingprob.catalog import Catalog, read_published
+from lingprob.errors import LingprobError
+from lingprob.figures.palette import describe_models
+from lingprob.papers.contract import Run
+from lingprob.papers.morcela.analysis import (
+    DataSet,
+    correlate_participant_groups,
+    draw_parameters,
+    fit_model,
+    predict_ratings,
+    read_datasets,
+    sampling_units,
+    scores_under,
+    with_ratings,
+)
+from lingprob.papers.morcela.claims import compare, morcela_quantities
+from lingprob.papers.morcela.tables import (
+    default_fits,
+    main_dataset,
+    parameter_differences,
+    printed_agreement,
+    printed_fits,
+    published_fits,
+    tabulate,
+)
+from lingprob.papers.morcela.trends import points_of
+from lingprob.regression.agreement import split_half
+from lingprob.regression.designs import LINKING_FUNCTIONS
+from lingprob.regression.linking import fit_linking_functions
+from lingprob.schemas import SCHEMAS
+from lingprob.stimuli.checks import NO_RATINGS
+from lingprob.tables import write_table
+from morcela_for_tests import FITTING, SENTENCES, data_set, fits, inputs, tables_of
+
+PUBLISHED = read_published("morcela")
+PAPER = "linguistic_inquiry"
+RUN = Run("demo", describe_models(Catalog().models), published=PUBLISHED)
+
+
+def two_datasets() -> pd.DataFrame:
+    """One's own 600 ratings of another spread, after those of the paper."""
+    table = fits()
+    own = table.assign(dataset="mine", sse=table["sse"] / 40, beta=0.2, gamma=3.0, r_cv=0.9)
+    return pd.concat([table, own, own], ignore_index=True)
+
+
+def test_fits_recover_the_parameters_that_made_the_ratings(tmp_path):
+    table = fits()
+    row = default_fits(table).set_index("linking_function").loc["morcela"]
+    assert row["beta_low"] < 0.7 < row["beta_high"] < 1
+    assert row["gamma_low"] < 11 < row["gamma_high"]
+    assert table["bos"].unique().tolist() == ["bos", "none"]
+    write_table(table, "linking_functions", tmp_path / "fits.parquet")
+
+
+def test_the_default_convention_is_one_bos_policy_with_one_unigram_source():
+    stimuli, scores = inputs()
+    given = [scores.assign(unigrams=name) for name in ("u", "v")]
+    fitting = {"folds": 5, "repeats": 1, "bootstrap": 2, "seed": 1}
+    table = fit_model(
+        "m", {"linguistic_inquiry": DataSet(stimuli, pd.concat(given))},
+        **(FITTING | fitting | {"default_convention": ("none", "v")}),
+    )  # fmt: skip
+    assert len(table.groupby(["bos", "unigrams"])) == 4
+    chosen = default_fits(table)[["bos", "unigrams"]].drop_duplicates()
+    assert chosen.to_numpy().tolist() == [["none", "v"]]
+
+
+def test_pages_show_the_paper_s_data_set_or_else_the_first():
+    for names, shown in (
+        (["b", "linguistic_inquiry", "a"], "linguistic_inquiry"),
+        (["b", "a"], "b"),
+    ):
+        assert main_dataset(pd.DataFrame({"dataset": names})) == shown
+
+
+def test_a_sentence_without_rating_is_named():
+    stimuli, scores = inputs()
+    stimuli.loc[3, "rating"] = np.nan
+    with pytest.raises(LingprobError, match="'linguistic_inquiry', item 's3': no rating"):
+        fit_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **FITTING)
+
+
+@pytest.mark.parametrize(
+    ("wanted", "articles", "pairs", "used"),
+    [
+        ("article", 30, 60, "article"),
+        ("article", 20, 60, "article"),
+        ("article", 19, 60, "pair"),
+        ("article", 19, 19, "sentence"),
+        ("pair", 30, 60, "pair"),
+        ("sentence", 30, 60, "sentence"),
+    ],
+)
+def test_what_intervals_resample_is_the_wanted_unit_or_the_next_finer_one(
+    wanted, articles, pairs, used, caplog
+):
+    """Fewer than twenty clusters tell little; here paradigms are unknown of one sentence."""
+    items = pd.DataFrame({"item_id": [f"s{row}" for row in range(120)]})
+    items["pair_id"] = [f"p{row % pairs}" for row in range(120)]
+    items["paradigm"] = ["x", *[None] * 119]
+    items["phenomenon"] = [f"a{row % articles}" for row in range(120)]
+    name, ids = sampling_units(items, wanted)
+    assert name == used
+    expected = {"article": articles, "pair": pairs, "sentence": 120}[used]
+    assert ids.nunique() == expected
+    assert ("taking each" in caplog.text) == (used != wanted)
+
+
+def test_intervals_resample_the_unit_that_the_table_names():
+    """Ratings of an article have a part in common: intervals by article are wider."""
+    stimuli, scores = inputs()
+    rng = np.random.default_rng(1)
+    article = np.arange(SENTENCES) % 24
+    stimuli["phenomenon"] = [f"a{number}" for number in article]
+    scores["logprob"] += np.tile(12 * rng.normal(size=24)[article], 2)
+    stimuli["rating"] += rng.normal(size=24)[article]
+    widths = {}
+    for cluster in ("sentence", "article"):
+        options = FITTING | {"cluster": cluster, "bootstrap": 400}
+        table = default_fits(
+            fit_model("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **options)
+        ).set_index("linking_function")
+        assert set(table["cluster"]) == {cluster}
+        widths[cluster] = (table["r_cv_high"] - table["r_cv_low"])["logprob"]
+    assert widths["article"] > 1.3 * widths["sentence"]
+
+
+def test_models_meet_sentences_in_one_order_whatever_that_of_their_scores():
+    stimuli, scores = inputs()
+    shuffled = scores.sample(frac=1, random_state=1)
+    options = FITTING | {"bootstrap": 10}
+    tables = [
+        fit_model("m", {"linguistic_inquiry": DataSet(stimuli, given)}, **options)
+        .sort_values(["bos", "linking_function"], ignore_index=True)
+        for given in (scores, shuffled)
+    ]  # fmt: skip
+    pd.testing.assert_frame_equal(*tables)
+
+
+def test_no_single_judgments_give_an_empty_table(tmp_path):
+    table = correlate_participant_groups(["d"], [inputs()[0]], [NO_RATINGS], seed=1, scale="demo")
+    assert table.empty
+    write_table(table, "intergroup_correlation", tmp_path / "none.parquet")
+
+
+def test_published_values_stand_beside_ours_and_only_for_the_paper_s_data():
+    table = fits()
+    theirs = published_fits(PUBLISHED, table)
+    assert len(theirs) == 64
+    shown = tabulate(tables_of(table), RUN)
+    row = shown["table_2"].set_index("model").loc["pythia-70m"]
+    assert row["r_cv_published"] == 0.457
+    own = table[table["default_convention"] & (table["linking_function"] == "morcela")]
+    assert row["beta"] == own["beta"].item()
+    pythia = shown["table_4"].loc[lambda rows: rows["model"] == "pythia-70m"]
+    assert pythia["bic"].is_monotonic_increasing
+    assert set(shown["table_3"]["model"].str.split("-").str[0]) == {"opt"}
+    assert published_fits(PUBLISHED, table.assign(dataset="other")).empty
+
+
+def test_a_model_of_neither_family_stands_in_table_3():
+    shown = tabulate(tables_of(fits("smollm2-135m")), RUN)
+    assert "smollm2-135m" in set(shown["table_3"]["model"])
+    assert "smollm2-135m" not in set(shown["table_4"]["model"])
+
+
+def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path):
+    table = fits()
+    stimuli = pd.DataFrame(
+        {"item_id": range(1450), "dataset": "linguistic_inquiry", "text": "x", "rating": 0.0}
+    )
+    stimuli.loc[0, ["text", "rating"]] = "It seems a cat to be in the tree.", -1.1092
+    card = compare(tables_of(table, stimuli), PUBLISHED, RUN)
+    write_table(card, "scorecard", tmp_path / "scorecard.parquet")
+    by_key = card.set_index(["item", "row", "column"])
+    sentences = ("§3.3", "linguistic_inquiry/sentences", "value")
+    assert by_key.loc[sentences, "verdict"] == "reproduced"
+    example = ("Figure 1", "linguistic_inquiry/unacceptable", "rating")
+    assert by_key.loc[example, "verdict"] == "reproduced"
+    ours = by_key.loc[("Table 2", "pythia-70m/morcela", "beta")]
+    assert ours["published"] == 0.896
+    assert ours["difference"] == pytest.approx(ours["ours"] - 0.896)
+    assert ours["high"] < 0.896
+    assert ours["verdict"] == "differs"
+    assert by_key.loc[("Table 2", "opt-125m/morcela", "beta"), "verdict"] == "not run"
+    size = ("Table 1", "pythia-70m/parameters", "millions")
+    assert by_key.loc[size, "verdict"] == "reproduced"
+    gamma = by_key.loc[("§4.3", "pythia-70m/linguistic_inquiry", "gamma_above_0")]
+    assert gamma["verdict"] == "supported"
+    own = default_fits(table).set_index("linking_function").loc["morcela"]
+    assert (gamma["low"], gamma["high"]) == (own["gamma_low"], own["gamma_high"])
+    frequency = ("§5", "(none)", "r_falls_with_frequency_slope")
+    assert by_key.loc[frequency, "verdict"] == "not run"
+    published = by_key.loc[("§4.3", "models/published", "gamma_rises_with_size")]
+    assert published["verdict"] == "supported"
+    own = by_key.loc[("§4.3", "models/linguistic_inquiry", "gamma_rises_with_size")]
+    assert own["verdict"] == "not run"
+    assert own["note"].startswith("too few models for a slope within families: pythia-70m")
+    numbers = card[card["kind"] == "number"]
+    assert len(numbers) == 3 + 1 + 1 + 2 * 3 + 16 + 16 * 3 + 64 * 3
+    assert set(card.loc[card["kind"] == "claim", "column"]) == {
+        claim["id"] for claim in PUBLISHED["claims"]
+    }
+
+
+def test_of_the_agreements_between_participants_the_paper_s_own_meets_the_published_one():
+    """§4.1: of equal halves, of its data set; other rows, whatever their order, say nothing."""
+    kinds = [("linguistic_inquiry", "equal_halves"), ("linguistic_inquiry", "one_and_rest"),
+             ("elsewhere", "equal_halves")]  # fmt: skip
+    halves = pd.DataFrame(kinds, columns=["dataset", "definition"])
+    halves = halves.assign(r=[0.99, 0.5, 0.5], r_low=0.4, r_high=1.0, description="of these")
+    table, stimuli = fits("pythia-12b"), inputs()[0].assign(dataset="linguistic_inquiry")
+    by_name = default_fits(table).set_index("linking_function")
+    for order in (halves, halves[::-1]):
+        card = compare(
+            tables_of(table, stimuli) | {"intergroup_correlation": order}, PUBLISHED, RUN
+        ).set_index(["row", "column"])
+        row = card.loc[("linguistic_inquiry/intergroup_correlation", "r")]
+        assert (row["ours"], row["published"]) == (0.99, 0.86)
+        less = card.loc[("pythia-12b/gain", "error_reduction")]
+        gain = by_name.loc["morcela", "r_cv"] - by_name.loc["slor", "r_cv"]
+        assert less["ours"] == pytest.approx(100 * gain / (0.99 - by_name.loc["slor", "r_cv"]))
+
+
+def test_where_slor_lacks_nothing_of_the_agreement_there_is_no_error_to_reduce():
+    halves = pd.DataFrame(
+        {"dataset": ["linguistic_inquiry"], "definition": ["equal_halves"], "r": [0.1],
+         "r_low": [0.0], "r_high": [0.2], "description": ["of these"]}
+    )  # fmt: skip
+    given = tables_of(fits("pythia-12b"), inputs()[0].assign(dataset="linguistic_inquiry"))
+    card = compare(given | {"intergroup_correlation": halves}, PUBLISHED, RUN)
+    row = card.set_index(["row", "column"]).loc[("pythia-12b/gain", "error_reduction")]
+    assert row["verdict"] == "not run"
+
+
+def test_data_sets_are_read_from_their_tables_by_name(tmp_path):
+    files = []
+    for schema in ("stimuli", "sentence_scores"):
+        files.append(str(tmp_path / f"{schema}.parquet"))
+        write_table(SCHEMAS[schema].empty_table().to_pandas(), schema, Path(files[-1]))
+    stimuli, scores = files
+    found = read_datasets(["one"], [stimuli], [scores])
+    assert list(found) == ["one"]
+    assert {"rating", "text"} <= set(found["one"].stimuli)
+    assert {"logprob", "unigram_logprob"} <= set(found["one"].scores)
+
+
+def test_numbers_on_simulated_ratings_never_meet_published_ones():
+    table = fits(rating_source="simulated").assign(dataset="demo_minimal_pairs")
+    stimuli = pd.DataFrame(
+        {"item_id": range(9), "dataset": "demo_minimal_pairs", "text": "x", "rating": 0.0}
+    )
+    card = compare(tables_of(table, stimuli), PUBLISHED, RUN)
+    numbers = card[(card["kind"] == "number") & (card["item"] != "Table 1")]
+    assert set(numbers["verdict"]) == {"not run"}
+    claims = card[card["row"] == "pythia-70m/demo_minimal_pairs"]
+    assert claims["note"].str.contains("simulated ratings").all()
+    assert not card["row"].str.contains("published").any()
+
+
+def test_published_r_is_that_of_the_sse_and_stands_beside_the_printed_one():
+    """OPT 350M: sqrt(1 - 530.9 / 878.9) = .629, where Table 2 has .751."""
+    table = printed_fits(PUBLISHED).set_index(["model", "linking_function"])
+    odd = table.loc[("opt-350m", "morcela")]
+    assert (round(odd["r"], 3), odd["r_cv"]) == (0.629, 0.751)
+    printed = table["r_cv"].dropna()
+    at_odds = (table["r"] - printed).dropna().abs() > 0.015
+    assert set(at_odds[at_odds].index.get_level_values("model")) == {
+        "opt-350m", "pythia-70m", "pythia-160m", "pythia-410m"
+    }  # fmt: skip
+
+
+def test_a_second_data_set_leaves_the_published_values_and_the_first_one_s_numbers_alone():
+    """Its total sum of squares drew the published SLOR of Pythia 12B at 0 instead of .479."""
+    alone, both = fits(), two_datasets()
+    theirs = published_fits(PUBLISHED, both)
+    pd.testing.assert_frame_equal(theirs, published_fits(PUBLISHED, alone))
+    slor = theirs.set_index(["model", "linking_function"]).loc[("pythia-12b", "slor"), "r"]
+    assert slor == pytest.approx(0.479, abs=0.001)
+    shown = {name: tabulate(tables_of(table), RUN) for name, table in (("1", alone), ("2", both))}
+    for page in ("table_2", "table_4"):
+        of_paper = shown["2"][page].query("dataset == 'linguistic_inquiry'")
+        pd.testing.assert_frame_equal(
+            of_paper.reset_index(drop=True), shown["1"][page], check_dtype=False
+        )
+        own = shown["2"][page].query("dataset == 'mine'")
+        assert len(own)
+        assert own.filter(like="_published").isna().all(axis=None)
+
+
+def test_scores_are_taken_under_one_convention_and_in_the_order_of_the_stimuli():
+    scores = pd.DataFrame([
+        {"item_id": item, "bos": bos, "unigrams": unigrams, "logprob": float(place)}
+        for place, (bos, unigrams) in enumerate([("a", "u"), ("a", "v"), ("b", "u"), ("b", "v")])
+        for item in ("s1", "s2")
+    ])  # fmt: skip
+    found = scores_under(("a", "v"), "m", "d", scores)
+    assert list(found) == list(scores)
+    assert found[["item_id", "logprob"]].to_numpy().tolist() == [["s1", 1.0], ["s2", 1.0]]
+    stimuli = pd.DataFrame({"item_id": ["s2", "s1"], "rating": [0.2, 0.1], "pair_id": ["p", "q"]})
+    rated = with_ratings("d", stimuli, found)
+    assert list(rated) == [*scores, "rating", "pair_id"]
+    assert rated[["item_id", "rating"]].to_numpy().tolist() == [["s2", 0.2], ["s1", 0.1]]
+
+
+def in_articles(articles: int) -> dict[str, DataSet]:
+    """A data set of 60 sentences in so many articles, rated by chance."""
+    rng = np.random.default_rng(2)
+    items = [f"s{k}" for k in range(60)]
+    stimuli = pd.DataFrame({
+        "item_id": items, "rating": rng.normal(size=60), "rating_source": "human",
+        "phenomenon": [f"a{k % articles}" for k in range(60)],
+    })  # fmt: skip
+    scores = pd.DataFrame({
+        "item_id": items, "bos": "b", "unigrams": "u", "n_tokens": rng.integers(4, 20, 60),
+        "logprob": rng.normal(-40, 5, 60), "unigram_logprob": rng.normal(-80, 5, 60), "n_words": 1,
+    })  # fmt: skip
+    return {"d": DataSet(stimuli, scores)}
+
+
+FEW_FOLDS = {"default_convention": ("b", "u"), "cluster": "sentence", "scale": "demo", "folds": 2,
+           "repeats": 2, "bootstrap": 3, "seed": 1}  # fmt: skip
+
+
+@pytest.mark.parametrize(("articles", "kept"), [(10, "article"), (9, "sentence")])
+def test_folds_keep_articles_together_where_each_has_five(articles, kept):
+    given = in_articles(articles)
+    table = fit_model("m", given, keep_together="article", **FEW_FOLDS)
+    assert set(table["kept_together"]) == {kept}
+    assert list(default_fits(table)) == list(table)
+    by_article, by_sentence = (
+        draw_parameters("m", given, keep_together=unit, **FEW_FOLDS)
+        for unit in ("article", "sentence")
+    )
+    assert by_article.equals(by_sentence) == (kept == "sentence")
+    assert len(by_article) == len(by_sentence)
+
+
+def test_groups_of_participants_are_correlated_where_there_are_judgments():
+    judged = []
+    for seed in (1, 2):
+        rng = np.random.default_rng(seed)
+        z = rng.normal(size=(12, 9)) + 2 * rng.normal(size=9)
+        rows = [(f"w{who}", f"s{item}", z[who, item]) for who in range(12) for item in range(9)]
+        table = pd.DataFrame(rows, columns=["participant_id", "item_id", "z"])
+        judged.append(table.assign(rating=table["z"]))
+    stimuli = [pd.DataFrame({"rating_source": [source]}) for source in
+               ("human", "human", "simulated")]  # fmt: skip
+    given = [judged[0], NO_RATINGS, judged[1]]
+    table = correlate_participant_groups(["a", "b", "c"], stimuli, given, seed=3, scale="demo")
+    for name, source, judgments in (("a", "human", judged[0]), ("c", "simulated", judged[1])):
+        expected = split_half(judgments, seed=3)
+        found = table[table["dataset"] == name].reset_index(drop=True)
+        pd.testing.assert_series_equal(found["r"], expected["r"])
+        assert set(found["rating_source"]) == {source}
+    assert set(table["dataset"]) == {"a", "c"}
+
+
+def one_fit(linking_function: str, **columns: float) -> dict:
+    """A row of `linking_functions`, whose columns have intervals of .1 below and .2 above."""
+    values = {"beta": 0.5, "gamma": 9.0, "logprob_slope": 1.0, "over_slor": 0.12,
+              "below_morcela": 0.3, **columns}  # fmt: skip
+    ends = {f"{name}_low": value - 0.1 for name, value in values.items()}
+    ends |= {f"{name}_high": value + 0.2 for name, value in values.items()}
+    about = {"model": "m", "dataset": PAPER, "linking_function": linking_function, "n": 50,
+             "rating_source": "human", "default_convention": True, "bos": "b", "unigrams": "u",
+             "aic": 1.0, "bic": 2.0, "sse": 3.0}  # fmt: skip
+    return {**about, **values, **ends}
+
+
+@pytest.mark.parametrize(("r", "reduced"), [([0.8], True), ([0.5], False), ([], False)])
+def test_an_error_is_reduced_by_the_gain_s_part_of_what_slor_lacks(r, reduced):
+    """.12 (.02 to .32) of .8 less .5."""
+    fits = pd.DataFrame(
+        [one_fit("logprob", r_cv=0.4), one_fit("slor", r_cv=0.5), one_fit("morcela", r_cv=0.6)]
+    )
+    halves = pd.DataFrame({"r": r, "dataset": PAPER, "definition": "equal_halves", "r_low": 0.0,
+                           "r_high": 1.0, "description": "halves"})  # fmt: skip
+    stimuli = pd.DataFrame({"dataset": [PAPER], "text": "x", "rating": 0.0})
+    tables = {"linking_functions": fits, "intergroup_correlation": halves, "stimuli": stimuli}
+    run = Run("demo", {"pythia-1b": {"parameters": 11 * 10**8}})
+    found = morcela_quantities(tables, PUBLISHED, run)
+    assert found["pythia-1b/parameters", "billions"].value == pytest.approx(1.1)
+    assert found["m/gain", "over_slor"].value == 0.12
+    assert found["m/gain", "over_logprob"].value == 0.3
+    assert (("m/gain", "error_reduction") in found) == reduced
+    if reduced:
+        part = found["m/gain", "error_reduction"]
+        ends = (part.value, part.low, part.high)
+        assert ends == pytest.approx((40, 2 / 0.3, 32 / 0.3))
+
+
+def test_where_nothing_is_printed_there_is_no_agreement():
+    assert printed_agreement({}, PAPER) is None
+    assert printed_agreement(PUBLISHED, PAPER) == 0.86
+    assert printed_agreement(PUBLISHED, "mine") is None
+
+
+def test_points_have_a_gain_without_beta_and_gamma():
+    """Of three functions whose log-probability may have no slope at all."""
+    names = ("slor", "morcela_beta_1", "morcela")
+    fits = pd.DataFrame(
+        [one_fit(name, r_cv=place / 10) for place, name in enumerate(names, start=3)]
+    )
+    fits["logprob_slope_low"] = -1.0
+    run = Run("demo", {"m": {"family": "f", "parameters": None}})
+    points = points_of({"linking_functions": fits}, run)[PAPER]
+    assert points[["r", "gain", "gap"]].to_numpy().tolist() == [pytest.approx([0.5, 0.2, 0.1])]
+    assert points["size"].isna().all()
+    assert {"beta", "gamma"}.isdisjoint(points)
+
+
+PREDICTING = {"convention": ("bos", "u"), "cluster": "sentence", "scale": "demo"}
+
+
+def test_unrated_sentences_get_a_prediction_by_every_function_and_rated_data_set(tmp_path):
+    new = data_set("new", 20, 1, rated=False)
+    rated = {"first": data_set("a", 100, 2), "second": data_set("b", 100, 3, gamma=-5)}
+    every = predict_ratings("m", {**rated, "new": new}, fitted_to=[*rated], **PREDICTING)
+    table = every[every["dataset"] == "new"]
+    assert len(table) == 2 * len(LINKING_FUNCTIONS) * 20
+    assert set(table["bos"]) == {"bos"}
+    assert table[["rating", "residual", "held_out"]].isna().all(axis=None)
+    morcela = table[table["linking_function"] == "morcela"].set_index(["fitted_to", "item_id"])
+    scores = new.scores[new.scores["bos"] == "bos"].set_index("item_id")
+    for name, gamma in (("first", 11), ("second", -5)):
+        truth = 0.5 * (scores["logprob"] - 0.7 * scores["unigram_logprob"] + gamma)
+        truth = truth / scores["n_tokens"]
+        found = morcela.loc[name]
+        inside = (found["predicted_low"] < truth) & (truth < found["predicted_high"])
+        assert inside.mean() > 0.7
+        assert (found["predicted"] - truth).abs().max() < 0.3
+    assert morcela.loc["first", "text"].iloc[3] == "Sentence 3."
+    write_table(every, "predicted_ratings", tmp_path / "table.parquet")
+
+
+def test_a_rated_data_set_has_residuals_and_predictions_without_the_sentence():
+    own = data_set("a", 60, 4)
+    given = {"own": own, "other": data_set("b", 60, 5)}
+    every = predict_ratings("m", given, fitted_to=[*given], **PREDICTING)
+    table = every[every["dataset"] == "own"]
+    assert np.allclose(table["residual"], table["rating"] - table["predicted"])
+    within = table[table["fitted_to"] == "own"]
+    assert table[table["fitted_to"] == "other"]["held_out"].isna().all()
+    morcela = within[within["linking_function"] == "morcela"]
+    assert morcela["residual"].sum() == pytest.approx(0, abs=1e-9)
+    # A fit without the sentence is farther from it, always.
+    assert ((morcela["rating"] - morcela["held_out"]).abs() > morcela["residual"].abs()).all()
+    by_pair = predict_ratings("m", given, fitted_to=["own"], **{**PREDICTING, "cluster": "pair"})
+    by_pair = by_pair[by_pair["dataset"] == "own"]
+    assert not np.allclose(by_pair["held_out"], within["held_out"])
+
+
+def test_simulated_ratings_are_said_to_be_and_absent_unigrams_leave_functions_out():
+    rated, new = data_set("a", 40, 6), data_set("n", 5, 7, rated=False)
+    rated.stimuli["rating_source"] = "simulated"
+    for given in (rated, new):
+        given.scores["unigram_logprob"] = np.nan
+    table = predict_ratings("m", {"own": rated, "new": new}, fitted_to=["own"], **PREDICTING)
+    assert set(table["linking_function"]) == {"logprob", "mean_logprob"}
+    assert set(table["rating_source"]) == {"simulated"}
+
+
+def test_a_data_set_that_is_scored_under_another_convention_is_named():
+    new = data_set("n", 5, 8, rated=False)
+    new = new._replace(scores=new.scores[new.scores["bos"] == "none"])
+    with pytest.raises(LingprobError, match=r"'new': m has scored it under .*morcela.predicted"):
+        predict_ratings(
+            "m",
+            {"own": data_set("a", 40, 9), "new": new},
+            fitted_to=["own"],
+            **PREDICTING,
+        )
+
+
+def test_normalising_published_unigrams_moves_no_fit():
+    """It adds the same to u/l of every sentence, which the intercept absorbs."""
+    stimuli, scores = inputs()
+    one = scores[scores["bos"] == "bos"]
+    moved = one["unigram_logprob"] - np.log(1.05) * one["n_tokens"]
+    tables = [
+        fit_linking_functions(one["logprob"], unigram, one["n_tokens"], stimuli["rating"],
+                              repeats=2, bootstrap=20)
+        for unigram in (one["unigram_logprob"], moved)
+    ]  # fmt: skip
+    pd.testing.assert_frame_equal(*tables, rtol=1e-9)
+
+
+def two_models(shift: float) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Fits and draws of two models: the second's scores are the first's and a part of u."""
+    stimuli, scores = inputs()
+    tables: tuple[list, list] = ([], [])
+    for name, part in (("a", 0.0), ("b", shift)):
+        moved = scores.assign(logprob=scores["logprob"] + part * scores["unigram_logprob"])
+        given = (name, {"d": DataSet(stimuli, moved)})
+        tables[0].append(fit_model(*given, **FITTING))
+        tables[1].append(draw_parameters(*given, **FITTING))
+    return tuple(pd.concat(table, ignore_index=True) for table in tables)
+
+
+def test_models_differ_by_what_their_scores_do_in_every_resample(tmp_path):
+    """p + .1 u for p: beta rises by .1 exactly, so that the paired interval has no width."""
+    fits, draws = two_models(0.1)
+    write_table(draws, "linking_draws", tmp_path / "draws.parquet")
+    row = parameter_differences(default_fits(fits), draws).iloc[0]
+    assert (row["model"], row["other"]) == ("a", "b")
+    for end in ("", "_low", "_high"):
+        assert row[f"beta{end}"] == pytest.approx(-0.1)
+        assert row[f"gamma{end}"] == pytest.approx(0, abs=1e-9)
+        assert row[f"r_cv{end}"] == pytest.approx(0, abs=1e-9)
+
+
+def test_differences_by_hand():
+    """r_cv of draws lies elsewhere than that of all sentences: its interval is moved to it."""
+    fits = pd.DataFrame({
+        "dataset": "d", "model": ["a", "b"], "linking_function": "morcela",
+        "beta": [0.9, 0.5], "gamma": [20.0, 11.0], "r_cv": [0.7, 0.6],
+    })  # fmt: skip
+    number = np.arange(41)
+    draws = pd.concat(
+        pd.DataFrame({
+            "dataset": "d", "model": model, "draw": number, "n": 9, "cluster": "item",
+            "linking_function": name,
+            "beta": size * number, "gamma": size * number**2, "r_cv": size * number / 100,
+        })
+        for model, name, size in (
+            ("a", "morcela", 2.0), ("b", "morcela", 1.0), ("a", "morcela_gamma_0", 7.0))
+    )  # fmt: skip
+    row = parameter_differences(fits, draws.sample(frac=1, random_state=0)).iloc[0]
+    assert row[["beta", "beta_low", "beta_high"]].to_list() == pytest.approx([0.4, 1, 39])
+    assert row[["gamma", "gamma_low", "gamma_high"]].to_list() == pytest.approx([9, 1, 39**2])
+    assert row[["r_cv", "r_cv_low", "r_cv_high"]].to_list() == pytest.approx([0.1, -0.09, 0.29])
+
+
+def test_models_of_other_sentences_are_not_compared():
+    fits, draws = two_models(0.1)
+    of_b = draws.index[(draws["model"] == "b") & (draws["linking_function"] == "morcela")]
+    fits, fewer = default_fits(fits), draws.drop(of_b[-1])
+    assert parameter_differences(fits, fewer).empty
+    draws.loc[draws["model"] == "b", "n"] -= 1
+    assert parameter_differences(fits, draws).empty

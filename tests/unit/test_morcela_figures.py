@@ -1,0 +1,248 @@
+"""MORCELA's figures, of small tables."""
+
+from __future__ import annotations
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+import pytest
+
+from layout import layout_faults
+from lingprob.catalog import Catalog, read_published, read_yaml
+from lingprob.figures.labels import label_provenance
+from lingprob.figures.palette import describe_models
+from lingprob.figures.style import save_figures
+from lingprob.papers.contract import Run
+from lingprob.papers.morcela.analysis import DataSet, draw_parameters, fit_model
+from lingprob.papers.morcela.figures import (
+    conventions,
+    draw,
+    highest_r,
+    parameter_matrix,
+    source_name,
+)
+from lingprob.papers.morcela.parameter_figures import numbered
+from lingprob.papers.morcela.tables import default_fits, tabulate
+from morcela_for_tests import fits, tables_of
+
+PUBLISHED = read_published("morcela")
+RUN = Run("demo", describe_models(Catalog().models), published=PUBLISHED)
+
+
+def two_datasets() -> pd.DataFrame:
+    """One's own 600 ratings of another spread, after those of the paper."""
+    table = fits()
+    own = table.assign(dataset="mine", sse=table["sse"] / 40, beta=0.2, gamma=3.0, r_cv=0.9)
+    return pd.concat([table, own, own], ignore_index=True)
+
+
+def test_figures_of_two_data_sets_show_the_models_that_each_has():
+    """SmolLM2 has ratings of both, a trigram of the second alone, and BERT there no unigrams."""
+    ours, trigram, bert = (fits(name) for name in ("smollm2-135m", "trigram", "bert-large-cased"))
+    trigram["r_cv"] -= 0.3
+    second = [ours, trigram, bert[bert["linking_function"] == "logprob"]]
+    second = [table.assign(dataset="li_adger") for table in second]
+    titles = {name: Catalog().dataset(name)["title"] for name in ("linguistic_inquiry", "li_adger")}
+    run = Run("laptop", RUN.models, titles=titles, published=PUBLISHED)
+    table = pd.concat([ours, *second], ignore_index=True)
+    figures = draw(tables_of(table), run)
+    families = {
+        "figure_2": [["SmolLM2", "OPT", "Pythia"], ["SmolLM2", "n-grams", "BERT"]],
+        "figure_3": [["SmolLM2", "OPT", "Pythia"], ["SmolLM2", "n-grams"]],
+    }
+    for name, expected in families.items():
+        shown = [ax for ax in figures[name].axes if ax.get_visible()]
+        rows = [[ax.get_title() for ax in shown if ax.get_subplotspec().rowspan.start == row]
+                for row in (0, 1)]  # fmt: skip
+        assert rows == expected
+    for name in ("figure_2", "figure_3", "figure_4", "figure_6", "conventions"):
+        assert layout_faults(figures[name]) == [], name
+    legend = [text.get_text() for text in figures["figure_4"].legends[0].get_texts()]
+    assert legend == ["SmolLM2", "n-grams", "OPT", "Pythia", "published"]
+    plt.close("all")
+
+
+def test_scores_without_unigrams_have_figures_that_say_why_they_are_empty():
+    """As imported sums of log-probabilities: Figure 2 has their r, no table of theirs fails."""
+    table = fits("bert-large-cased")
+    table = table[table["linking_function"].isin(["logprob", "mean_logprob"])]
+    table = table.assign(dataset="mine")
+    run = Run("laptop", RUN.models, titles={"mine": "Mine"}, published=PUBLISHED)
+    figures = draw(tables_of(table), run)
+    full = draw(tables_of(fits("smollm2-135m")), RUN)
+    assert list(figures) == list(full)
+    assert [ax.get_title() for ax in figures["figure_2"].axes if ax.get_visible()] == ["BERT"]
+    for name in ("figure_3", "figure_4", "figure_6", "conventions", "differences"):
+        (ax,) = figures[name].axes
+        assert "no model has unigrams" in ax.texts[0].get_text()
+    pages = tabulate(tables_of(table), run)
+    assert pages["table_2"].empty
+    plt.close("all")
+
+
+def test_figure_4_names_in_its_legend_whom_it_shows():
+    without = fits("trigram").assign(gamma=np.nan, beta=np.nan)
+    figures = draw(tables_of(pd.concat([fits("smollm2-135m"), without], ignore_index=True)), RUN)
+    legend = [text.get_text() for text in figures["figure_4"].legends[0].get_texts()]
+    assert legend == ["SmolLM2", "OPT", "Pythia", "published"]
+    plt.close("all")
+
+
+def test_each_data_set_has_its_own_panels_and_published_points_stand_in_their_own():
+    run = Run("demo", RUN.models, {"linguistic_inquiry": "LI", "mine": "My ratings"}, PUBLISHED)
+    figures = draw(tables_of(two_datasets()), run)
+    for name, points in (("figure_2", 27), ("figure_4", 16)):
+        axes = figures[name].axes
+        titles = [ax.get_ylabel().split("\n")[0] for ax in axes if "\n" in ax.get_ylabel()]
+        assert titles == ["LI"] * (len(titles) // 2) + ["My ratings"] * (len(titles) // 2)
+        assert titles
+        hollow = {
+            half: sum(
+                len(line.get_xdata())
+                for ax in part
+                for line in ax.lines
+                if line.get_markerfacecolor() == "white"
+            )
+            for half, part in (("LI", axes[: len(axes) // 2]), ("own", axes[len(axes) // 2 :]))
+        }
+        assert hollow["LI"] >= points
+        assert hollow["own"] == 0
+    plt.close("all")
+
+
+def test_the_paper_s_agreement_is_drawn_beside_what_bounds_r_on_its_own_data_set_alone():
+    table = pd.DataFrame(
+        {"dataset": ["linguistic_inquiry"], "definition": ["equal_halves"], "r": [0.896]}
+    )
+    run = Run("demo", RUN.models, {"linguistic_inquiry": "LI", "mine": "My ratings"}, PUBLISHED)
+    given = tables_of(two_datasets()) | {"intergroup_correlation": table}
+    axes = draw(given, run)["figure_2"].axes
+    drawn = [
+        sorted(round(line.get_ydata()[0], 3) for line in ax.lines if len(set(line.get_ydata())) == 1
+               and list(line.get_xdata()) == [0, 1])
+        for ax in axes
+    ]  # fmt: skip
+    assert drawn[: len(axes) // 2] == [[0.86, 0.896, 0.972]] * (len(axes) // 2)
+    assert drawn[len(axes) // 2 :] == [[]] * (len(axes) // 2)
+    plt.close("all")
+
+
+def test_the_ceiling_is_what_noise_in_the_mean_ratings_allows():
+    """Ratings = truth + noise of the same variance in each half: h = 1 / (1 + v), r(truth, whole
+    mean) = 1 / sqrt(1 + v / 2)."""
+    variance = 0.3
+    half = 1 / (1 + variance)
+    assert highest_r(half) == pytest.approx(1 / np.sqrt(1 + variance / 2))
+    rng = np.random.default_rng(0)
+    truth = rng.normal(size=200_000)
+    halves = truth + rng.normal(0, np.sqrt(variance), (2, truth.size))
+    assert highest_r(np.corrcoef(halves)[0, 1]) == pytest.approx(
+        np.corrcoef(truth, halves.mean(axis=0))[0, 1], abs=0.002
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [("human", "your own data (draws and samples: scale demo)"), ("simulated", "SIMULATED")],
+)
+def test_figures_say_scale_and_simulation(tmp_path, source, said):
+    open_before = plt.get_fignums()
+    figures = draw(tables_of(fits(rating_source=source)), RUN)
+    assert {"figure_2", "conventions"} <= set(figures)
+    assert all(said in figure._supxlabel.get_text() for figure in figures.values())
+    save_figures(figures, [tmp_path / f"{name}.png" for name in figures])
+    assert all((tmp_path / f"{name}.png").stat().st_size > 5_000 for name in figures)
+    assert plt.get_fignums() == open_before
+
+
+def test_figures_name_the_model_in_full_once():
+    figures = draw(tables_of(fits("smollm2-135m")), RUN)
+    said = [figure._supxlabel.get_text().replace("\n", " ") for figure in figures.values()]
+    assert all(text.count("SmolLM2-135M-Instruct (Q4_1)") == 1 for text in said)
+    assert all("the papers have base models" in text for text in said)
+    plt.close("all")
+
+
+def test_many_models_of_a_family_are_numbered_by_size():
+    names = ["pythia-12b", "pythia-70m", "opt-125m", "pythia-1b", "pythia-70m", "opt-30b"]
+    assert numbered(names, RUN.models) == {"pythia-70m": 1, "pythia-1b": 2, "pythia-12b": 3}
+    assert numbered(["smollm2-135m", "pythia-70m"], RUN.models) == {}
+
+
+SENTENCES = 240
+FITTING = {
+    "default_convention": ("none", "pile"), "cluster": "article", "keep_together": "sentence",
+    "scale": "demo", "folds": 5, "repeats": 3, "bootstrap": 30, "seed": 1,
+}  # fmt: skip
+
+
+def inputs(seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sentences in pairs and 30 articles, scored under three BOS policies and two sources."""
+    rng = np.random.default_rng(seed)
+    length = rng.integers(4, 20, SENTENCES)
+    unigram = -8.0 * length + rng.normal(0, 4, SENTENCES)
+    logprob = -3.0 * length + rng.normal(0, 6, SENTENCES)
+    rating = (logprob - 0.7 * unigram + 11) / length + rng.normal(0, 0.3, SENTENCES)
+    number = np.arange(SENTENCES)
+    stimuli = pd.DataFrame({
+        "item_id": [f"s{row}" for row in number], "pair_id": [f"p{row // 2}" for row in number],
+        "paradigm": None, "phenomenon": [f"a{row // 8}" for row in number], "text": "x",
+        "rating": rating, "rating_source": "human",
+    })  # fmt: skip
+    scores = pd.DataFrame({"item_id": stimuli["item_id"], "n_tokens": length, "n_words": 1})
+    every = [
+        scores.assign(bos=bos, unigrams=source, logprob=logprob - shift,
+                      unigram_logprob=unigram + noise * rng.normal(size=SENTENCES))
+        for bos, shift in (("none", 0.0), ("bos", 3.0), ("bos_first_excluded", 1.0))
+        for source, noise in (("pile", 0.0), ("unigrahams_m", 9.0))
+    ]  # fmt: skip
+    return stimuli, pd.concat(every, ignore_index=True)
+
+
+def sixteen(table: pd.DataFrame) -> pd.DataFrame:
+    """One model's rows as those of the paper's sixteen, a little apart."""
+    names = read_yaml("scales.yaml")["paper"]["morcela"]["models"]
+    moved = []
+    for number, name in enumerate(names):
+        rows = table.assign(model=name)
+        for column in ("r_cv", "beta", "gamma"):
+            ends = [end for end in (column, f"{column}_low", f"{column}_high") if end in rows]
+            rows[ends] = rows[ends] * (1 - 0.02 * number)
+        moved.append(rows)
+    return pd.concat(moved, ignore_index=True)
+
+
+def test_sources_are_named_without_the_model():
+    assert source_name("unigrahams_smollm2-135m") == "unigrahams"
+    assert source_name("unigrahams-released_opt-30b") == "unigrahams-released"
+    assert source_name("corpus_my_texts") == "my_texts"
+    assert source_name("pile_published") == "pile_published"
+
+
+def test_conventions_have_a_row_each_with_the_default_one_first():
+    stimuli, scores = inputs()
+    fits = fit_model("pythia-1b", {"d": DataSet(stimuli, scores)}, **FITTING)
+    figure = conventions(fits, Run("paper", describe_models(Catalog().models)))
+    shown = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    assert shown == [
+        "none | pile (default)", "none | unigrahams", "bos | pile", "bos | unigrahams",
+        "bos_first_excluded | pile", "bos_first_excluded | unigrahams",
+    ]  # fmt: skip
+    plt.close(figure)
+
+
+def test_figures_of_sixteen_models_have_nothing_cut_or_overprinted():
+    stimuli, scores = inputs()
+    draws = draw_parameters("m", {"linguistic_inquiry": DataSet(stimuli, scores)}, **FITTING)
+    given = {"linguistic_inquiry": DataSet(stimuli, scores)}
+    table = sixteen(fit_model("m", given, **FITTING))
+    run = Run("paper", describe_models(Catalog().models))
+    figures = {
+        "conventions": conventions(table, run),
+        "differences": parameter_matrix(sixteen(draws), default_fits(table), run),
+    }
+    for name, figure in figures.items():
+        label_provenance(figure, ["paper"])
+        assert layout_faults(figure) == [], name
+        assert figure.get_figheight() < 11
+        plt.close(figure)

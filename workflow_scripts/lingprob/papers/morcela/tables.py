@@ -1,0 +1,205 @@
+"""MORCELA's Tables 2 to 4, ours beside the published values, and differences between models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lingprob.papers.contract import Published, Run, Tables
+
+Models = Mapping[str, Mapping[str, Any]]
+PAPER_DATASET = "linguistic_inquiry"
+TABLES_OF_FITS = ("Table 2", "Table 3", "Table 4")
+PARAMETERS = ["beta", "gamma", "r_cv"]
+
+
+def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
+    """Return Tables 2 to 4 and the differences between models, by name."""
+    fits = default_fits(tables["linking_functions"])
+    theirs = published_fits(run.published, fits)
+    return {
+        "table_2": table_2(fits, theirs, run.models),
+        "table_3": table_of_criteria(fits, theirs, run.models, 3),
+        "table_4": table_of_criteria(fits, theirs, run.models, 4),
+        "differences": parameter_differences(fits, tables["draws"]),
+    }
+
+
+def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.DataFrame:
+    """Beta, gamma and r of MORCELA for each model, ours and published (Table 2)."""
+    ours = fits.loc[
+        fits["linking_function"] == "morcela",
+        ["dataset", "rating_source", "model", "bos", "unigrams"]
+        + ["beta", "beta_low", "beta_high", "gamma", "gamma_low", "gamma_high"]
+        + ["r_cv", "r_cv_low", "r_cv_high", "n", "scale"],
+    ]
+    theirs = published.loc[
+        published["linking_function"] == "morcela", ["model", "dataset", "beta", "gamma", "r_cv"]
+    ]
+    return _side_by_side(ours, theirs, ["model", "dataset"], models).drop(columns="place")
+
+
+def table_of_criteria(
+    fits: pd.DataFrame, published: pd.DataFrame, models: Models, number: int
+) -> pd.DataFrame:
+    """AIC, BIC and SSE by linking function, ours and published, by BIC within a model.
+
+    Table 3 has the OPT models, Table 4 the Pythia models; a model of ours that is neither stands
+    in Table 3.
+    """
+    family = {3: "opt", 4: "pythia"}[number]
+    shown = {"slor", "morcela", "morcela_beta_1", "morcela_gamma_0"}
+
+    def belongs(model: str) -> bool:
+        own = models[model]["family"]
+        return own == family or (number == 3 and own != "pythia")
+
+    ours = fits.loc[
+        fits["linking_function"].isin(shown) & fits["model"].map(belongs),
+        ["dataset", "rating_source", "model", "bos", "unigrams", "linking_function"]
+        + ["aic", "bic", "sse", "predictors", "n", "scale"],
+    ]
+    keys = ["model", "dataset", "linking_function"]
+    theirs = published.loc[published["model"].map(belongs), [*keys, "aic", "bic", "sse"]]
+    table = _side_by_side(ours, theirs, keys, models)
+    order = table["bic"].fillna(table["bic_published"])
+    return (
+        table.assign(order=order)
+        .sort_values(["place", "dataset", "order"], kind="stable")
+        .drop(columns=["order", "place"])
+        .reset_index(drop=True)
+    )
+
+
+def _side_by_side(
+    ours: pd.DataFrame, theirs: pd.DataFrame, keys: list[str], models: Models
+) -> pd.DataFrame:
+    table = ours.merge(theirs, on=keys, how="outer", suffixes=("", "_published"))
+    published = [column for column in table.columns if column.endswith("_published")]
+    compared = [name for column in published for name in (column[: -len("_published")], column)]
+    first = [*keys, *compared]
+    table = table[first + [column for column in table.columns if column not in first]]
+    place = {model: number for number, model in enumerate(models)}
+    table = table.assign(place=table["model"].map(place))
+    return table.sort_values("place", kind="stable").reset_index(drop=True)
+
+
+def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFrame:
+    """Return MORCELA's beta, gamma and r_cv of each model less those of each later one.
+
+    Args:
+        fits: `linking_functions` under each model's default convention.
+        draws: `linking_draws` of the same models.
+
+    A row a data set and pair of models: dataset, model, other, and the differences with _low and
+    _high, the percentiles of paired draws about the estimates; models whose scores have other
+    sentences are not compared. Paired intervals are narrower than the two models' own suggest,
+    since both fit the same ratings.
+    """
+    values, draws = (table[table["linking_function"] == "morcela"] for table in (fits, draws))
+    values, rows = values.set_index(["dataset", "model"]), []
+    for dataset, of_dataset in draws.groupby("dataset", sort=False):
+        by_model = dict(tuple(of_dataset.groupby("model", sort=False)))
+        for model, other in combinations(by_model, 2):
+            pair = [by_model[name].sort_values("draw") for name in (model, other)]
+            shared = [{(row.n, row.cluster) for row in one.itertuples()} for one in pair]
+            if shared[0] != shared[1] or len(pair[0]) != len(pair[1]):
+                continue
+            row = {"dataset": dataset, "model": model, "other": other}
+            for name in PARAMETERS:
+                drawn = pair[0][name].to_numpy(float) - pair[1][name].to_numpy(float)
+                of_each = [values.loc[(dataset, one), name] for one in (model, other)]
+                value = of_each[0] - of_each[1]
+                low, high = np.nanquantile(drawn, (0.025, 0.975))
+                shift = value - np.nanmean(drawn) if name == "r_cv" else 0.0
+                row |= {name: value, f"{name}_low": low + shift, f"{name}_high": high + shift}
+            rows.append(row)
+    ends = [f"{name}{end}" for name in PARAMETERS for end in ("", "_low", "_high")]
+    return pd.DataFrame(rows, columns=["dataset", "model", "other", *ends])
+
+
+def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
+    """Return `printed_fits`; no rows if none of our fits is of the ratings that the paper used."""
+    table = printed_fits(published)
+    return table if (fits["dataset"] == PAPER_DATASET).any() else table.iloc[:0]
+
+
+def printed_fits(published: Published) -> pd.DataFrame:
+    """Return Tables 2, 3 and 4 as one row a model and linking function, of the paper's data set.
+
+    Columns: dataset, those of the tables, r_cv as Table 2 prints it of MORCELA, and r, which
+    follows from the SSE for every linking function: sqrt(1 - SSE / SST). For four models they are
+    at odds.
+    """
+    rows: dict[tuple[str, str], dict[str, float]] = {}
+    for item in published["items"]:
+        if item["item"] in TABLES_OF_FITS:
+            for key, values in item["rows"].items():
+                model, linking_function = key.split("/")
+                row = rows.setdefault((model, linking_function), {})
+                row.update(dict(zip(item["columns"], values, strict=True)))
+    index = pd.MultiIndex.from_tuples(list(rows), names=["model", "linking_function"])
+    table = pd.DataFrame(list(rows.values()), index=index).reset_index()
+    r = np.sqrt(1 - table["sse"] / published["total_sum_of_squares"])
+    return table.assign(dataset=PAPER_DATASET, r=r)
+
+
+def printed_agreement(published: Published, dataset: str) -> float | None:
+    """Return the r between two groups of judgments that the paper prints, of its data set alone."""
+    key = f"{PAPER_DATASET}/intergroup_correlation"
+    rows = [item["rows"][key] for item in published.get("items", []) if key in item["rows"]]
+    return float(rows[0][0]) if rows and dataset == PAPER_DATASET else None
+
+
+def with_certain_parameters(fits: pd.DataFrame) -> pd.DataFrame:
+    """Return fits without beta and gamma (NaN) where `slope_may_be_zero`.
+
+    Both are ratios to the slope of log-probability: where that may be 0 they may be anything, of
+    either sign, and intervals of them leave out what they should hold.
+    """
+    if "logprob_slope" not in fits:
+        return fits
+    ratios = [name for name in fits if name.startswith(("beta", "gamma"))]
+    found = fits.copy()
+    found[ratios] = found[ratios].astype(float).mask(slope_may_be_zero(fits), axis=0)
+    return found
+
+
+def slope_may_be_zero(fits: Any) -> Any:
+    """Return whether the interval of the slope of log-probability holds 0: of a table of fits, bool
+    (n,), or of one fit.
+    """
+    return (fits["logprob_slope_low"] <= 0) & (fits["logprob_slope_high"] >= 0)
+
+
+def main_dataset(fits: pd.DataFrame) -> str:
+    """Return the paper's data set or, where the run has others alone, the first of them."""
+    shown = list(dict.fromkeys(fits["dataset"]))
+    return PAPER_DATASET if PAPER_DATASET in shown else str(shown[0])
+
+
+def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows under each model's default BOS policy and unigram source."""
+    return linking_functions[linking_functions["default_convention"]].reset_index(drop=True)
+
+
+def series_of(model: str, run: Run) -> str:
+    """Return what a model is one of several of: a training, or n-grams over one corpus.
+
+    `run.options` has the `series` of models. One that is not in it is for itself.
+    """
+    return str(run.options.get("series", {}).get(model, model))
+
+
+def kind_of(model: str, run: Run) -> str:
+    """Return `order` of n-grams over one corpus, `step` that a training kept, or else `model`.
+
+    `run.options` has the names of `ngrams`.
+    """
+    if model in run.options.get("ngrams", ()):
+        return "order"
+    return "model" if series_of(model, run) == model else "step"
