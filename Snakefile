@@ -24,11 +24,6 @@ run = read_run(config)
 settings, catalog = run.settings, run.catalog
 
 
-if settings["machine"]["container"]:
-
-    container: settings["machine"]["container"]
-
-
 include: "rules/common.smk"
 include: "rules/stimuli.smk"
 include: "rules/models.smk"
@@ -79,8 +74,3 @@ rule demo:
     """Everything at scale demo: no downloads but Python packages."""
     input:
         rules.all.input if settings["scale"].startswith("demo") else other_scale,
-
-
-onsuccess:
-    if Path("results/index.html").exists():
-        print("Open results/index.html in a browser; report/results.md says what each file is.")

@@ -26,6 +26,11 @@ from lingprob.stimuli.names import parser_module
 plan, costs = Plan(settings, catalog), Costs(*run.asked_for)
 
 
+if settings["machine"]["container"]:
+
+    container: settings["machine"]["container"]
+
+
 def alternatives(names):
     """A wildcard constraint that admits exactly these names."""
     return "|".join(re.escape(name) for name in names) or "(?!)"

@@ -110,3 +110,8 @@ rule build_site:
         left_out=[(item.name, ", ".join(item.named_in), item.remedy) for item in run.left_out],
     script:
         "../workflow_scripts/build_site.py"
+
+
+onsuccess:
+    if Path("results/index.html").exists():
+        print("Open results/index.html in a browser; report/results.md says what each file is.")

@@ -49,6 +49,10 @@ def test_no_name_is_used_that_the_documentation_does_not_have():
     assert used == set()
 
 
+def test_the_snakefile_is_read_in_ten_seconds():
+    assert len((ROOT / "Snakefile").read_text(encoding="utf-8").splitlines()) <= 80
+
+
 @pytest.mark.parametrize(
     "line",
     [
