@@ -9,8 +9,7 @@ import re
 from lingprob.catalog import read_published, surprisal_file, texts_in_file
 from lingprob.chance_level import NO_TEXT
 from lingprob.workflow.names import surprisal_models
-from lingprob.context.names import figures_of, primary_dataset
-from lingprob.context.suites import pairs_per_suite
+from lingprob.context.names import figures_of, pairs_per_suite, primary_dataset
 from lingprob.demo import demo_files
 from lingprob.digests import code_digest
 from lingprob.errors import LingprobError

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.context.names import KINDS
+from lingprob.context.names import KINDS, pairs_per_suite
 from lingprob.context.perturbations import TITLES, Perturber, perturbed_prefixes
 from lingprob.context.prefixes import (
     count_tokens,
@@ -19,7 +19,7 @@ from lingprob.context.prefixes import (
 )
 from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
 from lingprob.context.sentences import joined, natural, unrelated_sentences
-from lingprob.context.suites import pairs_per_suite, with_suites
+from lingprob.context.suites import with_suites
 from lingprob.errors import LingprobError
 from lingprob.models.manifest import write_manifest
 from models_for_tests import save_tiny_model

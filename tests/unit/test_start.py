@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from checkout import ROOT
 from lingprob.errors import LingprobError
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.start import check_own_paths, named_configfiles, read_run
@@ -81,3 +85,16 @@ def test_a_mistake_ends_the_process_with_one_message(folder, monkeypatch):
     monkeypatch.setattr("sys.argv", ["snakemake", "--configfile", "twice.yaml"])
     with pytest.raises(SystemExit, match=r"^Error: .*twice\.yaml, line 2: 'models' stands there"):
         read_run({})
+
+
+def test_what_the_snakefile_imports_loads_neither_pandas_nor_torch():
+    lines = (ROOT / "rules" / "common.smk").read_text(encoding="utf-8").splitlines()
+    imports = [line for line in lines if line.startswith("from lingprob")]
+    assert len(imports) > 5
+    told = "import sys\nprint({'pandas', 'torch', 'transformers'} & {*sys.modules})"
+    program = "\n".join(["from lingprob.workflow.start import read_run", *imports, told])
+    place = {**os.environ, "PYTHONPATH": str(ROOT / "workflow_scripts")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], env=place, capture_output=True, text=True
+    )
+    assert (done.stdout, done.stderr) == ("set()\n", "")

@@ -12,16 +12,18 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path, PurePosixPath
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-import pandas as pd
 import requests
 
 import lingprob
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path, sha256_of
 from lingprob.progress import Progress
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 RETRY_SECONDS = (1.0, 2.0, 4.0, 8.0)
 LONGEST_WAIT = 120.0
@@ -109,6 +111,8 @@ def fetch_files(
                 }
             )
             progress.advance()
+    import pandas as pd  # the Snakefile imports this module
+
     return pd.DataFrame(rows)
 
 

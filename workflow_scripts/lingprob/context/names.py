@@ -1,8 +1,9 @@
-"""Names of prefixes and figures, which rules know before any table exists."""
+"""Names of prefixes and figures, and numbers of pairs, which rules know before any table exists."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 MATCHED = ("matched_acceptable", "matched_unacceptable")
 MISMATCHED = ("mismatched_acceptable", "mismatched_unacceptable")
@@ -31,3 +32,17 @@ def figures_of(datasets: Sequence[str]) -> list[str]:
     for dataset, of_dataset in FIGURES_OF.items():
         numbers += of_dataset if dataset in datasets else ()
     return [f"figure_{number}" for number in sorted(numbers)]
+
+
+def pairs_per_suite(
+    context: Mapping[str, Any], dataset: str, entry: Mapping[str, Any]
+) -> int | None:
+    """Return how many pairs of each suite are judged: all (None) of a data set of one's own.
+
+    Args:
+        context: section `context` of the configuration.
+        dataset: its name; `pairs_per_suite_of` may have a number of its own for it.
+        entry: its catalog entry.
+    """
+    usual = None if entry["parser"] == "table" else context["pairs_per_suite"]
+    return context["pairs_per_suite_of"].get(dataset, usual)

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lingprob.catalog import Catalog
-from lingprob.context.names import CROWS_PAIRS, SYNTAXGYM
-from lingprob.context.suites import pairs_per_suite
+from lingprob.context.names import CROWS_PAIRS, SYNTAXGYM, pairs_per_suite
 from lingprob.files import dataset_paths
 from lingprob.plan.speeds import Speeds, speeds
 from lingprob.training.sizes import ModelSize, fine_tuning_steps, model_name
