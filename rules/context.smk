@@ -1,39 +1,32 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
-# PROVIDES results/context/: summaries/{model}/{dataset}/, and over the models of the scale accuracy,
-# regression, matrix, overlap, correlations, unprefixed (parquet, csv), points, the figures, tables
-# and scorecard.
+# PROVIDES results/context/: of each model accuracy, regression, matrix, correlations, unprefixed and
+# points/{model} (parquet, csv), and under changed/ what perturbed and shared prefixes change; overlap
+# of suites; the figures, tables and scorecard.
 
-# Stages beside the first, of the primary data set alone.
-CONTEXT_STAGES = ["perturbed"]
-if CONTEXT["compare_sharing"]:
-    CONTEXT_STAGES += ["shared"]
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
-# What a summary of the primary data set takes beside its judgments.
-CONTEXT_CHANGES = {
-    "changed_judgments": collect(
-        "results/context/{stage}/judgments/{{model}}/{{dataset}}.parquet", stage=CONTEXT_STAGES
-    ),
-    "perturbed_prefixes": "results/context/perturbed/prefixes/{dataset}.parquet",
-    "overlap": "results/context/overlap.parquet",
-    "prefix_overlap": "results/context/prefix_overlap.parquet",
-}
-# Beyond the paper, where models that know Chinese judge such pairs: in figures of their own.
-CONTEXT_CHINESE = plan.chinese_in_contexts()
+# What changed prefixes of the primary data set have.
+CONTEXT_CHANGED = ["accuracy", "correlations", "points"]
+CONTEXT_SUMMARY = {**pick(CONTEXT, "fewest_pairs", "bootstrap"), **pick(settings, "seed", "scale")}
+
+
+def context_tables(name):
+    """The files of a table of all models, changed prefixes among them."""
+    folders = [name] + [f"changed/{name}"] * (name in CONTEXT_CHANGED)
+    return collect(
+        "results/context/{folder}/{model}.parquet", folder=folders, model=CONTEXT["models"]
+    )
+
+
 CONTEXT_ROOM = Room(
     "context",
     category="Context",
     figures=figures_of(CONTEXT["datasets"])
     + ["sharing"] * CONTEXT["compare_sharing"]
-    + ["unprefixed", "perturbations"]
-    + ["chinese", "chinese_unprefixed"] * bool(CONTEXT_CHINESE),
+    + ["unprefixed"],
     files={
-        name: f"results/context/{name}.parquet"
-        for name in [
-            *CONTEXT_TABLES,
-            "overlap",
-            "perturbations",
-        ]
+        "overlap": "results/context/overlap.parquet",
+        **{name: context_tables(name) for name in CONTEXT_TABLES},
     },
     pages=["table_1", "table_2"],
     published_for=["tabulate"],
@@ -43,8 +36,6 @@ CONTEXT_ROOM = Room(
     options={
         "primary": CONTEXT_PRIMARY,
         "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
-        **({"chinese": CONTEXT_CHINESE} if CONTEXT_CHINESE else {}),
-        **({"chinese_control": plan.control_titles(CONTEXT_CHINESE)} if CONTEXT_CHINESE else {}),
     },
 )
 
@@ -53,8 +44,8 @@ rule measure_context_overlap:
     """Say how alike suites are, and prefixes and their targets (context, §5 and Appendix D)."""
     input:
         stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",
-        prefixes=f"results/context/sampled/prefixes/{CONTEXT_PRIMARY}.parquet",
-        tokenizer=CONTEXT_REFERENCE,
+        prefixes=f"results/context/prefixes/sampled/{CONTEXT_PRIMARY}.parquet",
+        tokenizer=plan.model_manifest(CONTEXT["tokenizer"]),
     output:
         parquet="results/context/overlap.parquet",
         csv=in_report("results/context/overlap.csv", CONTEXT_ROOM, "Every overlap"),
@@ -80,18 +71,17 @@ rule measure_context_overlap:
 rule summarise_context:
     """A model's accuracies with intervals, regressions, matrices, correlations (context, §4)."""
     input:
-        unpack(lambda wildcards: CONTEXT_CHANGES if wildcards.dataset == CONTEXT_PRIMARY else {}),
-        judgments="results/context/sampled/judgments/{model}/{dataset}.parquet",
-        unprefixed="results/context/unprefixed/{model}/{dataset}.parquet",
+        judgments="results/context/judgments/drawn/{model}.parquet",
+        unprefixed="results/context/judgments/unprefixed/{model}.parquet",
+        overlap="results/context/overlap.parquet",
+        prefix_overlap="results/context/prefix_overlap.parquet",
     output:
-        collect(
-            "results/context/summaries/{{model}}/{{dataset}}/{table}.parquet",
-            table=CONTEXT_TABLES,
-        ),
+        parquet=collect("results/context/{table}/{{model}}.parquet", table=CONTEXT_TABLES),
+        csv=collect("results/context/{table}/{{model}}.csv", table=CONTEXT_TABLES),
     log:
-        "logs/summarise_context/{model}/{dataset}.log",
+        "logs/summarise_context/{model}.log",
     benchmark:
-        "logs/summarise_context/{model}/{dataset}.benchmark.tsv"
+        "logs/summarise_context/{model}.benchmark.tsv"
     conda:
         "../envs/environment.yaml"
     resources:
@@ -99,42 +89,41 @@ rule summarise_context:
         runtime=costs.at_most(240),
     params:
         code=code_digest("summarise_context"),
-        settings={**pick(CONTEXT, "fewest_pairs", "bootstrap"), **pick(settings, "seed", "scale")},
+        datasets=CONTEXT["datasets"],
+        settings=CONTEXT_SUMMARY,
     script:
         "../workflow_scripts/summarise_context.py"
 
 
-rule combine_contexts:
-    """Put the tables of all models and data sets together."""
+rule summarise_changed_contexts:
+    """What perturbed prefixes change, and prefixes that a suite shares (context, §5)."""
     input:
-        [
-            f"results/context/summaries/{model}/{dataset}/{table}.parquet"
-            for model in CONTEXT["models"]
-            for dataset in plan.context_datasets(model)
-            for table in CONTEXT_TABLES
-        ],
+        judgments="results/context/judgments/drawn/{model}.parquet",
+        perturbed="results/context/judgments/perturbed/{model}.parquet",
+        prefixes=f"results/context/prefixes/perturbed/{CONTEXT_PRIMARY}.parquet",
     output:
-        parquet=collect("results/context/{table}.parquet", table=CONTEXT_TABLES),
-        csv=[
-            in_report(f"results/context/{table}.csv", CONTEXT_ROOM, f"Every {table}")
-            for table in CONTEXT_TABLES
-            if table != "points"
-        ],
+        parquet=collect("results/context/changed/{table}/{{model}}.parquet", table=CONTEXT_CHANGED),
+        csv=collect("results/context/changed/{table}/{{model}}.csv", table=CONTEXT_CHANGED),
     log:
-        "logs/combine_contexts.log",
+        "logs/summarise_changed_contexts/{model}.log",
+    benchmark:
+        "logs/summarise_changed_contexts/{model}.benchmark.tsv"
     conda:
         "../envs/environment.yaml"
+    resources:
+        mem_mb=lambda wildcards, attempt: costs.grown(5000, attempt),
+        runtime=costs.at_most(240),
     params:
-        code=code_digest("combine_contexts"),
-        models=CONTEXT["models"],
-        seed=settings["seed"],
+        code=code_digest("summarise_changed_contexts"),
+        dataset=CONTEXT_PRIMARY,
+        settings=CONTEXT_SUMMARY,
     script:
-        "../workflow_scripts/combine_contexts.py"
+        "../workflow_scripts/summarise_changed_contexts.py"
 
 
 rule context:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
-        rules.combine_contexts.output,
+        [context_tables(name) for name in CONTEXT_TABLES],
         rules.measure_context_overlap.output,
         CONTEXT_ROOM.output(),

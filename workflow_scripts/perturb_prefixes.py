@@ -4,27 +4,25 @@ import pandas as pd
 
 from lingprob.context.names import MATCHED, NO_PREFIX
 from lingprob.context.perturbations import perturbed_prefixes
-from lingprob.context.prefixes import sentences_within
+from lingprob.context.prefixes import sentences_within, tokenizer_of
 from lingprob.context.responses import RESPONSE, responsive_suites
 from lingprob.tables import read_table, table_writer
 from lingprob.workflow import job
 
 with job(snakemake):
     files, params = snakemake.input, snakemake.params
-    wanted = {"kind": [MATCHED[0], NO_PREFIX]}
+    wanted = {"kind": [MATCHED[0], NO_PREFIX], "dataset": [snakemake.wildcards.dataset]}
     judgments = [
         read_table(path, "context_judgments", RESPONSE, wanted) for path in files.judgments
     ]
     suites = responsive_suites(pd.concat(judgments), params.suites)
     wanted = {"suite": suites, "kind": MATCHED}
     prefixes = read_table(files.prefixes, "context_prefixes", where=wanted)
-    wanted = {"prefix_id": prefixes["prefix_id"]}
-    n_tokens = [read_table(path, "context_prefix_tokens", where=wanted) for path in files.n_tokens]
     pieces = perturbed_prefixes(
         prefixes,
         read_table(files.stimuli, "stimuli"),
         suites,
-        sentences_within(pd.concat(n_tokens), params.tokens),
+        sentences_within(prefixes, map(tokenizer_of, files.tokenizers), params.tokens),
         params.seed,
     )
     with table_writer("context_prefixes", snakemake.output[0], {"seed": params.seed}) as write:

@@ -4,24 +4,21 @@ from lingprob.context.controls import control_sentences
 from lingprob.context.names import SHARED
 from lingprob.context.prefixes import tokenizer_of
 from lingprob.context.sampling import sample_contexts
-from lingprob.context.writing import WRITINGS
 from lingprob.tables import read_table, table_writer
 from lingprob.workflow import job
 
 with job(snakemake):
     files, params = snakemake.input, snakemake.params
-    writing = WRITINGS[params.language]
     pieces = sample_contexts(
         snakemake.wildcards.dataset,
         read_table(files.stimuli, "stimuli"),
-        control_sentences(params.control, params.control_entry, files.control, writing),
+        control_sentences(params.control, params.control_entry),
         tokenizer_of(files.tokenizer),
         suites=params.entry.get("suites", []),
         pairs_per_suite=params.pairs_per_suite,
         settings=params.settings,
         seed=params.seed,
         perturbation=SHARED if snakemake.wildcards.stage == SHARED else None,
-        writing=writing,
     )
     with table_writer("context_prefixes", snakemake.output[0], {"seed": params.seed}) as write:
         for prefixes in pieces:

@@ -58,7 +58,7 @@ def disturbed(on_slurm, arguments, tmp_path_factory) -> tuple[Path, str, dict[st
     lost_node = LostNode()
     faults = [
         Fault("score_stimuli", cancel, "resources/shards/scores/*/*/linguistic_inquiry/*", 3),
-        Fault("score_prefixes", run_out_of_time, "resources/shards/context/*/*/*/*", 3),
+        Fault("judge_contexts", run_out_of_time, "resources/shards/context/drawn/*/*", 3),
         Fault("train_model", lost_node, "resources/training/*/checkpoint.pt", 1),
         Fault("sample_unigrahams", run_out_of_memory),
         Fault("scan_corpus", requeue),
@@ -106,14 +106,14 @@ def test_no_job_ran_twice_but_those_that_were_struck(disturbed):
     planned = planned_jobs(text)
     more = {rule: rules[rule] - planned[rule] for rule in rules if rules[rule] != planned[rule]}
     # SLURM itself starts a preempted job again, and one whose node was lost.
-    assert more == {"score_stimuli": 1, "score_prefixes": 1, "sample_unigrahams": 1}
+    assert more == {"score_stimuli": 1, "judge_contexts": 1, "sample_unigrahams": 1}
     for rule in ("train_model", "scan_corpus"):
         assert "Restarts=1" in scontrol("show", "job", faults[rule].job)
 
 
 def test_finished_parts_were_not_computed_again(disturbed):
     _, _, faults = disturbed
-    for rule in ("score_stimuli", "score_prefixes"):
+    for rule in ("score_stimuli", "judge_contexts"):
         assert len(faults[rule].kept) >= 3
         assert not faults[rule].computed_again
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.context.chinese_text import joined as joined_chinese
+from lingprob.context.perturbations import f1
 from lingprob.context.prefixes import cuts
-from lingprob.context.similarity import Overlaps, f1
+from lingprob.papers.context.overlaps import Overlaps
 from lingprob.stimuli.formulas import parse_formula
 
 REGIONS = [("a", 1), ("a", 2), ("b-2", 1)]
@@ -79,16 +79,3 @@ def test_a_cut_is_the_last_sentence_that_fits(sizes, lengths):
     assert {
         max(last for last, end in enumerate(ends) if end <= length) for length in reachable
     } == set(found.values())
-
-
-@given(st.lists(st.text("好a。？”! ", min_size=1, max_size=5), max_size=6))
-def test_joined_chinese_is_its_sentences_each_with_an_end(sentences):
-    text, ends = joined_chinese(sentences)
-    parts = [text[start:end] for start, end in zip([0, *ends], ends, strict=False)]
-    assert "".join(parts) == text
-    for sentence, part in zip(sentences, parts, strict=True):
-        closed = sentence
-        while closed and closed[-1] in "”’」』\"'":
-            closed = closed[:-1]
-        ended = closed != "" and closed[-1] in "。！？….!?"
-        assert part == (sentence if ended else sentence + "。")

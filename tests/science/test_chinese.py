@@ -17,7 +17,7 @@ from checkout import copy_of_the_checkout, snakemake
 from lingprob.catalog import Catalog
 from lingprob.context.prefixes import tokenizer_of
 from lingprob.context.sampling import sample_contexts
-from lingprob.context.writing import CHINESE
+from lingprob.context.sentences import CHINESE
 from lingprob.minimalness.distances import measure_pairs
 from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.loading import load_language_model

@@ -14,9 +14,9 @@ from lingprob.context.prefixes import count_tokens, prefix_table, tokenizer_of
 from lingprob.context.sampling import PrefixSampler
 from lingprob.context.scores import formula_regions, score_prefixes
 from lingprob.context.sentences import unrelated_sentences
-from lingprob.context.similarity import dependency_labels
 from lingprob.corpora import iter_documents
 from lingprob.models.loading import load_language_model
+from lingprob.papers.context.overlaps import dependency_labels
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.suites import read_suite
 
@@ -73,8 +73,7 @@ def test_number_prep_by_hand(mirror, syntaxgym, language_model):
     pieces = score_prefixes(
         language_model,
         stimuli,
-        [prefixes],
-        pd.DataFrame({"prefix_id": ["x"], "n_tokens": [[4]]}),
+        [prefixes.assign(n_tokens=[[4]])],
         [10],
         start_token="<|endoftext|>",
         regions=formula_regions([suite]),
@@ -146,14 +145,14 @@ def test_a_prefix_of_blimp_fills_a_thousand_tokens(mirror, smollm2, tmp_path):
     stimuli, _ = build_stimuli("blimp", entry, mirror / "blimp", 0)
     manifest = tmp_path / "manifest.json"
     manifest.write_text(f'{{"directory": "{smollm2}"}}')
-    tokenizers = {"smollm2": tokenizer_of(manifest)}
+    tokenize = tokenizer_of(manifest)
     sampler = PrefixSampler(
-        "blimp", stimuli, [], [], tokenizers["smollm2"], max_tokens=1000, min_tokens=32, seed=1
+        "blimp", stimuli, [], [], tokenize, max_tokens=1000, min_tokens=32, seed=1
     )
     suite = stimuli["paradigm"].iloc[0]
     pair = stimuli["pair_id"].iloc[0]
     prefix = sampler.grow(suite, [pair], "matched_unacceptable")
-    counts = count_tokens(prefix_table("blimp", [prefix]), tokenizers)["n_tokens"].iloc[0]
+    (counts,) = count_tokens(prefix_table("blimp", [prefix]), tokenize)
     assert counts[-2] <= 1500 + 30  # half as much again, for coarser tokenizers
     assert counts[-1] > 1500
     assert pair not in set(stimuli.set_index("item_id").loc[list(prefix.source_ids), "pair_id"])

@@ -8,9 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.context import similarity
-from lingprob.context.similarity import Overlaps, f1, prefix_overlaps, suite_overlaps, words
-from lingprob.papers.context.overlaps import overlaps
+from lingprob.context.perturbations import f1, words
+from lingprob.papers.context.overlaps import Overlaps, overlaps, prefix_overlaps, suite_overlaps
 
 
 def test_f1_counts_repeated_entries():
@@ -103,7 +102,7 @@ def test_overlaps_of_prefixes_are_those_of_each_alone(monkeypatch):
         each = [f1(*bags([text[targets[pair]], text[source]])) for source in source_ids]
         assert grown == pytest.approx([np.mean(each[:n]) for n in range(1, len(each) + 1)])
     for at_once in (1, 3):
-        monkeypatch.setattr(similarity, "PREFIXES_AT_ONCE", at_once)
+        monkeypatch.setattr("lingprob.papers.context.overlaps.PREFIXES_AT_ONCE", at_once)
         assert prefix_overlaps(prefixes, STIMULI, bags).equals(whole)
 
 

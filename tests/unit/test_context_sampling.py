@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.context.names import KINDS, pairs_per_suite
+from lingprob.context.names import KINDS, pairs_per_suite, with_suites
 from lingprob.context.perturbations import TITLES, Perturber, perturbed_prefixes
 from lingprob.context.prefixes import (
     count_tokens,
@@ -19,7 +19,6 @@ from lingprob.context.prefixes import (
 )
 from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
 from lingprob.context.sentences import joined, natural, unrelated_sentences
-from lingprob.context.suites import with_suites
 from lingprob.errors import LingprobError
 from lingprob.models.manifest import write_manifest
 from models_for_tests import save_tiny_model
@@ -33,9 +32,6 @@ def words_as_tokens(texts):
         np.array([match.span() for match in re.finditer(r"\s?\S+", text)]).reshape(-1, 2)
         for text in texts
     ]
-
-
-TOKENIZERS = {"words": words_as_tokens}
 
 
 @pytest.fixture
@@ -271,10 +267,13 @@ def test_prefixes_that_are_compared_with_others_say_so(stimuli):
 
 def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
     prefix = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "matched_acceptable")
-    counts = count_tokens(prefix_table("mine", [prefix]), TOKENIZERS)
-    assert counts["n_tokens"].iloc[0] == [4, 8, 12, 16, 20]  # half as much again to spare
-    assert sentences_within(counts, 8) == {prefix.prefix_id: 2}
-    assert sentences_within(counts, 9) == {prefix.prefix_id: 3}
+    table = prefix_table("mine", [prefix])
+    assert count_tokens(table, words_as_tokens) == [[4, 8, 12, 16, 20]]  # half as much to spare
+    for length, sentences in ((8, 2), (9, 3)):
+        found = sentences_within(table, [words_as_tokens], length)
+        assert found == {prefix.prefix_id: sentences}
+    coarser = [words_as_tokens, lambda texts: [spans[::2] for spans in words_as_tokens(texts)]]
+    assert sentences_within(table, coarser, 8) == {prefix.prefix_id: 4}
 
 
 def test_a_prepared_models_tokenizer_gives_offsets(tmp_path):
@@ -442,7 +441,7 @@ def test_a_name_inside_sentences_keeps_its_capital_and_a_common_word_does_not():
 
 def test_prefixes_and_their_tokens_are_the_same_in_pieces_of_any_size(stimuli, monkeypatch):
     whole = contexts(stimuli)
-    counts = count_tokens(whole, TOKENIZERS)
+    counts = count_tokens(whole, words_as_tokens)
     monkeypatch.setattr("lingprob.context.sampling.PREFIXES_AT_ONCE", 4)
     monkeypatch.setattr("lingprob.context.prefixes.TEXTS_AT_ONCE", 3)
     pieces = [
@@ -452,4 +451,4 @@ def test_prefixes_and_their_tokens_are_the_same_in_pieces_of_any_size(stimuli, m
     assert {len(piece) for piece in pieces[:-1]} == {4}
     joined = pd.concat(pieces, ignore_index=True)
     pd.testing.assert_frame_equal(joined.fillna(""), whole.fillna(""), check_dtype=False)
-    pd.testing.assert_frame_equal(count_tokens(whole, TOKENIZERS), counts)
+    assert count_tokens(whole, words_as_tokens) == counts

@@ -10,8 +10,8 @@ import pytest
 import torch
 
 from lingprob.context.judgments import judge
+from lingprob.context.model_judgments import Judge
 from lingprob.context.scores import formula_regions, score_alone, score_prefixes
-from lingprob.context.unprefixed import judge_unprefixed
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.stimuli.formulas import parse_formula
@@ -58,7 +58,7 @@ def counted(lm, prefixes):
         [len(tokens.ids) for tokens in lm.tokenize([row.text[:end] for end in row.char_ends])]
         for row in prefixes.itertuples()
     ]
-    return pd.DataFrame({"prefix_id": prefixes["prefix_id"], "n_tokens": counts})
+    return prefixes.assign(n_tokens=counts)
 
 
 def score(lm, prefixes, lengths, stimuli=PAIRS, **changes):
@@ -68,9 +68,8 @@ def score(lm, prefixes, lengths, stimuli=PAIRS, **changes):
         "baselines": True,
         "dataset": "mine",
     }
-    counts = counted(lm, prefixes)
     options = {**defaults, **changes}
-    return pd.concat(score_prefixes(lm, stimuli, [prefixes], counts, lengths, **options))
+    return pd.concat(score_prefixes(lm, stimuli, [counted(lm, prefixes)], lengths, **options))
 
 
 def plain(lm, text, start, end):
@@ -329,6 +328,10 @@ POLICIES = {
 }
 
 
+def judge_of(lm):
+    return Judge(lm, "m", lambda texts: [])
+
+
 def token_logprobs(lm, text, start_token):
     """Log-probabilities of a sentence's tokens from one plain pass; NaN where nothing precedes."""
     ids, start = lm.tokenize([text])[0].ids.tolist(), lm.start_id(start_token)
@@ -351,19 +354,21 @@ def test_without_a_prefix_each_bos_policy_sums_its_own_tokens(tiny, name):
         assert by_item.loc[item, "logprob"] == pytest.approx(np.sum(each), abs=1e-4)
         assert by_item.loc[item, "n_tokens"] == len(each)
         sums[item] = np.sum(each)
-    table = judge_unprefixed(tiny, PAIRS, {"1", "2"}, POLICIES, [], model="m", dataset="d")
+    table = pd.concat(judge_of(tiny).judge_alone("d", PAIRS, [], POLICIES))
     correct = table[table["bos_policy"] == name].set_index("pair_id")["correct"]
     assert correct.to_dict() == {pair: sums[f"{pair}g"] > sums[f"{pair}b"] for pair in "12"}
 
 
 def test_without_a_prefix_the_pairs_and_items_that_prefixes_precede_are_judged(tiny):
     policies = {"bos": POLICIES["bos"]}
-    table = judge_unprefixed(tiny, PAIRS, {"2"}, policies, [], model="m", dataset="d")
+    two = PAIRS[PAIRS["pair_id"] == "2"]
+    (table,) = judge_of(tiny).judge_alone("d", two, [], policies)
     assert table[["model", "dataset", "pair_id"]].to_numpy().tolist() == [["m", "d", "2"]]
     suite = suite_of(REGIONS, "(2;%one%) < (3;%many%)")
     another = suite_stimuli(suite).assign(pair_id="t/1", paradigm="t", item_id=["a", "b"])
     stimuli = pd.concat([suite_stimuli(suite), another], ignore_index=True)
-    table = judge_unprefixed(tiny, stimuli, {"s/1"}, policies, [suite], model="m", dataset="d")
+    of_suite = stimuli[stimuli["pair_id"] == "s/1"]
+    (table,) = judge_of(tiny).judge_alone("d", of_suite, [suite], policies)
     surprisals = []
     for text, begin, end in (("The cat sat on it", 7, 11), ("The cats sits on it", 8, 13)):
         starts = tiny.tokenize([text])[0].char_start
@@ -383,15 +388,15 @@ def test_scores_and_judgments_are_the_same_in_pieces_of_any_size(tiny, monkeypat
     prefixes = pd.concat([one, two.assign(prefix_id="y")], ignore_index=True)
     whole = score(tiny, prefixes, [5, 20])
     options = {"start_token": "bos", "regions": {}, "baselines": True, "dataset": "mine"}
-    counts = counted(tiny, prefixes)
+    given = counted(tiny, prefixes)
     monkeypatch.setattr("lingprob.context.scores.PAIRS_ALONE", 1)
-    pieces = [*score_prefixes(tiny, PAIRS, [prefixes], counts, [5, 20], **options)]
+    pieces = [*score_prefixes(tiny, PAIRS, [given], [5, 20], **options)]
     assert [set(piece["prefix_id"]) for piece in pieces] == [{"x", "y"}, {"none"}]
     assert sorted(pieces[1]["item_id"]) == sorted(PAIRS["item_id"])
     monkeypatch.undo()
     monkeypatch.setattr("lingprob.context.scores.SENTENCES_AT_ONCE", 0)
-    given = in_pieces(prefixes, "prefix_id")
-    pieces = [*score_prefixes(tiny, PAIRS, given, counts, [5, 20], **options)]
+    given = in_pieces(given, "prefix_id")
+    pieces = [*score_prefixes(tiny, PAIRS, given, [5, 20], **options)]
     assert [set(piece["prefix_id"]) for piece in pieces] == [{"x"}, {"y"}, {"none"}]
     pd.testing.assert_frame_equal(
         pd.concat(pieces, ignore_index=True), whole.reset_index(drop=True), rtol=0, atol=1e-4
@@ -413,7 +418,7 @@ def test_a_pair_that_leaves_no_token_for_a_prefix_is_refused(tmp_path, tiny):
         window = tokens + 1 + room  # with the start token
         short = replace(tiny, context_window=min(window, tiny.context_window))
         found = score_prefixes(
-            short, PAIRS, [prefixes], counted(tiny, prefixes), [30], start_token="bos",
+            short, PAIRS, [counted(tiny, prefixes)], [30], start_token="bos",
             regions={}, baselines=False, dataset="d",
         )  # fmt: skip
         if refused:

@@ -186,10 +186,9 @@ def test_targets_after_contexts_are_scored_as_the_rules_do_to_the_bit(lm):
          "char_ends": [[len(prefix)]]}
     )  # fmt: skip
     n_tokens = len(lm.lm.tokenize([prefix])[0].ids)
-    counts = pd.DataFrame({"prefix_id": ["x"], "n_tokens": [[n_tokens]]})
     (scores,) = score_prefixes(
-        lm.lm, stimuli, [prefixes], counts, [n_tokens], start_token="bos", regions={},
-        baselines=False, dataset="d",
+        lm.lm, stimuli, [prefixes.assign(n_tokens=[[n_tokens]])], [n_tokens], start_token="bos",
+        regions={}, baselines=False, dataset="d",
     )  # fmt: skip
     ours = lm.score([good, bad], context=prefix)
     assert ours["logprob"].tolist() == scores["logprob"].tolist()

@@ -29,7 +29,7 @@ from lingprob.papers.context.statistics import (
     sharing,
     suite_points,
 )
-from lingprob.papers.context.summary import summarise, summarise_primary, with_unchanged
+from lingprob.papers.context.summary import Settings, summarise, with_unchanged
 from lingprob.schemas import SCHEMAS
 
 
@@ -498,24 +498,17 @@ def test_judgments_in_categories_give_the_same_tables():
     changed = plain[plain["kind"] == "matched_acceptable"].assign(perturbation="quote")
     alone = plain[plain["kind"] == "none"].assign(bos_policy="bos")
     settings = {"fewest_pairs": 2, "bootstrap": 20, "seed": 1, "scale": "demo"}
-    overlap = SCHEMAS["context_overlap"].empty_table().to_pandas()
-    of_prefixes = plain[["prefix_id", "pair_id"]].drop_duplicates().assign(measure="token")
-    of_prefixes["f1"] = [[shared] * 40 for shared in np.linspace(0, 1, len(of_prefixes))]
 
     def tables(given):
-        found = summarise(given(plain), alone, **settings)
-        similarity = pd.Series({"quote": 0.5})
-        primary = summarise_primary(
-            given(plain), given(changed), similarity, found["matrix"], overlap, of_prefixes,
-            **settings,
-        )  # fmt: skip
-        return [*found.values(), *primary.values()]
+        beside = with_unchanged(given(changed), given(plain), "original")
+        found = summarise(given(plain), alone, Settings(**settings))
+        return [*found.values(), accuracy_table(beside, **settings)]
 
     assert in_categories(plain)["pair_id"].dtype == "category"
     for expected, found in zip(tables(lambda frame: frame), tables(in_categories), strict=True):
         assert len(expected)
         assert found.astype(object).equals(expected.astype(object))
-    found = summarise(plain, alone, **settings)
+    found = summarise(plain, alone, Settings(**settings))
     pd.testing.assert_frame_equal(found["accuracy"], accuracy_table(plain, **settings))
     without = {name: settings[name] for name in ("bootstrap", "seed", "scale")}
     pd.testing.assert_frame_equal(found["unprefixed"], unprefixed_accuracy(alone, **without))

@@ -8,8 +8,8 @@ import pytest
 
 from lingprob.context.names import CROWS_PAIRS, KINDS, ORIGINAL, OWN, SHARED, SYNTAXGYM
 from lingprob.figures.palette import describe_models
-from lingprob.papers.context.figures import COLOURS, draw
-from lingprob.papers.context.looks import number_of_pairs
+from lingprob.papers.context.curves import COLOURS
+from lingprob.papers.context.figures import draw
 from lingprob.papers.context.matrix_figures import TOO_FEW
 from lingprob.papers.contract import Run
 
@@ -42,6 +42,7 @@ def tables(datasets: list[str], perturbations: tuple[str | None, ...] = (None, O
         accuracy[f"{column}_low"], accuracy[f"{column}_high"] = first, first + 2 * change
     accuracy = accuracy.assign(
         prefix_tokens=accuracy["length"] + 0.5,
+        n_sentences=accuracy["length"] / 10,
         baseline=0.5,
         baseline_margin=2.0,
         n_pairs=1340,
@@ -148,39 +149,11 @@ def test_each_line_that_is_no_kind_of_prefix_is_in_the_legend():
         assert (looks[said].get_color(), looks[said].get_linestyle()) in drawn
 
 
-def test_chinese_data_sets_have_figures_of_their_own_and_a_part_in_no_other():
-    """The others are those of a run without them, line by line."""
-    chinese = tables(["zhoblimp", "sling"])
-    renamed = {"small": "small-zh", "large": "large-zh"}
-    english, models = tables(["blimp"]), {**MODELS}
-    for name, new in renamed.items():
-        models[new] = {**MODELS[name], "title": new}
-    both = {
-        name: pd.concat([table, chinese[name].replace({"model": renamed})], ignore_index=True)
-        for name, table in english.items()
-    }
-    options = {"primary": "blimp", "control": "Wikipedia", "chinese": ["zhoblimp", "sling"],
-               "chinese_control": "SLING / ZhoBLiMP"}  # fmt: skip
-    titles = {name: name.capitalize() for name in ("blimp", "zhoblimp", "sling")}
-    found = draw(both, Run("demo", models, titles, options=options))
-    alone = draw(english, run(["blimp"]))
-    assert found.keys() - alone.keys() == {"chinese", "chinese_unprefixed"}
-    for name, figure in alone.items():
-        lines, others = (
-            [line.get_xydata().tolist() for ax in one.axes for line in ax.lines]
-            for one in (figure, found[name])
-        )
-        assert lines == others, name
-    panels = found["chinese"].axes
-    assert [ax.get_title().partition("\n")[0] for ax in panels] == [
-        "small-zh: Zhoblimp", "small-zh: Sling", "large-zh: Zhoblimp", "large-zh: Sling"
-    ]  # fmt: skip
-    (legend,) = found["chinese"].legends
-    assert "SLING / ZhoBLiMP" in [text.get_text() for text in legend.get_texts()]
-    assert found["chinese"]._supxlabel.get_text() == "scale: demo"
-
-
-def test_a_title_counts_one_suite_and_several():
-    rows = pd.DataFrame({"n_pairs": [5, 1200], "n_suites": [1, 1]})
-    assert number_of_pairs(rows) == "n = 1,200 in 1 suite"
-    assert number_of_pairs(rows.assign(n_suites=[1, 12])) == "n = 1,200 in 12 suites"
+def test_figure_5_has_a_panel_by_tokens_and_one_by_sentences():
+    figure = draw(tables(["blimp"]), run(["blimp"]))["figure_5"]
+    assert len(figure.axes) == 2 * 2 * len(MODELS)
+    by_tokens, _, by_sentences, _ = figure.axes[:4]
+    for ax, sizes in ((by_tokens, [0.0, 10.5, 20.5]), (by_sentences, [0.0, 1.0, 2.0])):
+        assert ax.lines[0].get_xdata().tolist() == sizes
+        assert ax.lines[0].get_ydata() == pytest.approx([0.0, 0.01, 0.02])
+    assert by_sentences.get_xlabel() == "Length of the prefix (sentences)"

@@ -114,7 +114,7 @@ def test_the_catalog_says_how_each_number_is_judged_and_why_others_are_not():
     figures = set(figures_of(["blimp", "syntaxgym", "crows_pairs"]))
     known = [*published["claims"], *published["items"]]
     drawn = {entry["figure"].removeprefix("context/") for entry in known if "figure" in entry}
-    assert drawn <= figures | {"chinese"}
+    assert drawn <= figures
     assert all(set(entry) == {"section", "what", "reason"} for entry in published["not_computed"])
 
 
@@ -147,34 +147,6 @@ def test_numbers_and_claims_are_compared(tables):
     assert claims["unrelated_changes_nothing"] == "undecided"
     assert claims["stereotypes_lower"] == "not run"
     assert (card["verdict"] == "not run").sum() > 500
-
-
-def test_chinese_data_sets_have_claims_of_their_own_and_a_part_in_no_other(tables):
-    """Chinese changes have the other sign: no claim of English may see them."""
-    chinese = tables["accuracy"].assign(model="zh", dataset="sling")
-    for column in ("delta", "delta_low", "delta_high"):
-        chinese[column] = -chinese[column]
-    ends = ["delta_low", "delta_high"]
-    chinese[ends] = chinese[ends[::-1]].to_numpy()
-    both = tables | {"accuracy": pd.concat([tables["accuracy"], chinese], ignore_index=True)}
-    published = read_published("context")
-    alone = compare(tables, published, Run("paper"))
-    beside = compare(both, published, Run("paper", options={"chinese": ["sling"]}))
-    is_theirs = beside["column"].str.startswith("chinese_")
-    is_ours = ~alone["column"].str.startswith("chinese_")
-    pd.testing.assert_frame_equal(
-        beside[~is_theirs].reset_index(drop=True), alone[is_ours].reset_index(drop=True)
-    )
-    theirs = beside[is_theirs].set_index("column")
-    assert theirs["row"].drop("chinese_length_by_match_by_acceptability").eq("zh/sling").all()
-    assert theirs["verdict"].to_dict() == {
-        "chinese_matched_acceptable_raises": "contradicted",
-        "chinese_matched_unacceptable_lowers": "contradicted",
-        "chinese_matched_exceeds_mismatched_acceptable": "contradicted",
-        "chinese_matched_exceeds_mismatched_unacceptable": "contradicted",
-        "chinese_length_by_match_by_acceptability": "not run",
-    }
-    assert alone[~is_ours]["verdict"].eq("not run").all()
 
 
 def test_the_paper_s_suites_stand_below_ours_with_its_means(tables):

@@ -14,8 +14,15 @@ from lingprob.papers.context.statistics import (
     perturbation_correlations,
     perturbation_points,
 )
-from lingprob.papers.context.summary import summarise_primary, with_unchanged
+from lingprob.papers.context.summary import (
+    Settings,
+    summarise,
+    summarise_changed,
+    summarise_datasets,
+    with_unchanged,
+)
 from lingprob.schemas import SCHEMAS
+from lingprob.tables import write_table
 
 SETTINGS = {"fewest_pairs": 2, "bootstrap": 30, "seed": 4, "scale": "demo"}
 KINDS = ("matched_acceptable", "matched_unacceptable", "mismatched_acceptable")
@@ -42,39 +49,52 @@ def changed(name: str, seed: int) -> pd.DataFrame:
     return rows.assign(perturbation=name, prefix_id=f"{name}/" + rows["prefix_id"])
 
 
-def test_primary_rows_are_of_perturbed_and_of_shared_prefixes_each_beside_their_own():
+def test_changed_rows_are_of_perturbed_and_of_shared_prefixes_each_beside_their_own():
     own, quoted, shared = judgments(1), changed("quote", 2), changed("shared", 3)
     similarity = pd.Series({"quote": 0.5})
-    prefix_overlap = own[["prefix_id", "pair_id"]].drop_duplicates().assign(measure="token")
-    prefix_overlap["f1"] = [[shared] * 2 for shared in np.linspace(0, 1, len(prefix_overlap))]
-    names = ["dataset", "target_suite", "prefix_suite"]
-    cells = pd.MultiIndex.from_product([["d"], [*"abc"], [*"abc"]], names=names)
-    matrix = pd.DataFrame({"accuracy": np.arange(9) % 4, "delta": np.arange(9)}, cells)
-    matrix = matrix.reset_index().assign(model="m")
-    overlap = pd.DataFrame({"f1": np.arange(9) ** 2}, cells).reset_index()
-    overlap = overlap.assign(measure="token", scale="demo")
-    found = summarise_primary(
-        own, pd.concat([quoted, shared]), similarity, matrix, overlap, prefix_overlap, **SETTINGS
-    )
+    drawn = pd.concat([own, shared], ignore_index=True)
+    found = summarise_changed(drawn, quoted, similarity, Settings(**SETTINGS))
     tables = [
         accuracy_table(with_unchanged(rows, own, name), **SETTINGS)
         for rows, name in ((quoted, "original"), (shared, "own"))
     ]
     pd.testing.assert_frame_equal(found["accuracy"], pd.concat(tables, ignore_index=True))
     points = perturbation_points(tables[0], similarity)
-    expected = [
-        overlap_correlations(
-            judgments=own, prefix_overlap=prefix_overlap, matrix=matrix, overlap=overlap,
-            scale="demo",
-        ),
-        perturbation_correlations(points, "demo"),
-    ]  # fmt: skip
-    pd.testing.assert_frame_equal(found["correlations"], pd.concat(expected, ignore_index=True))
+    pd.testing.assert_frame_equal(found["correlations"], perturbation_correlations(points, "demo"))
     by = found["points"].set_index(["kind", "point"])
     assert set(by.index) == {(kind, name) for kind in KINDS[:2] for name in ("original", "quote")}
     assert by["x"].groupby("point").first().to_dict() == {"original": 1.0, "quote": 0.5}
     deltas = points.set_index(["kind", "perturbation"])["delta"]
     assert by["y"].to_dict() == pytest.approx(deltas.to_dict())
+
+
+def test_tables_of_data_sets_stand_below_each_other_with_the_overlaps_of_one(tmp_path):
+    """Shared prefixes are left out, and a data set of one's own may have no phenomena."""
+    parts = {name: judgments(seed, name) for name, seed in (("d", 1), ("e", 2))}
+    parts["e"]["phenomenon"] = None
+    path = tmp_path / "judgments.parquet"
+    every = pd.concat([*parts.values(), changed("shared", 3)], ignore_index=True)
+    write_table(every, "context_judgments", path)
+    alone = every[every["kind"] == "none"].assign(bos_policy="bos")
+    prefixes = parts["d"][["prefix_id", "pair_id"]].drop_duplicates().assign(measure="token")
+    prefixes["f1"] = [[share] * 2 for share in np.linspace(0, 1, len(prefixes))]
+    names = ["dataset", "target_suite", "prefix_suite"]
+    cells = pd.MultiIndex.from_product([["d"], [*"abc"], [*"abc"]], names=names)
+    overlap = pd.DataFrame({"f1": np.arange(9) ** 2}, cells).reset_index()
+    overlap = overlap.assign(measure="token", scale="demo")
+    given = Settings(**SETTINGS)
+    found = summarise_datasets(path, alone, ["d", "e"], overlap, prefixes, given)
+    one, two = (
+        summarise(rows, alone[alone["dataset"] == name], given) for name, rows in parts.items()
+    )
+    for name in ("accuracy", "regression", "unprefixed", "points"):
+        expected = pd.concat([one[name], two[name]], ignore_index=True)
+        assert found[name].astype(object).equals(expected.astype(object))
+        write_table(found[name], f"context_{name}", tmp_path / "table.parquet")
+    assert "(none)" in set(found["accuracy"]["group"])
+    related = overlap_correlations(parts["d"], prefixes, one["matrix"], overlap, "demo")
+    expected = pd.concat([one["correlations"], related, two["correlations"]], ignore_index=True)
+    assert found["correlations"].astype(object).equals(expected.astype(object))
 
 
 def test_unchanged_judgments_are_of_the_same_data_set_pairs_kinds_and_lengths():

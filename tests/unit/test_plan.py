@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -128,14 +127,11 @@ def test_no_job_asks_for_more_time_than_the_limit():
 
 def test_what_takes_longer_than_the_limit_has_the_attempts_that_it_needs():
     """Prefixes and trainings go on where their time was up, as often as the profile tries again."""
-    asked, there, limit = costs(), plan("paper"), 24 * 60
+    asked, limit = costs(), 24 * 60
     training = asked.settings["training"]
     needed = [
-        asked.minutes(
-            "score_prefixes", SimpleNamespace(stage="sampled", model=model, dataset=dataset)
-        )
+        asked.minutes("judge_contexts", SimpleNamespace(model=model))
         for model in asked.settings["context"]["models"]
-        for dataset in there.context_datasets(model)
     ] + [asked.minutes("train_model", SimpleNamespace(size=size)) for size in training["sizes"]]
     profile = yaml.safe_load((ROOT / "profiles" / "slurm" / "profile.yaml").read_text())
     assert limit < max(needed) <= limit * (1 + profile["retries"])
@@ -171,6 +167,11 @@ def test_contexts_take_the_time_that_their_stage_has():
     assert work.context_tokens("shared", "blimp") == 5 * (70 * 125 + 1400 * 16)
     assert work.context_tokens("perturbed", "blimp") == 16 * (40 * 125 + 400 * 16)
     assert work.context_tokens("sampled", "crows_pairs") == 5 * (13_500 + 270 * 16 * 3)
+    names = ("blimp", "syntaxgym", "crows_pairs")
+    assert work.judged_tokens("smollm2-135m") == work.context_tokens("shared", "blimp") + sum(
+        work.context_tokens("sampled", name) + work.unprefixed_tokens("smollm2-135m", name)
+        for name in names
+    )
 
 
 def test_a_text_is_read_twice_by_windows_and_as_long_as_the_catalog_says():
@@ -493,33 +494,6 @@ def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [125])
 
 
-def test_contexts_are_judged_in_a_model_s_language_and_drawn_by_its_tokens():
-    there = plan("paper")
-    english = ["blimp", "syntaxgym", "crows_pairs"]
-    assert there.context_models("blimp")[0] == "gpt2"
-    assert there.context_models("sling") == ["gpt2-chinese", "llama-3-8b-chinese"]
-    assert set(there.context_models("blimp")).isdisjoint(there.context_models("sling"))
-    assert there.context_datasets("opt-6.7b") == english
-    assert there.context_datasets("gpt2-chinese") == ["zhoblimp", "sling"]
-    assert set(there.chinese_pairs()) == {"hll", *there.chinese_in_contexts()}
-    assert [there.context_tokenizer(name) for name in ("crows_pairs", "sling")] == [
-        "gpt2", "llama-3-8b-chinese"
-    ]  # fmt: skip
-    assert [there.context_control(name) for name in ("blimp", "sling")] == [
-        "wikitext103_test", "zhoblimp"
-    ]  # fmt: skip
-    assert there.control_files("zhoblimp") == "results/stimuli/zhoblimp.parquet"
-    assert there.control_files("wikitext103_test") == there.corpus_files("wikitext103_test")
-    assert there.control_titles(["sling", "zhoblimp", "sling"]) == "ZhoBLiMP / SLING"
-    assert plan("laptop").chinese_in_contexts() == plan("demo").chinese_in_contexts() == []
-
-
-def test_where_the_models_of_chinese_are_left_out_no_figure_waits_for_them():
-    there = plan("paper")
-    context = {**there.settings["context"], "models": ["gpt2"]}
-    assert replace(there, settings={"context": context}).chinese_in_contexts() == []
-
-
 def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
     there = plan("laptop")
     own, *trained = there.dataset_models("provo_motr")
@@ -541,8 +515,8 @@ def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
 
 
 def test_suites_alone_are_read_once_more_for_their_regions():
-    assert plan().suite_files("syntaxgym") == "resources/datasets/syntaxgym/manifest.tsv"
-    assert plan().suite_files("blimp") == []
+    suites = plan().suite_files(["blimp", "syntaxgym"])
+    assert suites == ["resources/datasets/syntaxgym/manifest.tsv"]
 
 
 def test_what_a_data_set_is_read_from(tmp_path):

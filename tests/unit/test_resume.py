@@ -137,38 +137,22 @@ def score_words(state, monkeypatch):
     )  # fmt: skip
 
 
-def score_after_prefixes(state, monkeypatch):
+def judge_contexts(state, monkeypatch):
     write_table(stimuli(), "stimuli", "stimuli.parquet")
     prefixes = pd.DataFrame({"prefix_id": ["x", "y", "z"], "pair_ids": [["p0"], ["p1"], ["p2"]]})
     prefixes = prefixes.assign(text="The mats. The cats sat.", kind="matched_acceptable")
     prefixes = prefixes.assign(char_ends=[[9, 23]] * 3, source_ids=[["i0", "i1"]] * 3, dataset="d")
     prefixes = prefixes.reindex(columns=SCHEMAS["context_prefixes"].names)
     write_table(prefixes, "context_prefixes", "prefixes.parquet")
-    counts = prefixes[["prefix_id"]].assign(tokenizer="t", n_tokens=[[9, 15]] * 3)
-    write_table(counts, "context_prefix_tokens", "n_tokens.parquet")
+    task = {"dataset": "toy", "entry": {"parser": "table"}, "lengths": [9, 15], "alone": True}
     return run_script(
-        "score_prefixes", state, monkeypatch,
-        input={"model": MANIFEST, "stimuli": "stimuli.parquet", "prefixes": "prefixes.parquet",
-               "n_tokens": "n_tokens.parquet"},
-        params={**LOADED, "start_token": "bos", "lengths": [9, 15], "entry": {"tokenizer": "t"},
-                "dataset_entry": {"parser": "table"}, "language": "en"},
-        resources=RESOURCES, wildcards={"stage": "sampled", "model": "tiny", "dataset": "toy"},
-    )  # fmt: skip
-
-
-def judge_alone(state, monkeypatch):
-    write_table(stimuli(), "stimuli", "stimuli.parquet")
-    pairs = [[f"p{n}" for n in range(4)]]
-    prefixes = pd.DataFrame({"dataset": "d", "prefix_id": "x", "kind": "k", "pair_ids": pairs})
-    prefixes = prefixes.assign(text="The mats.", char_ends=[[9]], source_ids=[["i0"]])
-    prefixes = prefixes.reindex(columns=SCHEMAS["context_prefixes"].names)
-    write_table(prefixes, "context_prefixes", "prefixes.parquet")
-    policies = {name: {"start_token": name, "first_token": "scored"} for name in ("bos", "none")}
-    return run_script(
-        "judge_unprefixed", state, monkeypatch,
-        input={"model": MANIFEST, "stimuli": "stimuli.parquet", "prefixes": "prefixes.parquet"},
-        params={**LOADED, "policies": policies, "entry": {}, "dataset_entry": {"parser": "table"}},
-        resources=RESOURCES, wildcards={"model": "tiny", "dataset": "toy"},
+        "judge_contexts", state, monkeypatch,
+        input={"model": MANIFEST, "stimuli": ["stimuli.parquet"], "prefixes": ["prefixes.parquet"]},
+        params={**LOADED, "start_token": "bos", "entry": {}, "tasks": [task],
+                "policies": {name: {"start_token": name, "first_token": "scored"}
+                             for name in ("bos", "none")}},
+        resources=RESOURCES, wildcards={"model": "tiny"},
+        output={"judgments": str(OUTPUT), "unprefixed": "a/c/out.parquet"},
     )  # fmt: skip
 
 
@@ -197,13 +181,7 @@ JOBS = {
     "scoring": Job(score_sentences, "scores", "resources/shards/scores", {"start_token": "eos"}),
     "word surprisal": Job(score_words, "surprisal", "resources/shards/surprisal", {"window": 8}),
     "contexts": Job(
-        score_after_prefixes, "context_scores", "resources/shards/context", {"start_token": "eos"}
-    ),
-    "no context": Job(
-        judge_alone,
-        "context_unprefixed_judgments",
-        "resources/shards/context/unprefixed",
-        {"policies": {"eos": {"start_token": "eos", "first_token": "scored"}}},
+        judge_contexts, "context_judgments", "resources/shards/context", {"start_token": "eos"}
     ),
     "sampling": Job(sample_text, "unigram_sums", "resources/shards/unigrahams", {"seed": 2}),
 }

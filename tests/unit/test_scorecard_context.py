@@ -233,18 +233,6 @@ def dependency_overlaps(rng: np.random.Generator, effect: float, n: int) -> Simu
     ])}  # fmt: skip
 
 
-def in_chinese(simulate: Simulate) -> Simulate:
-    """Simulate the same of Chinese data sets; of others the opposite, which no claim may see."""
-
-    def theirs(rng: np.random.Generator, effect: float, n: int) -> Simulated:
-        other = simulate(rng, -effect, n)
-        return other | {
-            f"chinese_{name}": table for name, table in simulate(rng, effect, n).items()
-        }
-
-    return theirs
-
-
 UP, DOWN = "matched_acceptable", "matched_unacceptable"
 OTHER_UP, OTHER_DOWN = "mismatched_acceptable", "mismatched_unacceptable"
 CROWS = {"dataset": "crows_pairs"}
@@ -326,18 +314,6 @@ CASES = {
     "margin_falls_with_length": Case(-1, two_lengths(DOWN, 0.2, 32)),
     "margin_unacceptable_below_acceptable": Case(-1, two_kinds(DOWN, UP, (0.2, 0.2), 1)),
     "margin_related_below_unrelated": Case(-1, two_kinds(UP, "unrelated", (0.2, 0.2), 1)),
-    # Half the paper's changes, over SLING's 40 suites.
-    "chinese_matched_acceptable_raises": Case(0.1, in_chinese(one_kind(UP, 0.03))),
-    "chinese_matched_unacceptable_lowers": Case(-0.3, in_chinese(one_kind(DOWN, 0.03))),
-    "chinese_matched_exceeds_mismatched_acceptable": Case(
-        0.12, in_chinese(two_kinds(UP, OTHER_UP, (0.03, 0.02), 0.03))
-    ),
-    "chinese_matched_exceeds_mismatched_unacceptable": Case(
-        -0.3, in_chinese(two_kinds(DOWN, OTHER_DOWN, (0.03, 0.02), -0.15))
-    ),
-    "chinese_length_by_match_by_acceptability": Case(
-        3.09, in_chinese(regression("related", "log_length:matched:acceptable", 1))
-    ),
 }  # fmt: skip
 
 

@@ -78,6 +78,30 @@ def test_a_failed_write_keeps_the_old_file(tmp_path):
     assert [file.name for file in tmp_path.iterdir()] == ["note.txt"]
 
 
+def test_the_next_attempt_deletes_what_a_killed_one_left_and_no_living_one_s(tmp_path):
+    path = tmp_path / "scores.parquet"
+    script = """
+import os, signal, sys
+from lingprob.files import atomic_path
+with atomic_path(sys.argv[1]) as temporary:
+    temporary.write_text("half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+    other = tmp_path / ".scores-of-mine-abcdefgh.parquet"
+    other.write_text("another file's")
+    for _ in range(2):
+        subprocess.run([sys.executable, "-c", script, path], env={"PYTHONPATH": SCRIPTS})
+        left = {*tmp_path.iterdir()} - {other}
+        assert len(left) == 1
+    with atomic_path(path) as living:
+        assert living.exists()
+        assert not {*tmp_path.iterdir()} & left
+        with atomic_path(path) as beside:
+            beside.write_text("whole")
+        assert living.exists()
+    assert {*tmp_path.iterdir()} == {other, path}
+
+
 def test_a_full_disk_is_one_message_and_leaves_nothing(tmp_path):
     """On a real file system of 64 KB."""
     script = """
@@ -238,13 +262,14 @@ def test_a_damaged_table_is_named_with_the_remedy(tmp_path, damage):
 
 
 def frame_of(runs: list[tuple[str, int]]) -> pd.DataFrame:
-    """Tokens' counts of tokenizers, in runs."""
+    """Mean overlaps of prefixes and pairs by measure, in runs."""
     names = [name for name, count in runs for _ in range(count)]
     return pd.DataFrame(
         {
-            "tokenizer": names,
+            "measure": names,
             "prefix_id": [f"p{number}" for number in range(len(names))],
-            "n_tokens": [[number, number + 1] for number in range(len(names))],
+            "pair_id": names,
+            "f1": [[number / 2, number + 1.0] for number in range(len(names))],
         }
     )
 
@@ -252,30 +277,28 @@ def frame_of(runs: list[tuple[str, int]]) -> pd.DataFrame:
 def test_pieces_are_the_whole_table_and_cut_no_run(tmp_path):
     whole = frame_of([("a", 3), ("b", 9), ("c", 1), ("d", 2), ("a", 4)])
     path = tmp_path / "pieces.parquet"
-    with table_writer("context_prefix_tokens", path, {"seed": 1}) as write:
+    with table_writer("context_prefix_overlap", path, {"seed": 1}) as write:
         for first in range(0, len(whole), 4):
             write(whole.iloc[first : first + 4])
-    pd.testing.assert_frame_equal(read_table(path, "context_prefix_tokens"), whole)
+    pd.testing.assert_frame_equal(read_table(path, "context_prefix_overlap"), whole)
     assert read_metadata(path)["seed"] == "1"
     for rows in (1, 2, 5, 100):
-        pieces = list(iterate_table(path, "context_prefix_tokens", "tokenizer", rows))
+        pieces = list(iterate_table(path, "context_prefix_overlap", "measure", rows))
         pd.testing.assert_frame_equal(pd.concat(pieces, ignore_index=True), whole)
-        assert all(a["tokenizer"].iat[-1] != b["tokenizer"].iat[0] for a, b in pairwise(pieces))
+        assert all(a["measure"].iat[-1] != b["measure"].iat[0] for a, b in pairwise(pieces))
         assert len(pieces) == 1 if rows == 100 else len(pieces) > 1
 
 
 def test_a_table_without_rows_has_no_piece(tmp_path):
-    write_table(frame_of([]), "context_prefix_tokens", tmp_path / "none.parquet")
-    assert (
-        list(iterate_table(tmp_path / "none.parquet", "context_prefix_tokens", "tokenizer")) == []
-    )
+    write_table(frame_of([]), "context_prefix_overlap", tmp_path / "none.parquet")
+    assert list(iterate_table(tmp_path / "none.parquet", "context_prefix_overlap", "measure")) == []
 
 
 def test_wanted_columns_and_rows_alone_are_read(tmp_path):
     path = tmp_path / "some.parquet"
-    write_table(frame_of([("a", 2), ("b", 1)]), "context_prefix_tokens", path)
+    write_table(frame_of([("a", 2), ("b", 1)]), "context_prefix_overlap", path)
     read = read_table(
-        path, "context_prefix_tokens", ["prefix_id"], {"tokenizer": ["b", "c"], "prefix_id": ["p2"]}
+        path, "context_prefix_overlap", ["prefix_id"], {"measure": ["b", "c"], "prefix_id": ["p2"]}
     )
     assert read.to_dict("list") == {"prefix_id": ["p2"]}
 
@@ -284,7 +307,7 @@ def test_a_piece_that_is_refused_leaves_no_file(tmp_path):
     path = tmp_path / "half.parquet"
 
     def written() -> None:
-        with table_writer("context_prefix_tokens", path) as write:
+        with table_writer("context_prefix_overlap", path) as write:
             write(frame_of([("a", 2)]))
             write(frame_of([("b", 2)]).assign(prefix_id=None))
 
@@ -295,9 +318,9 @@ def test_a_piece_that_is_refused_leaves_no_file(tmp_path):
 
 def test_a_damaged_table_is_refused_in_pieces_too(tmp_path):
     path = tmp_path / "damaged.parquet"
-    write_table(frame_of([("a", 2000)]), "context_prefix_tokens", path)
+    write_table(frame_of([("a", 2000)]), "context_prefix_overlap", path)
     data = bytearray(path.read_bytes())
     data[len(data) // 4] ^= 0xFF
     path.write_bytes(data)
     with pytest.raises(LingprobError, match="Delete it and run again"):
-        list(iterate_table(path, "context_prefix_tokens", "tokenizer"))
+        list(iterate_table(path, "context_prefix_overlap", "measure"))

@@ -136,14 +136,12 @@ def test_contexts_end_with_figures_tables_and_claims(demo):
     folder = demo / "results/context"
     for number in (2, 3, 4, 5, 9, 10, 11, 12, 13, 15):
         assert (folder / f"figure_{number}.pdf").read_bytes().startswith(b"%PDF")
-    accuracy = read_table(folder / "accuracy.parquet", "context_accuracy")
+    accuracy = read_table(folder / "accuracy/smollm2-135m.parquet", "context_accuracy")
     assert set(accuracy["kind"]) == {*KINDS, "acceptable", "unacceptable"}
     prefixes = read_table(
-        folder / "sampled/prefixes/demo_minimal_pairs.parquet", "context_prefixes"
+        folder / "prefixes/sampled/demo_minimal_pairs.parquet", "context_prefixes"
     )
-    judgments = read_table(
-        folder / "sampled/judgments/smollm2-135m/demo_minimal_pairs.parquet", "context_judgments"
-    )
+    judgments = read_table(folder / "judgments/drawn/smollm2-135m.parquet", "context_judgments")
     assert set(judgments["prefix_id"]) == {*prefixes["prefix_id"], "none"}
     assert (judgments.loc[judgments["length"] > 0, "prefix_tokens"] > 0).all()
     scorecard = read_table(folder / "scorecard.parquet", "scorecard")
@@ -317,7 +315,7 @@ def test_a_second_run_has_nothing_to_do(demo):
         (
             'context={"bootstrap": 7}',
             {"summarise_context", "plot_context"},
-            {"sample_prefixes", "score_prefixes", "judge_pairs"},
+            {"sample_prefixes", "judge_contexts"},
         ),
     ],
 )

@@ -27,7 +27,7 @@ CHUNK_CORPORA = {
     "paper": ["pile_pythia"],
 }
 # Peak memory (MB) of `benchmarks/tables.py` at BLiMP's numbers of rows in contexts.
-USED_ON_LARGE_TABLES = {"judge_pairs": 3400, "measure_context_overlap": 1600,
+USED_ON_LARGE_TABLES = {"judge_contexts": 3400, "measure_context_overlap": 1600,
                         "summarise_context": 3700}  # fmt: skip
 
 
@@ -207,20 +207,13 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     context = read_yaml("scales.yaml")[scale]["context"]
-    # Chinese pairs are for models of Chinese, and no stage but the first.
-    chinese = {"models": ["gpt2-chinese", "llama-3-8b-chinese"], "datasets": ["zhoblimp", "sling"]}
-    other = {key: len({*context[key]} & {*names}) for key, names in chinese.items()}
-    assert (other["models"], other["datasets"]) == ((2, 2) if scale == "paper" else (0, 0))
-    models, datasets = (len(context[key]) - other[key] for key in ("models", "datasets"))
-    # Perturbed prefixes are of one data set, and so are shared ones.
-    shared = int(context["compare_sharing"])
-    assert jobs["sample_prefixes"] == datasets + shared + other["datasets"]
-    assert jobs["compare_perturbations"] == 1
-    scored = models * (datasets + 1 + shared)
-    scored_in_chinese = other["models"] * other["datasets"]
-    assert jobs["score_prefixes"] == jobs["judge_pairs"] == scored + scored_in_chinese
-    assert jobs["judge_unprefixed"] == models * datasets + scored_in_chinese
-    assert ("results/context/chinese.png" in plan.stdout) == (scale == "paper")
+    models, datasets = len(context["models"]), len(context["datasets"])
+    # Prefixes that a suite shares are of one data set.
+    assert jobs["sample_prefixes"] == datasets + int(context["compare_sharing"])
+    assert jobs["perturb_prefixes"] == jobs["measure_context_overlap"] == 1
+    of_models = ("judge_contexts", "judge_perturbed_contexts")
+    of_models += ("summarise_context", "summarise_changed_contexts")
+    assert [jobs[rule] for rule in of_models] == [models] * 4
     drawn = set(re.findall(r"results/context/figure_\d+\.png", plan.stdout))
     assert len(drawn) == figures
 
@@ -281,7 +274,7 @@ def test_jobs_on_large_tables_ask_for_what_they_were_seen_to_use(paper_jobs):
 def test_jobs_on_large_tables_use_no_more_than_they_ask_for(paper_jobs, checkout):
     subprocess.run([sys.executable, ROOT / "benchmarks/tables.py"], cwd=checkout, check=True)
     used = pd.read_csv(ROOT / "results/benchmarks/tables.csv", index_col="job")
-    assert used.loc["judge_pairs", "rows"] > 15_000_000
+    assert used.loc["judge_contexts", "rows"] > 15_000_000
     assert (used["peak_mb"] < asked_by_jobs_on_large_tables(paper_jobs)).all()
 
 
@@ -358,7 +351,7 @@ def test_a_model_s_page_plans_its_model_alone_and_all_four_papers(checkout):
     # SmolLM2 only brings the tokenizer that prefixes are measured by.
     assert jobs["prepare_model"] == 2
     assert not re.search(r"wildcards: .*model=(?!gpt2)(?!smollm2-135m\n)", plan.stdout)
-    for rule in ("score_stimuli", "score_prefixes", "compute_word_surprisal", "judge_unprefixed"):
+    for rule in ("score_stimuli", "judge_contexts", "compute_word_surprisal"):
         scored = re.findall(rf"rule {rule}:.*?wildcards: ([^\n]*)", plan.stdout, re.S)
         assert len(scored) == jobs[rule]
         assert all("model=gpt2" in one for one in scored)
@@ -438,7 +431,8 @@ def test_every_rule_has_a_script_of_its_name_that_stays_small():
     rules = set(re.findall(r"^rule (\w+):", text, re.M))
     targets = {"audit", "context", "morcela", "overlap", "reading", "train"}
     targets |= {"string_probability"}
-    assert rules - scripts == targets
+    # By the script of judge_contexts.
+    assert rules - scripts == targets | {"judge_perturbed_contexts"}
     for name in scripts:
         lines = (ROOT / "workflow_scripts" / f"{name}.py").read_text().splitlines()
         assert len(lines) <= 45, name

@@ -77,10 +77,8 @@ OVER_MODELS = "plot_morcela tabulate_morcela compare"
 TRAINED_FITS = "fit_linking_functions predict_ratings export_table " * 2
 MORCELA = f"fit_linking_functions predict_ratings {TRAINED_FITS} {OVER_MODELS}"
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
-PERTURBED = "perturb_prefixes count_prefix_tokens score_prefixes judge_pairs"
-CONTEXTS = (
-    "summarise_context combine_contexts compare_perturbations plot_context tabulate_context compare"
-)
+PERTURBED = "perturb_prefixes judge_perturbed_contexts"
+CONTEXTS = "summarise_context summarise_changed_contexts plot_context tabulate_context compare"
 READING = "fit_reading_times compare_reading_models tabulate_reading plot_reading compare"
 TRAINED = "measure_perplexity plot_training compare"
 FREQUENCY = "sum_frequency_moments regress_on_frequency "
@@ -137,7 +135,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
             jobs("score_stimuli " * 6, "summarise_sentences " * 4, "audit_pairs", MORCELA, STRINGS,
                  FREQUENCY * 3,
-                 "score_prefixes judge_pairs judge_unprefixed", PERTURBED, CONTEXTS,
+                 "judge_contexts", PERTURBED, CONTEXTS,
                  SURPRISAL * 3, READING, TRAINED, "export_table", PAGES),
             id="scoring",
         ),
@@ -157,7 +155,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "demo/control_sentences.txt", "the", "a",
-            jobs("sample_prefixes count_prefix_tokens score_prefixes judge_pairs judge_unprefixed",
+            jobs("sample_prefixes judge_contexts",
                  "measure_context_overlap", PERTURBED, CONTEXTS, SITE, "show_model"),
             id="the package's data",
         ),
@@ -174,13 +172,11 @@ def test_one_model_more_scores_nothing_again_after_prefixes_that_stay(finished):
     """Of the demo's model, the perturbed ones alone: which suites these are, all models decide."""
     models = 'context={"models": ["smollm2-135m", "gpt2"]}'
     plan = snakemake(finished, "-n", "--config", models, "--", "context").stdout
-    again = re.findall(r"rule score_prefixes:\n.*\n +output: (\S+)", plan)
+    again = re.findall(r"rule judge_(?:perturbed_)?contexts:\n.*\n +output: ([^\s,]+)", plan)
     assert sorted(again) == [
-        f"results/context/{stage}/scores/{model}/demo_minimal_pairs.parquet"
-        for stage, model in (
-            ("perturbed", "gpt2"), ("perturbed", "smollm2-135m"), ("sampled", "gpt2"),
-        )
-    ]  # fmt: skip
+        f"results/context/judgments/{name}.parquet"
+        for name in ("drawn/gpt2", "perturbed/gpt2", "perturbed/smollm2-135m")
+    ]
     assert "rule sample_prefixes" not in plan
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import errno
+import fcntl
 import hashlib
 import json
 import os
 import re
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
-from glob import glob
+from contextlib import contextmanager, suppress
+from glob import escape, glob
 from pathlib import Path
 from typing import Any
 
@@ -44,17 +45,21 @@ def disk_problem(error: Exception, path: Path) -> str | None:
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; on success move it there, on failure delete it.
 
+    Temporary files that a killed process left of the same path are deleted.
+
     Raises LingprobError if the disk is full or read-only or the file may not be so large.
     """
     path = Path(path)
-    temporary = None
+    temporary, handle = None, None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
+        _delete_abandoned(path)
         handle, name = tempfile.mkstemp(
             dir=path.parent, prefix=f".{path.stem}-", suffix=path.suffix
         )
-        os.close(handle)
         temporary = Path(name)
+        with suppress(OSError):  # some network file systems have no locks
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield temporary
         os.chmod(temporary, 0o644)
         os.replace(temporary, path)
@@ -65,6 +70,16 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+        if handle is not None:
+            os.close(handle)
+
+
+def _delete_abandoned(path: Path) -> None:
+    """Delete temporary files of a path that no living process has locked."""
+    for left in path.parent.glob(f".{escape(path.stem)}-????????{escape(path.suffix)}"):
+        with suppress(OSError), left.open("rb") as file:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            left.unlink()
 
 
 def sha256_of(path: str | Path) -> str:

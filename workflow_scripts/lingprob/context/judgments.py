@@ -1,4 +1,4 @@
-"""From log-probabilities to what a model prefers: right or wrong, and by how much."""
+"""What a model prefers, right or wrong and by how much."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
-from lingprob.context.names import NO_PREFIX
-from lingprob.context.suites import with_suites
+from lingprob.context.names import NO_PREFIX, with_suites
 from lingprob.stimuli.suites import Suite
 
 KEYS = ["prefix_id", "length", "pair_id"]

@@ -1,9 +1,12 @@
-"""Names of prefixes and figures, and numbers of pairs, which rules know before any table exists."""
+"""Names of prefixes, suites and figures, which rules know before any table exists."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MATCHED = ("matched_acceptable", "matched_unacceptable")
 MISMATCHED = ("mismatched_acceptable", "mismatched_unacceptable")
@@ -46,3 +49,12 @@ def pairs_per_suite(
     """
     usual = None if entry["parser"] == "table" else context["pairs_per_suite"]
     return context["pairs_per_suite_of"].get(dataset, usual)
+
+
+def with_suites(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
+    """Return a `stimuli` table in which every item has a suite, in the column paradigm.
+
+    An item without a paradigm is of its phenomenon's suite, one without either of the data set's.
+    """
+    suite = stimuli["paradigm"].astype(object).fillna(stimuli["phenomenon"].astype(object))
+    return stimuli.assign(paradigm=suite.fillna(dataset))

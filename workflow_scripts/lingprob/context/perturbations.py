@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
@@ -10,7 +12,6 @@ import pandas as pd
 from lingprob.context.names import MATCHED
 from lingprob.context.sampling import generator
 from lingprob.context.sentences import ENDS, joined
-from lingprob.context.similarity import f1, words
 
 SHORT_ADVERBS = ["However", "Surprisingly", "Apparently", "Unfortunately", "Frankly", "Clearly"]
 LONG_ADVERBS = [
@@ -116,6 +117,17 @@ def _with_step(step: str, body: str, end: str, rng: np.random.Generator) -> tupl
     place, options = STEPS[step]
     option, name = (list_[int(rng.integers(len(list_)))] for list_ in (options, NAMES))
     return place.format(added=option.format(name=name), body=body), end
+
+
+def f1(one: Iterable[str], other: Iterable[str]) -> float:
+    """Return the F1 score of two bags: twice what they share over the sum of their sizes."""
+    left, right = Counter(one), Counter(other)
+    return 2 * (left & right).total() / max(left.total() + right.total(), 1)
+
+
+def words(sentence: str) -> list[str]:
+    """Return a sentence's words in lower case, without punctuation."""
+    return re.findall(r"[\w']+", sentence.lower())
 
 
 def perturbed_prefixes(

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lingprob.context.writing import ENGLISH, Writing
+from lingprob.context.sentences import ENGLISH, Writing
 
 # Token offsets (start, end) of each text, under one tokenizer.
 Tokenize = Callable[[Sequence[str]], list[np.ndarray]]
@@ -63,24 +63,17 @@ def prefix_table(
     return pd.DataFrame(rows)
 
 
-def count_tokens(prefixes: pd.DataFrame, tokenizers: Mapping[str, Tokenize]) -> pd.DataFrame:
-    """Return a `context_prefix_tokens` table: tokens of each prefix up to each sentence's end."""
-    tables = []
-    for name, tokenize in tokenizers.items():
-        counts = []
-        for first in range(0, len(prefixes), TEXTS_AT_ONCE):
-            some = prefixes.iloc[first : first + TEXTS_AT_ONCE]
-            offsets = tokenize(some["text"].tolist())
-            counts += [
-                np.searchsorted(spans[:, 0], ends).tolist()
-                for spans, ends in zip(offsets, some["char_ends"], strict=True)
-            ]
-        tables.append(
-            pd.DataFrame(
-                {"tokenizer": name, "prefix_id": prefixes["prefix_id"], "n_tokens": counts}
-            )
-        )
-    return pd.concat(tables, ignore_index=True)
+def count_tokens(prefixes: pd.DataFrame, tokenize: Tokenize) -> list[list[int]]:
+    """Return the number of tokens of each prefix up to the end of each of its sentences."""
+    counts = []
+    for first in range(0, len(prefixes), TEXTS_AT_ONCE):
+        some = prefixes.iloc[first : first + TEXTS_AT_ONCE]
+        offsets = tokenize(some["text"].tolist())
+        counts += [
+            np.searchsorted(spans[:, 0], ends).tolist()
+            for spans, ends in zip(offsets, some["char_ends"], strict=True)
+        ]
+    return counts
 
 
 def cuts(n_tokens: Sequence[int], lengths: Sequence[int], room: int) -> dict[int, int]:
@@ -97,10 +90,16 @@ def cuts(n_tokens: Sequence[int], lengths: Sequence[int], room: int) -> dict[int
     return found
 
 
-def sentences_within(n_tokens: pd.DataFrame, length: int) -> dict[str, int]:
-    """Return how many sentences of each prefix reach a length under every tokenizer."""
-    reached = [int(np.searchsorted(counts, length)) + 1 for counts in n_tokens["n_tokens"]]
-    return pd.Series(reached).groupby(n_tokens["prefix_id"].to_numpy()).max().to_dict()
+def sentences_within(
+    prefixes: pd.DataFrame, tokenizers: Iterable[Tokenize], length: int
+) -> dict[str, int]:
+    """Return how many sentences of each prefix reach a length under every tokenizer, by its id."""
+    reached = [
+        [int(np.searchsorted(counts, length)) + 1 for counts in count_tokens(prefixes, tokenize)]
+        for tokenize in tokenizers
+    ]
+    most = [max(of_prefix) for of_prefix in zip(*reached, strict=True)]
+    return dict(zip(prefixes["prefix_id"], most, strict=True))
 
 
 def tokenizer_of(manifest: str | Path) -> Tokenize:

@@ -25,10 +25,10 @@ from lingprob.context.names import (
     MATCHED,
     SYNTAXGYM,
     UNRELATED,
+    with_suites,
 )
 from lingprob.context.prefixes import Prefix, Tokenize, prefix_table
-from lingprob.context.suites import with_suites
-from lingprob.context.writing import ENGLISH, Writing
+from lingprob.context.sentences import ENGLISH, Writing
 from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
@@ -244,7 +244,7 @@ class PrefixSampler:
         if index not in self.counts:
             start = order.index(index)
             wanted = [other for other in order[start : start + 128] if other not in self.counts]
-            joined, separator, _ = self.writing
+            joined, separator = self.writing
             texts = [separator + joined([self.texts[other]])[0] for other in wanted]
             counted = map(len, self.tokenize(texts))
             self.counts.update(zip(wanted, counted, strict=True))

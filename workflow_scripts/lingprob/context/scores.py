@@ -71,7 +71,6 @@ def score_prefixes(
     language_model: LanguageModel,
     stimuli: pd.DataFrame,
     prefixes: Iterable[pd.DataFrame],
-    n_tokens: pd.DataFrame,
     lengths: Sequence[int],
     *,
     start_token: str,
@@ -90,8 +89,8 @@ def score_prefixes(
         language_model: the model.
         stimuli: `stimuli` table of the pairs.
         prefixes: `context_prefixes` table, in pieces; kind `from_suite` is scored at its longest,
-            others at each length.
-        n_tokens: `context_prefix_tokens` table of the model's tokenizer.
+            others at each length. Column `n_tokens` has what `prefixes.count_tokens` returns for
+            the model's tokenizer.
         lengths: lengths of the growing prefixes, in tokens; where the context window leaves less
             room before a prefix's longest target, a prefix ends there.
         start_token: what precedes everything. Every token of a target counts, with a prefix and
@@ -104,15 +103,16 @@ def score_prefixes(
         shard_directory, identity, tokens_per_batch, workers: as in `score_in_context`.
 
     Yields:
-        A `context_scores` table, in pieces: sums of log-probabilities (nats) over whole sentences
-        (region 0) of plain pairs and over what formulas name, with their numbers of tokens. What
-        follows the last region that is named is not run. All rows after a prefix are in one piece.
+        A table in pieces, one row per sentence (region 0) of plain pairs or per region that a
+        formula names, after one prefix cut at one length: columns prefix_id, length (tokens),
+        prefix_tokens, n_sentences, pair_id, item_id, region, logprob (the sum, nats) and n_tokens.
+        What follows the last region that is named is not run. All rows after a prefix are in one
+        piece.
 
     Raises LingprobError for a target longer than the context window, lengths or a window too
     short for every prefix, or a region that no token belongs to.
     """
     pairs = _Pairs(stimuli, language_model, separator)
-    counts = n_tokens.set_index("prefix_id")["n_tokens"]
     window = language_model.context_window - (start_token != "none")
     # Without a prefix all items of suites are judged: that costs little.
     judged = set(pairs.places) if regions else set[str]()
@@ -125,7 +125,7 @@ def score_prefixes(
             new = {pair for ids in piece["pair_ids"] for pair in ids} - judged
             _refuse_long(pairs, new, window, dataset)
             judged.update(new)
-            for one in _after_prefixes(pairs, regions, piece, counts, lengths, window):
+            for one in _after_prefixes(pairs, regions, piece, lengths, window):
                 found = True
                 yield one
         if baselines and found:
@@ -178,7 +178,7 @@ def score_alone(
 ) -> dict[str, pd.DataFrame]:
     """Score the members of every pair after a start token alone, first tokens scored or excluded.
 
-    Arguments and errors as in `score_prefixes`. Returns a `context_scores` table for each.
+    Arguments, errors and columns as in `score_prefixes`. Returns a table for each.
     """
     pairs = _Pairs(stimuli, language_model, "")
     work = [*_alone(pairs, [*pairs.places], regions)]
@@ -228,14 +228,13 @@ def _after_prefixes(
     pairs: _Pairs,
     regions: Regions,
     prefixes: pd.DataFrame,
-    counts: pd.Series,
     lengths: Sequence[int],
     window: int,
 ) -> Iterator[_Work]:
     """Yield each prefix with its cuts, if any of its sentences is within a length and the room
     that the window leaves before its longest target."""
     for row in prefixes.itertuples():
-        counted = counts[row.prefix_id]
+        counted = row.n_tokens
         asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
         longest = max(pairs.n_tokens[pair] for pair in row.pair_ids)
         ends = cuts(counted, asked, window - longest)

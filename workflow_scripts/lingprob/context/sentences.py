@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -61,3 +62,17 @@ def natural(text: str) -> str:
         after = "" if opening or re.match(r"[,.;:!?)]|$", pieces[index]) else " "
         pieces[index] = f'{before}"{after}{pieces[index]}'
     return "".join(pieces).strip()
+
+
+class Writing(NamedTuple):
+    """What differs between languages.
+
+    `joined` returns the text of some sentences and where each ends in it; `separator` stands
+    between two of them.
+    """
+
+    joined: Callable[[Sequence[str]], tuple[str, list[int]]]
+    separator: str
+
+
+ENGLISH = Writing(joined, " ")

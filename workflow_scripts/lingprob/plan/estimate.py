@@ -12,7 +12,6 @@ from typing import Any
 import pandas as pd
 
 from lingprob.catalog import Catalog
-from lingprob.context.names import primary_dataset
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.data import Plan
 from lingprob.plan.speeds import speeds
@@ -131,14 +130,7 @@ def _reading(settings: dict[str, Any], catalog: Catalog, work: Work) -> Iterator
 
 def _in_context(model: str, plan: Plan, work: Work) -> float:
     """Return the seconds in which a model judges pairs after prefixes and without."""
-    context = plan.settings["context"]
-    changed = ["perturbed", *(["shared"] if context["compare_sharing"] else [])]
-    primary = primary_dataset(context["datasets"])
-    tokens = 0
-    for dataset in plan.context_datasets(model):
-        stages = ["sampled", *(changed if dataset == primary else [])]
-        tokens += sum(work.context_tokens(stage, dataset) for stage in stages)
-        tokens += work.unprefixed_tokens(model, dataset)
+    tokens = work.judged_tokens(model) + work.context_tokens("perturbed", work.primary)
     return work.scoring(model, tokens, bulk=True)
 
 

@@ -19,7 +19,6 @@ def model_tables(plan: Plan, model: str) -> dict[str, list[str]]:
     )
     strings = plan.string_datasets(model) if in_strings else []
     in_context = "context" in papers and model in settings["context"]["models"]
-    judged = plan.context_datasets(model) if in_context else []
     files = {
         "fits": [f"results/morcela/{model}.parquet"] * bool("morcela" in papers and rated),
         "deltas": [
@@ -31,9 +30,7 @@ def model_tables(plan: Plan, model: str) -> dict[str, list[str]]:
     for name in ("separation", "correlations"):
         files[name] = [f"results/string_probability/{model}/{name}.parquet"] * bool(strings)
     for name in ("unprefixed", "accuracy"):
-        files[name] = [
-            f"results/context/summaries/{model}/{dataset}/{name}.parquet" for dataset in judged
-        ]
+        files[name] = [f"results/context/{name}/{model}.parquet"] * in_context
     return {name: paths for name, paths in files.items() if paths}
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lingprob.catalog import Catalog
-from lingprob.context.names import CROWS_PAIRS, SYNTAXGYM, pairs_per_suite
+from lingprob.context.names import CROWS_PAIRS, SYNTAXGYM, pairs_per_suite, primary_dataset
 from lingprob.files import dataset_paths
 from lingprob.plan.speeds import Speeds, speeds
 from lingprob.training.sizes import ModelSize, fine_tuning_steps, model_name
@@ -210,6 +210,20 @@ class Work:
         start_tokens = {self.catalog.start_token_of(policy) for policy in policies}
         return self.target_tokens(dataset) * self.judged_pairs(dataset) * len(start_tokens)
 
+    @property
+    def primary(self) -> str:
+        """The data set whose prefixes are perturbed and shared."""
+        return str(primary_dataset(self.settings["context"]["datasets"]))
+
+    def judged_tokens(self, model: str) -> int:
+        """Return about how many tokens a model reads to judge all pairs."""
+        context = self.settings["context"]
+        shared = self.context_tokens("shared", self.primary) if context["compare_sharing"] else 0
+        return shared + sum(
+            self.context_tokens("sampled", name) + self.unprefixed_tokens(model, name)
+            for name in context["datasets"]
+        )
+
     def training(self, size: str) -> float:
         """Return the seconds of a training, shared by its processes."""
         training = self.settings["training"]
@@ -291,11 +305,9 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     ),
     # Windows overlap by half.
     "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * w.text_tokens(job.texts)),
-    "score_prefixes": lambda w, job: w.scoring(
-        job.model, w.context_tokens(job.stage, job.dataset), bulk=True
-    ),
-    "judge_unprefixed": lambda w, job: w.scoring(
-        job.model, w.unprefixed_tokens(job.model, job.dataset), bulk=True
+    "judge_contexts": lambda w, job: w.scoring(job.model, w.judged_tokens(job.model), bulk=True),
+    "judge_perturbed_contexts": lambda w, job: w.scoring(
+        job.model, w.context_tokens("perturbed", w.primary), bulk=True
     ),
     "train_model": lambda w, job: w.training(job.size),
     "train_dosed_model": lambda w, job: w.training(job.size),

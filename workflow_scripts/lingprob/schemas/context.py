@@ -19,23 +19,11 @@ SCHEMAS = {
         + required(pa.list_(TEXT), "source_ids")
         + required(pa.list_(INT32), "char_ends")
     ),
-    # Tokens of a prefix up to the end of each sentence, under one tokenizer.
-    "context_prefix_tokens": pa.schema(
-        required(TEXT, "tokenizer", "prefix_id") + required(pa.list_(INT32), "n_tokens")
-    ),
-    # One sentence (region 0; of suites where a formula names it) or critical region after one
-    # prefix cut at one length a row.
-    "context_scores": pa.schema(
-        required(TEXT, "prefix_id")
-        + required(INT32, "length", "prefix_tokens", "n_sentences")
-        + required(TEXT, "pair_id", "item_id")
-        + required(INT32, "region")
-        + required(FLOAT64, "logprob")
-        + required(INT32, "n_tokens")
-    ),
     # One pair (or item of a suite) after one prefix at one length a row; without any at length 0.
     "context_judgments": pa.schema(
-        required(TEXT, "model", "dataset", "suite", "phenomenon", "pair_id", "prefix_id", "kind")
+        required(TEXT, "model", "dataset", "suite")
+        + optional(TEXT, "phenomenon")
+        + required(TEXT, "pair_id", "prefix_id", "kind")
         + optional(TEXT, "source_suite", "perturbation")
         + required(INT32, "length", "prefix_tokens", "n_sentences")
         + required(TRUTH, "correct")
@@ -64,20 +52,9 @@ SCHEMAS = {
         required(TEXT, "model", "dataset", "level", "group", "kind")
         + optional(TEXT, "perturbation")
         + required(INT32, "length")
-        + required(FLOAT64, "prefix_tokens", *estimated("accuracy"), "baseline")
+        + required(FLOAT64, "prefix_tokens", "n_sentences", *estimated("accuracy"), "baseline")
         + required(FLOAT64, *estimated("delta"))
         + optional(FLOAT64, *estimated("margin"), "baseline_margin")
-        + required(INT32, "n_pairs", "n_suites")
-        + required(TEXT, "scale")
-    ),
-    # Accuracy after prefixes of one perturbation, kind and length a row, with 95% intervals: its
-    # change from no prefix, and what that exceeds the original prefixes' by after as many tokens
-    # and after as many sentences (null of these); `similarity` is the mean F1 to the original.
-    "prefix_perturbations": pa.schema(
-        required(TEXT, "model", "dataset", "kind", "perturbation")
-        + required(INT32, "length")
-        + required(FLOAT64, "prefix_tokens", "n_sentences", "similarity", *estimated("delta"))
-        + optional(FLOAT64, *estimated("above_tokens"), *estimated("above_sentences"))
         + required(INT32, "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),

@@ -38,7 +38,7 @@ def check_settings(settings: Settings, config: Settings, catalog: Catalog) -> No
             "context.datasets: one of plain pairs is needed, such as blimp; it has "
             f"{settings['context']['datasets']}."
         )
-    check_context_languages(settings["context"], config.get("context", {}), catalog)
+    check_english(settings["context"], catalog)
 
 
 def check_studies(studies: Iterable[str]) -> None:
@@ -49,58 +49,19 @@ def check_studies(studies: Iterable[str]) -> None:
             raise unknown_name("study", name, known, "See studies/README.md.")
 
 
-def check_context_languages(context: Settings, named: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for pairs of `context` that no model knows the language of, or the other
-    way round, where they are `named` by the user (the scale's own are then left alone); for
-    sentences that nobody knows how to join; and for others than English ones in BLiMP's place:
-    what they are perturbed with is English (context, §5)."""
+def check_english(context: Settings, catalog: Catalog) -> None:
+    """Raise LingprobError for pairs or models of `context` in another language than English: how
+    sentences are joined and perturbed is English (context, §3 and §5)."""
     spoken = {name: catalog.model(name)["language"] for name in context["models"]}
     written = {name: catalog.dataset(name).get("language", "en") for name in context["datasets"]}
-    primary = primary_dataset(context["datasets"])
-    for name, language in written.items():
-        if language not in ("en", "zh"):
-            raise LingprobError(
-                f"context.datasets: {name!r} is in {language!r}, and sentences are joined as in "
-                "English ('en') or Chinese ('zh'). Leave it out; or say that it is in 'en', if its "
-                "sentences end with periods and have blanks between them."
-            )
-        if name == primary and language != "en":
-            raise LingprobError(
-                f"context.datasets: {name!r} is in {language!r}, and the first data set of plain "
-                "pairs is perturbed with English words. Name one in English before it, such as "
-                "blimp, and a model of it in context.models."
-            )
-        wanted = name == primary or name in named.get("datasets", [])
-        if wanted and language not in spoken.values():
-            raise LingprobError(
-                f"context.models: none of {list(spoken)} is in {language!r}, the language of the "
-                f"data set {name!r} of context.datasets. Add one (`language` in a model's entry)."
-            )
-        check_control(name, language, context, catalog)
-    for name in named.get("models", []):
-        if spoken[name] not in written.values():
-            raise LingprobError(
-                f"context.datasets: none of {list(written)} is in {spoken[name]!r}, the language "
-                f"of the model {name!r} of context.models. Add one, such as zhoblimp for 'zh'."
-            )
-
-
-def check_control(dataset: str, language: str, context: Settings, catalog: Catalog) -> None:
-    """Raise LingprobError for a control that is the data set itself or in another language than
-    it, and for a language that no model is named for by whose tokens its prefixes are drawn."""
-    control = context["control_of"].get(dataset, context["control"])
-    theirs = catalog.dataset(control).get("language", "en")
-    if control == dataset or theirs != language:
-        fault = "itself" if control == dataset else f"in {theirs!r}"
-        raise LingprobError(
-            f"context.control_of: {control!r}, the control of the data set {dataset!r}, is "
-            f"{fault}. Name a corpus, or another data set of pairs, in {language!r}."
-        )
-    if language != "en" and language not in context["tokenizer_of"]:
-        raise LingprobError(
-            f"context.tokenizer_of: none for {language!r}, the language of the data set "
-            f"{dataset!r} of context.datasets. Add a model that is in it."
-        )
+    for key, languages in {"models": spoken, "datasets": written}.items():
+        for name, language in languages.items():
+            if language != "en":
+                raise LingprobError(
+                    f"context.{key}: {name!r} is in {language!r}, and sentences of contexts are "
+                    "joined and perturbed as in English. Leave it out; or say that it is in 'en' "
+                    "if its sentences end with periods and have blanks between them."
+                )
 
 
 def check_languages(strings: Settings, catalog: Catalog) -> None:

@@ -498,25 +498,17 @@ class Context(Section):
     """Minimal pairs after prefixes (context)."""
 
     models: Unique[str] = key(names="weights", example=["gpt2", "my-model"], min_length=1)
-    """models that judge pairs after contexts, each those of the data sets in its language"""
+    """models that judge pairs after contexts, of English"""
     datasets: Unique[str] = key(
         names="stimuli", example=["blimp", "syntaxgym", "crows_pairs"], min_length=1
     )
-    """targets, and sources of their prefixes, in English or Chinese; the first that is neither
-    syntaxgym nor crows_pairs is the one that stands for BLiMP, and English"""
+    """targets, and sources of their prefixes, in English; the first that is neither syntaxgym nor
+    crows_pairs is the one that stands for BLiMP"""
     tokenizer: str = key(names="model")
     """the model by whose tokens prefixes are drawn, long enough for all models; each of these
     then cuts them by its own"""
-    tokenizer_of: dict[str, str] = key({"zh": "gpt2-chinese"}, names="model")
-    """the same for data sets in other languages than English, by language; of several models of
-    one that with the fewest tokens a sentence"""
     control: str = key(names="corpus")
     """corpus of unrelated sentences (context, §3; WikiText-103's test set there)"""
-    control_of: dict[str, str] = key(
-        {"zhoblimp": "sling", "sling": "zhoblimp"}, names="corpus stimuli"
-    )
-    """the same for single data sets, such as Chinese ones; of a data set of pairs its
-    acceptable sentences"""
     pairs_per_suite: int = key(ge=1)
     """sample size: pairs of each paradigm, items of each suite; a data set of one's own gives
     all that it has"""

@@ -99,6 +99,7 @@ def summary(group: pd.DataFrame, bootstrap: int, seed: int) -> dict[str, float]:
         "n_pairs": group["pair_id"].nunique(),
         "n_suites": group["suite"].nunique(),
         "prefix_tokens": group["prefix_tokens"].mean(),
+        "n_sentences": group["n_sentences"].mean(),
     }
     for (name, values), (low, high) in zip(columns.items(), intervals, strict=True):
         found |= {name: values.mean(), f"{name}_low": low, f"{name}_high": high}

@@ -19,7 +19,6 @@ from lingprob.context.names import (
     UNRELATED,
 )
 from lingprob.papers.context.analysis import PAPER_DATASET
-from lingprob.papers.context.chinese import chinese_part
 from lingprob.papers.contract import Run, Tables
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import (
@@ -56,17 +55,6 @@ def plain_pairs(dataset: str) -> bool:
 def only(*datasets: str) -> Callable[[str], bool]:
     """Populations: these data sets."""
     return lambda dataset: dataset in datasets
-
-
-def of_chinese(statistic: Statistic) -> Statistic:
-    """Return the same statistic of Chinese data sets, which no other one sees; of none where the
-    run has none."""
-
-    def theirs(tables: Tables, run: Run) -> Found:
-        if part := chinese_part(tables):
-            yield from statistic(part, run)
-
-    return theirs
 
 
 def estimates(
@@ -410,13 +398,4 @@ STATISTICS: dict[str, Statistic] = {
     "margin_falls_with_length": over_lengths(DOWN, 0, "margin"),
     "margin_unacceptable_below_acceptable": weighted({DOWN: 1, UP: -1}, plain_pairs, "margin"),
     "margin_related_below_unrelated": weighted({UP: 1, UNRELATED: -1}, plain_pairs, "margin"),
-    "chinese_matched_acceptable_raises": of_chinese(weighted({UP: 1})),
-    "chinese_matched_unacceptable_lowers": of_chinese(weighted({DOWN: 1})),
-    "chinese_matched_exceeds_mismatched_acceptable": of_chinese(weighted({UP: 1, OTHER_UP: -1})),
-    "chinese_matched_exceeds_mismatched_unacceptable": of_chinese(
-        weighted({DOWN: 1, OTHER_DOWN: -1})
-    ),
-    "chinese_length_by_match_by_acceptability": of_chinese(
-        coefficient("related", "log_length:matched:acceptable")
-    ),
 }

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.context.names import (
@@ -22,47 +19,41 @@ from lingprob.context.names import (
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, in_percent, wrapped
-from lingprob.papers.context.chinese import chinese_part, set_apart
-from lingprob.papers.context.looks import COLOURS, label
+from lingprob.papers.context.curves import (
+    COLOURS,
+    CURVES,
+    DELTA,
+    curve,
+    dash,
+    finish,
+    label,
+    legend,
+    models_of,
+    overall,
+    pairs,
+)
 from lingprob.papers.context.matrix_figures import (
     metric_scatter,
     overlaps,
-    perturbation_scatter,
     relative_matrix,
     suite_matrix,
 )
-from lingprob.papers.context.perturbation_figures import (
-    PERTURBATION_COLOURS,
-    PERTURBATION_TITLES,
-    WITH_BAND,
-    perturbations,
-)
+from lingprob.papers.context.perturbation_figures import perturbation_scatter, perturbed
 from lingprob.papers.contract import Run, Tables
 
-LENGTH = "Length of the prefix (tokens)"
-DELTA = r"$\Delta$ accuracy (points)"
 ANTISTEREOTYPICAL = "Antistereotypical preferred (%)"
-# Curves of one figure share their y axis.
-CURVES: dict[str, Any] = {
-    "width": 2.4, "height": 2.0, "margins": (1.2, 0.9), "narrowest": 3.8, "sharey": True
-}  # fmt: skip
-# The least range of an axis of accuracies.
-FLAT = 0.1
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw the paper's figures that the data sets allow, `unprefixed` and, where their tables are
-    there, `sharing` and `perturbations`, by name; `chinese` and `chinese_unprefixed` of Chinese
-    data sets, which no other figure has.
+    """Draw the paper's figures that the data sets allow, `unprefixed` and, if prefixes that pairs
+    share are compared, `sharing`, by name.
 
     Args:
         tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
         run: its options: `primary`, the data set of what the paper does on BLiMP alone, and
-            `control`, the title of the corpus of unrelated sentences; where there are any,
-            `chinese`, the names of the Chinese data sets, and `chinese_control`, what their
-            unrelated sentences are of. Columns stand in the order of its titles.
+            `control`, the title of the corpus of unrelated sentences. Columns stand in the order of
+            its titles.
     """
-    tables = set_apart(tables, run)
     accuracy, points, related = tables["accuracy"], tables["points"], tables["correlations"]
     primary = run.options["primary"]
     makers: dict[str, Callable[[], Figure]] = {
@@ -87,24 +78,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     figures["unprefixed"] = unprefixed(tables["unprefixed"], run)
     if (accuracy["perturbation"] == SHARED).any():
         figures["sharing"] = sharing(accuracy, run)
-    figures |= of_chinese(tables, run)
     for figure in figures.values():
         label_provenance(figure, accuracy["scale"])
-    if "perturbations" in tables:
-        figures["perturbations"] = perturbations(tables, run)
     return figures
-
-
-def of_chinese(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Figure 2 and `unprefixed` of Chinese data sets, if the run has any, and their own control."""
-    theirs = chinese_part(tables)
-    if not theirs:
-        return {}
-    run = replace(run, options={**run.options, "control": run.options["chinese_control"]})
-    return {
-        "chinese": by_dataset(theirs["accuracy"], run),
-        "chinese_unprefixed": unprefixed(theirs["unprefixed"], run),
-    }
 
 
 def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:
@@ -148,26 +124,6 @@ def matched(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
             finish(ax, DELTA if ax is line[0] else "")
     related = [kind for kind in KINDS if kind != UNRELATED]
     legend(figure, {label(kind, run): (COLOURS[kind], dash(kind)) for kind in related})
-    return figure
-
-
-def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """Figure 5: change by length under each perturbation of the most responsive suites."""
-    rows = accuracy[(accuracy["level"] == "all") & (accuracy["dataset"] == run.options["primary"])]
-    changed = rows[rows["perturbation"].isin(PERTURBATION_COLOURS)]
-    models = models_of(changed)
-    figure, axes = grid(len(models), 2, **CURVES)
-    for line, model in zip(axes, models, strict=True):
-        for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
-            kind = f"matched_{side}"
-            here = changed[(changed["model"] == model) & (changed["kind"] == kind)]
-            for name, colour in PERTURBATION_COLOURS.items():
-                one = here[here["perturbation"] == name]
-                curve(ax, one, "delta", colour, "-", interval=name in WITH_BAND)
-            ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(here)}")
-            finish(ax, DELTA if ax is line[0] else "")
-    colours = PERTURBATION_COLOURS.items()
-    legend(figure, {PERTURBATION_TITLES[name]: (colour, "-") for name, colour in colours})
     return figure
 
 
@@ -296,68 +252,3 @@ def one_row(
     shown = {label(kind, run, dataset): (COLOURS[kind], dash(kind)) for kind in kinds}
     legend(figure, {**shown, **(more or {})})
     return figure
-
-
-def pairs(rows: pd.DataFrame) -> str:
-    """Return a title's line on how many pairs, or items, are behind a panel's curves."""
-    return f"\nn = {rows['n_pairs'].max():,}" if len(rows) else ""
-
-
-def overall(accuracy: pd.DataFrame) -> pd.DataFrame:
-    """Return the rows over all pairs of a data set, unperturbed."""
-    return accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
-
-
-def models_of(rows: pd.DataFrame) -> list[str]:
-    """Return the models of a table in its order."""
-    return list(dict.fromkeys(rows["model"]))
-
-
-def curve(
-    ax: Axes,
-    rows: pd.DataFrame,
-    column: str,
-    colour: str,
-    linestyle: str,
-    interval: bool = True,
-    linewidth: float | None = None,
-) -> None:
-    """Draw one column by mean prefix length, from no prefix on, with its 95% interval."""
-    if rows.empty:
-        return
-    rows = rows.sort_values("length")
-    # At the greatest length no pair is missing for its prefix's first sentence being too long.
-    last = rows.iloc[-1]
-    first = {"delta": 0.0, "accuracy": last["baseline"], "margin": last["baseline_margin"]}[column]
-    x = [0.0, *rows["prefix_tokens"]]
-    ax.plot(x, [first, *rows[column]], color=colour, linestyle=linestyle, linewidth=linewidth)
-    if interval:
-        low, high = ([first, *rows[f"{column}_{side}"]] for side in ("low", "high"))
-        ax.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
-
-
-def dash(kind: str) -> str:
-    """Return the line style of a kind: dashed where prefixes are unacceptable."""
-    return {"unrelated": ":"}.get(kind, "--" if kind.endswith("unacceptable") else "-")
-
-
-def finish(ax: Axes, axis_label: str, percent: bool = True) -> None:
-    """Label a panel; changes are in percentage points, accuracies in percent."""
-    ax.set_xlabel(LENGTH)
-    ax.set_ylabel(axis_label)
-    if percent:
-        ax.yaxis.set_major_formatter(in_percent())
-
-
-def legend(figure: Figure, entries: Mapping[str, tuple[str, str]]) -> None:
-    """Put one legend above all panels, mark 0 in them and leave flat curves room."""
-    low, high = figure.axes[0].get_ylim()
-    if high - low < FLAT:
-        figure.axes[0].set_ylim((low + high - FLAT) / 2, (low + high + FLAT) / 2)
-    for ax in figure.axes:
-        if low <= 0 <= high:
-            ax.axhline(0, color=palette.GREY, linewidth=0.7)
-    handles = [
-        handle(name, colour, linestyle=linestyle) for name, (colour, linestyle) in entries.items()
-    ]
-    legend_above(figure, handles, columns=4)

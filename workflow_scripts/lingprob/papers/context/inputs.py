@@ -9,6 +9,5 @@ TABLES = {
     "overlap": Table("context_overlap", ("plot", "compare")),
     "correlations": Table("context_correlations"),
     "unprefixed": Table("context_unprefixed", ("plot",)),
-    "perturbations": Table("prefix_perturbations", ("plot",)),
     "points": Table("context_points", ("plot",)),
 }

@@ -1,4 +1,4 @@
-"""Figures 9 to 14: scatters of suites and perturbations, and matrices of suites."""
+"""Figures 10 to 14: scatters and matrices of suites."""
 
 from __future__ import annotations
 
@@ -7,37 +7,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette, style
-from lingprob.figures.labels import name_point
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, in_percent
 from lingprob.papers.contract import Run
 
 TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
-
-
-def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
-    """Figure 9: similarity of perturbed to original prefixes against the change in accuracy."""
-    shown = points[points["analysis"] == "perturbations"]
-    names = list(dict.fromkeys(shown["model"]))
-    figure, axes = grid(len(names), 2, width=style.PAGE_INCHES, height=2.4, margins=(0.0, 0.6))
-    titles = {"original": "Original", **TITLES}
-    for line, model in zip(axes, names, strict=True):
-        for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
-            kind = f"matched_{side}"
-            here = shown[(shown["model"] == model) & (shown["kind"] == kind)]
-            colour = palette.GREEN if side == "acceptable" else palette.PURPLE
-            ax.plot(here["x"], here["y"], "o", color=colour)
-            for row in here.sort_values("x").itertuples():
-                name_point(ax, titles[row.point], row.x, row.y, fontsize=5.5)
-            rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
-            ax.set_title(f"{run.models[model]['title']}: {side} prefixes\n{rho}")
-            ax.set_xlabel("Token $F_1$ with the original prefix")
-            ax.yaxis.set_major_formatter(in_percent())
-            ax.margins(0.2, 0.4)
-        line[0].set_ylabel(r"Mean $\Delta$ accuracy (points)")
-    return figure
 
 
 def metric_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run, kind: str) -> Figure:

