@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from lingprob.context.names import FROM_SUITE, KINDS, NO_PREFIX  # noqa: E402
-from lingprob.tables import iterate_table, read_table, table_writer, write_table  # noqa: E402
+from lingprob.tables import read_table, table_writer, write_table  # noqa: E402
 
 SUITES, SENTENCES = 67, 80
 LENGTHS = (32, 64, 125, 250, 375, 500, 625, 750, 875, 1000)
@@ -107,17 +107,13 @@ def make_stimuli(folder: Path, pairs: int) -> int:
 
 
 def make_prefixes(folder: Path, pairs: int) -> int:
-    """Write the prefixes and their numbers of tokens under two tokenizers."""
+    """Write the prefixes."""
     sentence = "Some people near the window have been telling stories about it."
     text = " ".join([sentence] * SENTENCES)
     ends = [(len(sentence) + 1) * (n + 1) - 1 for n in range(SENTENCES)]
-    tokens = [13 * (n + 1) for n in range(SENTENCES)]
     count = 0
     every = [(suite, names) for suite, names in suites(pairs)]
-    with (
-        table_writer("context_prefixes", folder / "prefixes.parquet") as write,
-        table_writer("context_prefix_tokens", folder / "n_tokens.parquet") as write_tokens,
-    ):
+    with table_writer("context_prefixes", folder / "prefixes.parquet") as write:
         for suite, names in every:
             before: list[tuple[str, str, str | None, str | None, list[str]]] = [
                 (f"{kind}/{name}", kind, suite, None, [name]) for name in names for kind in KINDS
@@ -130,20 +126,14 @@ def make_prefixes(folder: Path, pairs: int) -> int:
             sources = [f"{suite}/{n % pairs}/good" for n in range(SENTENCES)]
             piece["source_ids"], piece["char_ends"] = [[x] * len(piece) for x in (sources, ends)]
             write(piece.assign(dataset="blimp", perturbation=None, similarity=None, text=text))
-            for tokenizer in ("gpt2", "opt"):
-                write_tokens(
-                    pd.DataFrame({"tokenizer": tokenizer, "prefix_id": piece["prefix_id"],
-                                  "n_tokens": [tokens] * len(piece)})
-                )  # fmt: skip
             count += len(piece)
     return count
 
 
-def make_scores(folder: Path, pairs: int) -> int:
-    """Write the log-probabilities of both members after every prefix."""
+def scores_of(pairs: int) -> Iterator[pd.DataFrame]:
+    """Yield the log-probabilities of both members after every prefix."""
     rng = np.random.default_rng(0)
     every = [(suite, names) for suite, names in suites(pairs)]
-    count = 0
 
     def piece(prefix_ids: list[str], lengths: list[int], names: list[str]) -> pd.DataFrame:
         n = 2 * len(names)
@@ -161,26 +151,23 @@ def make_scores(folder: Path, pairs: int) -> int:
             }
         )
 
-    with table_writer("context_scores", folder / "scores.parquet") as write:
-        for suite, names in every:
-            grid = [
-                (f"{kind}/{name}", length, name)
-                for name in names
-                for kind in KINDS
-                for length in LENGTHS
-            ]
-            write(piece(*map(list, zip(*grid, strict=True))))
-            others = [name for other, of_other in every if other != suite for name in of_other]
-            ids = [f"{FROM_SUITE}/{suite}/0"] * len(others)
-            write(piece(ids, [125] * len(others), others))
-            count += 2 * (len(grid) + len(others))
-        names = [name for _, of_suite in every for name in of_suite]
-        write(piece([NO_PREFIX] * len(names), [0] * len(names), names))
-    return count + 2 * len(names)
+    for suite, names in every:
+        grid = [
+            (f"{kind}/{name}", length, name)
+            for name in names
+            for kind in KINDS
+            for length in LENGTHS
+        ]
+        yield piece(*map(list, zip(*grid, strict=True)))
+        others = [name for other, of_other in every if other != suite for name in of_other]
+        ids = [f"{FROM_SUITE}/{suite}/0"] * len(others)
+        yield piece(ids, [125] * len(others), others)
+    names = [name for _, of_suite in every for name in of_suite]
+    yield piece([NO_PREFIX] * len(names), [0] * len(names), names)
 
 
-def judge_pairs(folder: Path, pairs: int) -> int:
-    """As the script of that name."""
+def judge_contexts(folder: Path, pairs: int) -> int:
+    """As the script of that name, without a model."""
     from lingprob.context.judgments import DESCRIBED, judge
 
     stimuli = read_table(folder / "stimuli.parquet", "stimuli")
@@ -188,7 +175,7 @@ def judge_pairs(folder: Path, pairs: int) -> int:
     prefixes = read_table(folder / "prefixes.parquet", "context_prefixes", columns)
     rows = 0
     with table_writer("context_judgments", folder / "judgments.parquet") as write:
-        for scores in iterate_table(folder / "scores.parquet", "context_scores", "prefix_id"):
+        for scores in scores_of(pairs):
             write(judge("gpt2", "blimp", stimuli, prefixes, scores, []))
             rows += len(scores)
     return rows
@@ -220,7 +207,8 @@ def measure_context_overlap(folder: Path, pairs: int) -> int:
 def summarise_context(folder: Path, pairs: int) -> int:
     """As the script of that name, on BLiMP, whose pairs do without perturbed prefixes here."""
     from lingprob.context.responses import in_categories
-    from lingprob.papers.context.summary import summarise, summarise_primary
+    from lingprob.papers.context.statistics import overlap_correlations
+    from lingprob.papers.context.summary import Settings, summarise
 
     settings: dict[str, Any] = {
         "fewest_pairs": 10,
@@ -230,29 +218,27 @@ def summarise_context(folder: Path, pairs: int) -> int:
     }
     judgments = in_categories(read_table(folder / "judgments.parquet", "context_judgments"))
     alone = judgments[judgments["kind"] == NO_PREFIX].assign(bos_policy="bos")
-    tables = summarise(judgments, alone, **settings)
+    tables = summarise(judgments, alone, Settings(**settings))
     overlaps = [read_table(folder / f"{name}.parquet", f"context_{name}")
                 for name in ("overlap", "prefix_overlap")]  # fmt: skip
-    nothing = pd.Series(dtype=float)
-    summarise_primary(judgments, judgments[:0], nothing, tables["matrix"], *overlaps, **settings)
+    overlap_correlations(judgments, overlaps[1], tables["matrix"], overlaps[0], "benchmark")
     return len(judgments)
 
 
 MAKERS: dict[str, Callable[[Path, int], int]] = {
     "make_stimuli": make_stimuli,
     "make_prefixes": make_prefixes,
-    "make_scores": make_scores,
 }
 JOBS: dict[str, Callable[[Path, int], int]] = {
-    "judge_pairs": judge_pairs,
+    "judge_contexts": judge_contexts,
     "measure_context_overlap": measure_context_overlap,
     "summarise_context": summarise_context,
 }
 # What makes the tables that a job reads, in this order.
 INPUTS = {
-    "judge_pairs": [*MAKERS],
+    "judge_contexts": [*MAKERS],
     "measure_context_overlap": ["make_stimuli", "make_prefixes"],
-    "summarise_context": [*MAKERS, "judge_pairs", "measure_context_overlap"],
+    "summarise_context": [*MAKERS, "judge_contexts", "measure_context_overlap"],
 }
 
 if __name__ == "__main__":
