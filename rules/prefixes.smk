@@ -96,7 +96,9 @@ rule judge_contexts:
         model="resources/models/{model}/manifest.json",
         stimuli=[f"results/stimuli/{name}.parquet" for _, name in CONTEXT_DRAWN],
         suites=plan.suite_files(CONTEXT["datasets"]),
-        prefixes=[f"results/context/prefixes/{stage}/{name}.parquet" for stage, name in CONTEXT_DRAWN],
+        prefixes=[
+            f"results/context/prefixes/{stage}/{name}.parquet" for stage, name in CONTEXT_DRAWN
+        ],
     output:
         judgments="results/context/judgments/drawn/{model}.parquet",
         unprefixed="results/context/judgments/unprefixed/{model}.parquet",
