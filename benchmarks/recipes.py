@@ -163,7 +163,7 @@ def main() -> None:
     name = asked.size or max(training["sizes"], key=lambda size: training["sizes"][size]["width"])
     if name not in training["sizes"]:
         raise SystemExit(f"--size: {name!r} is none of {', '.join(training['sizes'])}.")
-    keys = ("vocabulary", "context_window", "warmup", "betas", "weight_decay", "clip")
+    keys = ("vocabulary", "context_window")
     plan = {key: training[key] for key in keys} | {"precision": "float32"}
     jobs = []
     with tempfile.TemporaryDirectory() as folder:

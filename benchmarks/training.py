@@ -261,9 +261,9 @@ def describe(on_gpu: bool, steps: int) -> tuple[dict[str, Any], dict[str, Any]]:
 
     settings, _ = read_settings({"scale": "paper" if on_gpu else "laptop"})
     training = settings["training"]
-    keys = ("vocabulary", "context_window", "steps", "learning_rate", "lowest_learning_rate",
-            "warmup", "betas", "weight_decay", "clip")  # fmt: skip
+    keys = ("vocabulary", "context_window", "steps", "learning_rate")
     plan = {key: training[key] for key in keys}
+    plan |= {"lowest_learning_rate": 1e-4, "warmup": 0.01, "betas": [0.9, 0.95]}
     micro = training["micro_batch_size"]
     plan |= {"seed": settings["seed"], "batch_size": 4 * micro if on_gpu else micro}
     corpus = corpus_of_a_novel(plan["vocabulary"], plan["context_window"])

@@ -7,7 +7,10 @@
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
 # What changed prefixes of the primary data set have.
 CONTEXT_CHANGED = ["accuracy", "correlations", "points"]
-CONTEXT_SUMMARY = {**pick(CONTEXT, "fewest_pairs", "bootstrap"), **pick(settings, "seed", "scale")}
+CONTEXT_SUMMARY = {
+    **pick(CONTEXT, "fewest_pairs"),
+    **pick(settings, "bootstrap", "seed", "scale"),
+}
 
 
 def context_tables(name):

@@ -66,7 +66,6 @@ rule train_dosed_model:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
         runtime=lambda wildcards: costs.runtime("train_dosed_model", wildcards),
-        compile=str(TRAINING["compile"]).lower(),
         repeat_examples=int(TRAINING["repeat_examples"]),
     params:
         **pick(TRAINING, "device", "validation_examples"),

@@ -79,8 +79,8 @@ rule fit_linking_functions:
         mem_mb=4000,
         runtime=60,
     params:
-        **pick(MORCELA, "folds", "repeats", "bootstrap", "cluster", "keep_together"),
-        **pick(settings, "seed", "scale"),
+        **pick(MORCELA, "folds", "repeats", "cluster", "keep_together"),
+        **pick(settings, "bootstrap", "seed", "scale"),
         code=code_digest("fit_linking_functions"),
         datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
         convention=lambda wildcards: plan.default_convention(wildcards.model),
@@ -169,8 +169,6 @@ rule sum_frequency_moments:
         start_token=lambda wildcards: catalog.start_tokens[wildcards.start_token],
         tokens=MORCELA["frequency_tokens"],
         document_tokens=MORCELA["frequency_document_tokens"],
-        window=MORCELA["frequency_window"],
-        stride=MORCELA["frequency_stride"],
     script:
         "../workflow_scripts/sum_frequency_moments.py"
 

@@ -60,10 +60,10 @@ FIT_PARAMS = dict(
     contexts=lambda wildcards: plan.reading_contexts(plan.dataset_models(wildcards.dataset)),
     corrections=lambda wildcards: plan.reading_corrections(plan.dataset_models(wildcards.dataset)),
     options={
-        **pick(READING, "corrected", "partition", "random_effects", "held_out", "bootstrap"),
+        **pick(READING, "corrected", "partition", "random_effects", "held_out"),
         **pick(READING, "previous_words"),
         "smoothing": settings["unigrams"]["smoothing"],
-        **pick(settings, "seed", "scale"),
+        **pick(settings, "bootstrap", "seed", "scale"),
     },
 )
 
@@ -112,7 +112,7 @@ rule reproduce_published_fits:
         code=code_digest("reproduce_published_fits"),
         published={name: catalog.model(name)["path"] for name in PUBLISHED_MODELS},
         models=OWN_ON_PUBLISHED,
-        bootstrap=READING["bootstrap"],
+        bootstrap=settings["bootstrap"],
     script:
         "../workflow_scripts/reproduce_published_fits.py"
 
@@ -153,7 +153,7 @@ rule tabulate_reading:
             name: pick(entry, "family", "parameters", "fine_tuning_steps", "training_step")
             for name, entry in catalog.models.items()
         },
-        bootstrap=READING["bootstrap"],
+        bootstrap=settings["bootstrap"],
         seed=settings["seed"],
     script:
         "../workflow_scripts/tabulate_reading.py"
@@ -175,7 +175,7 @@ rule compare_reading_models:
         "../envs/environment.yaml"
     params:
         code=code_digest("compare_reading_models"),
-        bootstrap=READING["bootstrap"],
+        bootstrap=settings["bootstrap"],
         seed=settings["seed"],
     script:
         "../workflow_scripts/compare_reading_models.py"

@@ -68,7 +68,6 @@ rule build_reading_times:
             "build_reading_times", wildcards.dataset, parser_of=parser_function
         ),
         entry=entry_of("dataset", "parser path files texts method unit subjects zone_shift"),
-        limits=pick(READING, "min_ms", "max_ms", "max_saccade", "min_correct"),
         seed=settings["seed"],
     script:
         "../workflow_scripts/build_reading_times.py"

@@ -4,9 +4,7 @@
 # PROVIDES results/overlap/: soft_overlaps.{parquet,csv}, each passage's longest soft overlap with a
 # corpus, and soft_summary.{csv,html}; on the way soft/{corpus}/{file}.parquet.
 
-SOFT_OPTIONS = dict(
-    min_words=OVERLAP["soft_min_words"], gaps=OVERLAP["soft_gaps"], scale=settings["scale"]
-)
+SOFT_OPTIONS = dict(min_words=OVERLAP["soft_min_words"], gaps=2, scale=settings["scale"])
 
 
 rule find_soft_overlaps:

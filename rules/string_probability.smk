@@ -134,15 +134,9 @@ rule analyse_strings:
         options={
             **pick(
                 STRINGS,
-                "bins",
-                "levenshtein_unit",
-                "levenshtein_quantile",
-                "levenshtein_comparison",
-                "levenshtein_population",
-                "bootstrap",
                 "cluster_by_paradigm",
             ),
-            **pick(settings, "seed", "scale"),
+            **pick(settings, "bootstrap", "seed", "scale"),
         },
     script:
         "../workflow_scripts/analyse_strings.py"
@@ -171,10 +165,6 @@ rule count_strings:
         datasets=list(PREDICTIONS),
         filtered=STRINGS["prediction_2"],
         titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
-        filter={
-            key: STRINGS[f"levenshtein_{key}"]
-            for key in ("unit", "quantile", "comparison", "population")
-        },
         published=read_published("string_probability"),
         scale=settings["scale"],
     script:

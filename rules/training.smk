@@ -22,10 +22,7 @@ if TRAINING["tokenizer"] != "own":
 if TRAINING["chunks"] != "all":
     TRAINING_INPUT["selected"] = "results/overlap/chunks.parquet"
 # All that a trained model's weights depend on besides its data and size.
-TRAINING_KEYS = (
-    "vocabulary context_window batch_size steps precision learning_rate lowest_learning_rate "
-    "warmup betas weight_decay clip"
-).split()
+TRAINING_KEYS = ("vocabulary context_window batch_size steps precision learning_rate").split()
 TRAINING_PLAN = {"seed": settings["seed"], **pick(TRAINING, *TRAINING_KEYS)}
 TRAINING_ROOM = Room(
     "training",
@@ -134,7 +131,6 @@ rule train_model:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
         runtime=lambda wildcards: costs.runtime("train_model", wildcards),
-        compile=str(TRAINING["compile"]).lower(),
         repeat_examples=int(TRAINING["repeat_examples"]),
         # Commas alone: resources are numbers and texts. A rehearsal ends before some of the steps.
         keep_checkpoints=",".join(
@@ -176,7 +172,7 @@ rule fine_tune_model:
         runtime=costs.at_most(240),
         micro_batch_size=TRAINING["micro_batch_size"],
     params:
-        **pick(FINE_TUNING, "steps", "learning_rate", "weight_decay", "rows"),
+        **pick(FINE_TUNING, "steps", "learning_rate", "rows"),
         **pick(TRAINING, "device", "precision"),
         code=code_digest("fine_tune_model"),
         seed=settings["seed"],

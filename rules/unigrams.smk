@@ -67,11 +67,10 @@ rule sample_unigrahams:
     resources:
         **with_model("sample_unigrahams"),
     params:
-        **pick(settings["unigrahams"], "samples", "length", "batch_size"),
+        **pick(settings["unigrahams"], "samples"),
         **pick(settings["scoring"], "device", "dtype"),
         code=code_digest("sample_unigrahams"),
-        top_k=lambda wildcards: plan.sampling(wildcards.sampling)["top_k"],
-        suppress_eos=lambda wildcards: plan.sampling(wildcards.sampling)["suppress_eos"],
+        sampling=lambda wildcards: catalog.samplings[wildcards.sampling],
         seed=settings["seed"],
         entry=model_entry(""),
         start_token=lambda wildcards: plan.generation_start_token(wildcards.model),

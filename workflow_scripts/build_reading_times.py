@@ -13,7 +13,6 @@ with job(snakemake):
         read_table(snakemake.input.words, "words"),
         dataset_paths(corpus, params.entry),
         seed=params.seed,
-        **params.limits,
     )
-    provenance = {"dataset": corpus, "method": params.entry["method"], **params.limits}
+    provenance = {"dataset": corpus, "method": params.entry["method"]}
     write_table(times, "reading_times", snakemake.output[0], provenance)

@@ -14,7 +14,7 @@ with job(snakemake):
     )
     distances = [read_table(path, "minimalness") for path in snakemake.input.distances]
     filtered = dict(zip(params.filtered, distances, strict=True))
-    reading = EditFilter(**params.filter)
+    reading = EditFilter()
     about = (filtered, reading, params.published, params.scale)
     tables = {
         "datasets": count_datasets(whole, used, params.titles, *about),

@@ -18,7 +18,6 @@ with job(snakemake):
         [text for table in words for text in passage_texts(table)],
         {steps: manifest.parent for steps, manifest in manifests.items()},
         learning_rate=params.learning_rate,
-        weight_decay=params.weight_decay,
         seed=params.seed,
         device=params.device,
         precision=params.precision,

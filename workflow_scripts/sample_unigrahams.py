@@ -25,19 +25,16 @@ with job(snakemake):
             lm,
             [lm.start_id(params.start_token)],
             samples=params.samples,
-            length=params.length,
-            batch_size=params.batch_size,
             seed=params.seed,
             shard=int(wildcards.shard),
             n_shards=int(wildcards.shards),
-            top_k=params.top_k,
-            suppressed_id=lm.start_id("eos") if params.suppress_eos else None,
+            top_k=params.sampling["top_k"],
+            suppressed_id=lm.start_id("eos") if params.sampling["suppress_eos"] else None,
             progress=progress,
             checkpoint=checkpoint,
             identity=identity_of(provenance, params.code),
         )
-    provenance |= {"estimator": wildcards.sampling, "total": samples, "length": params.length}
-    provenance |= {"top_k": params.top_k, "suppress_eos": params.suppress_eos}
+    provenance |= {"estimator": wildcards.sampling, "total": samples, **params.sampling}
     table = sums_table(sums, sums_of_squares)
     write_table(table, "unigram_sums", snakemake.output[0], provenance)
     checkpoint.unlink(missing_ok=True)

@@ -24,8 +24,6 @@ with job(snakemake):
             lm,
             iter_documents(params.entry["parser"], dataset_paths(params.corpus, params.entry)),
             unigrams["logprob"].to_numpy(),
-            window=params.window,
-            stride=params.stride,
             max_tokens=params.tokens,
             max_document_tokens=params.document_tokens,
             start_token=params.start_token,

@@ -9,7 +9,7 @@ from lingprob.training.launch import kept_model, train
 from lingprob.workflow import job
 
 MEANS = (
-    "micro_batch_size", "parallel", "compile", "repeat_examples", "validation_steps",
+    "micro_batch_size", "parallel", "repeat_examples", "validation_steps",
     "checkpoint_steps",
 )  # fmt: skip
 

@@ -21,7 +21,7 @@ rule decompose_correlations:
     params:
         **pick(settings, "seed", "scale"),
         code=code_digest("studies.pair_decomposition.decompose_correlations"),
-        bootstrap=MORCELA["bootstrap"],
+        bootstrap=settings["bootstrap"],
         datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
         convention=lambda wildcards: plan.default_convention(wildcards.model),
     script:

@@ -18,7 +18,7 @@ from lingprob.catalog import Catalog
 from lingprob.context.prefixes import tokenizer_of
 from lingprob.context.sampling import sample_contexts
 from lingprob.context.sentences import CHINESE
-from lingprob.minimalness.distances import measure_pairs
+from lingprob.minimalness.distances import EditFilter, measure_pairs
 from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.loading import load_language_model
 from lingprob.models.manifest import write_manifest
@@ -109,7 +109,7 @@ def test_contexts_are_whole_sentences_of_either_data_set(models, mirror, dataset
     )
     control = controls.loc[controls["grammatical"], "text"].tolist()
     settings = {"lengths": [20, 60], "pairs_per_prefix": 1, "matrix_sentences": 2,
-                "matrix_prefixes": 1, "matrix_draws": 1, "matrix_targets": None}  # fmt: skip
+                "matrix_prefixes": 1, "matrix_targets": None}  # fmt: skip
     pieces = sample_contexts(
         dataset, stimuli, control, tokenizer_of(manifest), suites=[], pairs_per_suite=1,
         settings=settings, seed=1, writing=CHINESE,
@@ -145,7 +145,8 @@ def scored(models: Path, stimuli: pd.DataFrame, folder: Path) -> pd.DataFrame:
 
 def test_the_analyses_run_on_both_data_sets(models, samples, tmp_path):
     embed = SentenceEmbedder(models / "embedding", 512)
-    options = Options(10, "characters", 0.75, "below", "all", 20, False, 5, 1, "laptop")
+    reading = EditFilter(comparison="below", population="all")
+    options = Options(20, False, 1, "laptop", reading)
     distances = {name: measure_pairs(table, name, embed) for name, table in samples.items()}
     scores = [scored(models, table, tmp_path / name) for name, table in samples.items()]
     datasets = assemble(
@@ -195,7 +196,8 @@ def test_the_workflow_goes_from_the_mirror_to_the_figures(mirror, models, tmp_pa
                 "path": str(models / "embedding"),
             }
         },
-        "unigrahams": {"samples": 16, "shards": 1, "length": 8},
+        "unigrahams": {"samples": 16, "shards": 1},
+        "bootstrap": 20,
         "string_probability": {
             "models": ["tiny"],
             "prediction_1": ["zhoblimp", "sling"],
@@ -204,8 +206,6 @@ def test_the_workflow_goes_from_the_mirror_to_the_figures(mirror, models, tmp_pa
             "pooled": ["zhoblimp", "hll"],
             "pairs_per_dataset": 120,
             "embeddings": {"zh": "own"},
-            "bootstrap": 20,
-            "levenshtein_comparison": "at_most",  # the made pairs differ by one character each
         },
     }  # fmt: skip
     (folder / "own.yaml").write_text(yaml.safe_dump(config))

@@ -15,7 +15,6 @@ from lingprob.schemas import SCHEMAS
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import SCORES, published_scores
 from lingprob.stimuli.li_large import JUDGMENTS
-from lingprob.workflow.configuration import read_settings
 
 # Pairs, pairs of identical sentences, paradigms and phenomena.
 PAIRS_AS_PUBLISHED = {
@@ -92,10 +91,7 @@ def test_li_s_ratings_and_the_1883_pairs_that_the_filter_keeps(mirror):
     ratings = stimuli.pivot(index="pair_id", columns="condition", values="rating")
     assert (ratings["good"] - ratings["bad"]).isna().sum() == 104
     distances = measure_pairs(stimuli, "li_large", lambda texts: np.ones((len(texts), 1)))
-    strings = read_settings({"scale": "laptop"})[0]["string_probability"]
-    reading = EditFilter(
-        *(strings[f"levenshtein_{key}"] for key in ("unit", "quantile", "comparison", "population"))
-    )
+    reading = EditFilter()
     assert edit_threshold(stimuli, distances, reading) == 18
     tables = {"li_large": stimuli}
     about = ({"li_large": distances}, reading, read_published("string_probability"), "")

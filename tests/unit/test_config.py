@@ -88,6 +88,10 @@ def test_a_key_of_the_user_wins_over_the_scale():
     assert settings["morcela"]["datasets"] == ["demo_minimal_pairs"]
 
 
+def test_a_section_may_be_empty():
+    assert read_settings({"morcela": None})[0] == read_settings({})[0]
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [
@@ -247,12 +251,10 @@ def test_numbers_that_the_command_line_gives_as_text_are_numbers():
     assert settings["unigrams"]["normalise_published"] is True
     assert settings["seed"] == 7
     training = {
-        "compile": "true",
         "sizes": {"mine": {"layers": "1", "heads": "1", "width": "8"}},
         "fine_tuning": {"steps": ["3"]},
     }
     settings, catalog = read_settings({"training": training})
-    assert settings["training"]["compile"] is True
     assert settings["training"]["sizes"]["mine"] == {"layers": 1, "heads": 1, "width": 8}
     assert catalog.model("trained-mine-ft3")["fine_tuning_steps"] == 3
 

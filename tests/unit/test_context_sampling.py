@@ -73,7 +73,6 @@ def settings(**changes):
         "pairs_per_prefix": 1,
         "matrix_sentences": 3,
         "matrix_prefixes": 1,
-        "matrix_draws": 1,
         "matrix_targets": None,
     }
     return {**defaults, **changes}
@@ -201,9 +200,6 @@ def test_targets_are_dealt_to_the_prefixes_of_a_matrix_in_turn(stimuli):
     assert of_a["pair_ids"].explode().is_unique
     assert all({pair[0] for pair in pairs} == {"b", "c"} for pairs in dealt)
     assert len({tuple(sources) for sources in of_a["source_ids"]}) == 3
-    twice = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3, matrix_draws=2)
-    drawn = twice.loc[twice["source_suite"] == "a", "pair_ids"].explode().value_counts()
-    assert drawn.tolist() == [2] * 10
     some = contexts(stimuli, pairs_per_suite=5, matrix_prefixes=3, matrix_targets=4)
     taken = some.loc[some["source_suite"] == "a", "pair_ids"].tolist()
     judged = table.loc[table["kind"] == "matched_acceptable", "pair_ids"].explode()

@@ -42,7 +42,7 @@ def sampler(table: pd.DataFrame, **changes) -> PrefixSampler:
 
 def contexts(table: pd.DataFrame, dataset: str) -> pd.DataFrame:
     settings = {"lengths": [4, 20], "pairs_per_prefix": 1, "matrix_sentences": 3,
-                "matrix_prefixes": 1, "matrix_draws": 1, "matrix_targets": None}  # fmt: skip
+                "matrix_prefixes": 1, "matrix_targets": None}  # fmt: skip
     pieces = sample_contexts(dataset, table, CONTROL, words_as_tokens, suites=[],
                              pairs_per_suite=2, settings=settings, seed=1)  # fmt: skip
     return pd.concat(pieces, ignore_index=True)

@@ -66,7 +66,6 @@ def trained(tmp_path_factory) -> Path:
 def options(**changes):
     return {
         "learning_rate": 1e-3,
-        "weight_decay": 0.01,
         "seed": 5,
         "device": "cpu",
         "precision": "float32",

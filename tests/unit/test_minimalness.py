@@ -127,7 +127,7 @@ def test_pairs_in_use_are_of_two_sentences_and_near_where_distances_are_given():
 def test_a_filter_of_rated_pairs_needs_some():
     stimuli, distances = rated_pairs([1, 2], [None, None])
     reading = EditFilter("characters", 0.75, "at_most", "rated")
-    with pytest.raises(LingprobError, match="levenshtein_population"):
+    with pytest.raises(LingprobError, match="prediction_2"):
         edit_threshold(stimuli, distances, reading)
 
 

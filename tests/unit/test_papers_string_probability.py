@@ -18,6 +18,7 @@ from sklearn.metrics import roc_auc_score
 from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
+from lingprob.minimalness.distances import EditFilter
 from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.analysis import (
     QUANTITIES,
@@ -72,10 +73,7 @@ from lingprob.tables import write_table
 VOCABULARY = 1000
 OPTIONS = Options(
     bins=10,
-    levenshtein_unit="characters",
-    levenshtein_quantile=0.75,
-    levenshtein_comparison="below",
-    levenshtein_population="all",
+    filter=EditFilter(comparison="below", population="all"),
     bootstrap=30,
     cluster_by_paradigm=False,
     seed=1,
@@ -321,9 +319,9 @@ def test_a_filter_that_keeps_nothing_says_what_to_change(datasets):
     dataset = datasets[1]
     alike = dataset.distances.assign(levenshtein_characters=2)
     same = Dataset("mine", dataset.predictions, dataset.stimuli, dataset.scores, alike)
-    with pytest.raises(LingprobError, match=r"'mine': .*differ by 2 characters.*at_most"):
+    with pytest.raises(LingprobError, match=r"at least 2 characters.*prediction_2"):
         string_scores("m", same, VOCABULARY, OPTIONS)
-    at_most = Options(**{**vars(OPTIONS), "levenshtein_comparison": "at_most"})
+    at_most = replace(OPTIONS, filter=EditFilter(population="all"))
     assert string_scores("m", same, VOCABULARY, at_most)["pair_id"].nunique() == 119
 
 
@@ -446,9 +444,8 @@ def test_counts_filters_and_analysis_agree(datasets, results):
     rated = datasets[1]
     for population in ("rated", "all"):
         for comparison in ("below", "at_most"):
-            options = replace(
-                OPTIONS, levenshtein_comparison=comparison, levenshtein_population=population
-            )
+            reading = EditFilter(comparison=comparison, population=population)
+            options = replace(OPTIONS, filter=reading)
             analysed = string_scores("m", rated, VOCABULARY, options)["pair_id"].nunique()
             tables = {"li_large": rated.stimuli}
             about = ({"li_large": rated.distances}, options.filter, PUBLISHED, "demo")
@@ -795,7 +792,7 @@ def test_one_figure_s_fault_is_its_own(datasets, results):
     plt.close("all")
 
 
-TWO_BINS = replace(OPTIONS, bins=2, levenshtein_comparison="at_most", bootstrap=60)
+TWO_BINS = replace(OPTIONS, bins=2, filter=EditFilter(population="all"), bootstrap=60)
 CLUSTERED = replace(TWO_BINS, cluster_by_paradigm=True)
 
 

@@ -160,8 +160,8 @@ def sample_text(state, monkeypatch):
     return run_script(
         "sample_unigrahams", state, monkeypatch,
         input={"model": MANIFEST},
-        params={**LOADED, "start_token": "bos", "entry": {}, "samples": 12, "length": 5,
-                "batch_size": 3, "seed": 1, "top_k": None, "suppress_eos": False},
+        params={**LOADED, "start_token": "bos", "entry": {}, "samples": 512,
+                "seed": 1, "sampling": {"top_k": None, "suppress_eos": False}},
         resources=RESOURCES,
         wildcards={"model": "tiny", "sampling": "unigrahams", "shard": 0, "shards": 1},
     )  # fmt: skip

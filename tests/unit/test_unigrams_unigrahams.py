@@ -314,9 +314,9 @@ def test_a_window_that_slides_needs_no_room():
     [
         ({"prompt_ids": []}, "prompt of at least one token"),
         ({"length": CONTEXT_WINDOW + 1}, f"at most {CONTEXT_WINDOW} is possible"),
-        ({"samples": 0}, "unigrahams.samples is 0"),
-        ({"top_k": 0}, "unigrahams.top_k is 0"),
-        ({"batch_size": 0}, "unigrahams.batch_size is 0"),
+        ({"samples": 0}, "unigrahams: samples is 0"),
+        ({"top_k": 0}, "unigrahams: top_k is 0"),
+        ({"batch_size": 0}, "unigrahams: batch_size is 0"),
         ({"shard": 1}, "shard 1 of 1"),
     ],
 )

@@ -313,7 +313,7 @@ def test_a_second_run_has_nothing_to_do(demo):
             {"score_stimuli", "sample_unigrahams", "correlate_participant_groups"},
         ),
         (
-            'context={"bootstrap": 7}',
+            'context={"fewest_pairs": 5}',
             {"summarise_context", "plot_context"},
             {"sample_prefixes", "judge_contexts"},
         ),

@@ -80,10 +80,10 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "datasets": ["mine"],
             "predicted": ["new"],
             "repeats": 3,
-            "bootstrap": 20,
             "frequency_tokens": 200,
         },
-        "unigrahams": {"samples": 16, "length": 5},
+        "bootstrap": 20,
+        "unigrahams": {"samples": 16},
     }
     (folder / "own.yaml").write_text(yaml.safe_dump(config))
     return folder

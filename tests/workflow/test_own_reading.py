@@ -50,7 +50,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
             "my-times": TIMES,
         },
         "models": {"theirs": THEIRS, "their-sentences": {**THEIRS, "context": "sentence"}},
-        "reading": {"datasets": ["my-times"], "models": ["the*"], "bootstrap": 20},
+        "reading": {"datasets": ["my-times"], "models": ["the*"]},
+        "bootstrap": 20,
     }  # fmt: skip
     (folder / "own.yaml").write_text(yaml.safe_dump(config))
     return folder

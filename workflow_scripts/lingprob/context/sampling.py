@@ -329,17 +329,16 @@ def _of_suites(
 ) -> Iterator[Prefix]:
     """Yield the prefixes of each suite, with the targets of other suites dealt out to them.
 
-    The first `matrix_targets` of a suite (all if None) go to the prefixes in turn, each to
-    `matrix_draws` of them, so that every prefix precedes some of every suite, and a larger sample
-    deals as a smaller one does.
+    The first `matrix_targets` of a suite (all if None) go to the prefixes in turn, so that every
+    prefix precedes some of every suite, and a larger sample deals as a smaller one does.
     """
-    prefixes, draws = settings["matrix_prefixes"], settings["matrix_draws"]
+    prefixes = settings["matrix_prefixes"]
     place = targets.groupby("suite", sort=False).cumcount().to_numpy()
     taken = place < (settings["matrix_targets"] or len(targets))
     for suite in dict.fromkeys(targets["suite"]):
         others = (targets["suite"] != suite).to_numpy()
         for replicate in range(prefixes):
-            dealt = others & taken & ((replicate - place) % prefixes < draws)
+            dealt = others & taken & (place % prefixes == replicate)
             if dealt.any():
                 pair_ids = targets.loc[dealt, "pair_id"].tolist()
                 yield sampler.from_suite(suite, pair_ids, replicate, sentences)

@@ -89,10 +89,11 @@ class EditFilter:
     §5.1): `unit` of an edit (characters, words), the quantile, `comparison` with it (below,
     at_most) and the `population` that it is of (rated: pairs with both ratings; all)."""
 
-    unit: str
-    quantile: float
-    comparison: str
-    population: str
+    # The reading that keeps the paper's 1,883 pairs of LI.
+    unit: str = "characters"
+    quantile: float = 0.75
+    comparison: str = "at_most"
+    population: str = "rated"
 
 
 def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: EditFilter) -> float:
@@ -106,8 +107,8 @@ def edit_threshold(stimuli: pd.DataFrame, distances: pd.DataFrame, reading: Edit
         edits = edits[rated.reindex(edits.index, fill_value=False)]
     if edits.empty:
         raise LingprobError(
-            "the filter by edit distance: no pair has both ratings. Set "
-            "string_probability.levenshtein_population to all."
+            "the filter by edit distance: no pair has both ratings. Take "
+            "the data set out of string_probability.prediction_2."
         )
     return float(edits.quantile(reading.quantile))
 

@@ -84,8 +84,8 @@ def build_soft_index(passages: Sequence[Sequence[str]], min_words: int, gaps: in
         raise LingprobError("there are no passages to look for. Check overlap.texts.")
     if min_words < 1 or not 0 <= gaps <= MOST_GAPS:
         raise LingprobError(
-            f"overlap.soft_min_words is {min_words} and overlap.soft_gaps {gaps}; a match has 1 "
-            f"word or more, and 0 to {MOST_GAPS} gaps."
+            f"overlap.soft_min_words is {min_words}, with {gaps} gaps; a match has 1 word or more, "
+            f"and 0 to {MOST_GAPS} gaps."
         )
     vocabulary: dict[str, int] = {}
     for word in chain.from_iterable(passages):

@@ -34,7 +34,7 @@ class Contexts(Sources):
 
     def sampling_settings(self, stage: str) -> dict[str, Any]:
         """Return what prefixes are drawn by: where pairs share one, all targets of a suite do."""
-        matrix = ("sentences", "prefixes", "draws", "targets")
+        matrix = ("sentences", "prefixes", "targets")
         drawn_by = ["pairs_per_prefix", *(f"matrix_{name}" for name in matrix)]
         drawn = pick(self.settings["context"], *drawn_by) | {"lengths": self.context_lengths(stage)}
         shared = {"pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}

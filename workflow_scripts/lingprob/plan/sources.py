@@ -182,13 +182,6 @@ class Sources:
         names = map(self.catalog.start_token_of, self.catalog.model(model)["bos_policies"])
         return next((name for name in names if self.catalog.start_tokens[name] != "none"), "bos")
 
-    def sampling(self, kind: str) -> Entry:
-        """Return what a kind of unigrahams may sample: its own settings, or the run's."""
-        return {
-            **pick(self.settings["unigrahams"], "top_k", "suppress_eos"),
-            **self.catalog.samplings[kind],
-        }
-
     def unigram_shards(self, tokenizer: str, source: str) -> list[str]:
         """Return the tables of independent jobs that a unigram source is merged of."""
         kind, of = self.catalog.unigram_source(source)

@@ -28,6 +28,7 @@ TOKEN_BYTES = 4  # of text
 FEWEST_NGRAMS = 1_000_000  # of a corpus in the package
 CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
 USUAL_SECONDS = 15.0  # of any job, to start, and to read and write small tables
+SAMPLE_TOKENS, SAMPLES_AT_ONCE = 34, 128  # of unigrahams
 WORDS_FASTER = 4  # a word is counted so much faster than a token is looked up
 
 # Prefixes before the same pairs, by stage: five kinds; eight perturbations of two.
@@ -192,7 +193,7 @@ class Work:
         if dataset == CROWS_PAIRS:
             return 0
         pairs = min(self.judged_pairs(dataset), (others + 1) * (context["matrix_targets"] or 10**6))
-        targets = pairs * others * context["matrix_draws"]
+        targets = pairs * others
         fit = max(context["lengths"]) // 2
         prefix = fit if dataset == SYNTAXGYM else 10 * context["matrix_sentences"]
         prefixes = (others + 1) * context["matrix_prefixes"] * prefix
@@ -246,9 +247,9 @@ class Work:
         """Return the seconds in which a model generates one shard of its samples."""
         options = self.settings["unigrahams"]
         speed = self.speeds.generating(
-            self.parameters(model), options["batch_size"], self.device(model), self.dtype(model)
+            self.parameters(model), SAMPLES_AT_ONCE, self.device(model), self.dtype(model)
         )
-        return float(options["samples"] * options["length"] / shards / speed)
+        return float(options["samples"] * SAMPLE_TOKENS / shards / speed)
 
     def text_tokens(self, texts: str) -> float:
         """Return about how many tokens the texts have that people read."""

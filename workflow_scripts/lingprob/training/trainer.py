@@ -34,7 +34,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the weights depend on besides the data; the paper's values are in the schema."""
+    """All that the weights depend on besides the data."""
 
     size: ModelSize
     vocabulary: int
@@ -44,11 +44,12 @@ class Plan:
     seed: int
     precision: str
     learning_rate: float
-    lowest_learning_rate: float
-    warmup: float
-    betas: tuple[float, float]
-    weight_decay: float
-    clip: float
+    # From here as in the paper (leakage, Appendix A), and where it names none, as Pythia's.
+    lowest_learning_rate: float = 0.0001  # of the last step
+    warmup: float = 0.01  # share of the steps in which the learning rate grows
+    betas: tuple[float, float] = (0.9, 0.95)  # Adam's
+    weight_decay: float = 0.1  # of matrices
+    clip: float = 1.0  # largest norm of the gradients
 
 
 @dataclass(frozen=True)
@@ -58,10 +59,10 @@ class Means:
     device: str
     micro_batch_size: int
     parallel: str
-    compile: str
     repeat_examples: bool
     validation_steps: int
     checkpoint_steps: int
+    compile: str = "auto"
     keep_checkpoints: Sequence[int] = ()
 
 

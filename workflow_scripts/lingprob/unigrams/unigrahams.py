@@ -27,6 +27,10 @@ CHECKPOINT_SECONDS = 60.0
 BLOCK = 256  # tokens whose probabilities are summed up in float32
 
 
+LENGTH = 34  # tokens a sample (morcela, Appendix B)
+BATCH_SIZE = 128
+
+
 @dataclass(frozen=True)
 class Sampling:
     """What fixes the samples; a checkpoint is taken up only by a run with the same."""
@@ -67,9 +71,9 @@ def unigrahams_sums(
     prompt_ids: Sequence[int],
     *,
     samples: int,
-    length: int,
-    batch_size: int,
     seed: int,
+    length: int = LENGTH,
+    batch_size: int = BATCH_SIZE,
     shard: int = 0,
     n_shards: int = 1,
     top_k: int | None = None,
@@ -238,9 +242,9 @@ def _below(quantile: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
 def _check(lm: LanguageModel, sampling: Sampling) -> None:
     for name in ("samples", "length", "batch_size"):
         if getattr(sampling, name) < 1:
-            raise LingprobError(f"unigrahams.{name} is {getattr(sampling, name)}: at least 1.")
+            raise LingprobError(f"unigrahams: {name} is {getattr(sampling, name)}: at least 1.")
     if sampling.top_k is not None and sampling.top_k < 1:
-        raise LingprobError(f"unigrahams.top_k is {sampling.top_k}: at least 1, or null for all.")
+        raise LingprobError(f"unigrahams: top_k is {sampling.top_k}: at least 1, or None for all.")
     if not 0 <= sampling.shard < sampling.n_shards:
         raise LingprobError(
             f"shard {sampling.shard} of {sampling.n_shards}: shards are numbered from 0."
@@ -253,7 +257,7 @@ def _check(lm: LanguageModel, sampling: Sampling) -> None:
     fed = len(sampling.prompt_ids) + sampling.length - 1
     if fed > lm.context_window:
         raise LingprobError(
-            f"unigrahams.length {sampling.length} with a prompt of {len(sampling.prompt_ids)} "
+            f"unigrahams: length {sampling.length} with a prompt of {len(sampling.prompt_ids)} "
             f"tokens outgrows the context window of {lm.context_window} of {lm.directory}; "
             f"at most {lm.context_window - len(sampling.prompt_ids) + 1} is possible."
         )

@@ -35,6 +35,7 @@ def read_settings(config: Settings) -> tuple[Settings, Catalog]:
     names the key at fault, what is allowed there and, for a mistyped key or an unknown model or
     data set, the nearest names.
     """
+    config = without_empty_sections(config)
     settings, catalog = read_catalog(config)
     overlap = settings["overlap"]
     # Names first, because the chance level looks corpora up; `auto` is none.
@@ -55,7 +56,7 @@ def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
     Before it come the settings, each of which has its type. Nobody has checked yet whether they
     fit each other and the catalog. Raises LingprobError likewise.
     """
-    refuse_odd_parts(config)
+    config = without_empty_sections(config)
     settings = typed(with_presets(config))
     check_entries(settings)
     rated = config.get("morcela", {}).get("datasets", [])
@@ -77,6 +78,17 @@ def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
         settings["embeddings"],
     )
     return settings, catalog
+
+
+def without_empty_sections(config: Settings) -> Settings:
+    """Return a configuration without sections whose keys are all commented out."""
+    refuse_odd_parts(config)
+    fields = declared.Settings.model_fields
+    return {
+        name: value
+        for name, value in config.items()
+        if not (value is None and name in fields and declared.section_of(fields[name]))
+    }
 
 
 def with_presets(config: Settings) -> Settings:

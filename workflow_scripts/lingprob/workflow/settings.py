@@ -169,15 +169,6 @@ class Unigrahams(Section):
 
     samples: int = key(ge=2)
     """generated samples (morcela, Appendix B)"""
-    length: int = key(34, ge=1)
-    """tokens a sample (morcela, Appendix B)"""
-    top_k: int | None = key(None, convention=True, ge=1)
-    """tokens that a next one is sampled from, the most probable; null takes all (morcela,
-    Algorithm 1), the released code 50"""
-    suppress_eos: bool = key(False, convention=True)
-    """never sample the end of the text (morcela, Algorithm 1 does; its code never)"""
-    batch_size: int = key(128, ge=1)
-    """samples generated side by side"""
     shards: int = key(ge=1)
     """independent jobs that the samples are spread over"""
 
@@ -207,8 +198,6 @@ class Morcela(Section):
     cluster: Unit = key("article", convention=True)
     """what intervals resample, since sentences of one pair, paradigm or article are no
     independent observations; the next finer unit where there are fewer than 20 of it"""
-    bootstrap: int = key(1000, ge=2)
-    """bootstrap draws behind the intervals of beta, gamma and r"""
     frequency_models: list[str] = key(names="model", patterns=True)
     """patterns; which models the token-frequency regression is done for (morcela, §5)"""
     frequency_corpus: str = key(names="corpus")
@@ -225,10 +214,6 @@ class Morcela(Section):
     slopes of the first are Figure 5's, those of another stand beside them"""
     frequency_shards: int = key(ge=1)
     """independent jobs that these tokens are spread over"""
-    frequency_window: int = key(2048, ge=2)
-    """tokens of a window (morcela, §5)"""
-    frequency_stride: int = key(1024, ge=1)
-    """step between windows"""
 
 
 class Overlap(Section):
@@ -254,9 +239,6 @@ class Overlap(Section):
     soft_min_words: int | None = key(12, ge=1)
     """shortest soft overlaps that count: words in common without case, punctuation and white
     space, in corpora that are text; null looks for none"""
-    soft_gaps: int = key(2, ge=0, le=3)
-    """words of a soft overlap that one of both texts may lack or replace; soft_min_words by one
-    more than these is what the search begins with, below 3 slow"""
     ngrams: str | None = key(names="corpus file", example="auto", pattern="^[^{}]+$")
     """what the chance level of an overlap is computed with (leakage, §2.1): a corpus, over
     which a 5-gram model is estimated, or an ARPA or KenLM file of yours; needs KenLM. auto: the
@@ -302,14 +284,6 @@ class Reading(Section):
     blanks: Literal["blank", "white_space"] = key("blank", convention=True)
     """tokens whose probability the correction moves: those that begin with a blank (leakage,
     §3.1), or with any white space, line breaks included"""
-    min_ms: Number = key(100, ge=0)
-    """shortest self-paced time that counts (leakage, Appendix B)"""
-    max_ms: Number = key(3000, ge=1)
-    """longest one (leakage, Appendix B)"""
-    max_saccade: int = key(4, ge=1)
-    """longest saccade to a word whose fixation counts, in words (leakage, Appendix B)"""
-    min_correct: int = key(5, ge=0)
-    """comprehension questions that a reader must have answered right"""
     partition: Literal["exploratory", "held_out", "fit"] = key("exploratory", convention=True)
     """the partition whose log-likelihood is compared (leakage, §3.1)"""
     previous_words: int = key(1, convention=True, ge=1, le=10)
@@ -321,8 +295,6 @@ class Reading(Section):
     )
     """log-likelihood with the random effects integrated out, or given them; restandardised: the
     former with predictors standardised by the evaluated partition's own means and deviations"""
-    bootstrap: int = key(1000, ge=2)
-    """draws of subjects or sentences behind the intervals"""
 
 
 class StringProbability(Section):
@@ -365,18 +337,6 @@ class StringProbability(Section):
     """accuracies of other models and of people that are shown beside ours"""
     embeddings: dict[str, str] = key(names="embedding")
     """sentence-embedding model by language (string_probability, §4.2)"""
-    bins: int = key(10, ge=1)
-    """bins of equal size by cosine distance (string_probability, §4.2)"""
-    levenshtein_unit: Literal["characters", "words"] = key("characters", convention=True)
-    """what an edit is of, in the filter for Prediction 2 (string_probability, §5.1)"""
-    levenshtein_quantile: Number = key(0.75, convention=True, ge=0, le=1)
-    """quantile of the edit distance up to which pairs are kept"""
-    levenshtein_comparison: Literal["below", "at_most"] = key("at_most", convention=True)
-    """whether a pair at the quantile itself is dropped or kept"""
-    levenshtein_population: Literal["rated", "all"] = key("rated", convention=True)
-    """the pairs whose quantile it is, those with both ratings or all of them"""
-    bootstrap: int = key(1000, ge=2)
-    """bootstrap draws behind each interval"""
     cluster_by_paradigm: bool = key(False, convention=True)
     """resample paradigms with all their pairs instead of single pairs"""
 
@@ -404,8 +364,6 @@ class FineTuning(Section):
     them (leakage, §3.1)"""
     learning_rate: Number = key(0.0001, gt=0)
     """constant (leakage, §3.1)"""
-    weight_decay: Number = key(0.01, ge=0)
-    """AdamW's"""
 
 
 class Training(Section):
@@ -448,20 +406,8 @@ class Training(Section):
     """number format of products (weights are float32); auto is half where that is fast"""
     parallel: Literal["replicate", "shard"] = key("replicate")
     """whether processes hold whole models (DDP) or parts of one (FSDP2)"""
-    compile: bool | Literal["auto"] = key("auto")
-    """torch.compile; auto on a GPU"""
     learning_rate: Number = key(0.001, gt=0)
     """the highest (leakage, Appendix A)"""
-    lowest_learning_rate: Number = key(0.0001, ge=0)
-    """that of the last step (leakage, Appendix A)"""
-    warmup: Number = key(0.01, ge=0, le=1)
-    """share of the steps in which the learning rate grows (leakage, Appendix A)"""
-    betas: list[Number] = key([0.9, 0.95], min_length=2, max_length=2)
-    """Adam's, as Pythia's"""
-    weight_decay: Number = key(0.1, ge=0)
-    """of matrices, as Pythia's"""
-    clip: Number = key(1.0, gt=0)
-    """largest norm of the gradients (leakage, Appendix A)"""
     fine_tuning: FineTuning
 
 
@@ -530,9 +476,6 @@ class Context(Section):
     matrix_prefixes: int = key(10, ge=1)
     """prefixes of each suite before targets of other suites, which are dealt out to them in
     turn; several show how much a matrix owes to the prefix drawn"""
-    matrix_draws: int = key(1, ge=1)
-    """how many of these prefixes precede each target; matrix_prefixes puts all before each, at
-    as many times the cost"""
     matrix_targets: int | None = key(None, ge=1)
     """pairs of each suite that are judged after those of others; null takes all"""
     perturbed_suites: int = key(ge=1)
@@ -541,8 +484,6 @@ class Context(Section):
     """longest length of perturbed prefixes, tokens"""
     overlap_sentences: int = key(ge=2)
     """sentences of a suite behind its overlaps (context, Appendix D)"""
-    bootstrap: int = key(1000, ge=2)
-    """bootstrap draws behind the intervals of accuracies"""
 
 
 class Settings(Section):
@@ -561,6 +502,8 @@ class Settings(Section):
     """run the scale's own jobs with tiny random models and made-up or shortened data, in the
     folder rehearsal/, to try a cluster before its GPUs are spent; available: without what
     `missing` leaves out, which is made up otherwise"""
+    bootstrap: int = key(1000, ge=2)
+    """draws behind each interval"""
     seed: int = key(2025, ge=0)
     """seed of every random choice (folds, bootstrap, generated text, simulated ratings)"""
     studies: Unique[str] = key([])

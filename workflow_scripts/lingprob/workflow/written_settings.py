@@ -55,6 +55,9 @@ def json_schema() -> dict[str, Any]:
     for (section, name), text in descriptions().items():
         if name in parts[section]["properties"]:
             parts[section]["properties"][name]["description"] = text
+    for name, field in Settings.model_fields.items():
+        if section_of(field):  # its keys may all be commented out
+            schema["properties"][name] = {"anyOf": [schema["properties"][name], {"type": "null"}]}
     schema["$defs"] |= read_yaml("schema.yaml")["$defs"]
     for section, kind in KINDS.items():
         entries = schema["properties"][section]

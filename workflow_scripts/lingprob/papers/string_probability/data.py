@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -40,27 +40,14 @@ def paper_metrics(scores: pd.DataFrame, vocabulary_size: int | None) -> pd.DataF
 
 @dataclass(frozen=True)
 class Options:
-    """What the analyses may vary; each is a key of config.yaml's `string_probability`."""
+    """How the analyses are done: bootstrap draws, what is resampled, the filter, bins (§4.2)."""
 
-    bins: int
-    levenshtein_unit: str
-    levenshtein_quantile: float
-    levenshtein_comparison: str
-    levenshtein_population: str
     bootstrap: int
     cluster_by_paradigm: bool
     seed: int
     scale: str
-
-    @property
-    def filter(self) -> EditFilter:
-        """The reading of the filter of rated pairs."""
-        return EditFilter(
-            self.levenshtein_unit,
-            self.levenshtein_quantile,
-            self.levenshtein_comparison,
-            self.levenshtein_population,
-        )
+    filter: EditFilter = field(default_factory=EditFilter)
+    bins: int = 10
 
 
 @dataclass(frozen=True)
@@ -167,9 +154,8 @@ def chosen_pairs(dataset: Dataset, options: Options) -> pd.Index:
         edits = edit_threshold(dataset.stimuli, distances, reading)
         raise LingprobError(
             f"data set {dataset.name!r}: the filter by edit distance keeps none of its pairs, "
-            f"because they differ by {edits:g} "
-            f"{options.levenshtein_unit} at the quantile, and none by fewer. Set "
-            "string_probability.levenshtein_comparison to at_most, or another unit or quantile."
+            f"because all differ by at least {edits:g} {reading.unit}. Take it out of "
+            "string_probability.prediction_2."
         )
     return kept
 
