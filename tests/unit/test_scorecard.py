@@ -1,0 +1,435 @@
+"""Verdicts, estimates and rows of scorecards, by hand and against statsmodels."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import statsmodels.formula.api as smf
+from scipy import stats
+from scipy.optimize import brentq
+
+from lingprob.errors import LingprobError
+from lingprob.papers.contract import Run
+from lingprob.schemas import SCHEMAS
+from lingprob.scorecard.comparison import compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.estimates import (
+    combined,
+    known_correlation,
+    mean_difference,
+    pearson,
+    slope_difference,
+    slope_within,
+    spearman,
+)
+from lingprob.scorecard.verdicts import Estimate, expected_range, judge_claim, judge_number
+
+
+def test_the_last_bits_of_a_large_number_do_not_make_it_another():
+    ours = 1e9 + 0.5 + 1e-7
+    assert judge_number(Estimate(ours, ours, ours, 100), 1e9, 0.5, 0.02)[0] == "reproduced"
+    assert (
+        judge_number(Estimate(1.5 + 1.5e-9, 1.5 + 1.5e-9, 1.5 + 1.5e-9, 100), 1, 0.5, 0.02)[0]
+        == "differs"
+    )
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "value", "verdict"),
+    [
+        (0.8596, 0.8596, 0.8596, "reproduced"),  # within rounding
+        (0.8594, 0.8594, 0.8594, "differs"),  # a count or exact value outside of it
+        (0.70, 0.99, 0.8603, "reproduced"),  # within rounding, however wide
+        (0.84, 0.87, 0.855, "reproduced"),  # intervals meet, ours is narrow
+        (0.70, 0.90, 0.80, "undecided"),  # meets it, too wide to tell
+        (0.70, 0.85, 0.80, "differs"),
+        (0.861, 0.99, 0.93, "differs"),
+        (0.8603, 0.99, 0.93, "undecided"),  # within rounding of an end
+        (0.70, 0.8597, 0.80, "undecided"),
+        (math.nan, math.nan, math.nan, "not run"),
+    ],
+)
+def test_a_number_is_judged_by_rounding_and_interval(low, high, value, verdict):
+    assert judge_number(Estimate(value, low, high, 100), 0.860, 0.0005, 0.02)[0] == verdict
+
+
+def test_an_undecided_number_says_what_would_tell():
+    """An interval of .10 to either side is five times .02: twenty-five times the observations."""
+    verdict, note = judge_number(Estimate(0.80, 0.70, 0.90, 40), 0.86, 0.0005, 0.02)
+    assert (verdict, note) == ("undecided", "n = 40; about n = 1,000 would tell")
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected", "verdict"),
+    [
+        (0.1, 0.5, "> 0", "supported"),
+        (-0.1, 0.5, "> 0", "undecided"),
+        (-0.5, -0.1, "> 0", "contradicted"),
+        (0.0, 0.5, "> 0", "undecided"),
+        (-0.5, -0.1, "< 0", "supported"),
+        (-0.5, 0.0, "< 0", "undecided"),
+        (0.77, 1.05, "< 1", "undecided"),
+        (0.77, 0.95, "< 1", "supported"),
+        (-0.02, 0.03, "within -0.05 to 0.05", "supported"),
+        (0.0, 0.05, "within 0 to 0.05", "supported"),
+        (-0.02, 0.3, "within -0.05 to 0.05", "undecided"),
+        (0.1, 0.3, "within -0.05 to 0.05", "contradicted"),
+    ],
+)
+def test_a_claim_is_judged_by_its_interval(low, high, expected, verdict):
+    assert judge_claim(Estimate((low + high) / 2, low, high), expected)[0] == verdict
+
+
+def test_no_interval_decides_nothing():
+    assert judge_claim(Estimate(3.0, math.nan, math.nan), "> 0")[0] == "undecided"
+    assert judge_claim(Estimate(math.nan, math.nan, math.nan), "> 0")[0] == "not run"
+
+
+@pytest.mark.parametrize(("low", "high"), [(1.0, math.inf), (-math.inf, -1.0)])
+def test_an_interval_without_an_end_decides_nothing(low, high):
+    value = 3.0 if low == 1 else -3.0
+    assert judge_claim(Estimate(value, low, high), "> 0") == ("undecided", "no interval")
+
+
+@pytest.mark.parametrize(("low", "high", "expected"), [(-1.0, 0.0, "> 0"), (0.0, 1.0, "< 0")])
+def test_an_interval_that_ends_on_the_limit_does_not_contradict(low, high, expected):
+    assert judge_claim(Estimate((low + high) / 2, low, high), expected)[0] == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"), [(0.25, "> 0"), (1.25, "> 1"), (0.75, "< 1"), (0.25, "within 0 to 0.5")]
+)
+def test_the_note_says_how_many_would_tell(value, expected):
+    """The interval is half a unit either way, the limit a quarter off: four times as many."""
+    verdict, note = judge_claim(Estimate(value, value - 0.5, value + 0.5, 10), expected)
+    assert (verdict, note) == ("undecided", "n = 10; about n = 40 would tell")
+
+
+def test_a_mistyped_expectation_and_an_interval_upside_down_are_refused():
+    for text in ("above 0", "> zero", "within 1", "=> 0"):
+        with pytest.raises(LingprobError, match="a claim expects"):
+            expected_range(text)
+    with pytest.raises(LingprobError, match="upside down"):
+        Estimate(0, 1, -1)
+
+
+def test_levels_of_groups_do_not_hide_a_slope_within_them():
+    """Three states that fall steeply and two other families' points at other levels: pooled, the
+    slope is uncertain; within, it falls."""
+    size = np.tile([7.0, 8.0, 9.0], 5)
+    level = np.repeat([500.0, 100.0, 300.0, 900.0, 0.0], 3)
+    rng = np.random.default_rng(0)
+    y = level - 40 * size + rng.normal(0, 3, 15)
+    group = np.repeat(["a", "b", "c", "d", "e"], 3)
+    assert judge_claim(slope_within(size, y), "< 0")[0] == "undecided"
+    within = slope_within(size, y, group)
+    assert judge_claim(within, "< 0")[0] == "supported"
+    assert judge_claim(slope_within(size, -y, group), "< 0")[0] == "contradicted"
+
+
+def test_slopes_are_those_of_scipy():
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=12), rng.normal(size=12)
+    one = stats.linregress(x, y)
+    found = slope_within(x, y)
+    assert found.value == pytest.approx(one.slope)
+    assert found.half_width == pytest.approx(one.stderr * stats.t.ppf(0.975, 10))
+    state = np.repeat(["before", "after"], 6)
+    slopes = [stats.linregress(x[state == name], y[state == name]).slope
+              for name in ("before", "after")]  # fmt: skip
+    difference = slope_difference(x, y, state, "before", "after")
+    assert difference.value == pytest.approx(slopes[1] - slopes[0])
+
+
+def test_paired_differences_and_correlations_are_those_of_scipy():
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=30), rng.normal(0.5, 1, size=30)
+    theirs = stats.ttest_rel(y, x).confidence_interval(0.95)
+    ours = mean_difference(x, y)
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high))
+    two = stats.ttest_rel([1.0, 4.0], [0.0, 1.0]).confidence_interval(0.95)
+    assert mean_difference([0, 1], [1, 4]).low == pytest.approx(two.low)
+    theirs = stats.pearsonr(x, y).confidence_interval(0.95)
+    ours = pearson(x, y)
+    assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-6)
+    assert spearman(x, y).value == pytest.approx(stats.spearmanr(x, y).statistic)
+
+
+def test_too_few_points_are_no_estimate():
+    assert math.isnan(slope_within([1, 2], [3, 4]).value)
+    assert math.isnan(slope_within([1, 1, 2, 2], [3, 4, 5, 6], [0, 0, 1, 1]).value)
+    assert math.isnan(slope_difference([1, 2, 3, 4], [1, 2, 3, 4], list("aabb"), "a", "b").value)
+    assert math.isnan(mean_difference([1], [2]).value)
+    assert math.isnan(spearman([1, 2, 3], [1, 2, 3]).value)
+
+
+STATISTICS = {
+    "slope": lambda rng, effect: slope_within(
+        np.tile(np.arange(4.0), 3),
+        effect * np.tile(np.arange(4.0), 3) + rng.normal(size=12) + np.repeat([0, 9, 4], 4),
+        np.repeat([0, 1, 2], 4),
+    ),
+    "interaction": lambda rng, effect: slope_difference(
+        np.tile(np.arange(6.0), 2),
+        effect * np.tile(np.arange(6.0), 2) * np.repeat([0, 1], 6) + rng.normal(size=12),
+        np.repeat([0, 1], 6),
+        0,
+        1,
+    ),
+    "difference": lambda rng, effect: mean_difference(
+        np.zeros(16), effect + rng.normal(size=16)
+    ),
+    "spearman": lambda rng, effect: spearman(
+        np.arange(20.0), effect * np.arange(20.0) / 4 + rng.normal(size=20)
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", STATISTICS)
+def test_a_statistic_supports_a_claim_without_effect_in_at_most_a_twentieth_of_runs(name):
+    """Two-sided intervals of 95%: 2.5% in each direction; 1,000 runs, so at most 5%."""
+    rng = np.random.default_rng(3)
+    verdicts = [judge_claim(STATISTICS[name](rng, 0), "> 0")[0] for _ in range(1000)]
+    assert verdicts.count("supported") <= 50
+    assert verdicts.count("contradicted") <= 50
+    strong = [judge_claim(STATISTICS[name](rng, 2), "> 0")[0] for _ in range(100)]
+    assert strong.count("supported") >= 80
+    reversed_ = [judge_claim(STATISTICS[name](rng, -2), "> 0")[0] for _ in range(100)]
+    assert reversed_.count("contradicted") >= 80
+    assert "supported" not in reversed_
+
+
+PUBLISHED = {
+    "paper": "mine",
+    "claims": [
+        {"id": "up", "section": "§1", "sentence": "It rises.", "expected": "> 0",
+         "exceptions": {"small": "< 0"}, "figure": "mine/figure_1"},
+        {"id": "never", "section": "§2", "sentence": "Nobody knows.", "expected": "< 0"},
+    ],
+    "items": [
+        {"item": "Table 1", "columns": ["r", "n"], "places": [3, 0], "decides": [0.02, 0],
+         "note": "as printed", "rows": {"small": [0.860, 10], "large": [0.9, 11]}},
+    ],
+}  # fmt: skip
+
+
+def statistic(tables, run):
+    for row in tables["values"].itertuples():
+        yield row.model, Estimate(row.value, row.low, row.high)
+
+
+def never(tables, run):
+    return []
+
+
+def test_each_population_of_a_claim_is_judged_and_the_exception_reversed():
+    values = pd.DataFrame(
+        {"model": ["small/d", "large/d", "huge/d"], "value": [-1.0, 1, -1], "low": [-2.0, -1, -2],
+         "high": [-0.5, 2, -0.5]}
+    )  # fmt: skip
+    rows = judge_claims(
+        PUBLISHED, {"up": statistic, "never": never}, {"values": values}, Run("demo")
+    )
+    card = make_scorecard(rows).set_index(["column", "row"])
+    assert card["verdict"].to_dict() == {
+        ("up", "small/d"): "supported",
+        ("up", "large/d"): "undecided",
+        ("up", "huge/d"): "contradicted",
+        ("never", "(none)"): "not run",
+    }
+    assert card.loc[("up", "small/d"), "expected"] == "< 0"
+    assert "exception" in card.loc[("up", "small/d"), "note"]
+    assert card.loc[("up", "huge/d"), "figure"] == "mine/figure_1"
+
+
+@pytest.mark.parametrize("statistics", [{"up": never}, {"up": never, "never": never, "x": never}])
+def test_claims_and_statistics_belong_together(statistics):
+    with pytest.raises(LingprobError, match="not both in the catalog"):
+        judge_claims(PUBLISHED, statistics, {}, Run("demo"))
+
+
+def test_numbers_are_judged_by_their_printed_places():
+    ours = {
+        ("small", "r"): Estimate(0.8604, 0.85, 0.87, 100),
+        ("small", "n"): Estimate.exact(10.0),
+        ("large", "r"): Estimate(0.84, 0.80, 0.88, 100, "mine"),
+    }
+    rows = compare_numbers(PUBLISHED, ours, "demo")
+    assert [rows[3][name] for name in ("ours", "low", "high", "difference")] == [None] * 4
+    card = make_scorecard(rows)
+    assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "not run"]
+    assert card.loc[0, ["ours", "low", "high"]].tolist() == [0.8604, 0.85, 0.87]
+    assert card["difference"].tolist()[:3] == pytest.approx([0.0004, 0, -0.06])
+    assert math.isnan(card["ours"].iloc[3])
+    assert card["note"].iloc[2] == "mine; as printed"
+    assert list(card.columns) == SCHEMAS["scorecard"].names
+
+
+def test_half_a_unit_of_the_last_place_is_rounding():
+    found = {("small", "r"): 0.8604, ("small", "n"): 10.4, ("large", "r"): 0.9006,
+             ("large", "n"): 10.4}  # fmt: skip
+    ours = {cell: Estimate.exact(value) for cell, value in found.items()}
+    card = make_scorecard(compare_numbers(PUBLISHED, ours, "demo"))
+    assert card["verdict"].tolist() == ["reproduced", "reproduced", "differs", "differs"]
+
+
+def test_a_tolerance_says_why():
+    rows = {"near": [0.5, 1], "far": [0.5, 1], "elsewhere": [0.5, 1]}
+    item = {**PUBLISHED["items"][0], "rows": rows, "tolerance": [0.25, 0],
+            "reason": "folds are not stated"}  # fmt: skip
+    ours = {("near", "r"): Estimate(0.25, 0.2, 0.3), ("far", "r"): Estimate(0.2, 0.1, 0.6)}
+    card = make_scorecard(compare_numbers({**PUBLISHED, "items": [item]}, ours, "demo"))
+    by_row = card[card["column"] == "r"].set_index("row")
+    assert by_row["verdict"].tolist() == ["reproduced", "differs", "not run"]
+    assert "within 0.25: folds are not stated" in by_row.loc["near", "note"]
+    assert "folds" not in by_row.loc["elsewhere", "note"]
+
+
+def test_little_power_is_said_and_a_claim_that_is_not_run_has_no_value():
+    up, never_run = PUBLISHED["claims"]
+    published = {**PUBLISHED, "claims": [{**up, "power": 0.4, "note": "few"}, never_run]}
+    values = pd.DataFrame({"model": ["m/d"], "value": [1.0], "low": [0.5], "high": [2.0]})
+    statistics = {"up": statistic, "never": never}
+    rows = judge_claims(published, statistics, {"values": values}, Run("demo"))
+    assert rows[1]["ours"] is None
+    card = make_scorecard(rows)
+    assert card["note"].tolist() == [
+        "power at the paper's size: 0.4; few", "nothing here tests it"
+    ]  # fmt: skip
+    assert card["ours"].isna().tolist() == [False, True]
+    assert card.loc[0, ["ours", "low", "high"]].tolist() == [1, 0.5, 2]
+    assert card["scale"].tolist() == ["demo", "demo"]
+
+
+def points(seed: int, n: int = 13) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    group = np.array(list("abc"))[np.arange(n) % 3]
+    return pd.DataFrame({"x": 5 + rng.normal(size=n), "y": rng.normal(size=n), "group": group})
+
+
+def ends(found: Estimate) -> tuple[float, float, float]:
+    return found.value, found.low, found.high
+
+
+def theirs(formula: str, table: pd.DataFrame, term: str) -> tuple[float, float, float]:
+    fit = smf.ols(formula, table).fit()
+    return (fit.params[term], *fit.conf_int().loc[term])
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_slopes_and_their_intervals_are_those_of_statsmodels(seed):
+    table = points(seed)
+    pooled = slope_within(table["x"], table["y"])
+    assert ends(pooled) == pytest.approx(theirs("y ~ x", table, "x"))
+    within = slope_within(table["x"], table["y"], table["group"].tolist())
+    assert ends(within) == pytest.approx(theirs("y ~ x + group", table, "x"))
+    assert (within.n, within.note) == (13, "13 points")
+    gappy = table.assign(y=table["y"].where(table.index != 4, np.nan))
+    found = slope_within(gappy["x"], gappy["y"], gappy["group"].tolist())
+    assert ends(found) == pytest.approx(theirs("y ~ x + group", gappy.dropna(), "x"))
+    states = table[table["group"] != "c"].assign(
+        later=lambda rows: (rows["group"] == "b").astype(float)
+    )
+    found = slope_difference(table["x"], table["y"], table["group"].tolist(), "a", "b")
+    assert ends(found) == pytest.approx(theirs("y ~ x * later", states, "x:later"))
+    assert (found.n, found.note) == (len(states), f"{len(states)} points")
+
+
+def test_the_fewest_points_of_each_statistic():
+    """One residual degree of freedom is enough: three points, five in two states."""
+    assert ends(slope_within([1, 2, 4], [1, 3, 2])) == pytest.approx(
+        theirs("y ~ x", pd.DataFrame({"x": [1, 2, 4], "y": [1, 3, 2]}), "x")
+    )
+    five = {"x": [1, 2, 4, 1, 3], "y": [1, 3, 2, 0, 5], "later": [0, 0, 0, 1, 1]}
+    found = slope_difference(five["x"], five["y"], five["later"], 0, 1)
+    assert ends(found) == pytest.approx(theirs("y ~ x * later", pd.DataFrame(five), "x:later"))
+    flat = slope_difference([1, 2, 4, 3, 3], five["y"], five["later"], 0, 1)
+    assert math.isnan(flat.value)
+    assert math.isnan(slope_within([1e6] * 4, [1, 2, 3, 5]).value)
+    rounded = 1e6 * np.array([0.3, 0.1 + 0.2, 0.3, 0.1 + 0.2])
+    assert len(set(rounded)) == 2
+    assert math.isnan(slope_within(rounded, [1, 2, 3, 5]).value)
+    assert slope_within([1e-3, 2e-3, 4e-3], [1, 3, 2]).value == pytest.approx(
+        1000 * slope_within([1, 2, 4], [1, 3, 2]).value
+    )
+    four = stats.pearsonr([1, 2, 3, 4], [1, 3, 2, 4]).confidence_interval(0.95)
+    assert ends(pearson([1, 2, 3, 4], [1, 3, 2, 4])) == pytest.approx((0.8, four.low, four.high))
+    # The squares about the mean are compared with those about 0, and with 1.
+    assert math.isnan(slope_within(1e6 + 0.01 * np.arange(4), [1, 2, 3, 5]).value)
+    assert slope_within(1e6 + np.arange(4), [1, 2, 3, 5]).value == pytest.approx(1.3)
+    assert slope_within(0.9e-6 * np.arange(3), [1, 2, 3]).value == pytest.approx(1e6 / 0.9)
+
+
+@pytest.mark.filterwarnings("error::RuntimeWarning")
+def test_what_does_not_vary_has_no_correlation_and_what_varies_by_one_has():
+    assert math.isnan(pearson([2, 2, 2, 2], [1, 3, 2, 4]).value)
+    assert math.isnan(pearson([1, 3, 2, 4], [2, 2, 2, 2]).value)
+    assert pearson([0, 1, 1, 0], [0, 3, 1, 2]).value == pytest.approx(1 / np.sqrt(5))
+    assert pearson([0, 3, 1, 2], [0, 1, 1, 0]).value == pytest.approx(1 / np.sqrt(5))
+
+
+def test_missing_pairs_do_not_count_in_a_mean_difference():
+    found = mean_difference([0.0, 1.0, np.nan, 3.0], [1.0, 4.0, 2.0, np.nan])
+    assert (found.value, found.n, found.note) == (2.0, 2, "2 pairs")
+    assert found.half_width == pytest.approx(stats.t.ppf(0.975, 1))
+
+
+@pytest.mark.parametrize(("rho", "n"), [(0.6, 20), (-0.3, 8), (0.0, 5), (0.95, 12)])
+def test_spearmans_interval_ends_where_its_test_rejects(rho, n):
+    def distance(tested: float) -> float:
+        error = np.sqrt((1 + tested**2 / 2) / (n - 3))
+        return (np.arctanh(rho) - np.arctanh(tested)) / error
+
+    z = stats.norm.ppf(0.975)
+    low = brentq(lambda tested: distance(tested) - z, -1 + 1e-9, rho)
+    high = brentq(lambda tested: distance(tested) + z, rho, 1 - 1e-9)
+    found = known_correlation(rho, n, ranks=True)
+    assert ends(found) == pytest.approx((rho, low, high), abs=1e-6)
+    assert found.note == f"n = {n}"
+
+
+def test_spearman_takes_ranks():
+    x, y = [1.0, 2, 3, 4, 5, 60], [0.1, 7, 3, 900, 50, 51]
+    ranked = known_correlation(float(stats.spearmanr(x, y).statistic), 6, ranks=True)
+    assert ends(spearman(x, y)) == pytest.approx(ends(ranked))
+
+
+def test_known_correlations_at_the_edge():
+    assert ends(known_correlation(1.0, 10))[1:] == pytest.approx((1, 1), abs=1e-9)
+    assert ends(known_correlation(-1.0, 10))[1:] == pytest.approx((-1, -1), abs=1e-9)
+    for r in (1.0, -1.0):  # ends, and no warning of what is infinite
+        for ranks in (False, True):
+            inner, outer = sorted(np.abs(ends(known_correlation(r, 10, ranks=ranks))[1:]))
+            assert 0 < 1 - outer < 1 - inner < 1e-9
+    few = known_correlation(0.5, 3)
+    assert (few.value, few.n, few.note) == (0.5, 3, "n = 3")
+    assert math.isnan(few.low)
+    assert known_correlation(0.5, 4).low == pytest.approx(
+        np.tanh(np.arctanh(0.5) - stats.norm.ppf(0.975))
+    )
+    assert math.isnan(known_correlation(math.nan, 10).value)
+
+
+def test_sums_of_estimates_by_hand():
+    """Twice 2 (1 to 5) less half of 6 (3 to 10): 4 (2 to 10) and -3 (-5 to -1.5)."""
+    found = combined([Estimate(2, 1, 5, 30), Estimate(6, 3, 10, 20)], [2, -0.5])
+    assert ends(found) == pytest.approx((1, 1 - np.hypot(2, 2), 1 + np.hypot(6, 1.5)))
+    assert found.n == 20
+
+
+def test_an_interval_as_narrow_as_what_decides_decides():
+    exactly = Estimate(0.125, 0.0, 0.25, 10)
+    assert judge_number(exactly, 0.25, 0.0625, 0.125) == ("reproduced", "")
+    assert judge_number(exactly, 0.25, 0.0625, 0.0625) == (
+        "undecided", "n = 10; about n = 40 would tell"
+    )  # fmt: skip
+    # Half the published interval counts as rounding.
+    assert judge_number(Estimate(0.5, 0.0, 1.0, 10), 0.0, 0.5, 0.1)[0] == "reproduced"
+    assert judge_number(Estimate(1.0, 0.25, 1.75, 10), 0.0, 0.75, 0.1)[0] == "reproduced"
+    # Without a number of observations, or where it is narrow already, there is nothing to say.
+    assert judge_number(Estimate(0.125, 0.0, 0.25), 0.25, 0.0625, 0.0625) == ("undecided", "")
+    assert judge_claim(Estimate(0.5, 0.0, 1.0, 10), "> 0.5") == ("undecided", "")
+    assert judge_claim(Estimate(0.5, 0.0, 1.0, 10), "> 0") == ("undecided", "")
+    assert judge_claim(Estimate(2.0, 1.0, 2.5, 10), "within 1.5 to 3") == ("undecided", "")
