@@ -123,13 +123,7 @@ rule judge_contexts:
     params:
         **JUDGING,
         tasks=[plan.context_task(*drawn) for drawn in CONTEXT_DRAWN],
-        policies=lambda wildcards: {
-            name: {
-                "start_token": catalog.start_tokens[catalog.start_token_of(name)],
-                "first_token": catalog.bos_policies[name]["first_token"],
-            }
-            for name in catalog.model(wildcards.model)["bos_policies"]
-        },
+        policies=lambda wildcards: plan.judged_policies(wildcards.model),
     script:
         "../workflow_scripts/judge_contexts.py"
 

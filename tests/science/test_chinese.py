@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -15,13 +14,9 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, Pre
 
 from checkout import copy_of_the_checkout, snakemake
 from lingprob.catalog import Catalog
-from lingprob.context.prefixes import tokenizer_of
-from lingprob.context.sampling import sample_contexts
-from lingprob.context.sentences import CHINESE
 from lingprob.minimalness.distances import EditFilter, measure_pairs
 from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.loading import load_language_model
-from lingprob.models.manifest import write_manifest
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.data import Options, assemble
 from lingprob.scoring.sentences import summarise_sentences
@@ -95,39 +90,6 @@ def test_a_character_is_a_token_and_none_is_unknown(models, samples):
             continue
         pieces = [text[a:b] for a, b in zip(one.char_start, one.char_end, strict=True)]
         assert "".join(pieces) == text.replace(" ", "")
-
-
-@pytest.mark.parametrize(("dataset", "other"), [("sling", "zhoblimp"), ("zhoblimp", "sling")])
-def test_contexts_are_whole_sentences_of_either_data_set(models, mirror, dataset, other, tmp_path):
-    """A prefix has the tokens of its sentences, whatever stands beside each, and no other."""
-    manifest = tmp_path / "manifest.json"
-    write_manifest("tiny", "local", "here", models / "lm", manifest)
-    # Twenty pairs of each of six paradigms.
-    stimuli, controls = (
-        table[table["paradigm"].isin(table["paradigm"].unique()[:6])].groupby("paradigm").head(40)
-        for table in (stimuli_of(mirror, dataset), stimuli_of(mirror, other))
-    )
-    control = controls.loc[controls["grammatical"], "text"].tolist()
-    settings = {"lengths": [20, 60], "pairs_per_prefix": 1, "matrix_sentences": 2,
-                "matrix_prefixes": 1, "matrix_targets": None}  # fmt: skip
-    pieces = sample_contexts(
-        dataset, stimuli, control, tokenizer_of(manifest), suites=[], pairs_per_suite=1,
-        settings=settings, seed=1, writing=CHINESE,
-    )  # fmt: skip
-    drawn = pd.concat(pieces, ignore_index=True)
-    assert drawn["suite"].nunique() == stimuli["paradigm"].nunique()
-    by_id = stimuli.set_index("item_id")
-    lm = load_language_model(models / "lm", device="cpu", dtype="float32")
-    for row in drawn.itertuples():
-        ends = [0, *row.char_ends]
-        parts = [row.text[a:b] for a, b in pairwise(ends)]
-        if row.kind == "unrelated":
-            assert set(parts) <= set(control)
-        else:
-            of_suite = by_id.loc[row.source_ids, "paradigm"] == row.suite
-            assert of_suite.all() if row.kind.startswith("matched") else not of_suite.any()
-        whole, *alone = lm.tokenize([row.text + parts[0], *parts, parts[0]])
-        assert whole.ids.tolist() == np.concatenate([one.ids for one in alone]).tolist()
 
 
 def scored(models: Path, stimuli: pd.DataFrame, folder: Path) -> pd.DataFrame:

@@ -32,6 +32,18 @@ class Contexts(Sources):
             "alone": stage == "sampled",
         }
 
+    def judged_policies(self, model: str) -> dict[str, dict[str, str]]:
+        """Return by BOS policy of a model what precedes a sentence, and if its first token
+        counts."""
+        catalog = self.catalog
+        return {
+            name: {
+                "start_token": catalog.start_tokens[catalog.start_token_of(name)],
+                "first_token": catalog.bos_policies[name]["first_token"],
+            }
+            for name in catalog.model(model)["bos_policies"]
+        }
+
     def sampling_settings(self, stage: str) -> dict[str, Any]:
         """Return what prefixes are drawn by: where pairs share one, all targets of a suite do."""
         matrix = ("sentences", "prefixes", "targets")

@@ -1,0 +1,36 @@
+"""Judge the pairs of Chinese data sets after their prefixes, and without one."""
+
+from pathlib import Path
+
+from lingprob.context.model_judgments import Judge, Task
+from lingprob.context.prefixes import tokenizer_of
+from lingprob.files import identity_of
+from lingprob.models.prepared import load_prepared
+from lingprob.scoring.shards import delete_shards
+from lingprob.tables import table_writer
+from lingprob.workflow import job
+from studies.chinese_contexts.analysis import CHINESE
+
+with job(snakemake):
+    files, params, resources = snakemake.input, snakemake.params, snakemake.resources
+    output, name = snakemake.output, snakemake.wildcards.model
+    lm, provenance = load_prepared(
+        files.model, params.entry, params.device, params.dtype, resources.device_map
+    )
+    shards = Path("resources/shards/chinese_contexts", name)
+    scoring = {
+        "shard_directory": shards,
+        "identity": identity_of(provenance, params.code),
+        "tokens_per_batch": resources.tokens_per_batch if lm.device.type == "cuda" else None,
+        "workers": snakemake.threads if lm.device.type == "cpu" else 1,
+    }
+    model = Judge(lm, name, tokenizer_of(files.model), CHINESE.separator, scoring)
+    given = zip(params.tasks, files.stimuli, files.prefixes, strict=True)
+    tasks = [Task(**task, stimuli=stimuli, prefixes=path) for task, stimuli, path in given]
+    with table_writer("context_judgments", output.judgments, provenance) as write:
+        for piece in model.after_prefixes(tasks, params.start_token):
+            write(piece)
+    with table_writer("context_unprefixed_judgments", output.unprefixed, provenance) as write:
+        for piece in model.unprefixed(tasks, params.policies):
+            write(piece)
+    delete_shards(shards)
