@@ -23,7 +23,7 @@ from lingprob.scorecard.comparison import Statistic, judge_claims, make_scorecar
 ENDS = ("。", "！", "？", "…", ".", "!", "?")
 QUOTES = "”’」』\"'"
 # No sentences of one suite before those of others: there is no figure of them here.
-NO_MATRIX = {"matrix_sentences": 1, "matrix_prefixes": 0, "matrix_draws": 1, "matrix_targets": None}
+NO_MATRIX = {"matrix_sentences": 1, "matrix_prefixes": 0, "matrix_targets": None}
 STATISTICS: dict[str, Statistic] = {
     "matched_acceptable_raises": weighted({MATCHED[0]: 1}),
     "matched_unacceptable_lowers": weighted({MATCHED[1]: 1}),
