@@ -45,7 +45,6 @@ include: "rules/doses.smk"
 include: "rules/prefixes.smk"
 include: "rules/context.smk"
 include: "rules/papers.smk"
-include: "rules/exports.smk"
 include: "rules/plan.smk"
 include: "rules/site.smk"
 

@@ -1,28 +1,31 @@
 # What every rules file uses. `plan` and `costs` (workflow_scripts/lingprob/plan/) decide what runs
 # and what jobs ask for. A rule's params hold all that its numbers depend on: a digest of the package
-# modules that its script imports (`code`), catalog entries and settings. What changes only how the
-# work is done (batch sizes, a device map) goes to a script as a resource, because a change there must
-# not repeat the work. A rehearsal's `costs` are those of the run itself.
+# modules that its script imports (`code`), catalog entries and settings. A rehearsal's `costs` are
+# those of the run itself.
 
 import re
+from types import SimpleNamespace
 
 from lingprob.catalog import read_published, surprisal_file, texts_in_file
 from lingprob.chance_level import NO_TEXT
 from lingprob.workflow.names import surprisal_models
 from lingprob.context.names import figures_of, pairs_per_suite, primary_dataset
 from lingprob.demo import demo_files
-from lingprob.digests import code_digest
+from lingprob.digests import code_digest, modules_digest
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.description import Room
 from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, model_tables, ngram_inputs, note_on, pick
-from lingprob.plan import shown_models
+from lingprob.plan import SECTIONS, shown_models
 from lingprob.reading.parsers.names import parser_function
 from lingprob.site.facts import facts_of_model, run_facts, template_files
 from lingprob.site.papers import papers_of, read_captions
 from lingprob.stimuli.names import parser_module
 
 plan, costs = Plan(settings, catalog), Costs(*run.asked_for)
+# What changes only how the work is done (batch sizes, a device map) must not repeat the work. So it
+# is no param: scripts read it from `snakemake.config`, which triggers nothing (`workflow.means`).
+config.update(pick(settings, "scoring", "training"))
 
 
 if settings["machine"]["container"]:
@@ -59,14 +62,20 @@ def model_entry(keys, bulk=False):
     return lambda wildcards: plan.model_entry(wildcards.model, keys, bulk)
 
 
-def with_model(rule, **others):
-    """Resources of a rule's job that feeds a model."""
+def with_model(rule, model=None, **known):
+    """Resources of a rule's jobs that feed a model: one that is known, with what else is, or the
+    one that a wildcard names."""
+
+    def job_of(wildcards):
+        named = known | {"model": model} if model else known
+        return SimpleNamespace(**dict(wildcards.items()) | named)
+
     return {
-        "mem_mb": lambda wildcards, attempt: costs.grown(costs.memory_mb(wildcards.model), attempt),
-        "gpu": lambda wildcards: costs.gpus(wildcards.model),
-        "runtime": lambda wildcards: costs.runtime(rule, wildcards),
-        "device_map": lambda wildcards: costs.device_map(wildcards.model),
-        **others,
+        "mem_mb": lambda wildcards, attempt: costs.grown(
+            costs.memory_mb(job_of(wildcards).model), attempt
+        ),
+        "gpu": lambda wildcards: costs.gpus(job_of(wildcards).model),
+        "runtime": lambda wildcards: costs.runtime(rule, job_of(wildcards)),
     }
 
 
@@ -84,6 +93,8 @@ def in_report(path, room, what=None, subcategory="Tables"):
 
 DATASETS = alternatives(catalog.datasets)
 CORPORA = alternatives(plan.datasets_of("corpus"))
+IMPORTED_SENTENCES = plan.models_with("scores", level="sentence")
+IMPORTED_TOKENS = plan.models_with("scores", level="token")
 CAUSAL = plan.causal_models()
 MASKED = plan.masked_models()
 

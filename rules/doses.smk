@@ -59,14 +59,9 @@ rule train_dosed_model:
         "../envs/environment.yaml"
     threads: lambda wildcards: TRAINING["processes"] * (8 if costs.training_gpus() else 1)
     resources:
-        **pick(
-            TRAINING,
-            *("processes", "parallel", "micro_batch_size", "validation_steps", "checkpoint_steps"),
-        ),
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
         runtime=lambda wildcards: costs.runtime("train_dosed_model", wildcards),
-        repeat_examples=int(TRAINING["repeat_examples"]),
     params:
         **pick(TRAINING, "device", "validation_examples"),
         code=code_digest("train_dosed_model"),

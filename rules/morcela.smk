@@ -195,7 +195,7 @@ rule regress_on_frequency:
     params:
         code=code_digest("regress_on_frequency"),
         corpus=MORCELA["frequency_corpus"],
-        unigrams=lambda wildcards: plan.model_unigrams(wildcards.model)[0],
+        unigrams=lambda wildcards: plan.default_unigrams(wildcards.model),
         scale=settings["scale"],
     script:
         "../workflow_scripts/regress_on_frequency.py"
@@ -207,9 +207,4 @@ rule morcela:
         rules.correlate_participant_groups.output,
         collect("results/morcela/{model}.csv", model=plan.fitted_models()),
         collect("results/morcela/predictions/{model}.csv", model=plan.fitted_models()),
-        [
-            f"results/sentence_scores/{model}/{dataset}.csv"
-            for model in plan.fitted_models()
-            for dataset in plan.rated_datasets(model)
-        ],
         MORCELA_ROOM.output(),

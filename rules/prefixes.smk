@@ -113,13 +113,12 @@ rule judge_contexts:
     # On a CPU each thread has a prefix of its own.
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
-        **with_model(
-            "judge_contexts",
+        **with_model("judge_contexts")
+        | dict(
             mem_mb=lambda wildcards, threads, attempt: costs.grown(
                 4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
             ),
         ),
-        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         **JUDGING,
         tasks=[plan.context_task(*drawn) for drawn in CONTEXT_DRAWN],
@@ -146,13 +145,12 @@ rule judge_perturbed_contexts:
         "../envs/environment.yaml"
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
-        **with_model(
-            "judge_perturbed_contexts",
+        **with_model("judge_perturbed_contexts")
+        | dict(
             mem_mb=lambda wildcards, threads, attempt: costs.grown(
                 4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
             ),
         ),
-        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
     params:
         **JUDGING,
         tasks=[plan.context_task("perturbed", CONTEXT_PRIMARY)],

@@ -55,6 +55,7 @@ STRINGS_ROOM = Room(
     },
     options={
         "absent": plan.absent_from_strings(),
+        "bos": {model: plan.string_bos(model) for model in TOY_MODELS},
         "panels": STRING_PANELS,
         "series": plan.series(STRINGS["models"]),
         "causal": [name for name in STRINGS["models"] if name in CAUSAL],
@@ -100,7 +101,7 @@ rule analyse_strings:
         distances=lambda wildcards: [
             plan.minimalness(name) for name in plan.paired_datasets(wildcards.model)
         ],
-        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model, "")[:1],
+        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[:1],
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"

@@ -124,19 +124,9 @@ rule train_model:
         "../envs/environment.yaml"
     threads: lambda wildcards: TRAINING["processes"] * (8 if costs.training_gpus() else 1)
     resources:
-        **pick(
-            TRAINING,
-            *("processes", "parallel", "micro_batch_size", "validation_steps", "checkpoint_steps"),
-        ),
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
         runtime=lambda wildcards: costs.runtime("train_model", wildcards),
-        repeat_examples=int(TRAINING["repeat_examples"]),
-        # Commas alone: resources are numbers and texts. A rehearsal ends before some of the steps.
-        keep_checkpoints=",".join(
-            str(min(step, TRAINING["steps"])) for step in TRAINING["keep_checkpoints"]
-        )
-        or ",",
     params:
         **pick(TRAINING, "device", "validation_examples"),
         code=code_digest("train_model"),
@@ -170,7 +160,6 @@ rule fine_tune_model:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=min(1, costs.training_gpus()),
         runtime=costs.at_most(240),
-        micro_batch_size=TRAINING["micro_batch_size"],
     params:
         **pick(FINE_TUNING, "steps", "learning_rate", "rows"),
         **pick(TRAINING, "device", "precision"),

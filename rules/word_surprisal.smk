@@ -1,35 +1,35 @@
 # Word surprisals of the texts that people read (Oh, Zhu & Schuler 2025, §3.1).
 # REQUIRES results/words/{texts}.parquet, a model's manifest or its word surprisals from elsewhere.
-# PROVIDES results/surprisal/{model}/{texts}.parquet.
+# PROVIDES results/surprisal/{model}/{texts}.{parquet,csv}; one job scores all texts with a model.
 
 IMPORTED_WORDS = plan.models_with("scores", level="word")
+READ_TEXTS = plan.read_texts()
 
 
 rule compute_word_surprisal:
-    """Word surprisals of a text under one model (leakage, §3.1)."""
+    """Word surprisals of all texts under one model (leakage, §3.1)."""
     input:
         model="resources/models/{model}/manifest.json",
-        words="results/words/{texts}.parquet",
+        words=collect("results/words/{texts}.parquet", texts=READ_TEXTS),
     output:
-        "results/surprisal/{model}/{texts}.parquet",
+        tables=collect("results/surprisal/{{model}}/{texts}.parquet", texts=READ_TEXTS),
+        csv=collect("results/surprisal/{{model}}/{texts}.csv", texts=READ_TEXTS),
     log:
-        "logs/compute_word_surprisal/{model}/{texts}.log",
+        "logs/compute_word_surprisal/{model}.log",
     benchmark:
-        "logs/compute_word_surprisal/{model}/{texts}.benchmark.tsv"
+        "logs/compute_word_surprisal/{model}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(CAUSAL),
-        texts=READING_TEXTS,
     conda:
         "../envs/environment.yaml"
-    # On a CPU two jobs of one thread beat one job of two.
-    threads: 1
+    threads: lambda wildcards: costs.threads(wildcards.model)
     resources:
-        **with_model("compute_word_surprisal"),
-        tokens_per_batch=settings["scoring"]["tokens_per_batch"],
+        **with_model("compute_word_surprisal", texts=READ_TEXTS),
     params:
         **pick(settings["scoring"], "device", "dtype"),
         **pick(READING, "context", "window", "window_stride", "window_counts", "blanks"),
         code=code_digest("compute_word_surprisal"),
+        engine=modules_digest("lingprob.reading.surprisal", "lingprob.models.prepared"),
         start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
         entry=model_entry("context_window"),
     script:
@@ -42,7 +42,8 @@ rule import_word_surprisal:
         scores=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[0],
         words="results/words/{texts}.parquet",
     output:
-        "results/surprisal/{model}/{texts}.parquet",
+        table="results/surprisal/{model}/{texts}.parquet",
+        csv="results/surprisal/{model}/{texts}.csv",
     log:
         "logs/import_word_surprisal/{model}/{texts}.log",
     wildcard_constraints:

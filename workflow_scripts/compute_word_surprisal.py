@@ -1,35 +1,36 @@
-"""Word surprisals of a text under one model."""
+"""Word surprisals of texts under one model."""
 
 from pathlib import Path
 
 from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.reading.surprisal import word_surprisals
-from lingprob.scoring.shards import delete_shards
-from lingprob.tables import read_table, write_table
-from lingprob.workflow import job
+from lingprob.scoring.engine import Scorer
+from lingprob.tables import read_table, with_texts, write_csv, write_table
+from lingprob.workflow import job, means
+
+KEYS = ("start_token", "context", "window_counts", "blanks")
 
 with job(snakemake):
-    wildcards, params, resources = snakemake.wildcards, snakemake.params, snakemake.resources
+    params, output = snakemake.params, snakemake.output
+    how = means(snakemake, "device_map", "tokens_per_batch")
     lm, provenance = load_prepared(
-        snakemake.input.model, params.entry, params.device, params.dtype, resources.device_map
+        snakemake.input.model, params.entry, params.device, params.dtype, how["device_map"]
     )
-    shards = Path("resources/shards/surprisal", wildcards.model, wildcards.texts)
-    window = min(params.window, lm.context_window)
-    surprisals = word_surprisals(
-        lm,
-        read_table(snakemake.input.words, "words"),
-        start_token=params.start_token,
-        context=params.context,
-        window=window,
-        stride=max(1, int(params.window_stride * window)),
-        window_counts=params.window_counts,
-        blanks=params.blanks,
-        tokens_per_batch=resources.tokens_per_batch,
-        shard_directory=shards,
-        identity=identity_of(provenance, params.code),
-    )
-    keys = ("start_token", "context", "window_counts", "blanks")
-    provenance |= {"window": window, **{key: params.get(key) for key in keys}}
-    write_table(surprisals, "surprisal", snakemake.output[0], provenance)
-    delete_shards(shards)
+    scorer, window = Scorer(lm, how["tokens_per_batch"]), min(params.window, lm.context_window)
+    chosen = {key: params.get(key) for key in KEYS}
+    for path, table, csv in zip(snakemake.input.words, output.tables, output.csv, strict=True):
+        words = read_table(path, "words")
+        surprisals = word_surprisals(
+            lm,
+            words,
+            **chosen,
+            window=window,
+            stride=max(1, int(params.window_stride * window)),
+            shard_directory=Path("resources/shards/surprisal", snakemake.wildcards.model),
+            identity=identity_of(provenance, params.engine),
+            scorer=scorer,
+            workers=snakemake.threads if lm.device.type == "cpu" else 1,
+        )
+        write_table(surprisals, "surprisal", table, provenance | {"window": window} | chosen)
+        write_csv(with_texts(surprisals, "surprisal", words), csv)

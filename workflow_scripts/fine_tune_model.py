@@ -6,7 +6,7 @@ from lingprob.models.manifest import read_manifest, write_manifest
 from lingprob.reading.texts import passage_texts
 from lingprob.tables import read_table
 from lingprob.training.fine_tuning import fine_tune
-from lingprob.workflow import job
+from lingprob.workflow import job, means
 
 with job(snakemake):
     params = snakemake.params
@@ -21,7 +21,7 @@ with job(snakemake):
         seed=params.seed,
         device=params.device,
         precision=params.precision,
-        micro_batch_size=snakemake.resources.micro_batch_size,
+        **means(snakemake, "micro_batch_size", section="training"),
         rows=params.rows,
     )
     for steps, manifest in manifests.items():

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lingprob.reading.imported import import_word_surprisals
-from lingprob.tables import read_table, write_table
+from lingprob.tables import read_table, with_texts, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -13,4 +13,5 @@ with job(snakemake):
         path, words, params.unit, snakemake.wildcards.texts, params.texts
     )
     provenance = {"model": snakemake.wildcards.model, "origin": f"imported from {path}"}
-    write_table(surprisals, "surprisal", snakemake.output[0], provenance)
+    write_table(surprisals, "surprisal", snakemake.output.table, provenance)
+    write_csv(with_texts(surprisals, "surprisal", words), snakemake.output.csv)

@@ -8,18 +8,19 @@ from lingprob.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.scoring.shards import delete_shards
 from lingprob.tables import table_writer
-from lingprob.workflow import job
+from lingprob.workflow import job, means
 
 with job(snakemake):
-    files, params, resources = snakemake.input, snakemake.params, snakemake.resources
+    files, params = snakemake.input, snakemake.params
+    how = means(snakemake, "device_map", "tokens_per_batch")
     lm, provenance = load_prepared(
-        files.model, params.entry, params.device, params.dtype, resources.device_map
+        files.model, params.entry, params.device, params.dtype, how["device_map"]
     )
     shards = Path("resources/shards/context", Path(snakemake.output.judgments).parent.name)
     scoring = {
         "shard_directory": shards / snakemake.wildcards.model,
         "identity": identity_of(provenance, params.code),
-        "tokens_per_batch": resources.tokens_per_batch if lm.device.type == "cuda" else None,
+        "tokens_per_batch": how["tokens_per_batch"] if lm.device.type == "cuda" else None,
         "workers": snakemake.threads if lm.device.type == "cpu" else 1,
     }
     model = Judge(lm, snakemake.wildcards.model, tokenizer_of(files.model), scoring=scoring)

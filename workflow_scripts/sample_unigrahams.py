@@ -8,7 +8,7 @@ from lingprob.progress import Progress
 from lingprob.tables import write_table
 from lingprob.unigrams.estimate import sums_table
 from lingprob.unigrams.unigrahams import unigrahams_sums
-from lingprob.workflow import job
+from lingprob.workflow import job, means
 
 with job(snakemake):
     wildcards, params = snakemake.wildcards, snakemake.params
@@ -17,7 +17,7 @@ with job(snakemake):
         params.entry,
         params.device,
         params.dtype,
-        snakemake.resources.device_map,
+        **means(snakemake, "device_map"),
     )
     checkpoint = Path("resources/shards/unigrahams", *Path(snakemake.output[0]).parts[-3:])
     with Progress(None, f"sampling from {wildcards.model}", "samples") as progress:

@@ -1,36 +1,38 @@
-"""Score a data set's sentences with one model after one start token."""
+"""Score data sets with one model: tokens after each start token, and sentences."""
 
 from pathlib import Path
 
-from lingprob.files import identity_of
-from lingprob.models.prepared import load_prepared
-from lingprob.scoring.shards import delete_shards
-from lingprob.scoring.stimuli import score_stimuli
-from lingprob.tables import read_table, write_table
-from lingprob.workflow import job
+from lingprob.scoring.sentences import summarise_sentences
+from lingprob.scoring.tokens import load_token_scorer
+from lingprob.tables import read_table, with_texts, write_csv, write_table
+from lingprob.unigrams.estimate import read_unigrams
+from lingprob.workflow import job, means
 
 with job(snakemake):
-    wildcards, params, resources = snakemake.wildcards, snakemake.params, snakemake.resources
-    stimuli = read_table(snakemake.input.stimuli, "stimuli")
-    lm, provenance = load_prepared(
-        snakemake.input.model, params.entry, params.device, params.dtype, resources.device_map
+    params, output = snakemake.params, snakemake.output
+    score, provenance = load_token_scorer(
+        snakemake.input.model,
+        params.entry,
+        {"device": params.device, "dtype": params.dtype, **means(snakemake, "device_map")},
+        {
+            "shard_directory": Path("resources/shards/scores", params.model),
+            **means(snakemake, "tokens_per_batch", "sentences_per_shard"),
+        },
+        window_stride=params.window_stride,
+        engine=params.engine,
+        workers=snakemake.threads,
     )
-    shards = Path(
-        "resources/shards/scores", wildcards.model, wildcards.start_token, wildcards.dataset
-    )
-    scores = score_stimuli(
-        lm,
-        stimuli["item_id"].tolist(),
-        stimuli["text"].tolist(),
-        params.start_token,
-        identity=identity_of(provenance, params.code),
-        shard_directory=shards,
-        sentences_per_shard=resources.sentences_per_shard,
-        tokens_per_batch=resources.tokens_per_batch,
-        window=lm.context_window,
-        stride=max(1, int(params.window_stride * lm.context_window)),
-        dataset=wildcards.dataset,
-    )
-    provenance["start_token"] = params.start_token
-    write_table(scores, "scores", snakemake.output[0], provenance)
-    delete_shards(shards)
+    unigrams = read_unigrams(params.unigrams, snakemake.input.unigrams)
+    token_files = iter(output.tokens)
+    files = zip(snakemake.input.stimuli, output.sentences, output.csv, strict=True)
+    for stimuli_file, sentence_file, csv in files:
+        stimuli, dataset = read_table(stimuli_file, "stimuli"), Path(stimuli_file).stem
+        tokens = {}
+        for name, start_token in params.start_tokens.items():
+            tokens[name] = score(stimuli, start_token, dataset)
+            origin = provenance | {"start_token": start_token}
+            write_table(tokens[name], "scores", next(token_files), origin)
+        sentences = summarise_sentences(stimuli, tokens, params.bos_policies, unigrams)
+        origin = {"model": params.model, "dataset": dataset}
+        write_table(sentences, "sentence_scores", sentence_file, origin)
+        write_csv(with_texts(sentences, "sentence_scores", stimuli), csv)

@@ -6,7 +6,7 @@ from lingprob.models.prepared import load_prepared
 from lingprob.progress import Progress
 from lingprob.scoring.frequency_moments import frequency_moments
 from lingprob.tables import read_table, write_table
-from lingprob.workflow import job
+from lingprob.workflow import job, means
 
 with job(snakemake):
     params, wildcards = snakemake.params, snakemake.wildcards
@@ -15,7 +15,7 @@ with job(snakemake):
         params.model_entry,
         params.device,
         params.dtype,
-        snakemake.resources.device_map,
+        **means(snakemake, "device_map"),
     )
     unigrams = read_table(snakemake.input.unigrams, "unigrams").sort_values("token_id")
     tokens = params.tokens // int(wildcards.shards)

@@ -6,15 +6,17 @@ from pathlib import Path
 
 from lingprob.models.manifest import write_manifest
 from lingprob.training.launch import train
-from lingprob.workflow import job
+from lingprob.workflow import job, means
 
 MEANS = (
-    "micro_batch_size", "parallel", "repeat_examples", "validation_steps",
-    "checkpoint_steps",
+    "micro_batch_size", "parallel", "repeat_examples", "validation_steps", "checkpoint_steps",
+    "processes",
 )  # fmt: skip
 
 with job(snakemake):
-    params, resources, output = snakemake.params, snakemake.resources, snakemake.output
+    params, output = snakemake.params, snakemake.output
+    how = means(snakemake, *MEANS, section="training")
+    processes = how.pop("processes")
     directory = Path(output.manifest).parent
     train(
         {
@@ -22,12 +24,12 @@ with job(snakemake):
             "validation_examples": params.validation_examples,
             "plan": params.plan,
             "code": params.code,
-            "means": {"device": params.device, **{key: resources.get(key) for key in MEANS}},
+            "means": {**how, "device": params.device},
             "folder": params.folder,
             "directory": str(directory),
         },
         # A profile may grant fewer GPUs than a process each.
-        resources.gpu or resources.processes,
+        snakemake.resources.gpu or processes,
     )
     shutil.copy(Path(params.folder) / "log.jsonl", output.log)
     origin = f"trained by lingprob on passages, code {params.code}"

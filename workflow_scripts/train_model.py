@@ -6,31 +6,33 @@ from pathlib import Path
 
 from lingprob.models.manifest import write_manifest
 from lingprob.training.launch import kept_model, train
-from lingprob.workflow import job
+from lingprob.workflow import job, means
 
 MEANS = (
-    "micro_batch_size", "parallel", "repeat_examples", "validation_steps",
-    "checkpoint_steps",
+    "micro_batch_size", "parallel", "repeat_examples", "validation_steps", "checkpoint_steps",
+    "keep_checkpoints", "processes",
 )  # fmt: skip
 
 with job(snakemake):
-    params, resources, output = snakemake.params, snakemake.resources, snakemake.output
+    params, output = snakemake.params, snakemake.output
     folder, directory = Path(params.folder), Path(output.manifest).parent
     corpus = json.loads(Path(snakemake.input[0]).read_text())
-    keep = [int(step) for step in str(resources.keep_checkpoints).split(",") if step]
-    means = {"device": params.device, **{key: resources.get(key) for key in MEANS}}
+    how = means(snakemake, *MEANS, section="training")
+    processes, steps = how.pop("processes"), params.plan["steps"]
+    # A rehearsal ends before some of the steps.
+    how["keep_checkpoints"] = keep = [min(step, steps) for step in how["keep_checkpoints"]]
     train(
         {
             "corpus": corpus,
             "validation_examples": params.validation_examples,
             "plan": params.plan,
             "code": params.code,
-            "means": {**means, "keep_checkpoints": keep},
+            "means": {**how, "device": params.device},
             "folder": str(folder),
             "directory": str(directory),
         },
         # A profile may grant fewer GPUs than a process each.
-        resources.gpu or resources.processes,
+        snakemake.resources.gpu or processes,
     )
     shutil.copy(folder / "log.jsonl", output.log)
     origin = f"trained by lingprob, code {params.code}"

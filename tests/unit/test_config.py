@@ -63,7 +63,7 @@ def test_a_scale_completes_the_settings(scale):
     settings, catalog = read_settings({**SHIPPED, "scale": scale})
     assert list(settings["morcela"]) == list(Morcela.model_fields)
     for model in settings["morcela"]["models"]:
-        assert Plan(settings, catalog).unigram_sources(model)
+        assert Plan(settings, catalog).default_unigrams(model)
 
 
 def test_paper_scale_has_the_paper_s_sixteen_models_and_its_conventions():

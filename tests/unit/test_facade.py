@@ -82,6 +82,10 @@ def plan(config) -> Plan:
     return Plan(*read_settings(config))
 
 
+# How work is done, as rules/common.smk has it in Snakemake's own configuration.
+CONFIG = {"scoring": {"device_map": "single", "tokens_per_batch": 4096, "sentences_per_shard": 500}}
+
+
 class Named(dict):
     """Named values, as Snakemake gives them to a script."""
 
@@ -99,14 +103,12 @@ def run_rule(tmp_path, monkeypatch):
     def run(rule: str, **given: Any) -> None:
         named = {key: Named(given.get(key, {})) for key in
                  ("input", "output", "params", "wildcards", "resources")}  # fmt: skip
-        named["output"] = Named({key: str(path) for key, path in named["output"].items()})
-        snakemake = SimpleNamespace(rule=rule, log=[str(tmp_path / "log")], **named)
+        snakemake = SimpleNamespace(
+            rule=rule, log=[str(tmp_path / "log")], threads=1, config=CONFIG, **named
+        )
         runpy.run_path(str(SCRIPTS / f"{rule}.py"), {"snakemake": snakemake})
 
     return run
-
-
-RESOURCES = {"device_map": "single"}
 
 
 def scored_by_rules(run_rule, lm, plan, folder, stimuli: pd.DataFrame, out: Path) -> pd.DataFrame:
@@ -114,27 +116,19 @@ def scored_by_rules(run_rule, lm, plan, folder, stimuli: pd.DataFrame, out: Path
     write_table(stimuli, "stimuli", out / "stimuli.parquet")
     settings, entry = plan.settings["scoring"], plan.catalog.model("tiny")
     policies = {bos: plan.catalog.bos_policies[bos] for bos in entry["bos_policies"]}
-    start_tokens = list(dict.fromkeys(policy["start_token"] for policy in policies.values()))
-    for name in start_tokens:
-        run_rule(
-            "score_stimuli",
-            input={"model": folder / plan.model_manifest("tiny"),
-                   "stimuli": out / "stimuli.parquet"},
-            output={"table": out / f"{name}.parquet"},
-            wildcards={"model": "tiny", "start_token": name, "dataset": "mine"},
-            params={**{key: settings[key] for key in ("device", "dtype", "window_stride")},
-                    "code": "c", "start_token": plan.catalog.start_tokens[name], "entry": entry},
-            resources={**RESOURCES, "tokens_per_batch": settings["tokens_per_batch"],
-                       "sentences_per_shard": settings["sentences_per_shard"]},
-        )  # fmt: skip
+    start_tokens = {policy["start_token"] for policy in policies.values()}
     run_rule(
-        "summarise_sentences",
-        input={"stimuli": out / "stimuli.parquet",
-               "scores": [out / f"{name}.parquet" for name in start_tokens],
+        "score_stimuli",
+        input={"model": folder / plan.model_manifest("tiny"),
+               "stimuli": [out / "stimuli.parquet"],
                "unigrams": [folder / "results/unigrams/tiny/unigrahams_tiny.parquet"]},
-        output={"table": out / "sentences.parquet"},
-        params={"code": "c", "start_tokens": start_tokens, "unigrams": ["unigrahams_tiny"],
-                "bos_policies": policies},
+        output={"tokens": [out / f"{name}.parquet" for name in start_tokens],
+                "sentences": [out / "sentences.parquet"], "csv": [out / "sentences.csv"]},
+        params={**{key: settings[key] for key in ("device", "dtype", "window_stride")},
+                "engine": "c", "model": "tiny", "entry": entry, "bos_policies": policies,
+                "start_tokens": {name: plan.catalog.start_tokens[name] for name in start_tokens},
+                "unigrams": ["unigrahams_tiny"]},
+        resources={"gpu": 0},
     )  # fmt: skip
     return read_table(out / "sentences.parquet", "sentence_scores")
 
@@ -213,16 +207,17 @@ def test_words_have_the_surprisals_that_the_rule_writes_to_the_bit(
         wildcards={"dataset": "mine"},
         params={"entry": {"parser": "passages", "path": str(tmp_path / "texts.txt")}},
     )
-    reading, scoring = plan.settings["reading"], plan.settings["scoring"]
+    reading = plan.settings["reading"]
     named = ("context", "window", "window_stride", "window_counts", "blanks")
     run_rule(
         "compute_word_surprisal",
-        input={"model": folder / plan.model_manifest("tiny"), "words": tmp_path / "words.parquet"},
-        output={"table": tmp_path / "surprisal.parquet"},
-        wildcards={"model": "tiny", "texts": "mine"},
+        input={"model": folder / plan.model_manifest("tiny"),
+               "words": [tmp_path / "words.parquet"]},
+        output={"tables": [tmp_path / "surprisal.parquet"], "csv": [tmp_path / "words.csv"]},
+        wildcards={"model": "tiny"},
         params={**{key: reading[key] for key in named}, "device": "auto", "dtype": "auto",
-                "start_token": "bos", "entry": plan.catalog.model("tiny"), "code": "c"},
-        resources={**RESOURCES, "tokens_per_batch": scoring["tokens_per_batch"]},
+                "start_token": "bos", "entry": plan.catalog.model("tiny"), "engine": "c"},
+        resources={"gpu": 0},
     )  # fmt: skip
     theirs = read_table(tmp_path / "surprisal.parquet", "surprisal")
     ours = lm.surprisal(PASSAGES)

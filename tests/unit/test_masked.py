@@ -238,13 +238,8 @@ def test_a_masked_model_is_known_and_has_corrections_in_the_place_of_start_token
     assert plan.masked_models() == ["bert", "hub"]
     assert not {"bert", "hub"} & {*plan.causal_models()}
     for name in ("bert", "hub"):
-        assert plan.start_tokens(name, "demo_minimal_pairs") == [
-            "within_word_l2r", "whole_word", "uncorrected",
-        ]  # fmt: skip
-        assert [plan.bos_policy(bos)["start_token"] for bos in plan.bos_policies(name, "x")] == [
-            "within_word_l2r"
-        ]
-        assert plan.model_unigrams(name) == ["corpus_gutenberg"]
+        assert plan.start_tokens(name) == ["within_word_l2r", "whole_word", "uncorrected"]
+        assert plan.unigram_sources(name) == ["corpus_gutenberg"]
         assert "both sides" in plan.catalog.model(name)["note"]
         for convention in ("scored", "excluded"):
             assert plan.catalog.bos_policy(name, convention) == "within_word_l2r"

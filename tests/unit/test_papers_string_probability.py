@@ -482,7 +482,8 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
         {"item_id": toy["item_id"], "bos": "b", "unigrams": "u", "logprob": -surprise, "model": "m"}
     )
     tables = {"datasets": counts, "filters": filters, "toy_stimuli": toy, "toy_scores": toy_scores}
-    card = compare({**results, **tables}, published, Run("demo", {"gpt2": {"parameters": 1.24e8}}))
+    run = Run("demo", {"gpt2": {"parameters": 1.24e8}}, options={"bos": {"m": "b"}})
+    card = compare({**results, **tables}, published, run)
     rows = card.set_index(["row", "column"])
     assert rows.loc[("blimp/counted", "value"), "ours"] == 119
     assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"
@@ -661,7 +662,7 @@ def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
         columns = ("dataset", "counted", "used_pairs", "identical_pairs", "kept")
         none = pd.DataFrame({name: [] for name in columns} | {"used": np.array([], dtype=bool)})
         counts = {"datasets": none, "filters": none, "toy_stimuli": toy}
-        card = compare({**tables, **counts}, PUBLISHED, Run("demo"))
+        card = compare({**tables, **counts}, PUBLISHED, Run("demo", options={"bos": {}}))
         claims = card[card["row"] == "m/rated"].set_index("column")["note"]
         of_ratings = claims.index.str.startswith("prediction_2")
         assert of_ratings.sum() == 4
@@ -687,7 +688,7 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
     about_ratings = shown["correlations"]["prediction"] == 2
     shown["correlations"]["simulated"] = about_ratings & (source == "simulated")
     shown["pools"] = results["pools"]  # n has none
-    options = {"pooled": ["pairs"], "absent": ["HLL"]}
+    options = {"pooled": ["pairs"], "absent": ["HLL"], "bos": {}}
     run = Run("demo", describe_models(catalog), options=options)
     # The first model's accuracies were published, too, under the name that it has here.
     published = pd.DataFrame({"dataset": "pairs", "paradigm": ["pa0", "pa1"], "system": "M",
@@ -736,11 +737,11 @@ def toy_tables() -> dict[str, pd.DataFrame]:
     return {"toy_stimuli": stimuli, "toy_scores": scores}
 
 
-def test_toy_strings_have_the_surprisal_of_the_first_convention_in_bits():
-    toy = toy_surprisals(toy_tables())
+def test_toy_strings_have_the_surprisal_of_one_bos_policy_in_bits():
+    toy = toy_surprisals(toy_tables(), {"m": "bos"})
     assert toy["surprisal"].tolist() == pytest.approx([3, 5])
     assert toy["model"].tolist() == ["m", "m"]
-    assert toy_surprisals({}).empty
+    assert toy_surprisals({}, {}).empty
 
 
 def with_lone(dataset: Dataset, number: int) -> Dataset:
@@ -768,7 +769,7 @@ def test_own_data_without_paradigms_and_with_sentences_that_have_no_pair(lone, t
     table.to_csv(tmp_path / "paradigms.csv", index=False)
     paradigms = pd.read_csv(tmp_path / "paradigms.csv")
     toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
-    run = Run("demo", looks, options={"pooled": ["pairs"]})
+    run = Run("demo", looks, options={"pooled": ["pairs"], "bos": {}})
     figures = draw({**tables, "paradigms": paradigms, "toy_stimuli": toy}, run)
     faults = [text.get_text() for figure in figures.values() for text in figure.texts
               if "was not drawn" in text.get_text()]  # fmt: skip
@@ -782,7 +783,7 @@ def test_one_figure_s_fault_is_its_own(datasets, results):
     toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
     looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
                                    "parameters": 1}})  # fmt: skip
-    run = Run("demo", looks, options={"pooled": ["pairs"]})
+    run = Run("demo", looks, options={"pooled": ["pairs"], "bos": {}})
     broken = {**results, "pools": results["pools"].drop(columns="predicted")}
     figures = draw({**broken, "paradigms": pd.DataFrame(columns=COLUMNS), "toy_stimuli": toy}, run)
     said = {name: " ".join(text.get_text() for text in figure.texts)

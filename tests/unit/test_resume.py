@@ -81,11 +81,17 @@ def run_script(rule: str, state: State, monkeypatch, **parts: dict[str, Any]) ->
         return lm, provenance
 
     parts = {"output": {"table": str(OUTPUT)}, **parts}
-    parts["params"] = {"code": state.code, **parts["params"], **dict(state.settings)}
+    parts["params"] = {
+        "code": state.code,
+        "engine": state.code,
+        **parts["params"],
+        **dict(state.settings),
+    }
     named = {name: Options(values) for name, values in parts.items()}
-    snakemake = SimpleNamespace(rule=rule, threads=1, log=["log.txt"], **named)
+    snakemake = SimpleNamespace(rule=rule, threads=1, log=["log.txt"], config=HOW, **named)
     with monkeypatch.context() as patched:
         patched.setattr("lingprob.models.prepared.load_prepared", load)
+        patched.setattr("lingprob.scoring.tokens.load_prepared", load)
         if state.code == "edited":
             patched.setattr("lingprob.training.trainer.learning_rate", lambda *_, **__: 0.02)
         runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})
@@ -106,17 +112,23 @@ def stimuli() -> pd.DataFrame:
 
 
 LOADED: dict[str, Any] = {"device": "cpu", "dtype": "float32"}
-RESOURCES = {"device_map": "single", "tokens_per_batch": 64, "sentences_per_shard": 2}
-TINY = {"model": "tiny", "start_token": "bos", "dataset": "toy", "texts": "toy"}
+HOW = {
+    "scoring": {"device_map": "single", "tokens_per_batch": 64, "sentences_per_shard": 2},
+    "training": {**means(), "processes": 1, "keep_checkpoints": []},
+}
+RESOURCES = {"gpu": 0}
+BOS = {"bos": {"start_token": "start", "first_token": "scored"}}
 
 
 def score_sentences(state, monkeypatch):
     write_table(stimuli(), "stimuli", "stimuli.parquet")
     return run_script(
         "score_stimuli", state, monkeypatch,
-        input={"model": MANIFEST, "stimuli": "stimuli.parquet"},
-        params={**LOADED, "start_token": "bos", "entry": {}, "window_stride": 0.5},
-        resources=RESOURCES, wildcards=TINY,
+        input={"model": MANIFEST, "stimuli": ["stimuli.parquet"], "unigrams": []},
+        output={"tokens": [OUTPUT], "sentences": ["sentences.parquet"], "csv": ["sentences.csv"]},
+        params={**LOADED, "model": "tiny", "start_tokens": {"start": "bos"}, "bos_policies": BOS,
+                "unigrams": [], "entry": {}, "window_stride": 0.5},
+        resources=RESOURCES,
     )  # fmt: skip
 
 
@@ -130,10 +142,11 @@ def score_words(state, monkeypatch):
     write_table(words, "words", "words.parquet")
     return run_script(
         "compute_word_surprisal", state, monkeypatch,
-        input={"model": MANIFEST, "words": "words.parquet"},
+        input={"model": MANIFEST, "words": ["words.parquet"]},
+        output={"tables": [OUTPUT], "csv": ["words.csv"]},
         params={**LOADED, "start_token": "bos", "context": "passage", "entry": {}, "window": 64,
                 "window_stride": 0.5, "window_counts": "predicted", "blanks": "blank"},
-        resources=RESOURCES, wildcards=TINY,
+        resources=RESOURCES, wildcards={"model": "tiny"},
     )  # fmt: skip
 
 
@@ -175,11 +188,20 @@ class Job:
     table: str
     kept: str
     settings: dict[str, Any]
+    stays: bool = False  # for a job with another data set more
 
 
 JOBS = {
-    "scoring": Job(score_sentences, "scores", "resources/shards/scores", {"start_token": "eos"}),
-    "word surprisal": Job(score_words, "surprisal", "resources/shards/surprisal", {"window": 8}),
+    "scoring": Job(
+        score_sentences,
+        "scores",
+        "resources/shards/scores",
+        {"start_tokens": {"start": "eos"}},
+        stays=True,
+    ),
+    "word surprisal": Job(
+        score_words, "surprisal", "resources/shards/surprisal", {"window": 8}, stays=True
+    ),
     "contexts": Job(
         judge_contexts, "context_judgments", "resources/shards/context", {"start_token": "eos"}
     ),
@@ -197,7 +219,7 @@ def result(job: Job, folder: Path, state: State, monkeypatch) -> tuple[pd.DataFr
     monkeypatch.chdir(folder)
     put_model(state.weights)
     passes = job.run(state, monkeypatch)
-    assert not files_kept(job.kept), "a finished job deletes what it kept"
+    assert bool(files_kept(job.kept)) == job.stays
     return read_table(OUTPUT, job.table), passes
 
 
@@ -249,7 +271,7 @@ def train(corpus, folder: Path, state: State, monkeypatch) -> tuple[bytes, list[
         input={"corpus": "corpus.json"},
         params={"model": "trained-tiny", "folder": TRAINED["folder"], "device": "cpu",
                 "plan": plan(), "validation_examples": 10},
-        resources={**means(), "gpu": 0, "processes": 1, "keep_checkpoints": ""},
+        resources=RESOURCES,
         wildcards={"size": "tiny"},
         output={"manifest": str(TRAINED["directory"] / "manifest.json"), "log": "log.jsonl",
                 "kept": []},

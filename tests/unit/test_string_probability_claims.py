@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,7 @@ from lingprob.stimuli.build import build_stimuli
 
 PUBLISHED = read_published("string_probability")
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
-RUN = Run("demo")
+RUN = Run("demo", options={"bos": defaultdict(lambda: "b")})
 TOY, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
 # Claims whose input the paper prints: a bound on all areas and an accuracy. All others are of
 # what it draws.

@@ -12,7 +12,15 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.files import atomic_path
-from lingprob.tables import iterate_table, read_metadata, read_table, table_writer, write_table
+from lingprob.schemas import SCHEMAS
+from lingprob.tables import (
+    iterate_table,
+    read_metadata,
+    read_table,
+    table_writer,
+    with_texts,
+    write_table,
+)
 from small_disk import SCRIPTS, on_small_disk
 
 
@@ -324,3 +332,17 @@ def test_a_damaged_table_is_refused_in_pieces_too(tmp_path):
     path.write_bytes(data)
     with pytest.raises(LingprobError, match="Delete it and run again"):
         list(iterate_table(path, "context_prefix_overlap", "measure"))
+
+
+def test_each_sentence_stands_beside_its_log_probabilities_in_the_table_s_order():
+    texts = pd.DataFrame({"item_id": ["a", "b"], "text": ["It rains.", "Rains, it\ndoes."]})
+    scores = pd.DataFrame(
+        [("b", "bos", "u", -3.25, -4.0, 3, 3), ("a", "bos", "u", -1.5, None, 2, 2),
+         ("a", "none", "u", -1.0, None, 1, 2), ("c", "bos", "u", -9.0, None, 1, 1)],
+        columns=SCHEMAS["sentence_scores"].names,
+    )  # fmt: skip
+    found = with_texts(scores, "sentence_scores", texts)
+    told = found["text"].fillna("none").tolist()
+    assert told == ["Rains, it\ndoes.", "It rains.", "It rains.", "none"]
+    assert found.columns[:2].tolist() == ["item_id", "text"]
+    pd.testing.assert_frame_equal(found.drop(columns="text"), scores, check_dtype=False)

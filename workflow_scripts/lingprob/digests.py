@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
@@ -64,12 +65,9 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
 
     Raises LingprobError for a part or a table that does not exist, and for a relative import.
     """
-    digest = hashlib.sha256()
-
-    def add(kind: str, name: str, content: bytes) -> None:
-        digest.update(f"{kind} {name} {len(content)}\n".encode() + content)
-
     script = _source(rule, scripts)
+    digest = _Digest()
+    add = digest.add
     add("script", rule, read_source(script).behaviour.encode())
     for part in parts:
         if isinstance(part, Path):
@@ -81,7 +79,29 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
     for table in written_tables(script):
         fields = [(field.name, str(field.type), field.nullable) for field in SCHEMAS[table]]
         add("table", table, str(fields).encode())
-    return digest.hexdigest()[:16]
+    return digest.text()
+
+
+@cache
+def modules_digest(*modules: str, scripts: Path = SCRIPTS) -> str:
+    """Return a digest of what some modules and all that they import do, as `code_digest` does."""
+    digest = _Digest()
+    for module in sorted(_chains("", modules, scripts)):
+        digest.add("module", module, read_source(_source(module, scripts)).behaviour.encode())
+    return digest.text()
+
+
+class _Digest:
+    """A digest of named contents."""
+
+    def __init__(self) -> None:
+        self.sha256 = hashlib.sha256()
+
+    def add(self, kind: str, name: str, content: bytes) -> None:
+        self.sha256.update(f"{kind} {name} {len(content)}\n".encode() + content)
+
+    def text(self) -> str:
+        return self.sha256.hexdigest()[:16]
 
 
 def import_chains(
@@ -95,9 +115,14 @@ def import_chains(
     for module in modules:
         if not _source(module, scripts).is_file():
             raise LingprobError(f"rule {rule}: its code has no module {module!r}. Mend the name.")
-    chains: dict[str, tuple[str, ...]] = {}
     direct = [*imported_modules(_source(rule, scripts), scripts), *modules]
-    pending: list[tuple[str, ...]] = [(rule, name) for name in direct]
+    return _chains(rule, direct, scripts)
+
+
+def _chains(origin: str, modules: Iterable[str], scripts: Path) -> dict[str, tuple[str, ...]]:
+    """Return some modules and all that they import, each with the imports that lead to it."""
+    chains: dict[str, tuple[str, ...]] = {}
+    pending: list[tuple[str, ...]] = [(origin, name) for name in modules]
     for *before, name in pending:  # grows as modules are found: breadth first
         if name not in chains and not is_carrier(name):
             chains[name] = (*before, name)

@@ -180,6 +180,25 @@ def read_metadata(path: str | Path) -> dict[str, str]:
     return {key.decode(): value.decode() for key, value in raw.items() if key != b"ARROW:schema"}
 
 
+# Of tables that people read: the columns that name a row, and the column of the row's text in the
+# `stimuli` or `words` that the table is about.
+TEXTS = {
+    "sentence_scores": (["item_id"], "text"),
+    "surprisal": (["passage_id", "word_index"], "word"),
+}
+
+
+def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFrame:
+    """Return a table of TEXTS as it would be read back, each row's text after its name.
+
+    Raises LingprobError as `write_table`.
+    """
+    keys, text = TEXTS[name]
+    table = as_table(frame, name, name)
+    joined = table.merge(texts[[*keys, text]], on=keys, how="left", validate="many_to_one")
+    return joined[[*keys, text, *table.columns.drop(keys)]]
+
+
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
     """Write a table for people's eyes and other programs, atomically; .tsv gives tabs.
 

@@ -11,10 +11,12 @@ from lingprob.plan.data import Plan
 from lingprob.plan.missing import note_on
 from lingprob.plan.model_tables import model_tables, shown_models
 from lingprob.plan.ngrams import ngram_inputs
+from lingprob.plan.scores import SECTIONS
 from lingprob.plan.sources import pick
 
 __all__ = [
     "BASE_MEMORY_MB",
+    "SECTIONS",
     "Costs",
     "Plan",
     "model_tables",

@@ -13,6 +13,7 @@ from lingprob.training.sizes import model_name
 BASE_MEMORY_MB = 2000  # Python with torch
 MARGIN = 3  # times the expected time that a job asks for
 START = 60  # minutes to start, and to load what may be large
+TINY = 50e6  # parameters
 STREAM_START = 30  # minutes, for a job that streams a file
 
 
@@ -64,9 +65,9 @@ class Costs:
         needed = 1.25 * BYTES[self.work.dtype(model)] * self.work.parameters(model) / 1e6
         return 1 + int(needed // self.settings["machine"]["gpu_memory_mb"])
 
-    def device_map(self, model: str) -> str:
-        """Return how a model is laid over GPUs: `auto` where it needs more than one."""
-        return "auto" if self.gpus(model) > 1 else str(self.settings["scoring"]["device_map"])
+    def threads(self, model: str) -> int:
+        """Return the threads of a job that feeds a model: a small one is loaded longer than run."""
+        return 1 if self.gpus(model) or self.work.parameters(model) < TINY else 8
 
     def download_mb(self, dataset: str, file: str | None = None) -> int:
         """Return the disk that a data set's files, or one of them, take."""

@@ -15,7 +15,7 @@ from lingprob.catalog import Catalog
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.data import Plan
 from lingprob.plan.speeds import speeds
-from lingprob.plan.work import SENTENCE_TOKENS, Work
+from lingprob.plan.work import Work
 from lingprob.training.sizes import model_name
 from lingprob.workflow.names import surprisal_models
 
@@ -82,7 +82,7 @@ def _seconds(settings: dict[str, Any], catalog: Catalog, work: Work) -> dict[str
     by_paper = {
         "morcela": {name: _rated(name, plan, work) for name in settings["morcela"]["models"]},
         "string_probability": {
-            name: sum(_scored(name, dataset, work) for dataset in plan.string_datasets(name))
+            name: _scored(name, "string_probability", plan, work)
             for name in settings["string_probability"]["models"]
         },
         "reading": dict(_reading(settings, catalog, work)),
@@ -98,20 +98,16 @@ def _seconds(settings: dict[str, Any], catalog: Catalog, work: Work) -> dict[str
     }
 
 
-def _scored(model: str, dataset: str, work: Work) -> float:
-    """Return the seconds in which a model scores a data set's sentences once."""
-    if work.catalog.is_masked(model):
-        return work.masking(model, dataset)
-    return work.scoring(model, SENTENCE_TOKENS * work.items(dataset))
+def _scored(model: str, section: str, plan: Plan, work: Work) -> float:
+    """Return the seconds in which a model scores a section's data sets."""
+    jobs = {job[0]: job[2] for job in plan.scoring_jobs([model])}
+    return work.scoring_stimuli(model, jobs.get(section, []))
 
 
 def _rated(model: str, plan: Plan, work: Work) -> float:
     """Return the seconds of a model in MORCELA: scores, unigrams of its samples, frequency."""
-    scored = sum(
-        len(plan.start_tokens(model, dataset)) * _scored(model, dataset, work)
-        for dataset in plan.rated_datasets(model)
-    )
-    kinds = [source.partition("_")[0] for source in work.catalog.model(model)["unigrams"]]
+    scored = _scored(model, "morcela", plan, work)
+    kinds = [source.partition("_")[0] for source in plan.unigram_sources(model)]
     sampled = sum(work.sampling(model, 1) for kind in kinds if kind in work.catalog.samplings)
     on_frequency = model in plan.frequency_models()
     frequency = work.scoring(model, work.frequency_tokens(), bulk=True) if on_frequency else 0.0

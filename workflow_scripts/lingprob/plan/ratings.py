@@ -25,10 +25,6 @@ class Ratings(Sources):
         """Return the models of MORCELA that have a rated data set to be fitted to."""
         return [name for name in self.settings["morcela"]["models"] if self.rated_datasets(name)]
 
-    def default_convention(self, model: str) -> list[str]:
-        """Return the BOS policy and the unigram source that MORCELA's figures show of a model."""
-        return [self.default_bos(model), str(self.catalog.model(model)["unigrams"][0])]
-
     def frequency_models(self) -> list[str]:
         """Return the models whose log-probabilities are regressed on frequency (morcela, §5)."""
         morcela, causal = self.settings["morcela"], self.causal_models()

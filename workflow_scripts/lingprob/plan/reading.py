@@ -16,6 +16,12 @@ class Reading(Sources):
         texts = self.catalog.dataset(dataset)["texts"]
         return surprisal_models(self.catalog, self.settings["reading"]["models"], texts)
 
+    def read_texts(self) -> list[str]:
+        """Return the texts of the run's reading times, and those of the published surprisals."""
+        reading = self.settings["reading"]
+        texts = [self.catalog.dataset(name)["texts"] for name in reading["datasets"]]
+        return list(dict.fromkeys([*texts, *["natural_stories"] * reading["published"]]))
+
     def dosed_sizes(self) -> dict[str, int]:
         """Return the sizes of models that are trained with passages, and their parameters."""
         sizes = dosed_sizes(self.settings["doses"], self.settings["training"])

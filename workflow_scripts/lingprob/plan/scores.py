@@ -9,76 +9,78 @@ from lingprob.workflow.names import matches
 
 # Figure 1b's data set, which stands under no prediction.
 TOY_STRINGS = "toy_strings"
+# What lists data sets to be scored.
+SECTIONS = ("morcela", "string_probability", "audit", "other")
 
 
 class Scores(Ratings, Strings):
-    """BOS policies, start tokens and unigram sources of each model and data set."""
+    """Data sets, start tokens and unigram sources of each model's scores."""
 
-    def bos_policies(self, model: str, dataset: str) -> list[str]:
-        """Return the BOS policies under which a model scores a data set, the default one first.
+    def scored_datasets(self, section: str) -> list[str]:
+        """Return the stimuli that a section's jobs score, samples by their own names.
 
-        All of them where conventions are compared; of string_probability's data sets its own, and
-        those that the same scores give, and of one's own pairs that are audited, all; else the
-        model's default one, by which MORCELA's fits predict ratings.
+        A data set that several sections list is the first one's: no two jobs score it.
         """
-        policies: list[str] = self.catalog.model(model)["bos_policies"]
-        strings = self.settings["string_probability"]
-        if self._compares_conventions(dataset, model):
-            return policies
-        reads = model in (
-            *self.settings["string_probability"]["models"],
-            self.settings["audit"]["model"],
-        )
-        if not reads or not self._is_of_strings(dataset):
-            return policies[:1]
-        chosen, start_token = self.string_bos(model), self.catalog.start_token_of
-        compared = model in self.string_panels()
-        compared = compared and dataset in map(self.scored_as, strings["conventions"])
-        compared = compared or self._audits_own(model, dataset)
-        return [chosen] + [
-            bos
-            for bos in policies
-            if bos != chosen
-            and (
-                compared
-                or start_token(bos) == start_token(chosen)
-                or (bos == policies[0] and dataset in self.predicted_datasets(model))
-            )
-        ]
+        morcela, audit = self.settings["morcela"], self.settings["audit"]
+        listed = {
+            "morcela": [*morcela["datasets"], *map(self.scored_as, morcela["predicted"])],
+            "string_probability": [*map(self.scored_as, self.predictions()), TOY_STRINGS],
+            "audit": [*map(self.scored_as, audit["datasets"])],
+        }
+        of_section = {name: owner for owner in reversed(listed) for name in listed[owner]}
+        return [name for name in dict.fromkeys(listed[section]) if of_section[name] == section]
 
-    def start_tokens(self, model: str, dataset: str) -> list[str]:
-        """Return the start tokens that these BOS policies need, each scored once."""
-        policies = self.bos_policies(model, dataset)
+    def scoring_jobs(self, models: list[str]) -> list[tuple[str, str, list[str]]]:
+        """Return a section, one of these models and its data sets, for each scoring job.
+
+        A model has one job for each section, so that one paper's data never hold up another's
+        scores, and no job changes when a paper's list of models does. The section `other` stands
+        for any one data set that no section lists.
+        """
+        jobs = [
+            (section, model, self._of_model(model, section))
+            for section in SECTIONS
+            for model in models
+        ]
+        return [job for job in jobs if job[2]]
+
+    def start_tokens(self, model: str) -> list[str]:
+        """Return the start tokens of a model's BOS policies (of a masked one its corrections)."""
+        policies = self.catalog.model(model)["bos_policies"]
         return list(dict.fromkeys(map(self.catalog.start_token_of, policies)))
+
+    def bos_policies(self, model: str) -> dict[str, Entry]:
+        """Return a model's BOS policies by name, the default one first."""
+        policies = self.catalog.model(model)["bos_policies"]
+        return {bos: self.catalog.bos_policies[bos] for bos in policies}
+
+    def unigram_sources(self, model: str) -> list[str]:
+        """Return the unigram sources of a model that are tables, the default one first: those of
+        its entry that `morcela.unigrams` or `string_probability.unigrams` names."""
+        listed: list[str] = self.catalog.model(model)["unigrams"]
+        patterns = self.settings["morcela"]["unigrams"]
+        chosen = self.settings["string_probability"]["unigrams"]
+        named = [name for name in listed[1:] if name == chosen or matches(name, patterns)]
+        return [name for name in [*listed[:1], *named] if name != "imported"]
+
+    def unigram_tables(self, model: str) -> list[str]:
+        """Return these tables' paths; none for imported scores."""
+        folder = f"results/unigrams/{self.catalog.model(model)['tokenizer']}"
+        return [f"{folder}/{source}.parquet" for source in self.unigram_sources(model)]
+
+    def default_unigrams(self, model: str) -> str:
+        """Return a model's default unigram source; `imported` if it has no table of any."""
+        return [*self.unigram_sources(model), "imported"][0]
+
+    def default_convention(self, model: str) -> list[str]:
+        """Return the BOS policy and the unigram source that MORCELA's figures show of a model."""
+        return [self.default_bos(model), self.default_unigrams(model)]
 
     def string_convention(self, model: str) -> list[str]:
         """Return the BOS policy and the unigram source that string_probability reads scores by."""
-        source = self.string_unigrams(model) if self._separates(model) else "imported"
-        return [self.string_bos(model), source]
-
-    def unigram_sources(self, model: str) -> list[str]:
-        """Return a model's default unigram source and others that `morcela.unigrams` names."""
-        default, *others = self.catalog.model(model)["unigrams"]
-        patterns = self.settings["morcela"]["unigrams"]
-        return [default, *(name for name in others if matches(name, patterns))]
-
-    def model_unigrams(self, model: str, dataset: str | None = None) -> list[str]:
-        """Return those sources that are tables: all where conventions are compared, and the one of
-        string_probability for its models; for other data sets the default one alone."""
-        compared = dataset is None or self._compares_conventions(dataset, model)
-        strings = model in self.settings["string_probability"]["models"]
-        of_strings = strings and (not dataset or self._is_of_strings(dataset))
-        sources = self.unigram_sources(model) if compared else []
-        if not of_strings or dataset in self.predicted_datasets(model):
-            sources = sources or self.unigram_sources(model)[:1]
-        if of_strings and (dataset in self.predictions() or not compared):
-            sources = [*sources, self.string_unigrams(model)] if self._separates(model) else sources
-        return [source for source in dict.fromkeys(sources) if source != "imported"]
-
-    def unigram_tables(self, model: str, dataset: str | None = None) -> list[str]:
-        """Return these tables' paths; none for imported scores."""
-        folder = f"results/unigrams/{self.catalog.model(model)['tokenizer']}"
-        return [f"{folder}/{source}.parquet" for source in self.model_unigrams(model, dataset)]
+        chosen = self.settings["string_probability"]["unigrams"]
+        listed = chosen in self.unigram_sources(model)
+        return [self.string_bos(model), chosen if listed else self.default_unigrams(model)]
 
     def predicted_datasets(self, model: str) -> list[str]:
         """Return the data sets whose ratings a model's fits predict, samples by their own names:
@@ -94,36 +96,19 @@ class Scores(Ratings, Strings):
         entry = self.catalog.dataset(dataset)
         if entry["parser"] != "table":
             return entry
+        fitted = dataset in self.settings["morcela"]["datasets"]
         some = dataset in self.settings["string_probability"]["prediction_2"]
-        ratings = "every" if self._compares_conventions(dataset) else "some" if some else "none"
-        return {**entry, "ratings": ratings}
+        return {**entry, "ratings": "every" if fitted else "some" if some else "none"}
 
-    def _audits_own(self, model: str, dataset: str) -> bool:
-        """Whether a data set is one's own and audited by this model."""
-        audit = self.settings["audit"]
-        own = dataset in audit["datasets"] and self.catalog.dataset(dataset)["parser"] == "table"
-        return own and model == audit["model"]
-
-    def _is_of_strings(self, dataset: str) -> bool:
-        """Whether string_probability reads a data set's scores, or the audit does by its rules."""
-        read = [*self.predictions(), *self.settings["audit"]["datasets"]]
-        return dataset in [TOY_STRINGS, *read, *map(self.scored_as, read)]
-
-    def _separates(self, model: str) -> bool:
-        """Whether a model's sentences want unigrams: not if string_probability has it for
-        Predictions 1 and 2 alone, on data sets that MORCELA leaves alone."""
-        if model not in self.settings["string_probability"]["models"]:
-            return True
-        predictions = self.predictions()
-        return any(
-            3 in predictions[name]
-            or self._compares_conventions(name)
-            or self.scored_as(name) in self.predicted_datasets(model)
-            for name in self.string_datasets(model)
-        )
-
-    def _compares_conventions(self, dataset: str, model: str | None = None) -> bool:
-        """Whether a data set is scored under every convention of a model: MORCELA's are, of those
-        that it is fitted to."""
-        fitted = self.rated_datasets(model) if model else self.settings["morcela"]["datasets"]
-        return dataset in fitted
+    def _of_model(self, model: str, section: str) -> list[str]:
+        """Return a section's data sets that a model scores: those that its scores cover and, of
+        string_probability, those in its language."""
+        if section == "other":
+            return ["{dataset}"]
+        covered = self.catalog.model(model).get("datasets", self.catalog.datasets)
+        return [
+            name
+            for name in self.scored_datasets(section)
+            if self.whole(name) in covered
+            and (section != "string_probability" or self.speaks(model, self.whole(name)))
+        ]

@@ -43,17 +43,6 @@ class Strings(Sources):
         """Return the BOS policy under which string_probability reads a model's scores."""
         return self.catalog.bos_policy(model, self.settings["string_probability"]["bos"])
 
-    def string_unigrams(self, model: str) -> str:
-        """Return the unigram source of a model's Prediction 3: the setting's, or the model's own
-        where there is none, it is of another language or the scores are imported."""
-        entry = self.catalog.model(model)
-        own, chosen = entry["unigrams"][0], self.settings["string_probability"]["unigrams"]
-        if chosen is None or own == "imported":
-            return str(own)
-        kind, corpus = self.catalog.unigram_source(chosen)
-        foreign = kind == "corpus" and self.language(corpus) != entry["language"]
-        return str(own if foreign else chosen)
-
     def scored_as(self, dataset: str) -> str:
         """Return the name that string_probability scores a data set by: its own or its sample's."""
         strings = self.settings["string_probability"]

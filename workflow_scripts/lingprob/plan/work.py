@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -112,9 +112,13 @@ class Work:
         where = self.parameters(model), self.device(model), self.dtype(model, bulk)
         return tokens / self.speeds.scoring(*where)
 
-    def masking(self, model: str, dataset: str) -> float:
-        """Return the seconds in which a masked model reads each sentence once a token of it."""
-        return self.scoring(model, SENTENCE_TOKENS**2 * self.items(dataset))
+    def scoring_stimuli(self, model: str, datasets: Iterable[str]) -> float:
+        """Return the seconds in which a model reads data sets after each of its start tokens; a
+        masked model reads each sentence once for each token of it."""
+        policies = self.catalog.model(model)["bos_policies"]
+        readings = len({self.catalog.start_token_of(policy) for policy in policies})
+        of_sentence = SENTENCE_TOKENS ** (2 if self.catalog.is_masked(model) else 1)
+        return self.scoring(model, readings * of_sentence * sum(map(self.items, datasets)))
 
     def items(self, dataset: str) -> int:
         """Return the sentences of a data set, or of a sample of one (two a pair)."""
@@ -298,14 +302,18 @@ class Work:
 
 # What the jobs of a rule do beside starting; a rule that is not here has small tables alone.
 KNOWN: dict[str, Callable[[Work, Any], float]] = {
-    "score_stimuli": lambda w, job: w.scoring(job.model, SENTENCE_TOKENS * w.items(job.dataset)),
-    "score_masked_stimuli": lambda w, job: w.masking(job.model, job.dataset),
+    # The data sets of a rule, or the one of its wildcard.
+    "score_stimuli": lambda w, job: w.scoring_stimuli(
+        job.model, [name.format(**vars(job)) for name in job.datasets]
+    ),
     "sample_unigrahams": lambda w, job: w.sampling(job.model, int(job.shards)),
     "sum_frequency_moments": lambda w, job: w.scoring(
         job.model, w.frequency_tokens() / int(job.shards), bulk=True
     ),
     # Windows overlap by half.
-    "compute_word_surprisal": lambda w, job: w.scoring(job.model, 2 * w.text_tokens(job.texts)),
+    "compute_word_surprisal": lambda w, job: w.scoring(
+        job.model, 2 * sum(map(w.text_tokens, job.texts))
+    ),
     "judge_contexts": lambda w, job: w.scoring(job.model, w.judged_tokens(job.model), bulk=True),
     "judge_perturbed_contexts": lambda w, job: w.scoring(
         job.model, w.context_tokens("perturbed", w.primary), bulk=True

@@ -25,7 +25,7 @@ from lingprob.files import atomic_path, require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
 from lingprob.reading.passages import digest_of, passages_of
-from lingprob.scoring.engine import Scorer
+from lingprob.scoring.engine import Scorer, worker_map
 
 logger = logging.getLogger(__name__)
 
@@ -66,6 +66,7 @@ def word_surprisals(
     shard_directory: str | Path | None = None,
     identity: str = "",
     scorer: Scorer | None = None,
+    workers: int = 1,
 ) -> pd.DataFrame:
     """Return a `surprisal` table: the surprisal of every word in bits, with and without correction.
 
@@ -88,6 +89,7 @@ def word_surprisals(
         shard_directory: where finished passages are kept, for a killed job to go on.
         identity: what tells these weights and this code from any other, for those passages.
         scorer: one of this model that worked before, if any: it need not check the model again.
+        workers: threads that score passages at once on a CPU.
 
     Raises LingprobError that names the passage and word where the tokens do not cover the text,
     and if no token of the vocabulary begins with a blank.
@@ -112,7 +114,7 @@ def word_surprisals(
         scorer or Scorer(lm, tokens_per_batch), [found.ids for found in tokens],
         lm.start_id(start_token), blank_tokens(lm.tokenizer, lm.vocabulary_size, blanks),
         window + WINDOWS[window_counts], stride or window // 2, shard_directory,
-        f"{identity} {blanks}",
+        f"{identity} {blanks}", workers,
     )  # fmt: skip
     rows = [
         _word_rows(len(piece.words), index, passage)
@@ -231,26 +233,33 @@ def _score(
     stride: int,
     shard_directory: str | Path | None,
     identity: str,
+    workers: int,
 ) -> list[ScoredPassage]:
     """Score passages a batch at a time; a batch that is in `shard_directory` is read from there.
 
     A token after the last one, whichever, makes room for the blank after it: it is not fed.
     """
+    settings = [identity, start_id, window, stride, str(scorer.language_model.dtype)]
+
+    def scored(batch: list[np.ndarray]) -> list[np.ndarray]:
+        path = Path(shard_directory or "", f"{digest_of(settings, batch)}.npz")
+        values = _kept(path) if shard_directory is not None else None
+        if values is None:
+            padded = [np.append(ids, ids[-1]) for ids in batch]
+            values = scorer.score(padded, start_id, window=window, stride=stride, members=blanks)
+            if shard_directory is not None:
+                named: dict[str, Any] = {f"{n:08d}": array for n, array in enumerate(values)}
+                with atomic_path(path) as temporary:
+                    np.savez(temporary, **named)
+        return values
+
     found: list[ScoredPassage] = []
-    with Progress(sum(map(len, sequences)), "word surprisal", "tokens") as progress:
-        for batch in _batches(sequences):
-            settings = [identity, start_id, window, stride, str(scorer.language_model.dtype)]
-            path = Path(shard_directory or "", f"{digest_of(settings, batch)}.npz")
-            values = _kept(path) if shard_directory is not None else None
-            if values is None:
-                padded = [np.append(ids, ids[-1]) for ids in batch]
-                values = scorer.score(
-                    padded, start_id, window=window, stride=stride, members=blanks
-                )
-                if shard_directory is not None:
-                    named: dict[str, Any] = {f"{n:08d}": array for n, array in enumerate(values)}
-                    with atomic_path(path) as temporary:
-                        np.savez(temporary, **named)
+    batches = list(_batches(sequences))
+    with (
+        Progress(sum(map(len, sequences)), "word surprisal", "tokens") as progress,
+        worker_map(scorer.language_model, workers) as mapping,
+    ):
+        for batch, values in zip(batches, mapping(scored, batches), strict=True):
             found += [ScoredPassage(array[:-1, 0], array[:, 1]) for array in values]
             progress.advance(sum(map(len, batch)))
     return found

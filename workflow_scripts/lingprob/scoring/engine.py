@@ -8,10 +8,13 @@ when memory runs out. Long sequences are cut into windows.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import chain
 from threading import Lock
+from typing import Any
 
 import numpy as np
 import torch
@@ -61,6 +64,25 @@ def score_sequences(
     """
     scorer = Scorer(language_model, tokens_per_batch)
     return scorer.score(sequences, start_id, window=window, stride=stride, progress=progress)
+
+
+@contextmanager
+def worker_map(
+    language_model: LanguageModel, workers: int
+) -> Iterator[Callable[..., Iterator[Any]]]:
+    """Give a `map` that works in so many threads of one torch thread each.
+
+    On an error what has not begun is dropped. One worker works in the caller's own thread; a model
+    whose rotary frequencies depend on the pass before has one.
+    """
+    if workers == 1 or _changes_as_it_runs(language_model):
+        yield map
+        return
+    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
+    try:
+        yield pool.map
+    finally:
+        pool.shutdown(cancel_futures=True)
 
 
 class Scorer:
@@ -259,3 +281,15 @@ def _segments(
         if position < end:
             branch = Branch(ids[begin:end], position - begin, int(after_start))
             yield Segment(number, position, branch)
+
+
+def _changes_as_it_runs(language_model: LanguageModel) -> bool:
+    """Whether a pass leaves the model's rotary frequencies as its own length needs them."""
+    kinds = [str(getattr(part, "rope_type", "")) for part in language_model.model.modules()]
+    changes = any("dynamic" in kind or "longrope" in kind for kind in kinds)
+    if changes:
+        logger.info(
+            "%s: its rotary frequencies change with the length, so texts are scored one by one",
+            language_model.directory,
+        )
+    return changes

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Lock
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
-import torch
 
 from lingprob.errors import LingprobError
 from lingprob.files import require_identity
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
 from lingprob.scoring.continuations import ContextItem, Continuation, tokenize_item
-from lingprob.scoring.engine import Scorer
+from lingprob.scoring.engine import Scorer, worker_map
 from lingprob.scoring.shards import read_shard, shard_path, write_shard
 from lingprob.scoring.trunk import score_along
 
@@ -104,7 +101,7 @@ def score_in_context(
     retokenized: list[bool] = []
     with (
         Progress(len(items), "scoring in context", "prefixes") as progress,
-        _mapping(1 if _changes_as_it_runs(language_model) else workers) as mapping,
+        worker_map(language_model, workers) as mapping,
     ):
 
         def begun(first: int) -> tuple[int, Path | None, pa.Table | None, Iterator[_Scored]]:
@@ -168,19 +165,6 @@ def _check(number: int, item: ContextItem) -> None:
             )
 
 
-@contextmanager
-def _mapping(workers: int) -> Iterator[Callable[..., Iterator[Any]]]:
-    """Give a `map` that works in so many threads; on an error what has not begun is dropped."""
-    if workers == 1:
-        yield map
-        return
-    pool = ThreadPoolExecutor(workers, initializer=torch.set_num_threads, initargs=(1,))
-    try:
-        yield pool.map
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
 def _one_ahead(begun: Iterable[T]) -> Iterator[T]:
     """Yield each after the next has begun: no thread waits for the end of another's shard."""
     waiting: list[T] = []
@@ -188,18 +172,6 @@ def _one_ahead(begun: Iterable[T]) -> Iterator[T]:
         yield from waiting
         waiting = [one]
     yield from waiting
-
-
-def _changes_as_it_runs(language_model: LanguageModel) -> bool:
-    """Whether a pass leaves the model's rotary frequencies as its own length needs them."""
-    kinds = [str(getattr(part, "rope_type", "")) for part in language_model.model.modules()]
-    changes = any("dynamic" in kind or "longrope" in kind for kind in kinds)
-    if changes:
-        logger.info(
-            "%s: its rotary frequencies change with the length, so prefixes are scored one by one",
-            language_model.directory,
-        )
-    return changes
 
 
 def _table(scored: Iterator[_Scored], progress: Progress, retokenized: list[bool]) -> pd.DataFrame:

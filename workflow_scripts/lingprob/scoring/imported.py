@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -9,12 +10,32 @@ import pandas as pd
 
 from lingprob.errors import refuse_rows
 from lingprob.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.scoring.sentences import summarise_sentences
 
 REMEDY = "README.md, `Your own data`, lists the columns."
 SIGN = (
     "Log-probabilities are 0 or less. If these are surprisals, turn their sign (and bits to nats: "
     "times 0.6931); if they are probabilities, take the logarithm."
 )
+
+
+def import_scores(
+    path: Path,
+    level: str,
+    stimuli: pd.DataFrame,
+    bos_policies: Mapping[str, Mapping[str, str]],
+    unigram_logprobs: Mapping[str, pd.Series],
+) -> tuple[pd.DataFrame | None, pd.DataFrame]:
+    """Read the scores of stimuli, of a `level` of `token` or `sentence`.
+
+    Returns a `scores` table, None if there are no tokens, and a `sentence_scores` table; the other
+    arguments and errors are those of `summarise_sentences` and of the two functions below.
+    """
+    if level == "sentence":
+        return None, import_sentence_scores(path, stimuli)
+    tokens = import_token_scores(path, stimuli)
+    by_start_token = {policy["start_token"]: tokens for policy in bos_policies.values()}
+    return tokens, summarise_sentences(stimuli, by_start_token, bos_policies, unigram_logprobs)
 
 
 def import_sentence_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:

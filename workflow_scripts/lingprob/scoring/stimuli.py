@@ -12,7 +12,7 @@ from lingprob.errors import LingprobError
 from lingprob.files import require_identity
 from lingprob.models.loading import LanguageModel, Tokens
 from lingprob.progress import Progress
-from lingprob.scoring.engine import Scorer
+from lingprob.scoring.engine import Scorer, worker_map
 from lingprob.scoring.texts import score_in_shards, scores_table
 
 
@@ -30,15 +30,16 @@ def score_stimuli(
     window: int | None = None,
     stride: int | None = None,
     scorer: Scorer | None = None,
+    workers: int = 1,
 ) -> pd.DataFrame:
     """Score every text and return a `scores` table (one token a row; logprob in nats).
 
     `start_token` is as in `LanguageModel.start_id`; with 'none' a first token is not scored.
     Each distinct text is scored once, in shards that are kept in `shard_directory` (if any) and
     found again by a later call with the same texts, `identity` (what tells these weights and this
-    code from any other), start token, window, stride and dtype. Delete them with `delete_shards`
-    once the table is safe. `scorer` is one of this model that worked before, if any: it need not
-    check the model again.
+    code from any other), start token, window, stride and dtype. `scorer` is one of this model that
+    worked before, if any: it need not check the model again. On a CPU several `workers`, a thread
+    each, score several shards at once.
     Raises LingprobError, before any scoring, for a text that has no token to score.
     """
     require_identity(shard_directory, identity)
@@ -54,14 +55,16 @@ def score_stimuli(
         ids = [tokens[text].ids for text in shard]
         return scorer.score(ids, start_id, window=window, stride=stride, progress=progress)
 
-    logprobs = score_in_shards(
-        tokens,
-        score,
-        settings,
-        dataset=dataset,
-        sentences_per_shard=sentences_per_shard,
-        shard_directory=shard_directory,
-    )
+    with worker_map(language_model, workers) as mapping:
+        logprobs = score_in_shards(
+            tokens,
+            score,
+            settings,
+            dataset=dataset,
+            sentences_per_shard=sentences_per_shard,
+            shard_directory=shard_directory,
+            mapping=mapping,
+        )
     return scores_table(item_ids, texts, tokens, logprobs)
 
 

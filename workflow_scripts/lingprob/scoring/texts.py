@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -25,12 +25,14 @@ def score_in_shards(
     dataset: str,
     sentences_per_shard: int,
     shard_directory: str | Path | None,
+    mapping: Callable[..., Iterator[list[np.ndarray]]] = map,
 ) -> dict[str, np.ndarray]:
     """Return the token log-probabilities of each distinct text, float32 or float64, nats.
 
     `score` is given texts and advances the progress by each. With a `shard_directory` what it
     returns is kept there, in float32, and found again by a later call with the same texts, tokens
-    and `settings` (JSON values: all else that the numbers depend on).
+    and `settings` (JSON values: all else that the numbers depend on). `mapping` may work on several
+    shards at once.
     """
     ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
     logprobs: dict[str, np.ndarray] = {}
@@ -50,11 +52,16 @@ def score_in_shards(
             there = len(starts) - len(missing)
             logger.info("%d of %d shards were there already", there, len(starts))
         progress.resume_at(len(logprobs))
-        for path, shard in missing:
+
+        def scored(one: tuple[Path | None, list[str]]) -> list[np.ndarray]:
+            path, shard = one
             values = score(shard, progress)
             if path is not None:
                 rows = pa.array([row.astype(np.float32) for row in values], pa.list_(pa.float32()))
                 write_shard(path, pa.table({"logprob": rows}))
+            return values
+
+        for (_, shard), values in zip(missing, mapping(scored, missing), strict=True):
             logprobs.update(zip(shard, values, strict=True))
     return logprobs
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
+from lingprob.tables import read_table
+
+
+def read_unigrams(sources: Sequence[str], paths: Sequence[str]) -> dict[str, pd.Series]:
+    """Read `unigrams` tables; return log-probabilities (nats) by source, indexed by token id."""
+    return {
+        source: read_table(path, "unigrams").set_index("token_id")["logprob"]
+        for source, path in zip(sources, paths, strict=True)
+    }
 
 
 def sums_table(sums: np.ndarray, sums_of_squares: np.ndarray | None = None) -> pd.DataFrame:

@@ -16,6 +16,19 @@ from lingprob.errors import LingprobError
 logger = logging.getLogger("lingprob")
 
 
+def means(snakemake: Any, *keys: str, section: str = "scoring") -> dict[str, Any]:
+    """Return settings that change how a job does its work and none of its results.
+
+    They are no params, because a change there must not repeat the work. A script reads them from
+    Snakemake's `config`, where rules/common.smk puts them. A model that has several GPUs is laid
+    over all of them.
+    """
+    found = {key: snakemake.config[section][key] for key in keys}
+    if "device_map" in found and snakemake.resources.gpu > 1:
+        found["device_map"] = "auto"
+    return found
+
+
 @contextmanager
 def job(snakemake: Any) -> Iterator[None]:
     """Run a rule's body: log to the rule's log file, errors included.

@@ -330,9 +330,7 @@ class StringProbability(Section):
         names="unigram_source", convention=True, example="corpus_fineweb_10bt"
     )
     """unigram source of Prediction 3 (string_probability, §6.1: a million items of FineWeb);
-    null, and a corpus in another language than a model's, takes the model's default source"""
-    conventions: Unique[str] = key(names="stimuli", example=["syntaxgym_pairs"])
-    """data sets that are scored under every BOS policy, for the table of conventions"""
+    null, or a source that a model's entry does not list, takes the model's default one"""
     published: Unique[str] = key(names="accuracies", example=["blimp_published"])
     """accuracies of other models and of people that are shown beside ours"""
     embeddings: dict[str, str] = key(names="embedding")

@@ -65,7 +65,8 @@ def surprisal_difference(difference: str) -> Statistic:
     """Return a difference between the eight strings: no sample, so only precision blurs it."""
 
     def statistic(tables: Tables, run: Run) -> Rows:
-        for model, value in surprisal_differences(toy_surprisals(tables), difference):
+        toy = toy_surprisals(tables, run.options["bos"])
+        for model, value in surprisal_differences(toy, difference):
             yield model, Estimate(value, value - HALF_PRECISION, value + HALF_PRECISION)
 
     return statistic

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -213,16 +213,16 @@ def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     return pairs.reset_index()
 
 
-def toy_surprisals(tables: Tables) -> pd.DataFrame:
+def toy_surprisals(tables: Tables, bos: Mapping[str, str]) -> pd.DataFrame:
     """Return each toy string's surprisal (bits) by model: model, text, grammatical, surprisal.
 
-    The first convention of each model's scores counts.
+    `bos` has the BOS policy by which each model's scores are read.
     """
     if "toy_scores" not in tables:
         return pd.DataFrame(columns=TOY_COLUMNS)
     scores = tables["toy_scores"]
-    first = scores.groupby("model")[["bos", "unigrams"]].transform("first")
-    chosen = scores[(scores[["bos", "unigrams"]] == first).all(axis=1)]
+    scores = scores[scores["bos"] == scores["model"].map(bos)]
+    chosen = scores[scores["unigrams"] == scores.groupby("model")["unigrams"].transform("first")]
     joined = chosen.merge(tables["toy_stimuli"], on="item_id")
     return joined.assign(surprisal=-joined["logprob"] / np.log(2))[TOY_COLUMNS]
 

@@ -80,7 +80,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     third = scores.merge(keys, on=["model", "dataset"])
     pooled = third["dataset"].isin(run.options["pooled"])
     together = third[pooled | ~pooled.groupby(third["model"]).transform("any")]
-    toy = toy_surprisals(tables)
+    toy = toy_surprisals(tables, run.options["bos"])
     paradigms, confounds, pools = (tables[name] for name in ("paradigms", "confounds", "pools"))
     makers: dict[str, Callable[[], Figure]] = {
         "figure_1b": lambda: toy_strings(toy, run),

@@ -1,0 +1,24 @@
+"""Bring one model's log-probabilities from elsewhere, of tokens or sentences, into our tables."""
+
+from pathlib import Path
+
+from lingprob.scoring.imported import import_scores
+from lingprob.tables import read_table, with_texts, write_csv, write_table
+from lingprob.unigrams.estimate import read_unigrams
+from lingprob.workflow import job
+
+with job(snakemake):
+    params, given, output = snakemake.params, snakemake.input, snakemake.output
+    unigrams = read_unigrams(params.unigrams, given.unigrams)
+    token_files = iter(output.tokens)
+    files = zip(given.stimuli, output.sentences, output.csv, strict=True)
+    for stimuli_file, sentence_file, csv in files:
+        stimuli, dataset = read_table(stimuli_file, "stimuli"), Path(stimuli_file).stem
+        tokens, sentences = import_scores(
+            Path(given.scores), params.level, stimuli, params.bos_policies, unigrams
+        )
+        origin = {"model": params.model, "imported_from": given.scores}
+        if tokens is not None:
+            write_table(tokens, "scores", next(token_files), origin)
+        write_table(sentences, "sentence_scores", sentence_file, origin | {"dataset": dataset})
+        write_csv(with_texts(sentences, "sentence_scores", stimuli), csv)
