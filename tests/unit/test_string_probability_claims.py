@@ -231,7 +231,7 @@ def sentences(effect: float, rng: np.random.Generator, pairs: int = 150) -> pd.D
 
 def leads(effect: float, runs: int) -> list[str]:
     rng = np.random.default_rng(5)
-    options = Options(10, "characters", 0.75, "below", "all", 100, False, 1, "demo")
+    options = Options(100, False, 1, "demo")
     tables = [
         pd.DataFrame(separation_rows(sentences(effect, rng), options)).assign(
             model="m", dataset=str(run), phenomenon=""

@@ -22,8 +22,8 @@ from lingprob.papers.morcela.parameter_figures import quality_of
 from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
 from lingprob.papers.morcela.tables import kind_of, with_certain_parameters
 from lingprob.papers.morcela.trends import kinds_of
+from lingprob.papers.string_probability.claims import judged_tables
 from lingprob.papers.string_probability.figures import correlation_by_bin, trends
-from lingprob.papers.string_probability.scorecard import judged_tables
 from lingprob.papers.string_probability.separation_figures import accuracies
 
 STEPS = (4, 16, 64)

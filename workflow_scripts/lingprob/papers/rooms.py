@@ -23,7 +23,10 @@ PACKAGES = {
 # What a room's tables are for, and the module that takes them.
 USES = {"plot": "figures", "compare": "scorecard", "tabulate": "pages"}
 # Rooms whose claims and tables have one module each.
-OF_FOUR_MODULES = {"morcela": USES | {"compare": "claims", "tabulate": "tables"}}
+OF_FOUR_MODULES = {
+    name: USES | {"compare": "claims", "tabulate": "tables"}
+    for name in ("morcela", "string_probability")
+}
 
 
 class Table(NamedTuple):

@@ -29,6 +29,7 @@ from lingprob.papers.string_probability.analysis import (
     confounds_of,
     correlations_of,
 )
+from lingprob.papers.string_probability.claims import PAIRED, compare, counted, sizes
 from lingprob.papers.string_probability.data import (
     METRICS,
     Dataset,
@@ -43,7 +44,6 @@ from lingprob.papers.string_probability.data import (
     variables,
 )
 from lingprob.papers.string_probability.figures import draw, pairs_by_prediction
-from lingprob.papers.string_probability.scorecard import PAIRED, compare, counted, sizes
 from lingprob.papers.string_probability.separation import (
     LENGTH_GROUPS,
     POOLED,
