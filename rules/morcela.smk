@@ -147,12 +147,12 @@ rule sum_frequency_moments:
         corpus=plan.corpus_files(MORCELA["frequency_corpus"]),
         unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[0],
     output:
-        moments="results/morcela/frequency_moments/{model}/{start_token}/{shard}-of-{shards}.parquet",
-        documents="results/morcela/frequency_documents/{model}/{start_token}/{shard}-of-{shards}.parquet",
+        moments="results/morcela/frequency_moments/{model}/{shard}-of-{shards}.parquet",
+        documents="results/morcela/frequency_documents/{model}/{shard}-of-{shards}.parquet",
     log:
-        "logs/sum_frequency_moments/{model}/{start_token}/{shard}-of-{shards}.log",
+        "logs/sum_frequency_moments/{model}/{shard}-of-{shards}.log",
     benchmark:
-        "logs/sum_frequency_moments/{model}/{start_token}/{shard}-of-{shards}.benchmark.tsv"
+        "logs/sum_frequency_moments/{model}/{shard}-of-{shards}.benchmark.tsv"
     wildcard_constraints:
         model=alternatives(CAUSAL),
     conda:
@@ -166,7 +166,10 @@ rule sum_frequency_moments:
         corpus=MORCELA["frequency_corpus"],
         entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
         model_entry=model_entry("", bulk=True),
-        start_token=lambda wildcards: catalog.start_tokens[wildcards.start_token],
+        start_tokens=lambda wildcards: {
+            name: catalog.start_tokens[name]
+            for name in plan.frequency_start_tokens(wildcards.model)
+        },
         tokens=MORCELA["frequency_tokens"],
         document_tokens=MORCELA["frequency_document_tokens"],
     script:
@@ -178,18 +181,17 @@ rule regress_on_frequency:
     input:
         **{
             name: collect(
-                "results/morcela/frequency_%s/{{model}}/{{start_token}}/{shard}-of-{shards}.parquet"
-                % name,
+                "results/morcela/frequency_%s/{{model}}/{shard}-of-{shards}.parquet" % name,
                 shard=range(MORCELA["frequency_shards"]),
                 shards=MORCELA["frequency_shards"],
             )
             for name in ("moments", "documents")
         },
     output:
-        slopes="results/morcela/frequency_slopes/{model}/{start_token}.parquet",
-        bins="results/morcela/frequency_bins/{model}/{start_token}.parquet",
+        slopes="results/morcela/frequency_slopes/{model}.parquet",
+        bins="results/morcela/frequency_bins/{model}.parquet",
     log:
-        "logs/regress_on_frequency/{model}/{start_token}.log",
+        "logs/regress_on_frequency/{model}.log",
     conda:
         "../envs/environment.yaml"
     params:

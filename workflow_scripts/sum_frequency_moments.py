@@ -1,10 +1,12 @@
 """Sum up a model's token log-probabilities over one shard of a corpus, by unigram frequency."""
 
+from functools import partial
+
 from lingprob.corpora import iter_documents
 from lingprob.files import dataset_paths
 from lingprob.models.prepared import load_prepared
 from lingprob.progress import Progress
-from lingprob.scoring.frequency_moments import frequency_moments
+from lingprob.scoring.frequency_moments import moments_by_start_token
 from lingprob.tables import read_table, write_table
 from lingprob.workflow import job, means
 
@@ -18,15 +20,16 @@ with job(snakemake):
         **means(snakemake, "device_map"),
     )
     unigrams = read_table(snakemake.input.unigrams, "unigrams").sort_values("token_id")
-    tokens = params.tokens // int(wildcards.shards)
+    paths = dataset_paths(params.corpus, params.entry)
+    tokens = len(params.start_tokens) * params.tokens // int(wildcards.shards)
     with Progress(tokens, f"{wildcards.model} on {params.corpus}", "tokens") as progress:
-        binned, documents = frequency_moments(
+        binned, documents = moments_by_start_token(
             lm,
-            iter_documents(params.entry["parser"], dataset_paths(params.corpus, params.entry)),
+            partial(iter_documents, params.entry["parser"], paths),
             unigrams["logprob"].to_numpy(),
+            params.start_tokens,
             max_tokens=params.tokens,
             max_document_tokens=params.document_tokens,
-            start_token=params.start_token,
             shard=int(wildcards.shard),
             shards=int(wildcards.shards),
             progress=progress,

@@ -17,11 +17,12 @@ from lingprob.regression.moments import (
     Moments,
     document_sums,
     frequency_slope,
+    frequency_slopes,
     merge_documents,
 )
 from lingprob.schemas import SCHEMAS
 from lingprob.scoring import frequency_moments as module
-from lingprob.scoring.frequency_moments import frequency_moments
+from lingprob.scoring.frequency_moments import frequency_moments, moments_by_start_token
 from lingprob.scoring.windows import sliding_windows
 from lingprob.tables import read_table, write_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
@@ -127,8 +128,8 @@ def test_shards_share_the_tokens_and_merge_to_the_whole(lm, unigram_logprob, tmp
     whole = frequency_moments(lm, DOCUMENTS, unigram_logprob, **options)
     kept = []
     for name, table in zip(("frequency_moments", "frequency_documents"), whole, strict=True):
-        write_table(table, name, tmp_path / f"{name}.parquet")
-        kept.append([read_table(tmp_path / f"{name}.parquet", name)])
+        write_table(table.assign(start_token="none"), name, tmp_path / f"{name}.parquet")
+        kept.append([read_table(tmp_path / f"{name}.parquet", name).drop(columns="start_token")])
     fit, bins = frequency_slope(*kept)
     parts = [
         frequency_moments(lm, DOCUMENTS, unigram_logprob, shard=shard, shards=3, **options)
@@ -328,3 +329,17 @@ def test_pieces_keep_each_token_once_with_the_context_of_the_whole(
     for _, piece, keep_from in module._pieces(0, ids, start_id, window, stride):
         kept += seen(piece)[keep_from:]
     assert kept == seen(full)[1 if start_id is None else 2 :]
+
+
+def test_start_tokens_are_regressed_apart(lm, unigram_logprob):
+    tokens = {"none": "none", "own": "<s>"}
+    options = {"window": WINDOW, "stride": STRIDE}
+    tables = moments_by_start_token(lm, lambda: iter(DOCUMENTS), unigram_logprob, tokens, **options)
+    slopes, bins = frequency_slopes(*([table] for table in tables))
+    assert slopes["start_token"].tolist() == ["none", "own"]
+    for name, token in tokens.items():
+        fit, binned = regressed(lm, DOCUMENTS, unigram_logprob, start_token=token, **options)
+        row = slopes.set_index("start_token").loc[name]
+        assert row.to_dict() == pytest.approx(fit)
+        found = bins[bins["start_token"] == name].drop(columns="start_token")
+        pd.testing.assert_frame_equal(found.reset_index(drop=True), binned)

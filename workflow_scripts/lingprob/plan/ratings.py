@@ -38,9 +38,6 @@ class Ratings(Sources):
         return list(dict.fromkeys(own if one == "own" else one for one in wanted))
 
     def frequency_tables(self, name: str) -> list[str]:
-        """Return the slopes or bins of each of these models, after each start token."""
-        return [
-            f"results/morcela/frequency_{name}/{model}/{start_token}.parquet"
-            for model in self.frequency_models()
-            for start_token in self.frequency_start_tokens(model)
-        ]
+        """Return the slopes or bins of each of these models."""
+        models = self.frequency_models()
+        return [f"results/morcela/frequency_{name}/{model}.parquet" for model in models]

@@ -295,9 +295,12 @@ class Work:
         return size / self.speeds.downloading()
 
     def frequency_tokens(self) -> float:
-        """Return the tokens that a model is fed for §5 of MORCELA: overlapping windows feed each
-        of them twice."""
-        return 2.0 * self.settings["morcela"]["frequency_tokens"]
+        """Return the tokens that a model is fed for §5 of MORCELA, after all start tokens.
+
+        Overlapping windows feed each of them twice.
+        """
+        morcela = self.settings["morcela"]
+        return 2.0 * morcela["frequency_tokens"] * len(morcela["frequency_start_tokens"])
 
 
 # What the jobs of a rule do beside starting; a rule that is not here has small tables alone.

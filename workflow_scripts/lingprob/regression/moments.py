@@ -59,6 +59,30 @@ class Moments:
         return whole
 
 
+def frequency_slopes(
+    tables: Iterable[pd.DataFrame], documents: Iterable[pd.DataFrame]
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Regress tokens as `frequency_slope` does, after each of several start tokens.
+
+    Args:
+        tables, documents: as of `frequency_slope`, each with a column `start_token`.
+
+    Returns one row per start token, and the rows of bins, both with `start_token`.
+    """
+    tables, documents = list(tables), list(documents)
+    rows, bins = [], []
+    for name in tables[0]["start_token"].unique():
+        slope, binned = frequency_slope(
+            *(
+                [one[one["start_token"] == name].drop(columns="start_token") for one in parts]
+                for parts in (tables, documents)
+            )
+        )
+        rows.append({"start_token": name, **slope})
+        bins.append(binned.assign(start_token=name))
+    return pd.DataFrame(rows), pd.concat(bins, ignore_index=True)
+
+
 def frequency_slope(
     tables: Iterable[pd.DataFrame], documents: Iterable[pd.DataFrame]
 ) -> tuple[dict[str, float], pd.DataFrame]:

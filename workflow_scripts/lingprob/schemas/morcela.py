@@ -57,14 +57,17 @@ SCHEMAS = {
     ),
     # One bin of one shard's tokens a row: what shards are merged by to the next two.
     "frequency_moments": pa.schema(
-        required(FLOAT64, "bin_low", "bin_high")
+        required(TEXT, "start_token")
+        + required(FLOAT64, "bin_low", "bin_high")
         + required(INT64, "n_tokens")
         + required(FLOAT64, "mean_unigram_logprob", "mean_logprob", "sxx", "sxy", "syy")
     ),
     # One document of one shard's tokens a row: sums of unigram log-probability x and
     # log-probability y, what standard errors by document are computed from.
     "frequency_documents": pa.schema(
-        required(INT64, "document", "n_tokens") + required(FLOAT64, "x", "y", "xx", "xy")
+        required(TEXT, "start_token")
+        + required(INT64, "document", "n_tokens")
+        + required(FLOAT64, "x", "y", "xx", "xy")
     ),
     # One model's regression of token log-probability on unigram log-probability a row. The first
     # standard error takes documents as independent, the second one tokens.

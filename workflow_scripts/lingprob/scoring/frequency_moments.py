@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import islice
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -28,6 +28,36 @@ class Piece(NamedTuple):
     document: int
     ids: np.ndarray
     keep_from: int
+
+
+def moments_by_start_token(
+    lm: LanguageModel,
+    read_documents: Callable[[], Iterable[str]],
+    unigram_logprob: np.ndarray,
+    start_tokens: Mapping[str, str],
+    **options: Any,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sum up tokens' log-probabilities after each of several start tokens.
+
+    Args:
+        lm, unigram_logprob, options: as of `frequency_moments`.
+        read_documents: returns the texts of a corpus.
+        start_tokens: what `frequency_moments` takes, by the names in column `start_token`.
+
+    Returns both tables of `frequency_moments`, start token by start token.
+    """
+    found = {
+        name: frequency_moments(lm, read_documents(), unigram_logprob, start_token=one, **options)
+        for name, one in start_tokens.items()
+    }
+    binned, documents = (
+        pd.concat(
+            [tables[place].assign(start_token=name) for name, tables in found.items()],
+            ignore_index=True,
+        )
+        for place in (0, 1)
+    )
+    return binned, documents
 
 
 def frequency_moments(
