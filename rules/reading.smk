@@ -62,7 +62,6 @@ FIT_PARAMS = dict(
     options={
         **pick(READING, "corrected", "partition", "random_effects", "held_out"),
         **pick(READING, "previous_words"),
-        "smoothing": settings["unigrams"]["smoothing"],
         **pick(settings, "bootstrap", "seed", "scale"),
     },
 )

@@ -41,7 +41,7 @@ for section, model, datasets in plan.scoring_jobs(CAUSAL + MASKED):
         resources:
             **with_model("score_stimuli", model, datasets=datasets),
         params:
-            **pick(settings["scoring"], "device", "dtype", "window_stride"),
+            **pick(settings["scoring"], "device", "dtype"),
             code=code_digest("score_stimuli"),
             engine=modules_digest("lingprob.scoring.tokens"),
             model=model,

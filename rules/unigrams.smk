@@ -93,9 +93,7 @@ rule estimate_unigrams:
     params:
         code=code_digest("estimate_unigrams"),
         smoothing=lambda wildcards: (
-            settings["unigrams"]["smoothing"]
-            if wildcards.source.startswith(("corpus_", "training_"))
-            else 0.0
+            1.0 if wildcards.source.startswith(("corpus_", "training_")) else 0.0
         ),
     script:
         "../workflow_scripts/estimate_unigrams.py"
@@ -118,6 +116,6 @@ rule import_published_unigrams:
         code=code_digest("import_published_unigrams"),
         entry=entry_of("source", "parser path files"),
         normalise=settings["unigrams"]["normalise_published"],
-        smoothing=settings["unigrams"]["smoothing"],
+        smoothing=1.0,
     script:
         "../workflow_scripts/import_published_unigrams.py"

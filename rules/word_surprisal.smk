@@ -27,7 +27,7 @@ rule compute_word_surprisal:
         **with_model("compute_word_surprisal", texts=READ_TEXTS),
     params:
         **pick(settings["scoring"], "device", "dtype"),
-        **pick(READING, "context", "window", "window_stride", "window_counts", "blanks"),
+        **pick(READING, "context", "window_counts"),
         code=code_digest("compute_word_surprisal"),
         engine=modules_digest("lingprob.reading.surprisal", "lingprob.models.prepared"),
         start_token=lambda wildcards: plan.generation_start_token(wildcards.model),

@@ -9,7 +9,7 @@ from lingprob.scoring.engine import Scorer
 from lingprob.tables import read_table, with_texts, write_csv, write_table
 from lingprob.workflow import job, means
 
-KEYS = ("start_token", "context", "window_counts", "blanks")
+KEYS = ("start_token", "context", "window_counts")
 
 with job(snakemake):
     params, output = snakemake.params, snakemake.output
@@ -17,7 +17,7 @@ with job(snakemake):
     lm, provenance = load_prepared(
         snakemake.input.model, params.entry, params.device, params.dtype, how["device_map"]
     )
-    scorer, window = Scorer(lm, how["tokens_per_batch"]), min(params.window, lm.context_window)
+    scorer = Scorer(lm, how["tokens_per_batch"])
     chosen = {key: params.get(key) for key in KEYS}
     for path, table, csv in zip(snakemake.input.words, output.tables, output.csv, strict=True):
         words = read_table(path, "words")
@@ -25,12 +25,10 @@ with job(snakemake):
             lm,
             words,
             **chosen,
-            window=window,
-            stride=max(1, int(params.window_stride * window)),
             shard_directory=Path("resources/shards/surprisal", snakemake.wildcards.model),
             identity=identity_of(provenance, params.engine),
             scorer=scorer,
             workers=snakemake.threads if lm.device.type == "cpu" else 1,
         )
-        write_table(surprisals, "surprisal", table, provenance | {"window": window} | chosen)
+        write_table(surprisals, "surprisal", table, provenance | chosen)
         write_csv(with_texts(surprisals, "surprisal", words), csv)

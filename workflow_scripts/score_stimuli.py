@@ -18,7 +18,6 @@ with job(snakemake):
             "shard_directory": Path("resources/shards/scores", params.model),
             **means(snakemake, "tokens_per_batch", "sentences_per_shard"),
         },
-        window_stride=params.window_stride,
         engine=params.engine,
         workers=snakemake.threads,
     )

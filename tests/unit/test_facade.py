@@ -124,7 +124,7 @@ def scored_by_rules(run_rule, lm, plan, folder, stimuli: pd.DataFrame, out: Path
                "unigrams": [folder / "results/unigrams/tiny/unigrahams_tiny.parquet"]},
         output={"tokens": [out / f"{name}.parquet" for name in start_tokens],
                 "sentences": [out / "sentences.parquet"], "csv": [out / "sentences.csv"]},
-        params={**{key: settings[key] for key in ("device", "dtype", "window_stride")},
+        params={**{key: settings[key] for key in ("device", "dtype")},
                 "engine": "c", "model": "tiny", "entry": entry, "bos_policies": policies,
                 "start_tokens": {name: plan.catalog.start_tokens[name] for name in start_tokens},
                 "unigrams": ["unigrahams_tiny"]},
@@ -208,7 +208,7 @@ def test_words_have_the_surprisals_that_the_rule_writes_to_the_bit(
         params={"entry": {"parser": "passages", "path": str(tmp_path / "texts.txt")}},
     )
     reading = plan.settings["reading"]
-    named = ("context", "window", "window_stride", "window_counts", "blanks")
+    named = ("context", "window_counts")
     run_rule(
         "compute_word_surprisal",
         input={"model": folder / plan.model_manifest("tiny"),

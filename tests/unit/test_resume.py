@@ -127,7 +127,7 @@ def score_sentences(state, monkeypatch):
         input={"model": MANIFEST, "stimuli": ["stimuli.parquet"], "unigrams": []},
         output={"tokens": [OUTPUT], "sentences": ["sentences.parquet"], "csv": ["sentences.csv"]},
         params={**LOADED, "model": "tiny", "start_tokens": {"start": "bos"}, "bos_policies": BOS,
-                "unigrams": [], "entry": {}, "window_stride": 0.5},
+                "unigrams": [], "entry": {}},
         resources=RESOURCES,
     )  # fmt: skip
 
@@ -144,8 +144,8 @@ def score_words(state, monkeypatch):
         "compute_word_surprisal", state, monkeypatch,
         input={"model": MANIFEST, "words": ["words.parquet"]},
         output={"tables": [OUTPUT], "csv": ["words.csv"]},
-        params={**LOADED, "start_token": "bos", "context": "passage", "entry": {}, "window": 64,
-                "window_stride": 0.5, "window_counts": "predicted", "blanks": "blank"},
+        params={**LOADED, "start_token": "bos", "context": "passage", "entry": {},
+                "window_counts": "predicted"},
         resources=RESOURCES, wildcards={"model": "tiny"},
     )  # fmt: skip
 
@@ -200,7 +200,7 @@ JOBS = {
         stays=True,
     ),
     "word surprisal": Job(
-        score_words, "surprisal", "resources/shards/surprisal", {"window": 8}, stays=True
+        score_words, "surprisal", "resources/shards/surprisal", {"start_token": "eos"}, stays=True
     ),
     "contexts": Job(
         judge_contexts, "context_judgments", "resources/shards/context", {"start_token": "eos"}

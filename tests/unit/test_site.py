@@ -275,7 +275,6 @@ def test_every_convention_is_told_with_its_value():
     assert len(told) == marked > 15
     assert told["scoring.dtype"] == "float16"
     assert told["morcela.folds"] == "5"
-    assert told["unigrams.smoothing"] == "1.0"
     assert told["unigrams.normalise_published"] == "no"
 
 

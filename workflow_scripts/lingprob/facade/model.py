@@ -185,7 +185,7 @@ class Model:
                 dataset=dataset,
                 sentences_per_shard=settings["sentences_per_shard"],
                 window=window,
-                stride=max(1, int(settings["window_stride"] * window)),
+                stride=window // 2,
                 scorer=self.scorer,
             )
             for start_token in dict.fromkeys(one["start_token"] for one in chosen.values())
@@ -207,17 +207,13 @@ class Model:
         from lingprob.reading.surprisal import word_surprisals
 
         words, settings = as_words(text), self.plan.settings["reading"]
-        window = min(settings["window"], self.lm.context_window)
         own = next((p for p in self.entry["bos_policies"] if self._starts(p)), "bos")
         table = word_surprisals(
             self.lm,
             words,
             start_token=self._policy(bos or self._start_policy(own))["start_token"],
             context=settings["context"],
-            window=window,
-            stride=max(1, int(settings["window_stride"] * window)),
             window_counts=settings["window_counts"],
-            blanks=settings["blanks"],
             scorer=self.scorer,
         )
         table.insert(2, "word", words["word"].to_numpy())

@@ -29,12 +29,10 @@ from lingprob.scoring.engine import Scorer, worker_map
 
 logger = logging.getLogger(__name__)
 
-# How sentence-piece and byte-level vocabularies write a blank, and white space (bytes 9 to 13 and
-# 32). Passages hold blanks alone, so a line break ends no word of theirs.
-BLANKS = {
-    "blank": ("Ġ", "▁", " "),
-    "white_space": ("Ġ", "▁", " ", "ĉ", "Ċ", "ċ", "Č", "č", *"\t\n\v\f\r"),
-}
+# How sentence-piece and byte-level vocabularies write a space. Passages hold no other white space,
+# so a line break ends no word of theirs.
+SPACES = ("Ġ", "▁", " ")
+WINDOW = 2048  # tokens that a model sees at once (leakage, §3.1)
 # What a window's tokens are: those with the one that is only predicted, or those that are fed.
 WINDOWS = {"predicted": 0, "fed": 1}
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
@@ -58,10 +56,9 @@ def word_surprisals(
     *,
     start_token: str,
     context: str = "passage",
-    window: int | None = None,
+    window: int = WINDOW,
     stride: int | None = None,
     window_counts: str = "predicted",
-    blanks: str = "blank",
     tokens_per_batch: int | None = None,
     shard_directory: str | Path | None = None,
     identity: str = "",
@@ -76,15 +73,13 @@ def word_surprisals(
         start_token: what precedes each passage, as in `LanguageModel.start_id`; after 'none' a
             passage's first token has no log-probability, nor its first word a surprisal.
         context: `passage` (the paper's) or `sentence`: what may precede a word.
-        window: tokens that the model sees at once (paper: 2,048); at most its context window.
+        window: tokens that the model sees at once; at most its context window.
         stride: tokens from one window to the next (paper: half a window, so that the second half
             of a window is the context of what follows).
         window_counts: `predicted`: a window holds the tokens that are predicted in it, so that the
             first token after one has `window - stride` tokens of context (the paper's wording);
             `fed`: it holds those that the model is fed, and the last of them predicts the first
             token after it with the whole window as context (the public code of the authors).
-        blanks: what the correction moves: `blank`, the probability of tokens that begin with a
-            blank (the authors' set), or `white_space`, that of line breaks and tabs, too.
         tokens_per_batch: padded tokens a forward pass.
         shard_directory: where finished passages are kept, for a killed job to go on.
         identity: what tells these weights and this code from any other, for those passages.
@@ -97,24 +92,20 @@ def word_surprisals(
     require_identity(shard_directory, identity)
     pieces = passages_of(words, context)
     texts = [piece.text for piece in pieces]
-    for option, value, known in (
-        ("window_counts", window_counts, WINDOWS),
-        ("blanks", blanks, BLANKS),
-    ):
-        if value not in known:
-            raise unknown_name(option, value, known, f"(reading.{option})")
+    if window_counts not in WINDOWS:
+        raise unknown_name("window_counts", window_counts, WINDOWS, "(reading.window_counts)")
     tokens = lm.tokenize(texts)
     token_words = [
         token_word_index(piece.words, found, piece.name)
         for piece, found in zip(pieces, tokens, strict=True)
     ]
     check_vocabulary(lm.tokenizer, pieces, tokens)
-    window = min(window or lm.context_window, lm.context_window)
+    window = min(window, lm.context_window)
     scored = _score(
         scorer or Scorer(lm, tokens_per_batch), [found.ids for found in tokens],
-        lm.start_id(start_token), blank_tokens(lm.tokenizer, lm.vocabulary_size, blanks),
+        lm.start_id(start_token), blank_tokens(lm.tokenizer, lm.vocabulary_size),
         window + WINDOWS[window_counts], stride or window // 2, shard_directory,
-        f"{identity} {blanks}", workers,
+        identity, workers,
     )  # fmt: skip
     rows = [
         _word_rows(len(piece.words), index, passage)
@@ -193,8 +184,8 @@ def check_vocabulary(tokenizer: Any, pieces: Sequence[Any], tokens: Sequence[Tok
             )
 
 
-def blank_tokens(tokenizer: Any, vocabulary_size: int, blanks: str = "blank") -> np.ndarray:
-    """Return the ids (int64) of the tokens that begin with a blank, or with any white space.
+def blank_tokens(tokenizer: Any, vocabulary_size: int) -> np.ndarray:
+    """Return the ids (int64) of the tokens that begin with a space.
 
     Raises LingprobError if there are none: then a word's tokens do say where it ends.
     """
@@ -203,7 +194,7 @@ def blank_tokens(tokenizer: Any, vocabulary_size: int, blanks: str = "blank") ->
     ids = [
         number
         for number, name in enumerate(names)
-        if name and number not in special and name.startswith(BLANKS[blanks])
+        if name and number not in special and name.startswith(SPACES)
     ]
     if not ids:
         raise LingprobError(

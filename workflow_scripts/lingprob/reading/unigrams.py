@@ -51,8 +51,8 @@ def unigram_surprisal(
     found = forms.map(total).fillna(0).to_numpy(float) + smoothing
     refuse_rows(
         found <= 0,
-        "the word {word!r} is not in the corpus of the unigrams, so its surprisal is infinite. Set "
-        "unigrams.smoothing above 0.",
+        "the word {word!r} is not in the corpus of the unigrams, so its surprisal is infinite. "
+        "Give a smoothing above 0.",
         words.to_frame("word"),
     )
     return -np.log2(found / (total.sum() + smoothing * (len(total) + 1)))

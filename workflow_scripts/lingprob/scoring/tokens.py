@@ -24,7 +24,6 @@ def load_token_scorer(
     loading: Mapping[str, str],
     shards: Mapping[str, Any],
     *,
-    window_stride: float,
     engine: str,
     workers: int = 1,
 ) -> tuple[TokenScorer, dict[str, str]]:
@@ -35,7 +34,6 @@ def load_token_scorer(
         entry: the model's, with its `kind`, `dtype` and `context_window`.
         loading: `device`, `dtype` and, for a causal model, `device_map`.
         shards: `shard_directory`, `sentences_per_shard` and `tokens_per_batch` of `score_stimuli`.
-        window_stride: step in sentences longer than the context window, as a share of it.
         engine: digest of the code, by which shards of other code are not taken.
         workers: threads of a causal model on a CPU.
 
@@ -55,7 +53,7 @@ def load_token_scorer(
             lm,
             scorer=Scorer(lm, shards["tokens_per_batch"]),
             window=lm.context_window,
-            stride=max(1, int(window_stride * lm.context_window)),
+            stride=lm.context_window // 2,
             workers=workers if lm.device.type == "cpu" else 1,
         )
     identity = identity_of(provenance, engine)

@@ -149,15 +149,11 @@ class Scoring(Section):
     """padded tokens a forward pass; halved by itself when memory runs out"""
     sentences_per_shard: int = key(500, ge=1)
     """sentences that a killed scoring job loses at most"""
-    window_stride: Number = key(0.5, convention=True, le=1, gt=0)
-    """step in sentences longer than the context window, as a share of it"""
 
 
 class Unigrams(Section):
     """How unigram probabilities are counted."""
 
-    smoothing: Number = key(1.0, convention=True, ge=0)
-    """added to each token's or word's count in a corpus"""
     shards: int = key(ge=1)
     """independent jobs that a corpus's documents are spread over"""
     normalise_published: bool = key(False, convention=True)
@@ -273,17 +269,10 @@ class Reading(Section):
     """what may precede a word (leakage, §3.1; its passage there)"""
     corrected: bool = key(True, convention=True)
     """correct surprisals for trailing blanks (leakage, §3.1)"""
-    window: int = key(2048, convention=True, ge=2)
-    """tokens that a model sees at once, at most its context window"""
-    window_stride: Number = key(0.5, convention=True, gt=0, lt=1)
-    """step of the window as a share of it; the rest is context (leakage, §3.1)"""
     window_counts: Literal["predicted", "fed"] = key("predicted", convention=True)
     """which tokens are the window's: those predicted in it, so that the first one after it has
     half a window of context (leakage, §3.1, as worded), or those that a model is fed, the last
     of which predicts that one from the whole window (its authors' public code)"""
-    blanks: Literal["blank", "white_space"] = key("blank", convention=True)
-    """tokens whose probability the correction moves: those that begin with a blank (leakage,
-    §3.1), or with any white space, line breaks included"""
     partition: Literal["exploratory", "held_out", "fit"] = key("exploratory", convention=True)
     """the partition whose log-likelihood is compared (leakage, §3.1)"""
     previous_words: int = key(1, convention=True, ge=1, le=10)
