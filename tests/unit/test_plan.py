@@ -732,7 +732,6 @@ def test_states_of_trainings_and_ngrams_are_models_like_others():
     for model in ("smollm2-135m", step):
         assert asked.rated_datasets(model) == ["linguistic_inquiry", "li_adger"]
         assert asked.predicted_datasets(model)[2:] == ["cola", asked.scored_as("scamp_plausible")]
-        assert len(asked.start_tokens(model, "linguistic_inquiry")) > 1
     # Exact counts of the very training text come first.
     assert asked.unigram_sources(step)[0] == "training_16" != asked.unigram_sources(step)[-1]
     assert asked.default_convention(step) == ["none", "training_16"]

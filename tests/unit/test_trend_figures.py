@@ -302,7 +302,7 @@ def test_ratios_to_a_slope_that_may_be_none_are_left_out_and_their_models_said(l
     assert kept.loc[of_step, ["beta", "beta_low", "beta_high", "gamma"]].isna().all(axis=None)
     assert kept.loc[of_step, "r_cv"].notna().all()
     pd.testing.assert_frame_equal(kept[~of_step], table[~of_step])
-    why = "Without gamma and beta, for their log-probabilities' slope may be 0"
+    why = "Without gamma and beta, because their log-probabilities' slope may be 0"
     assert uncertain_parameters(table, RUN) == f"{why}: tiny, step 4."
     assert uncertain_parameters(table[~of_step], RUN) == ""
     # One such point would decide the slope of all.

@@ -29,7 +29,7 @@ Convention = tuple[str, str]
 # What linking functions are fitted to.
 FITTED_COLUMNS = ("logprob", "unigram_logprob", "n_tokens", "rating")
 # From the finest to the coarsest, the column of a `stimuli` table that says what a sentence is of.
-# An article is what Linguistic Inquiry's sentences are sampled by; other data sets have a
+# An article is what Linguistic Inquiry's sentences are sampled by. Other data sets have a
 # phenomenon in its place.
 UNITS = {
     "sentence": "item_id",

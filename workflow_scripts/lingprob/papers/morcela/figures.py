@@ -107,9 +107,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
 
 def uncertain_parameters(fits: pd.DataFrame, run: Run) -> str:
-    """Return what figures say of models whose parameters they leave out; nothing of none.
+    """Return what figures say of models whose parameters they leave out; nothing if there are none.
 
-    Parameters are MORCELA's, or those of a function that sets one of them, which is named.
+    Parameters are MORCELA's. If a function that sets one of them is meant, its name is added.
     """
     learned = fits["linking_function"].str.startswith("morcela")
     left = fits.loc[learned & slope_may_be_zero(fits), ["model", "linking_function"]]
@@ -118,7 +118,7 @@ def uncertain_parameters(fits: pd.DataFrame, run: Run) -> str:
         + ("" if "morcela" in some.to_numpy() else f" ({', '.join(NAMES[one] for one in some)})")
         for name, some in left.groupby("model", sort=False)["linking_function"]
     ]
-    why = "Without gamma and beta, for their log-probabilities' slope may be 0"
+    why = "Without gamma and beta, because their log-probabilities' slope may be 0"
     return f"{why}: {'; '.join(titles)}." if titles else ""
 
 
@@ -129,11 +129,11 @@ def correlation_by_model(
     run: Run,
     linking_functions: list[str],
 ) -> Figure:
-    """Figures 2 and 3: cross-validated r of each linking function, by model size.
+    """Draw Figures 2 and 3: cross-validated r of each linking function, by model size.
 
-    A row a data set, a panel a family that has scores there. Filled markers are ours, with 95%
-    bootstrap intervals of the cross-validated r; hollow ones the published values, of the published
-    SSE, beside the paper's data set alone.
+    Each data set has a row, each family with scores of it a panel. Filled markers are ours, with
+    95% bootstrap intervals of the cross-validated r. Hollow markers are the published values, from
+    the published SSE, beside the paper's data set alone.
     """
     models, datasets = run.models, list(dict.fromkeys(fits["dataset"]))
     fits, theirs = (
@@ -188,8 +188,7 @@ def steps_of(name: str, models: Models) -> int:
 
 
 def _name_models(ax: Axes, names: list[str], models: Models, upright: bool) -> None:
-    """Name the models of a panel below it: upright if asked to, or where names of two lines would
-    meet."""
+    """Name the models of a panel below it, upright if `upright` or if names of two lines meet."""
     titles = [short_title(name, models) for name in names]
     if len(names) > 1 and (upright or any("\n" in title for title in titles)):
         titles = [" ".join(title.split()) for title in titles]
@@ -345,9 +344,9 @@ def _plot_rows(
 
 
 def parameter_matrix(draws: pd.DataFrame, fits: pd.DataFrame, run: Run) -> Figure:
-    """Beta and gamma of each model less those of each other: a row a data set.
+    """Draw beta and gamma of each model less those of each other, one row per data set.
 
-    Coloured where the 95% interval of the difference on shared resamples leaves out 0.
+    A cell has a colour if the 95% interval of the difference on shared resamples leaves out 0.
     """
     table = parameter_differences(fits, draws)
     if table.empty:

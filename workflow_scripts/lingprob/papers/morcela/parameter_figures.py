@@ -53,11 +53,11 @@ FIXED = {"gamma": 0.0, "beta": 1.0}  # SLOR's
 def parameters_by_correlation(
     fits: pd.DataFrame, published: pd.DataFrame, run: Run, linking_functions: list[str]
 ) -> Figure:
-    """Figures 4 and 6: optimal gamma (top) and beta (bottom) against r, a panel a function.
+    """Draw Figures 4 and 6: optimal gamma (top) and beta (bottom) against r.
 
-    Two rows a data set. Ours with 95% bootstrap intervals; published points (MORCELA's alone) are
-    hollow, joined in order of model size, the smallest and the largest named. Dotted: SLOR's fixed
-    value.
+    Each data set has two rows, each linking function a column. Our points have 95% bootstrap
+    intervals. Published points (MORCELA's alone) are hollow and joined in order of model size; the
+    smallest and the largest have names. Dotted: SLOR's fixed value.
     """
     fixed = {"morcela_beta_1": "beta", "morcela_gamma_0": "gamma"}
     free = {
@@ -95,7 +95,7 @@ def parameters_by_correlation(
 def frequency_slopes(
     fits: pd.DataFrame, slopes: pd.DataFrame, bins: pd.DataFrame, run: Run
 ) -> Figure:
-    """Figure 5: slope of token on unigram log-probability against r and beta, and the tokens.
+    """Draw Figure 5: slope of token on unigram log-probability against r and beta, and the tokens.
 
     Slopes with 95% intervals (1.96 standard errors by document, where there are several), beta and
     r with their bootstrap intervals. On the left the mean token log-probability by bin of unigram
@@ -163,7 +163,7 @@ def _with_interval(
 def _plot_parameter(
     ax: Axes, fits: pd.DataFrame, parameter: str, models: Models, x: str = "r_cv"
 ) -> None:
-    """Plot our fits with intervals both ways: named, or numbered by size where a group has many."""
+    """Plot our fits with intervals both ways and names, or numbers by size in groups of many."""
     numbers = numbered(fits["model"], models)
     for fit in fits.dropna(subset=[x, parameter]).to_dict("records"):
         _with_interval(ax, fit, x, parameter, models)
@@ -214,7 +214,7 @@ def _plot_published(
 ) -> None:
     """Plot published values as hollow points, joined by model size within a family.
 
-    The first and last are named, unless our points have numbers for them.
+    The first and last have names, unless our points have numbers for them.
     """
     rows = rows.dropna(subset=[parameter])
     sizes = rows["model"].map(lambda name: models[name]["parameters"])

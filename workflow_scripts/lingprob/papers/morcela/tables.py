@@ -95,8 +95,8 @@ def parameter_differences(fits: pd.DataFrame, draws: pd.DataFrame) -> pd.DataFra
         fits: `linking_functions` under each model's default convention.
         draws: `linking_draws` of the same models.
 
-    A row a data set and pair of models: dataset, model, other, and the differences with _low and
-    _high, the percentiles of paired draws about the estimates; models whose scores have other
+    One row per data set and pair of models: dataset, model, other, and the differences with _low
+    and _high, the percentiles of paired draws about the estimates. Models whose scores have other
     sentences are not compared. Paired intervals are narrower than the two models' own suggest,
     since both fit the same ratings.
     """
@@ -129,7 +129,7 @@ def published_fits(published: Published, fits: pd.DataFrame) -> pd.DataFrame:
 
 
 def printed_fits(published: Published) -> pd.DataFrame:
-    """Return Tables 2, 3 and 4 as one row a model and linking function, of the paper's data set.
+    """Return Tables 2, 3 and 4 as one row per model and linking function of the paper's data set.
 
     Columns: dataset, those of the tables, r_cv as Table 2 prints it of MORCELA, and r, which
     follows from the SSE for every linking function: sqrt(1 - SSE / SST). For four models they are
@@ -156,10 +156,10 @@ def printed_agreement(published: Published, dataset: str) -> float | None:
 
 
 def with_certain_parameters(fits: pd.DataFrame) -> pd.DataFrame:
-    """Return fits without beta and gamma (NaN) where `slope_may_be_zero`.
+    """Return fits without beta and gamma (NaN) if `slope_may_be_zero`.
 
-    Both are ratios to the slope of log-probability: where that may be 0 they may be anything, of
-    either sign, and intervals of them leave out what they should hold.
+    Both are ratios to the slope of log-probability. If that may be 0 they may be anything, of
+    either sign, and their intervals leave out what they should hold.
     """
     if "logprob_slope" not in fits:
         return fits
@@ -177,7 +177,7 @@ def slope_may_be_zero(fits: Any) -> Any:
 
 
 def main_dataset(fits: pd.DataFrame) -> str:
-    """Return the paper's data set or, where the run has others alone, the first of them."""
+    """Return the paper's data set or, if the run has only others, the first of them."""
     shown = list(dict.fromkeys(fits["dataset"]))
     return PAPER_DATASET if PAPER_DATASET in shown else str(shown[0])
 
