@@ -7,11 +7,11 @@ import re
 from types import SimpleNamespace
 
 from lingprob.catalog import read_published, surprisal_file, texts_in_file
-from lingprob.chance_level import NO_TEXT
+from lingprob.workflow.chance_level import NO_TEXT
 from lingprob.workflow.names import surprisal_models
 from lingprob.context.names import figures_of, pairs_per_suite, primary_dataset
 from lingprob.demo import demo_files
-from lingprob.digests import code_digest, modules_digest
+from lingprob.workflow.digests import code_digest, modules_digest
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.description import Room

@@ -10,14 +10,14 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from lingprob import digests, source_files
 from lingprob.demo import MINIMAL_PAIRS, demo_files
-from lingprob.digests import CARRIERS, SCRIPTS, code_digest, import_chains, written_tables
 from lingprob.errors import LingprobError
 from lingprob.papers.rooms import PACKAGES, USES
 from lingprob.reading.parsers import names as reading_parsers
-from lingprob.source_files import read_source
 from lingprob.stimuli import names as stimuli_parsers
+from lingprob.workflow import digests, source_files
+from lingprob.workflow.digests import CARRIERS, SCRIPTS, code_digest, import_chains, written_tables
+from lingprob.workflow.source_files import read_source
 
 # A script, the module that it imports, one imported in a function, and a carrier.
 SOURCES = {

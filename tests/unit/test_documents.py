@@ -13,8 +13,8 @@ from jsonschema import Draft202012Validator
 
 from checkout import ROOT
 from lingprob.catalog import read_yaml
-from lingprob.digests import written_tables
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.digests import written_tables
 from lingprob.workflow.settings import Morcela, keys
 from lingprob.workflow.written_settings import json_schema, written_files
 

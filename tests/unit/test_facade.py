@@ -19,7 +19,6 @@ import lingprob
 from lingprob.catalog import Catalog
 from lingprob.command_line.parser import COMMANDS, main
 from lingprob.context.scores import score_prefixes
-from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.facade import cache
 from lingprob.facade.inputs import read_passages
@@ -33,6 +32,7 @@ from lingprob.plan import Plan
 from lingprob.scoring.engine import Scorer
 from lingprob.tables import read_table, write_table
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import SENTENCES, save_tiny_model
 
 PAIRS = pd.DataFrame(

@@ -12,8 +12,8 @@ import yaml
 
 from checkout import ROOT
 from lingprob import kenlm
-from lingprob.chance_level import is_placed
 from lingprob.errors import LingprobError
+from lingprob.workflow.chance_level import is_placed
 from lingprob.workflow.configuration import read_settings
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())

@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 import torch
 
-from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.models.manifest import write_manifest
@@ -33,6 +32,7 @@ from lingprob.scoring.engine import score_sequences
 from lingprob.scoring.growing_prefixes import score_in_context
 from lingprob.unigrams.counts import count_tokens
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import save_tiny_tokenizer
 from ngram_reference import FACTS, MARK, ORDER, VOCABULARY, KneserNey, corpus
 

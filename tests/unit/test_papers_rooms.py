@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_published
-from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run, read_tables
@@ -21,6 +20,7 @@ from lingprob.papers.rooms import PACKAGES, USES, module_of
 from lingprob.schemas import SCHEMAS
 from lingprob.site.page import write_pages
 from lingprob.tables import read_table, write_table
+from lingprob.workflow.digests import SCRIPTS
 
 MODEL = {"title": "M", "family": "opt", "family_title": "OPT", "parameters": 10**8}
 

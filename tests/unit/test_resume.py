@@ -19,7 +19,6 @@ import pandas as pd
 import pytest
 import torch
 
-from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.models.manifest import write_manifest
@@ -32,6 +31,7 @@ from lingprob.scoring.stimuli import score_stimuli
 from lingprob.tables import read_table, write_table
 from lingprob.training.trainer import Trainer
 from lingprob.unigrams.unigrahams import unigrahams_sums
+from lingprob.workflow.digests import SCRIPTS
 from models_for_tests import SENTENCES, save_tiny_model
 from training_for_tests import means, plan, save_corpus
 

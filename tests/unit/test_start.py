@@ -87,12 +87,16 @@ def test_a_mistake_ends_the_process_with_one_message(folder, monkeypatch):
         read_run({})
 
 
-def test_what_the_snakefile_imports_loads_neither_pandas_nor_torch():
+@pytest.mark.parametrize("rules", [True, False])
+def test_what_the_snakefile_imports_loads_neither_pandas_nor_torch(rules):
+    """What the rules import, and the whole room for them."""
     lines = (ROOT / "rules" / "common.smk").read_text(encoding="utf-8").splitlines()
     imports = [line for line in lines if line.startswith("from lingprob")]
     assert len(imports) > 5
+    room = (ROOT / "workflow_scripts/lingprob/workflow").glob("[a-z]*.py")
+    of_room = [f"import lingprob.workflow.{path.stem}" for path in room]
     told = "import sys\nprint({'pandas', 'torch', 'transformers'} & {*sys.modules})"
-    program = "\n".join(["from lingprob.workflow.start import read_run", *imports, told])
+    program = "\n".join([*(imports if rules else of_room), told])
     place = {**os.environ, "PYTHONPATH": str(ROOT / "workflow_scripts")}
     done = subprocess.run(
         [sys.executable, "-c", program], env=place, capture_output=True, text=True

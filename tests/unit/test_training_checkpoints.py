@@ -12,7 +12,6 @@ import pytest
 import torch
 from transformers import GPTNeoXForCausalLM
 
-from lingprob.digests import SCRIPTS
 from lingprob.errors import LingprobError
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepared import load_prepared
@@ -23,6 +22,7 @@ from lingprob.training.corpus import TrainingData
 from lingprob.training.launch import kept_model
 from lingprob.training.seen_tokens import count_seen_tokens
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.digests import SCRIPTS
 from training_for_tests import N_EXAMPLES, job, losses, rows_with_structure, save_corpus
 
 KEPT = {"training": {"keep_checkpoints": [1, 2, 4]}}

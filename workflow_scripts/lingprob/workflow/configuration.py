@@ -12,9 +12,9 @@ import yaml
 from pydantic import ValidationError
 
 from lingprob.catalog import Catalog, read_yaml
-from lingprob.chance_level import chance_level
 from lingprob.errors import LingprobError
 from lingprob.workflow import settings as declared
+from lingprob.workflow.chance_level import chance_level
 from lingprob.workflow.checks import ROOT, check_settings, made_models
 from lingprob.workflow.entries import check_entries
 from lingprob.workflow.names import check_names, matching_models

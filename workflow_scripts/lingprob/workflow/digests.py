@@ -16,9 +16,9 @@ from pathlib import Path
 
 from lingprob.errors import LingprobError
 from lingprob.schemas import SCHEMAS
-from lingprob.source_files import read_source
+from lingprob.workflow.source_files import read_source
 
-SCRIPTS = Path(__file__).resolve().parent.parent
+SCRIPTS = Path(__file__).resolve().parents[2]
 PACKAGES = ("lingprob", "studies")
 # Modules that carry bytes and numbers without changing them (downloads are checked by checksum,
 # schemas count with the rules that write their tables), those that only say where a parser or a
@@ -27,7 +27,6 @@ CARRIERS = tuple(
     f"lingprob.{name}"
     for name in (
         "demo",
-        "digests",
         "download",
         "errors",
         "files",
@@ -39,7 +38,6 @@ CARRIERS = tuple(
         "reading.parsers.names",
         "rehearsal",
         "schemas",
-        "source_files",
         "stimuli.names",
         "tables",
         "training.preshuffled",
