@@ -86,7 +86,7 @@ rule scan_corpus:
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         chunk=lambda wildcards: (
-            plan.training_chunk(wildcards.corpus, wildcards.file)
+            plan.corpus_file_source(wildcards.corpus, wildcards.file)
             if costs.work.passes_by(wildcards.corpus)
             else None
         ),
@@ -95,26 +95,6 @@ rule scan_corpus:
         min_length=OVERLAP["min_length"],
     script:
         "../workflow_scripts/scan_corpus.py"
-
-
-rule merge_overlap:
-    """Add up the counts of a corpus's files."""
-    input:
-        lambda wildcards: collect(
-            "results/overlap/files/{corpus}/{file}.npz",
-            corpus=wildcards.corpus,
-            file=plan.corpus_file_names(wildcards.corpus),
-        ),
-    output:
-        "results/overlap/counts/{corpus}.npz",
-    log:
-        "logs/merge_overlap/{corpus}.log",
-    conda:
-        "../envs/environment.yaml"
-    params:
-        code=code_digest("merge_overlap"),
-    script:
-        "../workflow_scripts/merge_overlap.py"
 
 
 rule tabulate_overlap:
@@ -129,9 +109,14 @@ rule tabulate_overlap:
         ),
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
-        counts="results/overlap/counts/{corpus}.npz",
+        scans=lambda wildcards: collect(
+            "results/overlap/files/{corpus}/{file}.npz",
+            corpus=wildcards.corpus,
+            file=plan.corpus_file_names(wildcards.corpus),
+        ),
         tokenizer=OVERLAP_TOKENIZER,
     output:
+        counts="results/overlap/counts/{corpus}.npz",
         parquet="results/overlap/{corpus}.parquet",
         csv="results/overlap/{corpus}.csv",
     log:

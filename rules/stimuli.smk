@@ -5,12 +5,11 @@
 # results/stimuli/{dataset}.parquet and results/ratings/{dataset}.parquet, and a seeded sample of N
 # pairs as results/stimuli/{dataset}_sampleN.parquet: a data set to whatever reads stimuli.
 
-IN_SHARDS = [name for name, entry in catalog.datasets.items() if "shards" in entry]
 FROM_HUB = [name for name, entry in catalog.datasets.items() if "source" in entry]
 
 
 rule download_dataset:
-    """Fetch a data set's files: from disk, the mirror or the public URL, always checked."""
+    """Fetch a data set's files: from disk, the mirror, the public URL (always checked) or the hub."""
     input:
         words=lambda wildcards: plan.words_read(wildcards.dataset),
     output:
@@ -18,54 +17,36 @@ rule download_dataset:
     log:
         "logs/download_dataset/{dataset}.log",
     wildcard_constraints:
-        dataset=rf"(?!({alternatives(FROM_HUB)})/)({DATASETS})",
+        dataset=DATASETS,
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=1000,
-        disk_mb=lambda wildcards: costs.download_mb(wildcards.dataset),
+        mem_mb=lambda wildcards: 4000 if wildcards.dataset in FROM_HUB else 1000,
+        # Rows of the hub come in parts, which are joined.
+        disk_mb=lambda wildcards: (
+            (2 if wildcards.dataset in FROM_HUB else 1) * costs.download_mb(wildcards.dataset)
+        ),
         download=1,
-        runtime=costs.at_most(240),
+        runtime=costs.at_most(720),
     params:
         code=code_digest("download_dataset"),
-        entry=entry_of("dataset", "files access instructions"),
+        entry=entry_of(
+            "dataset",
+            "source kind repository revision configuration split column columns rows files "
+            "instructions",
+        ),
     script:
         "../workflow_scripts/download_dataset.py"
 
 
-rule stream_hub_dataset:
-    """Stream the rows of a data set on the hub to one file, at a pinned revision."""
-    output:
-        "resources/datasets/{dataset}/manifest.tsv",
-    log:
-        "logs/stream_hub_dataset/{dataset}.log",
-    wildcard_constraints:
-        dataset=alternatives(FROM_HUB),
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-        # In parts, and joined.
-        disk_mb=lambda wildcards: 2 * costs.download_mb(wildcards.dataset),
-        download=1,
-        runtime=costs.at_most(720),
-    params:
-        code=code_digest("stream_hub_dataset"),
-        entry=entry_of(
-            "dataset", "kind repository revision configuration split column columns rows files"
-        ),
-    script:
-        "../workflow_scripts/stream_hub_dataset.py"
-
-
 rule download_corpus_file:
-    """Fetch one file of a corpus: from disk, the mirror or the public URL, always checked."""
+    """Fetch one file of a corpus: from disk, the mirror, the public URL or the hub's shards."""
     output:
         "resources/datasets/{corpus}/manifests/{file}.tsv",
     log:
         "logs/download_corpus_file/{corpus}/{file}.log",
     wildcard_constraints:
-        corpus=rf"(?!({alternatives(IN_SHARDS)})/)({CORPORA})",
+        corpus=CORPORA,
         file="[^/]+",
     conda:
         "../envs/environment.yaml"
@@ -73,40 +54,12 @@ rule download_corpus_file:
         mem_mb=1000,
         disk_mb=lambda wildcards: costs.download_mb(wildcards.corpus, wildcards.file),
         download=1,
-        runtime=costs.at_most(240),
-    params:
-        code=code_digest("download_corpus_file"),
-        file=lambda wildcards: plan.corpus_file_entry(wildcards.corpus, wildcards.file),
-        instructions=lambda wildcards: catalog.dataset(wildcards.corpus).get("instructions"),
-    script:
-        "../workflow_scripts/download_corpus_file.py"
-
-
-rule fetch_training_chunk:
-    """Fetch one chunk of Pythia's training data, from disk, the mirror or the hub's shards."""
-    output:
-        "resources/datasets/{corpus}/manifests/chunk-{number}.npy.tsv",
-    log:
-        "logs/fetch_training_chunk/{corpus}/{number}.log",
-    wildcard_constraints:
-        corpus=alternatives(IN_SHARDS),
-        number=r"\d+",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=1000,
-        disk_mb=lambda wildcards: costs.download_mb(
-            wildcards.corpus, f"chunk-{wildcards.number}.npy"
-        ),
-        download=1,
         runtime=costs.at_most(720),
     params:
-        code=code_digest("fetch_training_chunk"),
-        chunk=lambda wildcards: plan.training_chunk(
-            wildcards.corpus, f"chunk-{wildcards.number}.npy"
-        ),
+        code=code_digest("download_corpus_file"),
+        entry=lambda wildcards: plan.corpus_file_source(wildcards.corpus, wildcards.file),
     script:
-        "../workflow_scripts/fetch_training_chunk.py"
+        "../workflow_scripts/download_corpus_file.py"
 
 
 rule build_stimuli:

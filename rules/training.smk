@@ -48,7 +48,7 @@ rule fetch_chosen_chunks:
     log:
         "logs/fetch_chosen_chunks/{corpus}.log",
     wildcard_constraints:
-        corpus=alternatives(IN_SHARDS),
+        corpus=alternatives([n for n, e in catalog.datasets.items() if "shards" in e]),
     conda:
         "../envs/environment.yaml"
     resources:
@@ -59,7 +59,7 @@ rule fetch_chosen_chunks:
     params:
         code=code_digest("fetch_chosen_chunks"),
         chunks=lambda wildcards: [
-            plan.training_chunk(wildcards.corpus, file)
+            plan.corpus_file_source(wildcards.corpus, file)
             for file in plan.corpus_file_names(wildcards.corpus)
         ],
     script:

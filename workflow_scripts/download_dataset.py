@@ -2,19 +2,14 @@
 
 from pathlib import Path
 
-from lingprob.download import RemoteFile, fetch_files
+from lingprob.hub_rows import fetch_dataset
 from lingprob.rehearsal.datasets import write_stand_ins
 from lingprob.tables import write_csv
 from lingprob.workflow import job
 
 with job(snakemake):
-    dataset, entry = snakemake.wildcards.dataset, snakemake.params.entry
+    dataset, params = snakemake.wildcards.dataset, snakemake.params
     folder = Path(snakemake.output[0]).parent
-    write_stand_ins(dataset, entry["files"], folder, snakemake.input.get("words"))
-    manifest = fetch_files(
-        map(RemoteFile.of, entry["files"]),
-        folder,
-        dataset=dataset,
-        instructions=entry.get("instructions"),
-    )
+    write_stand_ins(dataset, params.entry["files"], folder, snakemake.input.get("words"))
+    manifest = fetch_dataset(dataset, params.entry, folder, code=params.code)
     write_csv(manifest, snakemake.output[0])

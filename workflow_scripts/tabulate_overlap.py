@@ -7,7 +7,7 @@ from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
 from lingprob.overlap.passages import longest_matches
-from lingprob.overlap.streaming import load_result
+from lingprob.overlap.streaming import load_result, merge
 from lingprob.papers.leakage.overlap.analysis import overlap_table, with_chance_level
 from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
@@ -17,7 +17,8 @@ logger = logging.getLogger(__name__)
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     searched = snakemake.wildcards.corpus
-    index, result = load_index(inputs.index), load_result(inputs.counts)
+    index, result = load_index(inputs.index), merge([load_result(path) for path in inputs.scans])
+    result.save(snakemake.output.counts)
     overlaps = overlap_table(
         index,
         read_table(inputs.passages, "overlap_passages"),

@@ -181,7 +181,7 @@ def test_a_lost_scan_is_made_alone_and_a_new_one_too(demo):
     assert (demo / "results/overlap/mine.csv").read_text() == table
     (demo / "mine/three.txt").write_text(texts["one"])
     plan = planned_jobs(snakemake(demo, "-n", *arguments).stdout)
-    assert plan == {"scan_corpus": 1, "merge_overlap": 1, "tabulate_overlap": 1, "total": 3}
+    assert plan == {"scan_corpus": 1, "tabulate_overlap": 1, "total": 2}
 
 
 def test_a_file_more_in_a_catalog_corpus_scans_and_fetches_it_alone(demo):

@@ -15,12 +15,14 @@ from pathlib import Path
 from typing import Any
 
 import httpx2
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 from huggingface_hub.errors import HfHubHTTPError
 
+from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError, nearest
-from lingprob.files import atomic_path, identity_of
+from lingprob.files import atomic_path, identity_of, sha256_of
 from lingprob.hub import HubRepository, hub_endpoint
 from lingprob.progress import Progress
 from lingprob.scoring.shards import delete_shards, read_shard, write_shard
@@ -79,6 +81,26 @@ class HubRows:
         """What messages call it."""
         part = f", {self.configuration}" if self.configuration else ""
         return f"data set {self.dataset!r} (split {self.split} of {self.repository}{part})"
+
+
+def fetch_dataset(dataset: str, entry: dict[str, Any], folder: Path, *, code: str) -> pd.DataFrame:
+    """Put a data set's files into `folder`; return their manifest, as `fetch_files` gives it.
+
+    Rows of a data set on the hub become the one file that its entry names; a stand-in is there
+    already. `code` and errors as in `fetch_rows`, or those of `fetch_files`.
+    """
+    files = entry["files"]
+    if entry.get("source") != "hub":
+        remote = map(RemoteFile.of, files)
+        instructions = entry.get("instructions")
+        return fetch_files(remote, folder, dataset=dataset, instructions=instructions)
+    target = folder / files[0]["name"]
+    if "stand_in" in files[0]:
+        source = f"made up ({files[0]['stand_in']})"
+    else:
+        source = fetch_rows(HubRows.of_entry(dataset, entry), target, code=code)
+    row = {"name": target.name, "sha256": sha256_of(target), "bytes": target.stat().st_size}
+    return pd.DataFrame([row | {"source": source}])
 
 
 def fetch_rows(wanted: HubRows, target: Path, *, code: str) -> str:

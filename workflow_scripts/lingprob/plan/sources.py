@@ -138,12 +138,11 @@ class Sources:
             return f"resources/datasets/{corpus}/manifests/{file}.tsv"
         return self.corpus_file_path(corpus, file) or []
 
-    def training_chunk(self, corpus: str, file: str) -> Entry:
-        """Return what `obtain_chunk` needs to know of a chunk."""
-        return {
-            "file": self.corpus_file_entry(corpus, file),
-            "shards": self.catalog.dataset(corpus)["shards"],
-        }
+    def corpus_file_source(self, corpus: str, file: str) -> Entry:
+        """Return what `obtain_file` needs to know of a file of a corpus."""
+        entry = self.catalog.dataset(corpus)
+        found = {"file": self.corpus_file_entry(corpus, file)}
+        return found | pick(entry, "shards", "instructions")
 
     def corpus_files(self, corpus: str) -> list[str | list[str]]:
         """Return what a whole corpus is read from."""

@@ -334,9 +334,7 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "estimate_ngram_model": lambda w, job: w.counting(job.model),
     "estimate_ngrams": lambda w, job: w.scanning(job.corpus),
     "download_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),
-    "stream_hub_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),
     "download_corpus_file": lambda w, job: w.downloading(w.bytes_of(job.corpus, job.file)),
-    "fetch_training_chunk": lambda w, _: w.downloading(CHUNK_BYTES),
     "fetch_chosen_chunks": lambda w, job: w.downloading(w.chosen_bytes(job.corpus)),
     "prepare_model": lambda w, job: w.downloading(2 * w.parameters(job.model)),
 }

@@ -40,13 +40,13 @@ ITEM_BYTES = 2
 PASSING = Path("resources/passing")  # chunks that are scanned and let go of
 
 
-def obtain_chunk(corpus: str, chunk: Mapping[str, Any], folder: Path) -> pd.DataFrame:
-    """Put a chunk into `folder`, from there, the mirror or the hub's shards.
+def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataFrame:
+    """Put a file of a corpus into `folder`, from there, the mirror, its URL or the hub's shards.
 
     Args:
         corpus: its name.
-        chunk: `file`, the catalog's entry of it, whose name is chunk-NUMBER.npy, and `shards`, the
-            path of a shard on the hub and a shard's bytes.
+        entry: `file`, the catalog's entry of it; of a chunk, whose name is chunk-NUMBER.npy,
+            `shards`, the path of a shard on the hub and a shard's bytes; `instructions`.
         folder: where it is to lie.
 
     Returns:
@@ -54,6 +54,16 @@ def obtain_chunk(corpus: str, chunk: Mapping[str, Any], folder: Path) -> pd.Data
 
     Raises LingprobError if it can be had nowhere.
     """
+    if "shards" in entry:
+        return obtain_chunk(corpus, entry, folder)
+    write_stand_ins(corpus, [entry["file"]], folder)
+    instructions = entry.get("instructions")
+    file = RemoteFile.of(entry["file"])
+    return fetch_files([file], folder, dataset=corpus, instructions=instructions)
+
+
+def obtain_chunk(corpus: str, chunk: Mapping[str, Any], folder: Path) -> pd.DataFrame:
+    """Put a chunk into `folder`, from there, the mirror or the hub's shards, as `obtain_file`."""
     file = RemoteFile.of({"name": chunk["file"]["name"]})
     write_stand_ins(corpus, [chunk["file"]], folder)
     try:
