@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pandas as pd
@@ -81,7 +82,16 @@ def planned_resources(text: str) -> pd.DataFrame:
     return pd.DataFrame(found).fillna(0)
 
 
+def without_model(rule: str) -> str:
+    """Return a rule's name, or one name for all rules that score with one model each."""
+    rule = re.sub(r"^score_.+_for_\w+$", "score_stimuli", rule)
+    return re.sub(r"^import_.+_for_\w+$", "import_scores", rule)
+
+
 def planned_jobs(text: str) -> dict[str, int]:
-    """Read the job table of a dry run."""
+    """Read the job table of a dry run; the rules that score with each model count as one."""
     table = text.split("Job stats:")[-1].split("\n\n")[0]
-    return {name: int(count) for name, count in re.findall(r"^(\w+) +(\d+)$", table, re.M)}
+    found: Counter[str] = Counter()
+    for name, count in re.findall(r"^([\w.-]+) +(\d+)$", table, re.M):
+        found[without_model(name)] += int(count)
+    return dict(found)

@@ -371,5 +371,5 @@ def test_a_killed_scoring_job_resumes_with_the_same_numbers(demo, tmp_path):
         rtol=0,
         atol=5e-5,
     )
-    log = (folder / "logs/score_stimuli/smollm2-135m/endoftext/demo_minimal_pairs.log").read_text()
+    log = (folder / "logs/score_stimuli/smollm2-135m/morcela.log").read_text()
     assert f"{len(written)} of 10 shards were there already" in log

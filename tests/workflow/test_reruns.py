@@ -74,7 +74,7 @@ PAGES = f"{SITE} show_model show_model show_model"  # of all models
 # What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
 # it trains, of their contexts, from word surprisals, and from trained models.
 OVER_MODELS = "plot_morcela tabulate_morcela compare"
-TRAINED_FITS = "fit_linking_functions predict_ratings export_table " * 2
+TRAINED_FITS = "fit_linking_functions predict_ratings " * 2
 MORCELA = f"fit_linking_functions predict_ratings {TRAINED_FITS} {OVER_MODELS}"
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes judge_perturbed_contexts"
@@ -82,7 +82,7 @@ CONTEXTS = "summarise_context summarise_changed_contexts plot_context tabulate_c
 READING = "fit_reading_times compare_reading_models tabulate_reading plot_reading compare"
 TRAINED = "measure_perplexity plot_training compare"
 FREQUENCY = "sum_frequency_moments regress_on_frequency "
-SURPRISAL = "compute_word_surprisal export_table "
+SURPRISAL = "compute_word_surprisal "
 
 
 def test_edits_that_change_no_number_rerun_nothing(finished, edited):
@@ -104,14 +104,14 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
     [
         pytest.param(
             PACKAGE / "stimuli/toy_strings.py", "\n\n\n", CODE + "\n\n",
-            jobs("build_stimuli score_stimuli summarise_sentences plot_string_probability compare",
+            jobs("build_stimuli score_stimuli plot_string_probability compare",
                  SITE),
             id="a parser",
         ),
         pytest.param(
             PACKAGE / "schemas/scoring.py",
             'INT32, "n_tokens", "n_words"', 'FLOAT64, "n_tokens", "n_words"',
-            jobs("summarise_sentences " * 4, "audit_pairs export_table", MORCELA, STRINGS,
+            jobs("score_stimuli " * 4, "audit_pairs", MORCELA, STRINGS,
                  PAGES),
             id="a column's type",
         ),
@@ -133,16 +133,16 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "scoring/forward.py", "\n\n\n", CODE + "\n\n",
-            jobs("score_stimuli " * 6, "summarise_sentences " * 4, "audit_pairs", MORCELA, STRINGS,
+            jobs("score_stimuli " * 4, "audit_pairs", MORCELA, STRINGS,
                  FREQUENCY * 3,
                  "judge_contexts", PERTURBED, CONTEXTS,
-                 SURPRISAL * 3, READING, TRAINED, "export_table", PAGES),
+                 SURPRISAL * 3, READING, TRAINED, PAGES),
             id="scoring",
         ),
         pytest.param(
             PACKAGE / "training/updates.py", "\n\n\n", CODE + "\n\n",
             jobs("train_model fine_tune_model " * 2, TRAINED, "score_stimuli " * 2,
-                 "summarise_sentences " * 2, TRAINED_FITS, OVER_MODELS, FREQUENCY * 2,
+                 TRAINED_FITS, OVER_MODELS, FREQUENCY * 2,
                  SURPRISAL * 2, READING, PAGES),
             id="training",
         ),
