@@ -47,7 +47,7 @@ rule download_corpus_file:
         "logs/download_corpus_file/{corpus}/{file}.log",
     wildcard_constraints:
         corpus=CORPORA,
-        file="[^/]+",
+        file=r"(?!chosen\.tsv$)[^/]+",
     conda:
         "../envs/environment.yaml"
     resources:
