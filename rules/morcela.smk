@@ -26,9 +26,6 @@ MORCELA_ROOM = Room(
             if plan.main_rated() in plan.rated_datasets(model)
         },
         **{name: plan.frequency_tables(name) for name in ("slopes", "bins")},
-        "predictions": collect(
-            "results/morcela/predictions/{model}.parquet", model=plan.fitted_models()
-        ),
         "draws": collect("results/morcela/draws/{model}.parquet", model=plan.fitted_models()),
     },
     models=plan.fitted_models(),

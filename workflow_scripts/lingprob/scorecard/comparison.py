@@ -40,9 +40,9 @@ def judge_claims(
 
     Args:
         published: the paper's part of the catalog. Each of its `claims` has `id`, `section`,
-            `sentence` (in our words), `expected` ("> X", "< X", "within X to Y") and, where there
-            are any, `exceptions` (what the paper says of single populations instead, by their
-            first name), `figure`, `note` and, below .8, the `power` at the paper's effect and n.
+            `sentence` (in our words) and `expected` ("> X", "< X", "within X to Y"). It may have
+            `exceptions` (what the paper says of single populations instead, by their first name),
+            `figure`, `note` and, below .8, the `power` at the paper's effect and n.
         statistics: by claim id; each claim must have one.
         tables: the room's.
         run: the room's `contract.Run`.

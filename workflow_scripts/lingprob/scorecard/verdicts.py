@@ -25,7 +25,7 @@ class Estimate:
     """A value with the 95% interval of what it estimates.
 
     Attributes:
-        value: the estimate; nan where there is none.
+        value: the estimate; NaN if there is none.
         low, high: the interval's ends; equal to the value for what is counted, not estimated.
         n: observations (models, pairs, sentences) behind it, for the note on what more would do.
         note: what a reader should know of it.
@@ -63,11 +63,11 @@ def judge_number(
     Args:
         ours: our value with its interval.
         published: the printed value.
-        rounding: half a unit of its last place, or half its own interval where the paper has one.
+        rounding: half a unit of its last place, or half its own interval if the paper has one.
         decides: the half width of our interval above which it is too wide to tell.
 
-    `reproduced` where ours is within rounding, or our interval meets the published one and is
-    narrow enough; `differs` where they do not meet; `undecided` where they meet and ours is wide.
+    `reproduced` if ours is within rounding, or our interval meets the published one and is narrow
+    enough; `differs` if they do not meet; `undecided` if they meet and ours is wide.
     """
     if not math.isfinite(ours.value):
         return NOT_RUN, ""
@@ -84,8 +84,8 @@ def judge_number(
 def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
     """Return the verdict on a claim from the interval of its statistic, and a note.
 
-    `expected` is "> X", "< X" or "within X to Y". `supported` where the whole interval is there,
-    `contradicted` where none of it is, `undecided` where it is cut.
+    `expected` is "> X", "< X" or "within X to Y". `supported` if the whole interval is there,
+    `contradicted` if none of it is, `undecided` if it is cut.
 
     Raises LingprobError for any other `expected`.
     """

@@ -9,8 +9,6 @@ TABLES = {
     "bins": Table("frequency_bins", ("plot",)),
     # Of one data set, whose bits a byte say how good models are.
     "sentence_scores": Table("sentence_scores", ("plot",), "model"),
-    # Of the site's charts alone.
-    "predictions": Table("predicted_ratings", ()),
     "draws": Table("linking_draws", ("plot", "compare", "tabulate")),
     "stimuli": Table("stimuli", ("plot", "compare"), "dataset"),
 }
