@@ -119,7 +119,7 @@ def test_one_script_makes_a_scorecard_of_named_tables(reading, tmp_path):
     assert (claim.ours, claim.verdict) == (1.5, "supported")
     assert len(pd.read_csv(output["csv"])) == len(card)
     page = output["html"].read_text()
-    assert '<section id="leakage">' in page
+    assert "<h1>Scorecard: Reading</h1>" in page
     assert "Left out, for it is not there: dundee_first_pass." in page
 
 
@@ -153,7 +153,6 @@ def room(**more: Any) -> Room:
         "slopes": ["a.parquet", "b.parquet"],
         "bins": [],
         "stimuli": {"one": "1.parquet", "two": "2.parquet"},
-        "predictions": {"one": "p.parquet"},
     }
     return Room("morcela", "MORCELA", **{"files": files, "figures": ["figure_2"], **more})
 

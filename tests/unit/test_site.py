@@ -53,7 +53,7 @@ def made(tmp_path) -> Made:
             row("claim", "supported", **figure),
             row("claim", "undecided", row="opt-13b/wh_island", note="simulated ratings", **figure),
             row("claim", "not run", sentence="It <falls>.", column="falls", **figure),
-            row("claim", "supported", sentence="It stays.", column="s", figure="morcela/undrawn"),
+            row("claim", "supported", sentence="It stays.", column="s", figure="morcela/table_9"),
             row("number", "differs", figure="morcela/table_2", row="opt-1.3b/morcela"),
             row("number", "reproduced", item="§3.3", row="sentences", difference=0.0),
             row("number", "not run", item="§3.3", row="never"),
@@ -325,7 +325,7 @@ def test_cost_is_summed_by_rule_and_short_jobs_have_no_memory(tmp_path):
 def test_a_scorecard_s_page_stands_alone_and_says_each_sentence_once(made):
     claims = made.cards["morcela"]
     page = scorecard_page(claims, "Scorecard", "../", "Left out: <x>")
-    assert links_of(page) == ["../morcela/figure_2.png", "../morcela/undrawn.png"]
+    assert links_of(page) == ["../morcela/figure_2.png", "../morcela/table_9.html"]
     assert "<p>Left out: &lt;x&gt;</p>" in page
     assert page.count("<summary>It rises &amp; rises.") == 1
     assert "2 supported 1 reproduced 1 differs 1 undecided 2 not run" in text_of(page)
