@@ -26,7 +26,7 @@ START = re.compile(r"^(?:local)?(?:rule|checkpoint) (\w+):$")
 DETAIL = re.compile(r"^    (input|output|benchmark|jobid|threads): (.*)$")
 END = re.compile(r"^Finished jobid: (\d+) \(Rule: \w+\)$")
 CORES = re.compile(r"^Provided cores: (\d+)")
-TRAININGS = ("train_model", "train_dosed_model", "fine_tune_model")
+TRAININGS = ("train_model", "fine_tune_model")
 
 
 @dataclass

@@ -7,12 +7,6 @@
 READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
 # Data sets with several models' surprisals.
 COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
-DOSES = settings["doses"]
-# Data sets of texts that models are trained on for the sake of it, and these models.
-DOSED_IN = [
-    name for name in READING["datasets"] if catalog.dataset(name)["texts"] in DOSES["texts"]
-]
-DOSED_MODELS = plan.dosed_models() if DOSED_IN else []
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -27,18 +21,15 @@ READING_ROOM = Room(
     category="Reading times",
     figures=["figure_2"]
     + ["inverse_scaling"] * READING["published"]
-    + ["model_differences"] * bool(COMPARED_IN)
-    + ["doses"] * bool(DOSED_IN),
+    + ["model_differences"] * bool(COMPARED_IN),
     files={
         "deltas": "results/reading/delta_log_likelihood.parquet",
         "trends": "results/reading/trends.parquet",
         "counts": "results/reading/counts.parquet",
         "published": ["results/reading/published_fits.parquet"] * READING["published"],
         "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
-        "doses": [f"results/reading/doses/{name}.parquet" for name in DOSED_IN],
-        "dose_slopes": [f"results/reading/dose_slopes/{name}.parquet" for name in DOSED_IN],
     },
-    models=[*READING["models"], *PUBLISHED_MODELS, *DOSED_MODELS],
+    models=[*READING["models"], *PUBLISHED_MODELS],
     titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
 )
 
@@ -194,4 +185,3 @@ rule reading:
             if model in CAUSAL
         ],
         ["results/reading/model_differences.csv"] * bool(COMPARED_IN),
-        ["results/reading/doses.csv"] * bool(DOSED_IN),

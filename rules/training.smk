@@ -10,9 +10,7 @@
 TRAINING = settings["training"]
 FINE_TUNING = TRAINING["fine_tuning"]
 TRAINED = [
-    name
-    for name in plan.models_with("trained")
-    if not {"training_step", "copies"} & catalog.model(name).keys()
+    name for name in plan.models_with("trained") if "training_step" not in catalog.model(name)
 ]
 TRAINED_ON = {"selected": "trained on leakage-free text", "all": "TRAINED ON LEAKED TEXT TOO"}
 # Beside the corpora: a tokenizer if it is not one of its own, and which chunks, unless it is all.

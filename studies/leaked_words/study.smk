@@ -37,7 +37,7 @@ rule fit_without_leaked_words:
         "fit_without_leaked_words.py"
 
 
-rule draw_leakage:
+rule leaked_words:
     """Draw ΔLogLik without leaked words, and put all data sets in one table."""
     input:
         collect("results/studies/leaked_words/datasets/{dataset}.csv", dataset=WITH_LEAKAGE),
@@ -55,9 +55,3 @@ rule draw_leakage:
         titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
     script:
         "draw_leakage.py"
-
-
-rule leaked_words:
-    """ΔLogLik without leaked words, for the reading times of the scale whose texts are searched for."""
-    input:
-        rules.draw_leakage.output,

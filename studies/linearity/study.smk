@@ -15,8 +15,6 @@ rule fit_curves:
         "logs/linearity/fit_curves/{dataset}.log",
     benchmark:
         "logs/linearity/fit_curves/{dataset}.benchmark.tsv"
-    wildcard_constraints:
-        dataset=READING_DATASETS,
     conda:
         "../../envs/environment.yaml"
     resources:
@@ -34,7 +32,7 @@ rule fit_curves:
         "fit_curves.py"
 
 
-rule draw_curves:
+rule linearity:
     """Draw the curves of all data sets, and put what they add in one table."""
     input:
         gains=collect(rules.fit_curves.output.gains, dataset=READING["datasets"]),
@@ -53,9 +51,3 @@ rule draw_curves:
         titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
     script:
         "draw_curves.py"
-
-
-rule linearity:
-    """Curves of surprisal for the reading times of the scale."""
-    input:
-        rules.draw_curves.output,

@@ -22,7 +22,6 @@ from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.overlap import claims as overlap
 from lingprob.papers.leakage.overlap.analysis import published_overlaps
 from lingprob.papers.leakage.reading import claims as reading
-from lingprob.papers.leakage.reading.doses import Dosed, dose_slopes
 from lingprob.papers.leakage.reading.size_trends import size_trends
 from lingprob.papers.leakage.training import claims as training
 from lingprob.regression.resampling import resampled_sums
@@ -231,38 +230,6 @@ def slopes(of: str, *, slope: float, change: float, vary: float) -> Simulate:
     return simulate
 
 
-def dosed(of: str, *, slope: float, change: float, vary: float, noise: float) -> Simulate:
-    """Readers' gains, or passages' log perplexities, by doubling of copies, in three sizes.
-
-    Readers differ in what a doubling does; what a training comes to moves all of a model's readers.
-    """
-    sizes = {f"m{size}": int(size) for size in SIZES}
-    models = Dosed(sizes, [0, 1, 4, 16, 64])
-    kind, n = ("subject", 1) if of == "delta" else ("passage", 100)
-
-    def simulate(random: Random, effect: float, runs: int) -> Tables:
-        table = models.rows()
-        x = np.log2(1 + table["copies"].to_numpy())
-        size = np.log10(table["parameters"]).to_numpy() - np.log10(SIZES).mean()
-        gains = []
-        for run in range(runs):
-            level = random.normal(5, 4, READERS)
-            own = random.normal(effect * slope, vary, READERS)
-            more = random.normal(effect * change, vary, READERS)
-            of_training = random.normal(0, noise / (READERS if of == "delta" else 1), len(table))
-            values = level + (own + more * size[:, None]) * x[:, None] + of_training[:, None]
-            gains += [
-                (f"run {run}", name, of, kind, f"{item}", n * value, n)
-                for name, by_item in zip(table["model"], values, strict=True)
-                for item, value in enumerate(by_item)
-            ]
-        deltas = pd.DataFrame({"dataset": [f"run {run}" for run in range(runs)]})
-        deltas = deltas.assign(rt_source="human", scale="test")
-        return {"dose_slopes": dose_slopes(deltas, pd.DataFrame(gains, columns=GAINS), models)}
-
-    return simulate
-
-
 def no_gains() -> pd.DataFrame:
     return pd.DataFrame(columns=GAINS)
 
@@ -356,15 +323,6 @@ CASES = {
     ),
     ("reading", "exploratory_partition_is_half_the_fit_partition"): Case(
         partitions, 1000, printed_counts
-    ),
-    ("reading", "fit_falls_with_copies_in_training"): Case(
-        dosed("delta", slope=-1.3, change=0, vary=1, noise=5)
-    ),
-    ("reading", "copies_in_training_steepen_the_fall"): Case(
-        dosed("delta", slope=-1.3, change=-2, vary=1, noise=5), 400
-    ),
-    ("reading", "perplexity_falls_with_copies_in_training"): Case(
-        dosed("log_perplexity", slope=-0.1, change=0, vary=0.05, noise=0.1)
     ),
 }
 PRINTED = [claim for claim in CLAIMS if claim in CASES and CASES[claim].printed]

@@ -99,24 +99,6 @@ def test_reading_at_scale_laptop_is_of_the_trained_models_in_every_state(checkou
     }
 
 
-@pytest.mark.parametrize(
-    ("scale", "doses", "sizes", "fits"), [("laptop", 4, 2, 2), ("paper", 4, 3, 5)]
-)
-def test_reading_is_planned_for_models_trained_on_passages(checkout, scale, doses, sizes, fits):
-    """Each dose is written once for all sizes; perplexity and Figure 2 are not of these models."""
-    plan = snakemake(checkout, "-n", "--config", f"scale={scale}", "missing=stop", "--", "reading")
-    assert plan.returncode == 0, plan.stdout[-2000:]
-    jobs = planned_jobs(plan.stdout)
-    assert (jobs["dose_training_corpus"], jobs["train_dosed_model"]) == (doses, doses * sizes)
-    assert (jobs["train_model"], jobs["fit_doses"], jobs["tabulate_doses"]) == (3, fits, 1)
-    fitted = re.findall(r"rule fit_reading_times:\n +input: (.*)", plan.stdout)
-    assert fitted
-    assert not any("dosed-" in files for files in fitted)
-    for files in re.findall(r"rule fit_doses:\n +input: (.*)", plan.stdout):
-        assert len(re.findall(r"surprisal/dosed-", files)) == doses * sizes
-        assert len(re.findall(r"surprisal/trained-", files)) == sizes
-
-
 def test_a_trained_model_is_scored_as_any_other(checkout):
     target = "results/scores/trained-tiny-small-ft5/none/demo_minimal_pairs.parquet"
     plan = snakemake(checkout, "-n", "--", target)
@@ -251,7 +233,7 @@ def test_no_job_at_paper_scale_asks_for_more_than_a_day_or_for_no_disk_to_downlo
     assert (len(moments), moments.max() < 8 * 60) == (9 * 8, True)
     # Only training has a process a GPU; of models, Llama-3-70B needs three, and OPT-30B in
     # single precision two.
-    several = jobs[(jobs["gpu"] > 1) & ~jobs["rule"].isin(["train_model", "train_dosed_model"])]
+    several = jobs[(jobs["gpu"] > 1) & (jobs["rule"] != "train_model")]
     named = several["wildcards"].str.extract("(llama-3-70b|opt-30b)", expand=False)
     assert set(zip(named, several["gpu"], strict=True)) == {("llama-3-70b", 3), ("opt-30b", 2)}
     downloads = jobs[jobs["download"] > 0]

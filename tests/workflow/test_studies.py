@@ -50,6 +50,19 @@ def test_a_study_that_is_not_switched_on_is_not_planned(written):
     assert "unknown study 'pair_length'. Did you mean 'pair_lengths'?" in missing.stdout
 
 
+@pytest.mark.parametrize("scale", ["demo", "laptop", "paper"])
+def test_every_study_is_planned_at_every_scale(checkout, scale):
+    names = sorted(path.parent.name for path in ROOT.glob("studies/*/study.smk"))
+    if not names:
+        pytest.skip("this checkout has no studies")
+    config = ["--config", f"studies=[{','.join(names)}]", f"scale={scale}", "missing=stop"]
+    plan = snakemake(checkout, "-n", *config, "--", *names)
+    assert plan.returncode == 0, plan.stdout[-2000:]
+    assert {*names} <= {*planned_jobs(plan.stdout)}
+    lint = snakemake(checkout, "--lint", *config)
+    assert lint.returncode == 0, lint.stdout[-2000:]
+
+
 def test_the_workflow_is_planned_without_the_folder_of_studies(written):
     shutil.rmtree(written / "studies")
     done = snakemake(written, "-n", "--", "demo")

@@ -29,8 +29,6 @@ One word for one thing, in code, tables, settings and messages:
     folded word     letters and digits without case; soft overlap: longest match of folded words,
                     with a few gaps: words that one of both texts lacks or replaces
     chunk           what training data are chosen in: 1,000 batches of Pythia's, or else a file
-    copies, dose    how many times each passage of a text stands in training; in `context` a dose is
-                    the part of a prefix that is unacceptable
     shard           a part of unfinished work, kept until the whole is there (of the hub's files
                     and in `training.parallel`, what they call so)
     unigram source  where a model's unigram log-probabilities are from: published, a corpus, or

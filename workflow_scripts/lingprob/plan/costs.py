@@ -77,10 +77,6 @@ class Costs:
         """Return the disk of the chunks of a corpus that are trained and validated on."""
         return 100 + int(self.work.chosen_bytes(corpus) / 1e6)
 
-    def dosed_disk_mb(self) -> int:
-        """Return the disk of all rows that a training sees."""
-        return 100 + int(self.work.dosed_bytes() / 1e6)
-
     def model_download_mb(self, model: str) -> int:
         """Return the disk that a model's files take: at most four bytes a parameter; twice that of
         one from a package, which is unpacked."""

@@ -21,7 +21,6 @@ LISTS = {
     ("overlap", "texts"): False,
     ("overlap", "corpora"): False,
     ("overlap", "chunk_corpora"): False,
-    ("doses", "texts"): True,
     ("reading", "datasets"): False,
     ("reading", "models"): False,
     ("reading", "unigram_corpora"): False,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lingprob.catalog import surprisal_file
 from lingprob.plan.sources import Sources
-from lingprob.training.dosed import dosed_name, dosed_sizes
 from lingprob.workflow.names import surprisal_models
 
 
@@ -21,19 +20,6 @@ class Reading(Sources):
         reading = self.settings["reading"]
         texts = [self.catalog.dataset(name)["texts"] for name in reading["datasets"]]
         return list(dict.fromkeys([*texts, *["natural_stories"] * reading["published"]]))
-
-    def dosed_sizes(self) -> dict[str, int]:
-        """Return the sizes of models that are trained with passages, and their parameters."""
-        sizes = dosed_sizes(self.settings["doses"], self.settings["training"])
-        return {size: self.catalog.model(dosed_name(size, 0))["parameters"] for size in sizes}
-
-    def dosed_models(self) -> list[str]:
-        """Return these models, each size's without passages first."""
-        return [
-            dosed_name(size, copies)
-            for size in self.dosed_sizes()
-            for copies in [0, *self.settings["doses"]["copies"]]
-        ]
 
     def reading_contexts(self, models: list[str]) -> dict[str, str]:
         """Return what precedes a word in each model's surprisals."""

@@ -241,12 +241,6 @@ class Work:
         )
         return float(training["steps"] * training["batch_size"] * window / speed)
 
-    def dosed_bytes(self) -> float:
-        """Return the size of all rows that a training sees."""
-        training = self.settings["training"]
-        row = training["context_window"] + 1
-        return float(training["steps"] * training["batch_size"] * row * 2)
-
     def sampling(self, model: str, shards: int) -> float:
         """Return the seconds in which a model generates one shard of its samples."""
         options = self.settings["unigrahams"]
@@ -322,9 +316,7 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
         job.model, w.context_tokens("perturbed", w.primary), bulk=True
     ),
     "train_model": lambda w, job: w.training(job.size),
-    "train_dosed_model": lambda w, job: w.training(job.size),
     # Read, written and read back, as from a network's disk.
-    "dose_training_corpus": lambda w, _: 3 * w.downloading(w.dosed_bytes()),
     "measure_perplexity": lambda w, _: w.perplexities(),
     "measure_minimalness": lambda w, job: w.embedding(job.embedding, job.dataset),
     "scan_corpus": lambda w, job: w.scanning(job.corpus, job.file),

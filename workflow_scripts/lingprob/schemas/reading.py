@@ -75,33 +75,6 @@ SCHEMAS = {
         + required(INT64, "items")
         + required(TEXT, "scale")
     ),
-    # One model whose training had each passage of the text `copies` times a row: ΔLogLik, and its
-    # difference (nats) from that of the same size without copies, with its interval over draws of
-    # `items` and the p-value of a permutation test within items.
-    "dose_effects": pa.schema(
-        required(TEXT, "dataset", "rt_source", "model", "size")
-        + required(INT64, "parameters", "copies")
-        + required(FLOAT64, *estimated("delta"))
-        + optional(FLOAT64, *estimated("difference"), "p")
-        + required(FLOAT64, "word_perplexity")
-        + required(INT64, "n_evaluated")
-        + required(TEXT, "item_kind")
-        + required(INT64, "items")
-        + required(TEXT, "scale")
-    ),
-    # A slope of ΔLogLik or log perplexity (nats, nats a word) on log2(1 + copies) of one size, or
-    # of these slopes on log10 parameters, with its errors by whom it was tested on and by what each
-    # training came to, and the interval of both.
-    "dose_slopes": pa.schema(
-        required(TEXT, "dataset", "rt_source", "of", "over")
-        + optional(TEXT, "size")
-        + required(INT64, "models")
-        + required(FLOAT64, "slope")
-        + optional(FLOAT64, "slope_low", "slope_high", "items_error", "trainings_error")
-        + required(TEXT, "item_kind")
-        + required(INT64, "items")
-        + required(TEXT, "scale")
-    ),
     # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,
     # with intervals over draws of `items`; `change` is what fine-tuning adds to the slope.
     "reading_trends": pa.schema(

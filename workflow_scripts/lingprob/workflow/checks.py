@@ -9,7 +9,6 @@ from typing import Any
 from lingprob.catalog import Catalog
 from lingprob.context.names import primary_dataset
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.training.dosed import dosed_models
 from lingprob.training.sizes import trained_models
 from lingprob.workflow.names import surprisal_models
 
@@ -28,7 +27,6 @@ def check_settings(settings: Settings, config: Settings, catalog: Catalog) -> No
     catalog.check_references()
     check_languages(settings["string_probability"], catalog)
     check_conventions(settings["string_probability"], catalog)
-    check_doses(settings)
     check_trained_models(settings, catalog)
     check_studies(settings["studies"])
     check_masked(settings, catalog)
@@ -91,28 +89,10 @@ def check_trained_models(settings: Settings, catalog: Catalog) -> None:
                 f"training.keep_checkpoints: there is no step {step} in a training of "
                 f"{training['steps']} steps. Leave it out, or raise training.steps."
             )
-    made = [name for models in made_models(settings, [""]).values() for name in models]
+    made = trained_models(settings["training"], [""])
     for name, entry in catalog.models.items():
         if entry["source"] == "trained" and name not in made:
             raise unknown_name("trained model", name, made, "Sizes are entries of training.sizes.")
-
-
-def check_doses(settings: Settings) -> None:
-    """Raise LingprobError for doses of texts that nobody searched for, in sizes that nothing
-    trains, or in a part of the training that ends before it begins."""
-    doses, searched = settings["doses"], settings["overlap"]["texts"]
-    for name in doses["texts"]:
-        if name not in searched:
-            raise LingprobError(
-                f"doses.texts: {name!r} is none of overlap.texts {searched}, so nobody knows "
-                "whether training has it anyway. Name it there, too, or leave it out."
-            )
-    first, last = doses["period"]
-    if first >= last:
-        raise LingprobError(
-            f"doses.period: {doses['period']} ends before it begins. Give two shares of the "
-            "training, the smaller one first."
-        )
 
 
 def check_masked(settings: Settings, catalog: Catalog) -> None:
@@ -146,10 +126,3 @@ def check_surprisals(reading: Settings, catalog: Catalog) -> None:
                 f"reading.models: none of {reading['models']} has surprisals of {texts!r}, which "
                 f"reading.datasets asks for ({name})."
             )
-
-
-def made_models(settings: Settings, corpora: list[str]) -> dict[str, dict[str, Any]]:
-    """Return the entries of all models that a run trains, those with passages (`dosed`) apart."""
-    trained = trained_models(settings["training"], corpora)
-    dosed = dosed_models(settings["doses"], settings["training"], trained)
-    return {"trained": trained, "dosed": dosed}

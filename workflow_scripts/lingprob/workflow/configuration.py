@@ -13,9 +13,10 @@ from pydantic import ValidationError
 
 from lingprob.catalog import Catalog, read_yaml
 from lingprob.errors import LingprobError
+from lingprob.training.sizes import trained_models
 from lingprob.workflow import settings as declared
 from lingprob.workflow.chance_level import chance_level
-from lingprob.workflow.checks import ROOT, check_settings, made_models
+from lingprob.workflow.checks import ROOT, check_settings
 from lingprob.workflow.entries import check_entries
 from lingprob.workflow.names import check_names, matching_models
 from lingprob.workflow.refusals import refusals
@@ -65,13 +66,9 @@ def read_catalog(config: Settings) -> tuple[Settings, Catalog]:
             unasked = preset.keys() - config.get(section, {}).keys()
             settings[section] |= {key: preset[key] for key in unasked}
     corpora = settings["overlap"]["chunk_corpora"] or settings["overlap"]["corpora"]
-    settings["doses"] = searched_doses(settings, config.get("doses", {}))
     settings["training"] = with_reached_steps(settings["training"], config.get("training", {}))
-    # Dosed ones last, so that others look as they do without them.
-    made = made_models(settings, corpora)
-    models = {**made["trained"], **settings["models"], **made["dosed"]}
     catalog = Catalog(
-        models,
+        {**trained_models(settings["training"], corpora), **settings["models"]},
         settings["datasets"],
         settings["bos_policies"],
         settings["start_tokens"],
@@ -137,14 +134,6 @@ def with_chunk_corpora(overlap: Settings) -> Settings:
                 f"{overlap['corpora']}. Name some of these, or null for all of them."
             )
     return {**overlap, "chunk_corpora": chunk_corpora}
-
-
-def searched_doses(settings: Settings, asked: Settings) -> Settings:
-    """Return the section `doses`, of texts that the scale names with those that are searched for;
-    what the user names (`asked`) stays, for `check_doses`."""
-    doses, searched = settings["doses"], settings["overlap"]["texts"]
-    kept = [name for name in doses["texts"] if name in searched]
-    return doses if "texts" in asked else {**doses, "texts": kept}
 
 
 def with_reached_steps(training: Settings, asked: Settings) -> Settings:

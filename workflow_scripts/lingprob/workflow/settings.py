@@ -398,24 +398,6 @@ class Training(Section):
     fine_tuning: FineTuning
 
 
-class Doses(Section):
-    """Models trained with passages of read texts."""
-
-    texts: Unique[str] = key(names="reading_texts", example=["provo"])
-    """texts of overlap.texts whose passages are put into training, to see what that does to
-    ΔLogLik; where the list is empty no such models are trained"""
-    copies: Unique[Count] = key([1, 4, 16, 64], min_length=1)
-    """how many times each passage is there, a model each (dosed-SIZE-COPIES); without any it is
-    trained-SIZE"""
-    sizes: Unique[str] | None = key(example=["small"], min_length=1)
-    """those of training.sizes that are trained with passages; null takes all"""
-    period: list[Share] = key([0, 1], min_length=2, max_length=2)
-    """where the part of the training begins and ends that has the passages, spread evenly, as
-    shares of its steps"""
-    rows: int | None = key(None, ge=1)
-    """rows of passages that are put in at most; null puts in all"""
-
-
 class Site(Section):
     """The site of the results."""
 
@@ -517,7 +499,6 @@ class Settings(Section):
     string_probability: StringProbability
     audit: Audit
     training: Training
-    doses: Doses
     site: Site
     context: Context
 

@@ -78,21 +78,6 @@ def exploratory_share(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]
             yield str(dataset), Estimate.exact(float(rows["exploratory"] / rows["fit"]))
 
 
-def falls_with_copies(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the slope of ΔLogLik on log2(1 + copies of the passages in training), by size."""
-    yield from _dose_slopes(tables, "delta", of_sizes=True)
-
-
-def copies_steepen_the_fall(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the slope of these slopes on log10 parameters: the interaction of dose and size."""
-    yield from _dose_slopes(tables, "delta", of_sizes=False)
-
-
-def perplexity_falls_with_copies(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
-    """Yield the slope of ln word perplexity on log2(1 + copies), by size."""
-    yield from _dose_slopes(tables, "log_perplexity", of_sizes=True)
-
-
 STATISTICS: dict[str, Statistic] = {
     "surprisal_predicts_reading_times": surprisal_predicts,
     "fit_falls_with_size": falls_with_size,
@@ -100,22 +85,7 @@ STATISTICS: dict[str, Statistic] = {
     "leakage_steepens_the_fall": leakage_steepens_the_fall,
     "fine_tuning_lowers_perplexity_of_larger_models_more": larger_models_gain_more,
     "exploratory_partition_is_half_the_fit_partition": exploratory_share,
-    "fit_falls_with_copies_in_training": falls_with_copies,
-    "copies_in_training_steepen_the_fall": copies_steepen_the_fall,
-    "perplexity_falls_with_copies_in_training": perplexity_falls_with_copies,
 }
-
-
-def _dose_slopes(tables: Tables, of: str, *, of_sizes: bool) -> Iterator[tuple[str, Estimate]]:
-    """Yield each size's slope of a `dose_slopes` table, if there is one, or that over the sizes."""
-    table = tables.get("dose_slopes", pd.DataFrame(columns=["of", "size"]))
-    for row in table[(table["of"] == of) & (table["size"].notna() == of_sizes)].itertuples():
-        found = Estimate(float(row.slope), float(row.slope_low), float(row.slope_high))
-        about = f"{row.dataset}, {row.size}" if of_sizes else str(row.dataset)
-        yield (
-            about,
-            _noted(found, f"{row.models} models, {row.items} {row.item_kind}s", _source(row)),
-        )
 
 
 def _trends(tables: Tables, of: str, name: str, *, trained: bool) -> Iterator[tuple[str, Estimate]]:

@@ -21,7 +21,6 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, label_logarithmic, whiskers
 from lingprob.papers.contract import Run, Tables
-from lingprob.papers.leakage.reading.doses_figure import doses
 from lingprob.papers.leakage.reading.model_differences_figure import model_differences
 
 COLUMNS = 4
@@ -37,14 +36,12 @@ CONVENTIONS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling`,
-    `model_differences` and `doses`."""
+    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling` and
+    `model_differences`."""
     drawn = {"figure_2": (figure_2(tables["deltas"], run), tables["deltas"])}
     if "differences" in tables:
         differences = tables["differences"]
         drawn["model_differences"] = model_differences(differences, run), differences
-    if "doses" in tables:
-        drawn["doses"] = doses(tables["doses"], tables["dose_slopes"], run), tables["doses"]
     for figure, rows in drawn.values():
         label_provenance(figure, rows["scale"], rows["rt_source"], "reading times")
     figures = {name: figure for name, (figure, _) in drawn.items()}

@@ -8,6 +8,4 @@ TABLES = {
     "counts": Table("reading_counts", ("compare",)),
     "published": Table("published_delta"),
     "differences": Table("model_differences", ("plot",)),
-    "doses": Table("dose_effects", ("plot",)),
-    "dose_slopes": Table("dose_slopes"),
 }

@@ -1,0 +1,21 @@
+"""What copies of the passages in training do to the regressions of one data set."""
+
+from lingprob.papers.leakage.reading.analysis import compare_regressions, read_study
+from lingprob.tables import write_csv
+from lingprob.workflow import job
+from studies.doses.analysis import dose_slopes, dosed_models
+
+with job(snakemake):
+    params, output = snakemake.params, snakemake.output
+    rows, files = dosed_models(params.sizes, params.copies), dict(snakemake.input.items())
+    models = rows["model"].tolist()
+    study = read_study(snakemake.wildcards.dataset, params.entry, models, files)
+    deltas, gains = compare_regressions(
+        study,
+        contexts=dict.fromkeys(models, params.context),
+        corrections=dict.fromkeys(models, params.options["corrected"]),
+        **params.options,
+    )
+    slopes = dose_slopes(gains, rows).assign(dataset=study.dataset, scale=params.options["scale"])
+    write_csv(deltas.merge(rows, on="model"), output.deltas)
+    write_csv(slopes, output.slopes)
