@@ -15,6 +15,7 @@ import pyarrow.parquet as pq
 from pandas.api import types
 
 from lingprob.errors import LingprobError, no_such_file, refuse_rows
+from lingprob.text_tables import decoded, lines_of_text, read_rows
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 FORMATS = (*SEPARATORS, ".parquet", ".xlsx", ".jsonl")
@@ -31,17 +32,18 @@ def read_frame(path: Path) -> pd.DataFrame:
     Raises LingprobError that names the file and the remedy if it is absent, without rows, damaged,
     of another form or encoding, if two columns have one name or a row has too many fields.
     """
-    if path.suffix not in FORMATS:
+    suffix = path.suffix.lower()
+    if suffix not in FORMATS:
         raise LingprobError(f"{path}: a table is {', '.join(FORMATS)}. Convert it to one of these.")
     try:
-        if path.suffix == ".parquet":
+        if suffix == ".parquet":
             frame = _read_parquet(path)
-        elif path.suffix == ".xlsx":
+        elif suffix == ".xlsx":
             frame = _read_workbook(path)
-        elif path.suffix == ".jsonl":
+        elif suffix == ".jsonl":
             frame = _read_json_lines(path)
         else:
-            frame = _read_text(path, SEPARATORS[path.suffix])
+            frame = _read_text(path, SEPARATORS[suffix])
     except FileNotFoundError as error:
         raise no_such_file(path) from error
     except UnicodeError as error:
@@ -146,35 +148,8 @@ def refuse(
 
 
 def _read_text(path: Path, separator: str) -> pd.DataFrame:
-    try:
-        rows = pd.read_csv(
-            path, sep=separator, header=None, dtype=str, keep_default_na=False,
-            encoding="utf-8-sig",
-        )  # fmt: skip
-    except pd.errors.ParserError as error:
-        found = _other_separator(path, separator)
-        remedy = found or (
-            f"A field with {separator!r} or a line break in it must stand in quotation marks, and "
-            "a quotation mark that opens must close."
-        )
-        raise LingprobError(f"{path}: {str(error).strip()}. {remedy}") from error
-    names = rows.iloc[0].tolist()
-    if len(names) == 1 and (found := _other_separator(path, separator)):
-        raise LingprobError(f"{path}: one column, {names[0]!r}. {found}")
-    return rows.iloc[1:].set_axis(names, axis=1).reset_index(drop=True)
-
-
-def _other_separator(path: Path, separator: str) -> str:
-    """Return what to do about a header whose columns are parted by something else, or ''."""
-    with open(path, encoding="utf-8-sig") as stream:
-        header = stream.readline()
-    for other in (";", "\t", ","):
-        if other in header and separator not in header:
-            return (
-                f"Its columns are parted by {other!r} it seems, and those of {path.suffix} are by "
-                f"{separator!r}: save it so."
-            )
-    return ""
+    names, rows = read_rows(path, separator)
+    return pd.DataFrame(rows, columns=names, dtype=str)
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -191,22 +166,21 @@ def _read_workbook(path: Path) -> pd.DataFrame:
 
 def _read_json_lines(path: Path) -> pd.DataFrame:
     rows = []
-    with open(path, encoding="utf-8-sig") as stream:
-        for number, line in enumerate(stream, start=1):
-            if not line.strip():
-                continue
-            try:
-                row = json.loads(line)
-            except ValueError as error:
-                raise LingprobError(
-                    f"{path}, line {number}: not JSON ({error}). A line is a row, an object."
-                ) from error
-            if not isinstance(row, dict):
-                raise LingprobError(
-                    f"{path}, line {number}: {type(row).__name__} and no object. A line is a row, "
-                    'such as {"sentence": "The cat sleeps."}.'
-                )
-            rows.append(row)
+    for number, line in enumerate(lines_of_text(decoded(path)), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except ValueError as error:
+            raise LingprobError(
+                f"{path}, line {number}: not JSON ({error}). Each line is a row, an object."
+            ) from error
+        if not isinstance(row, dict):
+            raise LingprobError(
+                f"{path}, line {number}: {type(row).__name__} and no object. Each line is a row, "
+                'such as {"sentence": "The cat sleeps."}.'
+            )
+        rows.append(row)
     return pd.DataFrame(rows)
 
 

@@ -1,0 +1,165 @@
+"""CSV and TSV files by every writer: what is read equals what was written, or is refused."""
+
+from __future__ import annotations
+
+import csv
+import tempfile
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lingprob.errors import LingprobError
+from lingprob.own_tables import read_frame
+
+# Letters, digits, spaces and marks that readers of tables have tripped over.
+ODD = [
+    *"ab1\"'`,;\t |",
+    "\u00a0",
+    "\u2028",
+    "\x0c",
+    "\x85",
+    "²",
+    "①",
+    "é",
+    "猫",
+    "\\",
+    "#",
+    '""',
+    "NA",
+]
+CELLS = st.lists(st.sampled_from(ODD), max_size=6).map("".join)
+SENTENCES = st.lists(
+    st.sampled_from(['"No,"', '"Yes"', "he", 'said "go"', "on.", '"', "5'", '6"', '"I', 'do."']),
+    min_size=1,
+    max_size=6,
+).map(" ".join)
+TABLES = st.integers(2, 3).flatmap(
+    lambda width: st.lists(
+        st.lists(CELLS | SENTENCES, min_size=width, max_size=width), min_size=1, max_size=6
+    )
+)
+NAMES = ["sentence", "item", "note"]
+
+
+def by_csv(path: Path, rows: list[list[str]], separator: str, quoting: int) -> None:
+    with open(path, "w", encoding="utf-8", newline="") as stream:
+        csv.writer(stream, delimiter=separator, quoting=quoting).writerows(rows)
+
+
+def by_pandas(path: Path, rows: list[list[str]], separator: str, quoting: int) -> None:
+    frame = pd.DataFrame(rows[1:], columns=rows[0])
+    frame.to_csv(path, sep=separator, index=False, quoting=quoting, encoding="utf-8-sig")
+
+
+def by_hand(path: Path, rows: list[list[str]], separator: str, end: str = "\n") -> None:
+    content = "".join(separator.join(row) + end for row in rows)
+    path.write_bytes(content.encode("utf-8"))
+
+
+def read_or_refuse(path: Path, rows: list[list[str]]) -> None:
+    """Read a table; it must equal the rows unless it is refused."""
+    try:
+        frame = read_frame(path)
+    except LingprobError:
+        return
+    assert list(frame.columns) == rows[0]
+    assert frame.to_numpy().tolist() == rows[1:]
+
+
+@settings(max_examples=700, deadline=None)
+@given(
+    rows=TABLES,
+    suffix=st.sampled_from([".csv", ".tsv"]),
+    writer=st.sampled_from(["csv", "pandas"]),
+    quoting=st.sampled_from([csv.QUOTE_MINIMAL, csv.QUOTE_ALL, csv.QUOTE_NONNUMERIC]),
+)
+def test_tables_of_writers_that_quote(rows, suffix, writer, quoting):
+    rows = [NAMES[: len(rows[0])], *rows]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, f"table{suffix}")
+        write = by_csv if writer == "csv" else by_pandas
+        write(path, rows, "," if suffix == ".csv" else "\t", quoting)
+        read_or_refuse(path, rows)
+
+
+@settings(max_examples=700, deadline=None)
+@given(rows=TABLES, end=st.sampled_from(["\n", "\r\n", "\r"]))
+def test_tables_by_hand_with_tabs(rows, end):
+    """A tab in a cell is no cell; quotation marks are text."""
+    rows = [NAMES[: len(rows[0])], *[[cell.replace("\t", " ") for cell in row] for row in rows]]
+    doubled = any('""' in cell for row in rows for cell in row)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.tsv")
+        by_hand(path, rows, "\t", end)
+        if not doubled:  # else a program may have written it
+            read_or_refuse(path, rows)
+
+
+@settings(max_examples=700, deadline=None)
+@given(words=st.lists(SENTENCES, min_size=1, max_size=6))
+def test_sentences_by_hand_in_csv(words):
+    """Marks inside a sentence are kept; those around all of it quote it, as in any CSV."""
+    texts = [text.replace(",", "") for text in words]
+    rows = [["sentence", "rating"], *[[text, str(n)] for n, text in enumerate(texts)]]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "table.csv")
+        by_hand(path, rows, ",")
+        try:
+            frame = read_frame(path)
+        except LingprobError:
+            return
+    assert frame["rating"].tolist() == [row[1] for row in rows[1:]]
+    kept = frame["sentence"].tolist()
+    assert kept == texts or kept == [next(csv.reader([text], strict=True))[0] for text in texts]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "rows"),
+    [
+        ("w.tsv", 'w\tms\n"I\t1\nnow."\t2\n"Y"\t3\n', [['"I', "1"], ['now."', "2"], ['"Y"', "3"]]),
+        ("r.tsv", '"w"\t"ms"\n"I"\t1\n"a ""b"""\t2\n', [["I", "1"], ['a "b"', "2"]]),
+        ("p.tsv", 'w\tms\n"""I"""\t1\nb\t2\n', [['"I"', "1"], ["b", "2"]]),
+        ("a.csv", 'w,ms\n"Stop" is it.,1\nb,2\n', [['"Stop" is it.', "1"], ["b", "2"]]),
+        ("b.csv", 'w,ms\n"Stop, it is.",1\nb,2\n', [["Stop, it is.", "1"], ["b", "2"]]),
+        ("c.csv", "sep=;\nw;ms\na,b;1\n", [["a,b", "1"]]),
+        ("D.CSV", "w,ms\na,1,\nb,2,\n", [["a", "1"], ["b", "2"]]),
+        ("e.csv", "w, ms\na, 1\n", [["a", "1"]]),
+        ("f.csv", "w,ms\na\u2028b\x85c\x0cd,1\n", [["a\u2028b\x85c\x0cd", "1"]]),
+        ("g.csv", "w,ms\r\n\r\na,1\rb,2", [["a", "1"], ["b", "2"]]),
+    ],
+)  # fmt: skip
+def test_tables_as_programs_write_them(name, content, rows, tmp_path):
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8", newline="")
+    frame = read_frame(path)
+    assert list(frame.columns) == ["w", "ms"]
+    assert frame.to_numpy().tolist() == rows
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "match"),
+    [
+        ("a.csv", 'w,ms\n"one\ntwo",1\n', r"row 2 runs over the end of its line"),
+        ("b.csv", 'w,ms\n"Stop," he said.,1\nb,2\n', r"marks in row 2 quote no field"),
+        ("c.tsv", "w\tms\n1\ta\t5\n2\tb\t6\n", r"line 2: 3 fields.*R writes row names"),
+        ("h.csv", 'w,ms\n"Stop" is it.,1\n"Go.",2\n', r"marks in row 2 quote no field"),
+        ("d.csv", "w;ms\na;1,5\n", r"separated by a semicolon"),
+        ("e.csv", "# of May\nw,ms\na,1\n", r"line 2: 2 fields.*title or comment"),
+        ("f.csv", "w,ms\na,1\nb\n", r"line 3: 1 fields, where the header has 2 \(1 such lines"),
+        ("g.tsv", 'w\tms\n"a\tb\t1\nc\t2\n', r"line 2: 3 fields"),
+    ],
+)
+def test_tables_that_are_refused_with_their_cause(name, content, match, tmp_path):
+    (tmp_path / name).write_text(content, encoding="utf-8", newline="")
+    with pytest.raises(LingprobError, match=match):
+        read_frame(tmp_path / name)
+
+
+def test_utf16_and_byte_order_marks(tmp_path):
+    for number, encoding in enumerate(("utf-16", "utf-8-sig", "utf-8")):
+        path = tmp_path / f"{number}.csv"
+        path.write_text("w,ms\né,1\n", encoding=encoding)
+        assert read_frame(path).to_numpy().tolist() == [["é", "1"]]
