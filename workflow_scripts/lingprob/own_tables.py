@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 from pandas.api import types
 
 from lingprob.errors import LingprobError, no_such_file, refuse_rows
-from lingprob.text_tables import decoded, lines_of_text, read_rows
+from lingprob.text_tables import decoded, read_rows
+from lingprob.text_units import split_lines
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 FORMATS = (*SEPARATORS, ".parquet", ".xlsx", ".jsonl")
@@ -166,7 +167,7 @@ def _read_workbook(path: Path) -> pd.DataFrame:
 
 def _read_json_lines(path: Path) -> pd.DataFrame:
     rows = []
-    for number, line in enumerate(lines_of_text(decoded(path)), start=1):
+    for number, line in enumerate(split_lines(decoded(path)), start=1):
         if not line.strip():
             continue
         try:

@@ -15,10 +15,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lingprob.errors import LingprobError
+from lingprob.text_units import split_lines
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
 QUOTED_FIELD = re.compile(r'"(?:[^"]|"")*"')
-LINE_END = re.compile(r"\r\n|\n|\r")
 Rows = list[list[str]]
 
 
@@ -35,7 +35,7 @@ def read_rows(path: Path, separator: str) -> tuple[list[str], Rows]:
     fields, if a quoted field runs over a line end, or if quotation marks can be read in two ways.
     Raises UnicodeError for another encoding.
     """
-    lines = [(n, line) for n, line in enumerate(lines_of_text(decoded(path)), start=1) if line]
+    lines = [(n, line) for n, line in enumerate(split_lines(decoded(path)), start=1) if line]
     if lines and (declared := re.fullmatch(r"sep=(.)", lines[0][1].strip('"'))):
         separator = declared[1]
         lines = lines[1:]
@@ -66,12 +66,6 @@ def decoded(path: Path) -> str:
     content = path.read_bytes()
     utf16 = content.startswith((b"\xff\xfe", b"\xfe\xff"))
     return content.decode("utf-16" if utf16 else "utf-8-sig")
-
-
-def lines_of_text(text: str) -> list[str]:
-    """Return the lines of a text, which end at \\n, \\r\\n or \\r and at no other character."""
-    lines = LINE_END.split(text)
-    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _choose(path: Path, separator: str, texts: Sequence[str], as_text: Rows) -> Rows:

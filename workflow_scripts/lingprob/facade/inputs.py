@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -11,11 +10,11 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.own_tables import FORMATS, need_columns, read_frame, text_of
-from lingprob.reading.passages import SENTENCE_END
 from lingprob.reading.texts import lines_of, with_places, words_of
 from lingprob.stimuli.checks import check_stimuli
 from lingprob.stimuli.user_table import as_stimuli
 from lingprob.tables import as_table
+from lingprob.text_units import sentence_ends
 
 logger = logging.getLogger(__name__)
 PAIRS = "the table of pairs"
@@ -98,7 +97,7 @@ def read_passages(path: Path, column: str = "text") -> list[str]:
     if path.suffix not in FORMATS:
         lines = lines_of(path)
         written = [line for line in lines if line.strip()]
-        unended = sum(re.search(SENTENCE_END, line.strip()) is None for line in written)
+        unended = sum(not sentence_ends([line.split()[-1]])[0] for line in written)
         if len(written) > 1 and unended > len(written) / 2:
             logger.warning(
                 "%s: %d of %d lines do not end a sentence. A line is a passage, read without the "

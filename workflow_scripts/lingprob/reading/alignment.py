@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
+import unicodedata
 from collections.abc import Sequence
 from difflib import SequenceMatcher
 
@@ -123,5 +124,6 @@ def check_words(
 
 
 def _plain(word: str) -> str:
-    bare = PUNCTUATION.sub("", word.replace("\u2019", "").lower())
-    return bare or word
+    composed = unicodedata.normalize("NFC", word)
+    bare = PUNCTUATION.sub("", composed.replace("\u2019", "").lower())
+    return bare or composed

@@ -7,6 +7,7 @@ differ from theirs by 0.1 to 1.7%.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,10 @@ from lingprob.errors import LingprobError, no_such_file, refuse_rows, unknown_na
 from lingprob.reading.alignment import align_words
 from lingprob.reading.parsers.printed import printed_geco
 from lingprob.reading.parsers.tables import read
-from lingprob.reading.passages import SENTENCE_END
+from lingprob.text_tables import decoded
+from lingprob.text_units import sentence_ends, split_lines, split_words
+
+logger = logging.getLogger(__name__)
 
 COLUMNS = ["passage_id", "word_index", "word", "sentence_index"]
 PARSED = ["passage_id", "word", "sentence_index"]  # what parsers return
@@ -60,8 +64,8 @@ def build_words(corpus: str, entry: dict[str, Any], files: Sequence[Path]) -> pd
 
 
 def words_of(passages: Iterable[tuple[str, str]]) -> pd.DataFrame:
-    """Return the words of passages, each by its id: what stands between blanks."""
-    rows = [(name, word, None) for name, text in passages for word in text.split()]
+    """Return the words of passages, each by its id, as `text_units.split_words` finds them."""
+    rows = [(name, word, None) for name, text in passages for word in split_words(text)]
     return pd.DataFrame(rows, columns=PARSED)
 
 
@@ -84,10 +88,17 @@ def passage_texts(words: pd.DataFrame) -> pd.Series:
 
 
 def sentences_by_rule(words: pd.DataFrame) -> pd.Series:
-    """Return each word's sentence in its passage, from 0: one ends at a word that ends in .?!"""
-    ends = words["word"].str.contains(SENTENCE_END)
+    """Return each word's sentence in its passage, from 0, by `text_units.sentence_ends`."""
     passages = words["passage_id"]
-    return ends.groupby(passages, sort=False).cumsum() - ends.astype(int)
+    ends = pd.Series(False, index=words.index)
+    for _, some in words.groupby("passage_id", sort=False)["word"]:
+        ends[some.index] = sentence_ends(some.tolist())
+    sentences = ends.groupby(passages, sort=False).cumsum() - ends.astype(int)
+    logger.info(
+        "%d words in %d sentences of %d passages; the ends of sentences are found by rule",
+        len(words), len(set(zip(passages, sentences, strict=True))), passages.nunique(),
+    )  # fmt: skip
+    return sentences
 
 
 def _natural_stories(path: Path, sentences: Path | None = None) -> pd.DataFrame:
@@ -205,7 +216,7 @@ def _demo_reading() -> pd.DataFrame:
 def lines_of(path: Path) -> list[str]:
     """Return the lines of a text file. Raises LingprobError if it is not there, or not UTF-8."""
     try:
-        return path.read_text(encoding="utf-8-sig").splitlines()
+        return split_lines(decoded(path))
     except UnicodeDecodeError as error:
         raise LingprobError(f"{path}: not UTF-8 text ({error}). Convert it to UTF-8.") from error
     except FileNotFoundError as error:

@@ -6,7 +6,6 @@ the number of words and forms plus one; words are compared without case and oute
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 
@@ -15,8 +14,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.progress import Progress
-
-OUTER = re.compile(r"^\W+|\W+$")
+from lingprob.text_units import plain_word, split_words
 
 
 def count_words(documents: Iterable[str], progress: Progress | None = None) -> pd.DataFrame:
@@ -26,13 +24,13 @@ def count_words(documents: Iterable[str], progress: Progress | None = None) -> p
     """
     counts: Counter[str] = Counter()
     for document in documents:
-        found = document.split()
+        found = split_words(document)
         counts.update(found)
         if progress is not None:
             progress.advance(len(found))
     merged: Counter[str] = Counter()
     for word, count in counts.items():
-        merged[plain(word)] += count
+        merged[plain_word(word)] += count
     if not merged:
         raise LingprobError("the corpus of the unigrams has no words. Check its files.")
     ordered = sorted(merged.items(), key=lambda item: (-item[1], item[0]))
@@ -47,7 +45,7 @@ def unigram_surprisal(
     Raises LingprobError if a word is absent from the corpus and `smoothing` is 0.
     """
     total = pd.concat(list(counts)).groupby("word")["count"].sum()
-    forms = words.map(plain)
+    forms = words.map(plain_word)
     found = forms.map(total).fillna(0).to_numpy(float) + smoothing
     refuse_rows(
         found <= 0,
@@ -56,8 +54,3 @@ def unigram_surprisal(
         words.to_frame("word"),
     )
     return -np.log2(found / (total.sum() + smoothing * (len(total) + 1)))
-
-
-def plain(word: str) -> str:
-    """Return a word without case and outer punctuation; one of punctuation alone stays."""
-    return OUTER.sub("", word).lower() or word

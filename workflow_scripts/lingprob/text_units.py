@@ -1,0 +1,95 @@
+"""Lines, words and sentences of a text, by rules that are the same everywhere.
+
+A line ends at \\n, \\r\\n or \\r, and at no other character. Words are separated by white space, of
+which no-break spaces are not part: they join what they stand between. Words are compared in
+Unicode's composed form (NFC), and marks such as vowel signs belong to their letters.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from functools import cache
+
+import numpy as np
+
+LINE_END = re.compile(r"\r\n|\n|\r")
+NO_BREAK = "\u00a0\u2007\u202f"  # white space to Python, and not to a typesetter
+WORD = re.compile(rf"(?:[^\s]|[{NO_BREAK}])+")
+# Marks that end a sentence, in Latin, Greek, Chinese, Indic and Arabic scripts; the ellipsis; and
+# marks that may follow them, such as closing quotation marks.
+ENDS = ".?!…。！？\u0964\u0965\u061f\u06d4"
+CLOSERS = "\"'”’“»«\u203a\u2039)]}」』）"
+GREEK_QUESTION = ";\u037e"
+# English, German, French and Spanish abbreviations whose full stop ends no sentence.
+ABBREVIATIONS = frozenset(
+    """mr mrs ms messrs dr prof st jr sr rev gen col lt capt sgt hon vs etc cf viz al e.g i.e a.m
+    p.m u.s u.k no vol fig approx hr fr bzw usw z.b d.h ca nr mme mlle sra ud""".split()  # noqa: SIM905
+)
+
+
+def split_lines(text: str) -> list[str]:
+    """Return the lines of a text; a line end after the last one begins no other."""
+    lines = LINE_END.split(text)
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def split_words(text: str) -> list[str]:
+    """Return the words of a text: stretches between white space other than no-break spaces."""
+    if any(space in text for space in NO_BREAK):
+        return [word for word in WORD.findall(text) if word.strip()]
+    return text.split()
+
+
+@cache
+def plain_word(word: str) -> str:
+    """Return a word in lower case without outer punctuation; punctuation alone stays.
+
+    Marks of letters, such as vowel signs, stay. The result is in composed form (NFC).
+    """
+    composed = unicodedata.normalize("NFC", word)
+    first, last = 0, len(composed)
+    while first < last and not _is_part(composed[first]):
+        first += 1
+    while last > first and not _is_part(composed[last - 1]):
+        last -= 1
+    return composed[first:last].lower() or composed
+
+
+def _is_part(letter: str) -> bool:
+    return letter == "_" or letter.isalnum() or unicodedata.category(letter).startswith("M")
+
+
+def sentence_ends(words: Sequence[str]) -> np.ndarray:
+    """Return which words of a text end a sentence, bool of shape (n_words,).
+
+    A word does if it ends in one of ENDS, which closing marks may follow. A full stop ends none
+    after an abbreviation or a single capital letter, nor before a word in lower case. A question
+    mark of Greek (;) counts after Greek letters.
+    """
+    following = [*words[1:], ""]
+    return np.array(
+        [_ends(word, after) for word, after in zip(words, following, strict=True)], dtype=bool
+    )
+
+
+def _ends(word: str, following: str) -> bool:
+    bare = word.rstrip(CLOSERS)
+    if not bare:
+        return False
+    if bare[-1] in GREEK_QUESTION:
+        letters = [letter for letter in bare if letter.isalpha()]
+        return bool(letters) and unicodedata.name(letters[-1], "").startswith("GREEK")
+    if bare[-1] not in ENDS:
+        return False
+    if bare[-1] not in ".…":
+        return True
+    opened = following.lstrip(CLOSERS + "([{„\u201a¿¡")
+    if opened[:1].islower():
+        return False
+    if bare[-1] == "…":
+        return True
+    stem = plain_word(bare)
+    single = len(stem) == 1 and bare.lstrip(CLOSERS)[:1].isupper() and stem not in "ia"
+    return not (stem.rstrip(".") in ABBREVIATIONS or single) or not following
