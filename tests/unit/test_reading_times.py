@@ -433,7 +433,7 @@ def test_sentences_are_numbered_through_all_passages():
         (",1,1,300,two\n", r"data row 1, column 'subject_id': no value"),
         ("s1,1,1,-300,two\n", r"'rt_ms': below 0: -300.0"),
         ("s1,1,1,.3,two\ns1,1,2,.41,three\ns1,1,3,0,four\n",
-         r"half of the times are below 0.355 ms. Are they seconds\? Multiply them by 1000"),
+         r"half of the times are below 0.355 ms. Are they seconds or logarithms\?"),
         ("s1,1,1,,two\n", r"column 'rt_ms': all of it is empty"),
         ("s1,1,1,300,two, three\n", r"line 2: 6 fields, where .* 5.* in quotation marks"),
         ("", r"times.csv: no rows"),

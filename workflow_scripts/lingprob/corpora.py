@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import logging
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,7 +17,9 @@ import pyarrow.parquet as pq
 
 from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 from lingprob.errors import LingprobError, unknown_name
+from lingprob.text_units import split_lines
 
+logger = logging.getLogger(__name__)
 Item = TypeVar("Item")
 
 GUTENBERG_START = re.compile(
@@ -27,6 +30,11 @@ BROWN_FILE = re.compile(r"brown/c[a-r]\d\d")
 # Marks that NLTK sets apart from the word before or after them.
 BROWN_CLOSING = re.compile(r" (''|[,.;:?!)])(?= |$)")
 BROWN_OPENING = re.compile(r"(``|\() ")
+JSON_SUFFIXES = {".jsonl", ".ndjson", ".json"}
+# First bytes of compressed files.
+COMPRESSIONS = {
+    b"\x1f\x8b": "gzip", b"BZh": "bz2", b"\x28\xb5\x2f\xfd": "zstd", b"\x04\x22\x4d\x18": "lz4",
+}  # fmt: skip
 WIKITEXT_TITLE = re.compile(r" = [^=\s](?:.*[^=\s])? = ?")
 
 
@@ -36,7 +44,7 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     Args:
         parser: `gutenberg` (a book a document, without licence and line wraps), `nltk_zip`
             (a .txt member of a zip a document), `wikitext` (an article a document), `text` (a
-            file a document), `lines` (a line a document; of .jsonl the field `text`), `parquet`
+            file a document), `lines` (a line a document; of JSON the field `text`), `parquet`
             (a row a document, its column `text`), `brown_zip` (a file of NLTK's tagged Brown
             corpus a document, without its tags), or, of the package itself and without files,
             `demo_sentences` (the acceptable sentences of the demo's minimal pairs) and
@@ -62,7 +70,21 @@ def iter_documents(parser: str, files: Sequence[Path]) -> Iterator[str]:
     for path in files:
         if not Path(path).is_file():
             raise LingprobError(f"{path}: no such corpus file. Check the data set's `path`.")
-    return (document for path in files for document in _filled(PARSERS[parser], Path(path)))
+    return _counted(parser, files)
+
+
+def _counted(parser: str, files: Sequence[Path]) -> Iterator[str]:
+    """Stream the documents of files; the log tells how many there were."""
+    documents = characters = 0
+    for path in files:
+        for document in _filled(PARSERS[parser], Path(path)):
+            documents += 1
+            characters += len(document)
+            yield document
+    logger.info(
+        "%s%s: %d files, %d documents, %d characters",
+        files[0], " ..." if len(files) > 1 else "", len(files), documents, characters,
+    )  # fmt: skip
 
 
 def _filled(parser: Callable[[Path], Iterator[str]], path: Path) -> Iterator[str]:
@@ -179,34 +201,88 @@ def _read_all(path: Path, stream: TextIO) -> str:
 
 
 def _documents_on_lines(path: Path) -> Iterator[str]:
-    is_json = ".jsonl" in path.suffixes
+    """Stream the lines of a file, or the field `text` of each JSON object in it.
+
+    JSON is known by the file's name (.jsonl, .ndjson, .json) or by a first line that is an object.
+    """
+    is_json = bool(JSON_SUFFIXES & {suffix.lower() for suffix in path.suffixes})
     for number, line in enumerate(_lines(path), start=1):
-        if line.strip():
-            yield _text_field(path, number, line) if is_json else line
+        if not line.strip():
+            continue
+        if number == 1 and line.lstrip().startswith("["):
+            yield from _json_array(path)
+            return
+        is_json = is_json or (number == 1 and _is_object(line))
+        yield _text_field(path, number, line) if is_json else line
+
+
+def _is_object(line: str) -> bool:
+    """Say whether a line is a JSON object with a text, whatever the file's name."""
+    try:
+        record = json.loads(line)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(record, dict) and isinstance(record.get("text"), str)
+
+
+def _json_array(path: Path) -> Iterator[str]:
+    """Stream the field `text` of each object in a file that is one JSON array."""
+    with _open(path) as stream:
+        content = _read_all(path, stream)
+    try:
+        records = json.loads(content)
+    except (ValueError, RecursionError):
+        yield from filter(str.strip, split_lines(content))  # text that begins with a bracket
+        return
+    for number, record in enumerate(records, start=1):
+        yield _text_of(f"{path}, object {number}", record)
+
+
+def parser_of(path: Path) -> str:
+    """Return the parser that reads a corpus file: `parquet`, `lines` for JSON, or `text`.
+
+    The file's name decides, in capitals or not, and else its content.
+    """
+    suffixes = {suffix.lower() for suffix in path.suffixes}
+    if ".parquet" in suffixes or path.read_bytes()[:4] == b"PAR1":
+        return "parquet"
+    if JSON_SUFFIXES & suffixes:
+        return "lines"
+    with _open(path) as stream:
+        try:
+            return "lines" if _is_object(stream.readline()) else "text"
+        except (UnicodeDecodeError, OSError) as error:
+            raise _unreadable(path, error) from error
 
 
 def _text_field(path: Path, number: int, line: str) -> str:
     try:
         record: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
-        raise LingprobError(f"{path}, line {number}: not JSON ({error}). Mend the line.") from error
+        raise LingprobError(
+            f"{path}, line {number}: not JSON ({error}). Correct the line."
+        ) from error
+    return _text_of(f"{path}, line {number}", record)
+
+
+def _text_of(where: str, record: Any) -> str:
     text = record.get("text") if isinstance(record, dict) else None
     if not isinstance(text, str):
         raise LingprobError(
-            f'{path}, line {number}: no string field "text". Each line must be {{"text": "..."}}.'
+            f'{where}: no string field "text". Each object must be {{"text": "..."}}.'
         )
     try:
         text.encode()
     except UnicodeEncodeError as error:
         raise LingprobError(
-            f"{path}, line {number}: half of a character (a lone surrogate), which UTF-8 cannot "
-            f"hold ({error}). Mend the line."
+            f"{where}: half of a character (a lone surrogate), which UTF-8 cannot "
+            f"hold ({error}). Correct it."
         ) from error
     return text
 
 
 def _lines(path: Path) -> Iterator[str]:
-    """Stream the lines of a file, without their newlines."""
+    """Stream the lines of a file, without their line ends."""
     with _open(path) as stream:
         try:
             for line in stream:
@@ -216,8 +292,20 @@ def _lines(path: Path) -> Iterator[str]:
 
 
 def _open(path: Path) -> TextIO:
-    """Open a text file; its compression follows from its suffix."""
-    return io.TextIOWrapper(pa.input_stream(str(path), compression="detect"), "utf-8-sig")
+    """Open a text file; its first bytes tell how it is compressed.
+
+    Raises LingprobError if it is not text.
+    """
+    with open(path, "rb") as raw:
+        head = raw.read(4096)
+    kind = next((name for magic, name in COMPRESSIONS.items() if head.startswith(magic)), None)
+    if kind is None and b"\0" in head:
+        raise LingprobError(
+            f"{path}: not a text file, but of another kind. Leave it out of the corpus, or convert "
+            "it to text in UTF-8, JSON lines or Parquet."
+        )
+    stream = pa.input_stream(str(path), compression=kind)
+    return io.TextIOWrapper(stream, "utf-8-sig")
 
 
 def _parquet(path: Path) -> Iterator[str]:

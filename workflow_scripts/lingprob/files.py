@@ -17,6 +17,8 @@ from typing import Any
 
 from lingprob.errors import LingprobError
 
+# Beginnings of the names of files that describe a folder.
+DESCRIPTIONS = ("README", "LICENSE", "LICENCE", "DATASET_INFO")
 ELSEWHERE = "or run with --directory on a larger one."
 DISK_PROBLEMS = {
     errno.ENOSPC: f"no space left on the disk. Free some, {ELSEWHERE}",
@@ -91,8 +93,9 @@ def sha256_of(path: str | Path) -> str:
 def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
     """Return where a data set's files lie: downloaded ones in resources/, or the user's own.
 
-    A user's `path` is a file, a folder (all files in it that are not hidden, by name) or a
-    pattern such as `corpus/*.jsonl`.
+    A user's `path` is a file, a folder (all files in it and in its subfolders that are not
+    hidden, by name) or a pattern such as `corpus/**/*.jsonl`. Files that describe a folder
+    (README, LICENSE) do not count if there are others.
 
     Raises LingprobError if a folder or pattern has no files, or two of the same name.
     """
@@ -102,14 +105,18 @@ def dataset_paths(name: str, entry: dict[str, Any]) -> list[Path]:
 
 
 def _own_paths(name: str, path: str) -> list[Path]:
-    if Path(path).is_dir():
-        path = str(Path(path) / "*")
+    is_folder = Path(path).is_dir()
+    if is_folder:
+        path = str(Path(escape(path)) / "**" / "*")
     if "*" not in path:
         return [Path(path)]
-    found = [Path(file) for file in sorted(glob(path)) if Path(file).is_file()]
+    every = [Path(file) for file in sorted(glob(path, recursive=True)) if Path(file).is_file()]
+    described = [file for file in every if file.name.upper().startswith(DESCRIPTIONS)]
+    found = [file for file in every if file not in described] if is_folder else every
+    found = found or every
     if not found or len({file.name for file in found}) < len(found):
         problem = "two files have the same name" if found else "there is no file"
-        raise LingprobError(f"datasets.{name}.path: {problem} at {path!r}. Mend the path.")
+        raise LingprobError(f"datasets.{name}.path: {problem} at {path!r}. Correct the path.")
     return found
 
 

@@ -21,6 +21,7 @@ WORD = re.compile(rf"(?:[^\s]|[{NO_BREAK}])+")
 # marks that may follow them, such as closing quotation marks.
 ENDS = ".?!…。！？\u0964\u0965\u061f\u06d4"
 CLOSERS = "\"'”’“»«\u203a\u2039)]}」』）"
+OPENERS = "([{„\u201a¿¡"
 GREEK_QUESTION = ";\u037e"
 # English, German, French and Spanish abbreviations whose full stop ends no sentence.
 ABBREVIATIONS = frozenset(
@@ -64,9 +65,9 @@ def _is_part(letter: str) -> bool:
 def sentence_ends(words: Sequence[str]) -> np.ndarray:
     """Return which words of a text end a sentence, bool of shape (n_words,).
 
-    A word does if it ends in one of ENDS, which closing marks may follow. A full stop ends none
-    after an abbreviation or a single capital letter, nor before a word in lower case. A question
-    mark of Greek (;) counts after Greek letters.
+    A word does if it ends in one of ENDS, which closing marks may follow, unless the next word is
+    in lower case. A full stop after an abbreviation or a single capital letter ends none. A
+    question mark of Greek (;) counts after Greek letters.
     """
     following = [*words[1:], ""]
     return np.array(
@@ -83,12 +84,9 @@ def _ends(word: str, following: str) -> bool:
         return bool(letters) and unicodedata.name(letters[-1], "").startswith("GREEK")
     if bare[-1] not in ENDS:
         return False
-    if bare[-1] not in ".…":
-        return True
-    opened = following.lstrip(CLOSERS + "([{„\u201a¿¡")
-    if opened[:1].islower():
+    if following.lstrip(CLOSERS + OPENERS)[:1].islower():
         return False
-    if bare[-1] == "…":
+    if bare[-1] != ".":
         return True
     stem = plain_word(bare)
     single = len(stem) == 1 and bare.lstrip(CLOSERS)[:1].isupper() and stem not in "ia"

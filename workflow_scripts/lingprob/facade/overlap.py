@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 
+from lingprob.corpora import parser_of
 from lingprob.errors import LingprobError
 from lingprob.facade.cache import cache_folder, prepared_model
 from lingprob.facade.inputs import as_passages, as_texts
@@ -93,7 +94,5 @@ def corpus_files(corpus: str | Path | Iterable[str | Path]) -> Iterator[list[Pat
 def corpus_entry(path: Path) -> dict[str, str]:
     """Return what the catalog would say of a corpus file: which parser reads it."""
     if not path.is_file():
-        raise LingprobError(f"{path}: no such corpus file. Mend its path.")
-    by_suffix = {".parquet": "parquet", ".jsonl": "lines"}
-    found = [by_suffix[suffix] for suffix in path.suffixes if suffix in by_suffix]
-    return {"parser": found[0] if found else "text"}
+        raise LingprobError(f"{path}: no such corpus file. Correct its path.")
+    return {"parser": parser_of(path)}

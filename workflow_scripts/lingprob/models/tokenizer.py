@@ -110,13 +110,15 @@ def read_tokenizer(directory: Path) -> Any:
     pre-tokenizers and merges that tokenizer.json has. Only if that file is absent (for instance
     vocab.json with merges.txt) does transformers choose the tokenizer.
 
-    Raises LingprobError if the tokenizer is random (dropout of merges).
+    Raises LingprobError if the tokenizer is random (dropout of merges) or wants code of its own.
     """
     path = directory / "tokenizer.json"
     if not path.is_file():
         from transformers import AutoTokenizer
 
         return AutoTokenizer.from_pretrained(directory, **ONLY_DATA)
+    if _content(directory / "tokenizer_config.json").get("auto_map"):
+        raise unloadable(directory, ValueError("trust_remote_code"))
     from tokenizers import Tokenizer as Backend
     from transformers import PreTrainedTokenizerFast
 

@@ -12,6 +12,8 @@ import pandas as pd
 from lingprob.errors import LingprobError, unknown_name
 
 LEVEL = 0.05
+# A word that no model knows, and the log10-probability that KenLM makes up without <unk>.
+UNKNOWN, NO_UNKNOWN = "\ufffe\uffff", -99.0
 # The paper's limits of the joint log-probability (leakage, Figure 1), natural logarithms.
 PUBLISHED_THRESHOLDS = {"the_pile": -28.87, "owt": -25.33}
 CONVENTIONS = ("compat", "corrected")
@@ -88,11 +90,17 @@ def load_kenlm(path: str | Path) -> Any:
     if not Path(path).is_file():
         raise LingprobError(f"{path}: no such n-gram model. Estimate one with lmplz, or name one.")
     try:
-        return kenlm.Model(str(path))
+        model = kenlm.Model(str(path))
     except (OSError, RuntimeError) as error:
         raise LingprobError(
             f"{path}: kenlm cannot read it ({error}). Order 2 or more is needed."
         ) from error
+    if model.score(UNKNOWN, bos=False, eos=False) <= NO_UNKNOWN:
+        raise LingprobError(
+            f"{path}: the n-gram model has no <unk>, so a text with a word that it does not know "
+            "would never be a chance overlap. Estimate it with an unknown word, as lmplz does."
+        )
+    return model
 
 
 def joint_log10_prob(model: Any, texts: Sequence[str]) -> np.ndarray:

@@ -105,7 +105,7 @@ def check_words(
         what=what,
     )
     same = both["word"].map(_plain) == both["word_of_text"].map(_plain)
-    if same.mean() < SMALLEST_SHARE:
+    if len(same) and same.mean() < SMALLEST_SHARE:
         refuse_rows(
             ~same,
             "{where}: word {word_index} of passage {passage_id!r} is {word!r} in the {what} and "
@@ -121,6 +121,34 @@ def check_words(
             where, (~same).sum(), len(same), what,
             *both.loc[~same, [*keys[::-1], "word", "word_of_text"]].iloc[0],
         )  # fmt: skip
+
+
+def check_numbers(times: pd.DataFrame, words: pd.DataFrame, where: str) -> None:
+    """Warn that times are aligned by word numbers alone, and refuse numbers that look shifted.
+
+    Raises LingprobError if no reader has a first word, or if the passages of the times are longer
+    or shorter than those of the text by the same number of words.
+    """
+    remedy = (
+        "Words are numbered from 0 in each passage, and none is left out of the numbering. Add a "
+        "column `word`, by which the alignment is checked."
+    )
+    if not (times["word_index"] == 0).any():
+        raise LingprobError(
+            f"{where}: no reader has a time for word 0 of any passage; the lowest number is "
+            f"{times['word_index'].min()}. Are words numbered from 1? {remedy}"
+        )
+    lengths = words.groupby("passage_id")["word_index"].max()
+    lacking = (lengths - times.groupby("passage_id")["word_index"].max()).dropna()
+    if len(lacking) > 1 and lacking.nunique() == 1 and lacking.iloc[0] != 0:
+        raise LingprobError(
+            f"{where}: every passage of the text has {abs(int(lacking.iloc[0]))} words "
+            f"{'more' if lacking.iloc[0] > 0 else 'fewer'} than its reading times. {remedy}"
+        )
+    logger.warning(
+        "%s: times and words are matched by number alone. Add a column `word` to have the match "
+        "checked.", where,
+    )  # fmt: skip
 
 
 def _plain(word: str) -> str:

@@ -66,6 +66,13 @@ def import_word_surprisals(
             f"`paths: {{{texts_in_file[0]}: ...}}`."
         )
     joined = words[[*KEYS, "word"]].merge(found, on=KEYS, how="left")
+    first = joined["word_index"] == 0
+    if (joined.loc[first, "surprisal"] == 0).all() and not (joined["surprisal"] == 0).all():
+        logger.warning(
+            "%s: the first word of each passage has a surprisal of 0, as some programs write for "
+            "a word without context; it counts as missing.", path,
+        )  # fmt: skip
+        joined.loc[first, "surprisal"] = np.nan
     missing = joined["surprisal"].isna()
     refuse_rows(
         missing.groupby(joined["passage_id"]).transform("all")

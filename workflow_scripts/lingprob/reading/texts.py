@@ -192,8 +192,9 @@ def _frank2013(path: Path) -> pd.DataFrame:
 
 
 def _passages(path: Path) -> pd.DataFrame:
-    """Read a text of the user's own: a passage a line, numbered from 1."""
-    return words_of((str(number), text) for number, text in enumerate(lines_of(path), start=1))
+    """Read a user's own text: one passage per line, numbered from 1; empty lines do not count."""
+    lines = [line for line in lines_of(path) if line.strip()]
+    return words_of((str(number), text) for number, text in enumerate(lines, start=1))
 
 
 def _demo_passages() -> pd.DataFrame:

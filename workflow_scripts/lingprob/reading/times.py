@@ -17,13 +17,14 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.reading import exclusions
-from lingprob.reading.alignment import check_words
+from lingprob.reading.alignment import check_numbers, check_words
 from lingprob.reading.parsers import Source
 from lingprob.reading.parsers.names import parser_function
 
 COLUMNS = [
     "subject_id", "passage_id", "word_index", "rt_ms", "previous_fixated", "excluded", "partition",
 ]  # fmt: skip
+OWN_TABLE = "reading_times_table"  # the parser of a user's own table
 # The sum of the numbers of subject and sentence modulo 4 (leakage, Appendix B).
 PARTITIONS = ("fit", "fit", "exploratory", "held_out")
 
@@ -66,6 +67,8 @@ def build_reading_times(
     _check(times, corpus, entry)
     if "word" in times:
         check_words(times, words, f"data set {corpus!r}")
+    elif entry["parser"] == OWN_TABLE:
+        check_numbers(times, words, f"data set {corpus!r}")
     place = words.assign(
         boundary=exclusions.sentence_boundaries(words), sentence=sentence_numbers(words)
     )[["passage_id", "word_index", "boundary", "sentence"]]
@@ -162,5 +165,5 @@ def _check_partitions(times: pd.DataFrame, corpus: str) -> None:
 
 
 def _natural(name: str) -> tuple[int, str]:
-    digits = "".join(letter for letter in str(name) if letter.isdigit())
+    digits = "".join(letter for letter in str(name) if letter.isdecimal())
     return (int(digits) if digits else 0, str(name))

@@ -24,6 +24,8 @@ from lingprob.workflow.refusals import refusals
 Settings = dict[str, Any]
 DEEPEST = 20
 TAG = re.compile("<[a-zA-Z/!?]")
+# Keys whose values Snakemake's report shows as they are; a special token is none of them.
+SHOWN = ("title", "family_title", "path", "paths", "citation")
 
 
 def read_settings(config: Settings) -> tuple[Settings, Catalog]:
@@ -196,26 +198,30 @@ def refuse_odd_parts(value: Any, where: str = "", depth: int = 0) -> None:
         )
     if depth > DEEPEST:
         raise LingprobError(f"config: {place} is nested more than {DEEPEST} deep, or in itself.")
-    parts = value.items() if isinstance(value, dict) else []
-    for key, part in parts:
+    parts: dict[Any, Any] = value if isinstance(value, dict) else {}
+    for key, part in parts.items():
         if not isinstance(key, str):
             raise LingprobError(
                 f"config: the key {key!r} at {place} is no text. Put it in quotation marks."
             )
-        refuse_odd_parts(part, f"{where}.{key}".removeprefix("."), depth + 1)
+        place = f"{where}.{key}".removeprefix(".")
+        shown = [key, part] if key in SHOWN else [key]
+        if text := next((one for one in shown if isinstance(one, str) and TAG.search(one)), None):
+            raise LingprobError(
+                f"config: {place} contains {text!r}, and pages would take the text after `<` for "
+                "HTML. Put a space after it, or leave it out."
+            )
+        refuse_odd_parts(part, place, depth + 1)
     for part in value if isinstance(value, list) else []:
         refuse_odd_parts(part, where, depth + 1)
-    for text in [value, *(key for key, _ in parts)]:
-        if isinstance(text, str) and TAG.search(text):
-            raise LingprobError(
-                f"config: {place} holds {text!r}, and pages would take what follows `<` for HTML. "
-                "Put a space after it, or leave it out."
-            )
+    for text in [value, *parts.keys()] if isinstance(value, dict) else [value]:
         if isinstance(text, str) and not text.isascii():
             try:
                 text.encode()
             except UnicodeEncodeError as error:
-                raise LingprobError(f"config: {place} holds half a character ({error}).") from error
+                raise LingprobError(
+                    f"config: {where or 'top level'} has half of a character ({error})."
+                ) from error
 
 
 def merged(below: Settings, above: Settings) -> Settings:

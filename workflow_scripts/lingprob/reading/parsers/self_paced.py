@@ -172,8 +172,8 @@ def table(source: Source) -> pd.DataFrame:
     middle = frame.loc[frame["rt_ms"] > 0, "rt_ms"].median()
     if middle < SECONDS:
         raise LingprobError(
-            f"{path}, column 'rt_ms': half of the times are below {middle:g} ms. Are they seconds? "
-            "Multiply them by 1000."
+            f"{path}, column 'rt_ms': half of the times are below {middle:g} ms. Are they seconds "
+            "or logarithms? Seconds are to be multiplied by 1000, and logarithms undone."
         )
     return frame.astype(dict.fromkeys(frame.columns.difference(["word_index", "rt_ms"]), object))
 
