@@ -108,7 +108,7 @@ rule reproduce_published_fits:
 
 
 rule tabulate_reading:
-    """Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, and the trends."""
+    """Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, trends, differences."""
     input:
         deltas=collect("results/reading/{dataset}.parquet", dataset=READING["datasets"]),
         gains=collect("results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]),
@@ -133,6 +133,11 @@ rule tabulate_reading:
         ),
         trends_csv="results/reading/trends.csv",
         trends_parquet="results/reading/trends.parquet",
+        differences_parquet=["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
+        differences=[
+            in_report(path, READING_ROOM, "Differences between models")
+            for path in ["results/reading/model_differences.csv"] * bool(COMPARED_IN)
+        ],
     log:
         "logs/tabulate_reading.log",
     conda:
@@ -149,28 +154,6 @@ rule tabulate_reading:
         "../workflow_scripts/tabulate_reading.py"
 
 
-rule compare_reading_models:
-    """How much better each model predicts the same reading times than each other."""
-    input:
-        gains=collect("results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]),
-        deltas="results/reading/delta_log_likelihood.parquet",
-    output:
-        parquet="results/reading/model_differences.parquet",
-        csv=in_report(
-            "results/reading/model_differences.csv", READING_ROOM, "Differences between models"
-        ),
-    log:
-        "logs/compare_reading_models.log",
-    conda:
-        "../envs/environment.yaml"
-    params:
-        code=code_digest("compare_reading_models"),
-        bootstrap=settings["bootstrap"],
-        seed=settings["seed"],
-    script:
-        "../workflow_scripts/compare_reading_models.py"
-
-
 rule reading:
     """ΔLogLik, figures and tables for the models and reading times of the scale."""
     input:
@@ -184,4 +167,3 @@ rule reading:
             for model in plan.dataset_models(name)
             if model in CAUSAL
         ],
-        ["results/reading/model_differences.csv"] * bool(COMPARED_IN),

@@ -1,8 +1,12 @@
-"""Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, Table 3, and the trends."""
+"""Put the fits of all data sets in tables: ΔLogLik, Tables 2 and 3, trends and differences."""
 
 from lingprob.files import write_text
-from lingprob.papers.leakage.reading.analysis import table_2, table_3
-from lingprob.papers.leakage.reading.size_trends import size_trends
+from lingprob.papers.leakage.reading.tables import (
+    model_differences,
+    size_trends,
+    table_2,
+    table_3,
+)
 from lingprob.site.page import table_as_html
 from lingprob.tables import read_as_one, read_table, write_csv, write_table
 from lingprob.workflow import job
@@ -13,9 +17,8 @@ with job(snakemake):
     counts = read_as_one(files.counts, "reading_counts")
     published = read_table(files.published, "published_delta") if files.published else None
     gains = read_as_one(files.gains, "reading_gains")
-    trends = size_trends(
-        deltas, gains, published, params.models, draws=params.bootstrap, seed=params.seed
-    )
+    draws = {"draws": params.bootstrap, "seed": params.seed}
+    trends = size_trends(deltas, gains, published, params.models, **draws)
     write_csv(deltas, output.csv)
     write_csv(trends, output.trends_csv)
     write_text(table_as_html(trends, "ΔLogLik and perplexity over model size"), output.trends)
@@ -24,3 +27,7 @@ with job(snakemake):
     write_table(counts, "reading_counts", output.counts_parquet)
     write_table(trends, "reading_trends", output.trends_parquet)
     write_table(deltas, "delta_log_likelihood", output.parquet)
+    for path, csv in zip(output.differences_parquet, output.differences, strict=True):
+        differences = model_differences(gains, deltas, **draws)
+        write_csv(differences, csv)
+        write_table(differences, "model_differences", path)

@@ -261,7 +261,6 @@ ROOMS = {
     "compare reading": "papers.leakage scorecard site",
     "compare string_probability": "minimalness papers.string_probability scorecard site",
     "compare training": "papers.leakage scorecard site training",
-    "compare_reading_models": "papers.leakage regression",
     "compute_word_surprisal": "models reading scoring",
     "correlate_participant_groups": "papers.morcela regression",
     "count_corpus_words": "corpora overlap",

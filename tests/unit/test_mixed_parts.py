@@ -8,7 +8,6 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.regression.linear_mixed import fit as fitting
-from lingprob.regression.linear_mixed.added_intercepts import _root, add_intercepts
 from lingprob.regression.linear_mixed.basis import (
     basis,
     check_determined,
@@ -292,18 +291,3 @@ def test_what_formulas_need_together():
     data = CrossedData.from_formulas(times(), ["y ~ a + (1 | s) + (1 | w)"])
     with pytest.raises(LingprobError, match="v is none of the data's factors s, w"):
         data.by("v")
-
-
-def test_intercepts_are_added_to_a_model_with_slopes():
-    frame, formula = times(), "y ~ a + b + (1 + a | s)"
-    data = CrossedData.from_formulas(frame, [f"{formula} + (1 | w)"])
-    (without,) = fit_mixed_models(data, [formula])
-    # The search begins with the covariance that was found.
-    own = basis(data, (INTERCEPT, "a"))
-    root = own.to_own @ _root(without, own) * without.sigma
-    np.testing.assert_allclose(root @ root.T, without.covariance, rtol=1e-9)
-    found = add_intercepts(data, without, "w")
-    (sought,) = fit_mixed_models(data, [f"{formula} + (1 | w)"])
-    for ours, theirs in zip(found.random_effects, sought.random_effects, strict=True):
-        pd.testing.assert_frame_equal(ours, theirs, atol=1e-4)
-    assert found.smallest_eigenvalue == pytest.approx(sought.smallest_eigenvalue, rel=1e-3)
