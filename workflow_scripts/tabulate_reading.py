@@ -1,12 +1,8 @@
 """Put the fits of all data sets in tables: ΔLogLik, Tables 2 and 3, trends and differences."""
 
 from lingprob.files import write_text
-from lingprob.papers.leakage.reading.tables import (
-    model_differences,
-    size_trends,
-    table_2,
-    table_3,
-)
+from lingprob.papers.leakage.reading.analysis import table_2, table_3
+from lingprob.papers.leakage.reading.trends import model_differences, size_trends
 from lingprob.site.page import table_as_html
 from lingprob.tables import read_as_one, read_table, write_csv, write_table
 from lingprob.workflow import job

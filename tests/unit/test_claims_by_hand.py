@@ -13,9 +13,9 @@ from lingprob.papers.context import claims as context
 from lingprob.papers.context.claims import STATISTICS, coefficient
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.overlap import claims as overlap
-from lingprob.papers.leakage.overlap.scorecard import chunk_quantities, overlap_quantities
+from lingprob.papers.leakage.overlap.claims import chunk_quantities, overlap_quantities
 from lingprob.papers.leakage.reading import claims as reading
-from lingprob.papers.leakage.reading.size_trends import size_trends
+from lingprob.papers.leakage.reading.trends import size_trends
 from lingprob.papers.morcela import claims as morcela
 from lingprob.papers.morcela.trends import points_of
 
@@ -255,20 +255,6 @@ def test_trends_are_told_by_family_state_context_and_correction():
     assert (name, change.note) == (tuned, "3 models, 10 subjects")
     assert ends(change) == ends(reading.widened(-2.0, -3.0, -1.0, 10))
     assert values(reading.larger_models_gain_more(tables, RUN)) == {tuned: 0.5}
-
-
-def test_doses_are_told_by_size():
-    rows = [("delta", "small", -1.0), ("delta", None, -2.0),
-            ("log_perplexity", "small", -3.0), ("log_perplexity", None, -4.0)]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["of", "size", "slope"]).assign(
-        dataset="d", rt_source="human", models=5, items=10, item_kind="subject",
-        slope_low=lambda t: t["slope"] - 1, slope_high=lambda t: t["slope"] + 2,
-    )  # fmt: skip
-    tables = {"dose_slopes": table}
-    ((name, found),) = reading.falls_with_copies(tables, RUN)
-    assert (name, ends(found), found.note) == ("d, small", (-1, -2, 1), "5 models, 10 subjects")
-    assert values(reading.copies_steepen_the_fall(tables, RUN)) == {"d": -2}
-    assert values(reading.perplexity_falls_with_copies(tables, RUN)) == {"d, small": -3}
 
 
 def test_a_coefficient_has_an_interval_of_95_percent_by_pairs():

@@ -22,7 +22,7 @@ from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.overlap import claims as overlap
 from lingprob.papers.leakage.overlap.analysis import published_overlaps
 from lingprob.papers.leakage.reading import claims as reading
-from lingprob.papers.leakage.reading.size_trends import size_trends
+from lingprob.papers.leakage.reading.trends import size_trends
 from lingprob.papers.leakage.training import claims as training
 from lingprob.regression.resampling import resampled_sums
 from lingprob.scorecard.comparison import judge_claims

@@ -19,8 +19,8 @@ from lingprob.errors import LingprobError
 from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
-from lingprob.papers.leakage.reading.model_differences import model_differences
-from lingprob.papers.leakage.reading.model_differences_figure import model_differences as matrices
+from lingprob.papers.leakage.reading.figures import model_differences as matrices
+from lingprob.papers.leakage.reading.trends import model_differences
 from lingprob.regression.permutation import swap_p_values
 from lingprob.schemas import SCHEMAS
 from lingprob.tables import read_table, write_table

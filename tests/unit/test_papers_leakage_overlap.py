@@ -15,8 +15,8 @@ from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.overlap import analysis as leakage
+from lingprob.papers.leakage.overlap.claims import compare
 from lingprob.papers.leakage.overlap.figures import chance_levels, draw
-from lingprob.papers.leakage.overlap.scorecard import compare
 from lingprob.progress import Progress
 from lingprob.reading.texts import passage_texts
 from lingprob.schemas import SCHEMAS

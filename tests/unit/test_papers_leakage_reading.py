@@ -22,11 +22,15 @@ from lingprob.papers.leakage.reading.analysis import (
     table_2,
     trend,
 )
+from lingprob.papers.leakage.reading.claims import compare
 from lingprob.papers.leakage.reading.figures import draw, inverse_scaling, side_by_side
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
-from lingprob.papers.leakage.reading.model_differences import model_differences
-from lingprob.papers.leakage.reading.scorecard import compare
-from lingprob.papers.leakage.reading.size_trends import STATE, size_trends, slope_weights
+from lingprob.papers.leakage.reading.trends import (
+    STATE,
+    model_differences,
+    size_trends,
+    slope_weights,
+)
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.regression.least_squares import fit_least_squares
 from lingprob.regression.resampling import resampled_sums

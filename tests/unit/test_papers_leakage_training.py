@@ -11,9 +11,8 @@ import pytest
 from lingprob.catalog import read_published
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run, read_tables
-from lingprob.papers.leakage.training.claims import log_perplexity_contrast
+from lingprob.papers.leakage.training.claims import compare, log_perplexity_contrast
 from lingprob.papers.leakage.training.figures import draw
-from lingprob.papers.leakage.training.scorecard import compare
 
 NOTE = "trained on leakage-free text"
 SIZES = {"small": 1_000_000, "large": 4_000_000}

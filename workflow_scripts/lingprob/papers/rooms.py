@@ -25,7 +25,7 @@ USES = {"plot": "figures", "compare": "scorecard", "tabulate": "pages"}
 # Rooms whose claims and tables have one module each.
 OF_FOUR_MODULES = {
     name: USES | {"compare": "claims", "tabulate": "tables"}
-    for name in ("morcela", "string_probability")
+    for name in ("morcela", "overlap", "training", "reading", "string_probability")
 }
 
 

@@ -13,9 +13,14 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from lingprob.papers.contract import Run, Tables
-from lingprob.papers.leakage.reading.few_items import widening
-from lingprob.scorecard.comparison import Statistic
+from lingprob.papers.contract import Published, Run, Tables
+from lingprob.scorecard.comparison import (
+    Quantities,
+    Statistic,
+    compare_numbers,
+    judge_claims,
+    make_scorecard,
+)
 from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 
@@ -126,3 +131,47 @@ def _source(row: Any) -> str:
 def _noted(found: Estimate, *notes: str) -> Estimate:
     note = "; ".join(note for note in notes if note)
     return Estimate(found.value, found.low, found.high, found.n, note)
+
+
+def widening(items: int) -> float:
+    """Return the factor by which a percentile interval over so many drawn items is to be widened.
+
+    It is short by sqrt((n - 1) / n) and takes the normal quantile where Student's t belongs
+    (Hesterberg 2015, "What teachers should know about the bootstrap"): with Dundee's ten readers,
+    by 18% together. NaN below two items, which give no interval.
+    """
+    if items < 2:
+        return math.nan
+    tail = (1 + CONFIDENCE) / 2
+    by_student = stats.t.ppf(tail, items - 1) / stats.norm.ppf(tail)
+    return float(by_student) * math.sqrt(items / (items - 1))
+
+
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
+    """Compare what the literature states of surprisal and reading times with ours.
+
+    Takes `deltas`, `trends`, `counts` and, where the scale reproduces the published fits,
+    `published`; returns a `scorecard`.
+    """
+    claims = judge_claims(published, STATISTICS, tables, run)
+    ours = reading_quantities(tables["counts"], tables.get("published"))
+    return make_scorecard(claims + compare_numbers(published, ours, run.scale))
+
+
+def reading_quantities(counts: pd.DataFrame, fits: pd.DataFrame | None) -> Quantities:
+    """Return our numbers by (row, column) as `published/reading.yaml` names them.
+
+    All are exact: counts, and fits to the published surprisals and times, which have no chance.
+    """
+    found: Quantities = {}
+    for row in counts.itertuples():
+        found[(str(row.dataset), str(row.fate))] = Estimate.exact(float(row.rows))
+    if fits is None:
+        return found
+    for fit in fits.itertuples():
+        model, delta = str(fit.model), float(fit.delta)
+        if fit.convention == "compat":
+            found[(model, "delta")] = Estimate.exact(delta, str(fit.description))
+            found[(model, "perplexity")] = Estimate.exact(float(fit.word_perplexity))
+            found[(model, "n")] = Estimate.exact(float(fit.n))
+    return found

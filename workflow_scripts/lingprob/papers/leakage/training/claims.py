@@ -12,8 +12,14 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lingprob.papers.contract import Run, Tables
-from lingprob.scorecard.comparison import Statistic
+from lingprob.papers.contract import Published, Run, Tables
+from lingprob.scorecard.comparison import (
+    Quantities,
+    Statistic,
+    compare_numbers,
+    judge_claims,
+    make_scorecard,
+)
 from lingprob.scorecard.estimates import CONFIDENCE
 from lingprob.scorecard.verdicts import NOTHING, Estimate
 from lingprob.training.sizes import ALL_TEXTS
@@ -101,3 +107,17 @@ def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate
         (size, steps): value for steps, part in weights.items() for size, value in part.items()
     }
     return log_perplexity_contrast(passages, pd.Series(by_state)) if by_state else NOTHING
+
+
+def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
+    """Compare the models' sizes (Table 1), and what fine-tuning does to perplexity (§3.2).
+
+    Takes the tables `perplexity` and `passages`; returns a `scorecard`.
+    """
+    sizes = tables["perplexity"].drop_duplicates("size")
+    ours: Quantities = {
+        (str(row.size), "parameters"): Estimate.exact(float(row.parameters))
+        for row in sizes.itertuples()
+    }
+    claims = judge_claims(published, STATISTICS, tables, run)
+    return make_scorecard(claims + compare_numbers(published, ours, run.scale))

@@ -1,20 +1,26 @@
-"""How ΔLogLik and perplexity change with model size, within each state of fine-tuning (§3.2).
+"""How ΔLogLik and perplexity change with model size (§3.2), and how they differ between models.
 
 The paper's claim is about slopes: ΔLogLik falls as models of one family grow, and falls the more
-steeply the longer they were fine-tuned on the texts. Models are few and fixed; what is uncertain is
-whom they were tested on, so subjects (sentences, for means over readers; passages, for perplexity)
-are drawn again, the same ones for all models.
+steeply the longer they were fine-tuned on the texts. Models are few and fixed. It is uncertain whom
+they were tested on, so subjects (sentences, for means over readers; passages, for perplexity) are
+drawn again, the same ones for all models. Differences are on the same draws, because readers whom
+one model predicts well are predicted well by the others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from statsmodels.stats.multitest import multipletests
 
+from lingprob.errors import LingprobError
 from lingprob.papers.leakage.reading.analysis import trend
+from lingprob.regression.permutation import swap_p_values
+from lingprob.regression.resampling import TAILS, resamples
 from lingprob.schemas import SCHEMAS
 
 FEWEST = 3  # models
@@ -26,7 +32,6 @@ GROUP = [
 SLOPES = [
     ("delta", "parameters"), ("delta", "word_perplexity"), ("log_perplexity", "parameters")
 ]  # fmt: skip
-TAILS = (0.025, 0.975)
 
 
 def size_trends(
@@ -133,3 +138,62 @@ def _resampled(gains: pd.DataFrame, of: str, draws: int, seed: int) -> pd.DataFr
 def _interval(name: str, drawn: np.ndarray) -> dict[str, float]:
     low, high = np.quantile(drawn, TAILS)
     return {f"{name}_low": float(low), f"{name}_high": float(high)}
+
+
+def model_differences(
+    gains: pd.DataFrame, deltas: pd.DataFrame, *, draws: int, seed: int
+) -> pd.DataFrame:
+    """Return a `model_differences` table: a row a data set and two models.
+
+    Args:
+        gains: `reading_gains` tables of the data sets, in one.
+        deltas: a `delta_log_likelihood` table of the same.
+        draws: of subjects (of sentences, for means over readers) behind the intervals.
+        seed: of the draws and of the permutations.
+
+    `difference` is the first model's log-likelihood (nats) of the evaluated times less that of the
+    second, with the percentiles of draws that both share; `p` is the permutation test's in which
+    the models change places within subjects or sentences (`swap_p_values`), and `p_holm` the same
+    corrected for all differences of the data set (Holm 1979).
+
+    Raises LingprobError if models were evaluated on different times.
+    """
+    parts = []
+    for dataset, part in gains[gains["of"] == "delta"].groupby("dataset", sort=False):
+        fits = deltas[deltas["dataset"] == dataset]
+        if len(fits) > 1:
+            found = _of_dataset(part, fits, str(dataset), draws, seed)
+            same = fits[["rt_source", "n_evaluated", "scale"]].iloc[0]
+            parts.append(found.assign(dataset=dataset, **same))
+    names = SCHEMAS["model_differences"].names
+    return pd.concat(parts, ignore_index=True)[names] if parts else pd.DataFrame(columns=names)
+
+
+def _of_dataset(
+    gains: pd.DataFrame, fits: pd.DataFrame, dataset: str, draws: int, seed: int
+) -> pd.DataFrame:
+    models = fits["model"].tolist()
+    by_item = gains.pivot(index="item", columns="model", values="nats")[models].to_numpy()
+    if np.isnan(by_item).any() or fits["n_evaluated"].nunique() > 1:
+        raise LingprobError(
+            f"data set {dataset!r}: models were evaluated on different reading times. Delete "
+            f"results/reading/{dataset}.parquet and run again."
+        )
+    first, second = np.array(list(combinations(range(len(models)), 2))).T
+    drawn = np.vstack([times @ by_item for times in resamples(len(by_item), draws, seed)])
+    low, high = np.quantile(drawn[:, first] - drawn[:, second], TAILS, axis=0)
+    p = swap_p_values(by_item, first, second, seed)
+    totals = by_item.sum(axis=0)
+    return pd.DataFrame(
+        {
+            "model": np.array(models)[first],
+            "other": np.array(models)[second],
+            "difference": totals[first] - totals[second],
+            "difference_low": low,
+            "difference_high": high,
+            "p": p,
+            "p_holm": multipletests(p, method="holm")[1],
+            "item_kind": gains["item_kind"].iloc[0],
+            "items": len(by_item),
+        }
+    )
