@@ -86,9 +86,9 @@ def simulated_data(rows: int, subjects: int, items: int) -> tuple[Any, str]:
 
 def fit_ours(rows: int, subjects: int, items: int = 0) -> dict[str, Any]:
     """Fit with lingprob, from a frame in memory."""
-    from lingprob.regression.linear_mixed.crossed_data import CrossedData
-    from lingprob.regression.linear_mixed.fit import fit_mixed_models
-    from lingprob.regression.linear_mixed.moments import MixedModelData
+    from lingprob.stats.linear_mixed.crossed_data import CrossedData
+    from lingprob.stats.linear_mixed.fit import fit_mixed_models
+    from lingprob.stats.linear_mixed.moments import MixedModelData
 
     frame, formula = simulated_data(rows, subjects, items)
     clock = Clock()
@@ -165,8 +165,8 @@ def fit_hundred(folder: str) -> dict[str, Any]:
     clock = Clock()
     import pandas as pd
 
-    from lingprob.regression.linear_mixed.fit import fit_mixed_models
-    from lingprob.regression.linear_mixed.moments import MixedModelData
+    from lingprob.stats.linear_mixed.fit import fit_mixed_models
+    from lingprob.stats.linear_mixed.moments import MixedModelData
     from mixed_data import EYE_TRACKING, SELF_PACED
 
     values, converged = [], 0

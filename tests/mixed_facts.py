@@ -20,8 +20,8 @@ import pandas as pd
 
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.moments import MixedModelData
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.moments import MixedModelData
 from mixed_data import CROSSED, LOGISTIC, REAL, SIMULATED, accuracies
 
 FACTS = Path(__file__).with_name("mixed_facts.json")

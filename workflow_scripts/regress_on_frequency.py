@@ -1,6 +1,6 @@
 """Regress tokens' log-probability on their unigram log-probability over a corpus."""
 
-from lingprob.regression.moments import frequency_slopes
+from lingprob.stats.moments import frequency_slopes
 from lingprob.tables import read_metadata, read_table, write_table
 from lingprob.workflow import job
 

@@ -18,12 +18,12 @@ from scipy.stats import norm
 from lingprob.errors import LingprobError
 from lingprob.papers.leakage.reading.analysis import Study
 from lingprob.reading.predictors import Predictors, standardised
-from lingprob.regression.least_squares import fit_least_squares
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.formula import parse_formula, write_formula
-from lingprob.regression.linear_mixed.moments import MixedModelData
-from lingprob.regression.permutation import swap_p_values
-from lingprob.regression.resampling import resampled_sums
+from lingprob.stats.least_squares import fit_least_squares
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.formula import parse_formula, write_formula
+from lingprob.stats.linear_mixed.moments import MixedModelData
+from lingprob.stats.permutation import swap_p_values
+from lingprob.stats.resampling import resampled_sums
 
 KNOTS = 5  # of each curve; the outer ones have 5% of the fitted surprisals beyond them
 OUTER_SHARE = 0.05

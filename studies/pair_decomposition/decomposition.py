@@ -16,9 +16,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.regression.designs import LINKING_FUNCTIONS, Array, Fit, checked_inputs, fit_design
-from lingprob.regression.linking import deviations_about, drawn_units, needs_unigrams
-from lingprob.regression.reweighted import (
+from lingprob.stats.designs import LINKING_FUNCTIONS, Array, Fit, checked_inputs, fit_design
+from lingprob.stats.linking import deviations_about, drawn_units, needs_unigrams
+from lingprob.stats.reweighted import (
     covariances,
     score_covariances,
     scoring_slopes,

@@ -16,7 +16,7 @@ from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import DataSet
-from lingprob.regression.linking import drawn_units
+from lingprob.stats.linking import drawn_units
 from studies.pair_decomposition.analysis import decompose_model, find_groupings, judge_gains
 from studies.pair_decomposition.decomposition import decompose
 from studies.pair_decomposition.figures import draw_decomposition

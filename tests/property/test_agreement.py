@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.regression import agreement
-from lingprob.regression.agreement import split_half, standardise_ratings
+from lingprob.stats import agreement
+from lingprob.stats.agreement import split_half, standardise_ratings
 
 
 @st.composite

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from statsmodels.regression.linear_model import OLS
 
-from lingprob.regression.linking import fit_linking_functions
-from lingprob.regression.resampling import fold_numbers, resample_counts
+from lingprob.stats.linking import fit_linking_functions
+from lingprob.stats.resampling import fold_numbers, resample_counts
 
 Data = dict[str, Any]
 

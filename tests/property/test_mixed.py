@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal
 
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.likelihood import ModelMoments, derivatives, profile
-from lingprob.regression.linear_mixed.moments import MixedModelData
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.likelihood import ModelMoments, derivatives, profile
+from lingprob.stats.linear_mixed.moments import MixedModelData
 
 FORMULA = "y ~ a + b + (1 + a | subject_id)"
 

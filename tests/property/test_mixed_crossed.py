@@ -10,14 +10,14 @@ from hypothesis import strategies as st
 from scipy.optimize import minimize
 from scipy.stats import multivariate_normal, norm
 
-from lingprob.regression.linear_mixed.basis import basis
-from lingprob.regression.linear_mixed.blocks import crossed_moments, factors_of
-from lingprob.regression.linear_mixed.crossed_data import CrossedData
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.formula import INTERCEPT, parse_formula
-from lingprob.regression.linear_mixed.moments import MixedModelData
-from lingprob.regression.linear_mixed.objectives import SeveralTerms
-from lingprob.regression.linear_mixed.result import CrossedFit, MixedFit
+from lingprob.stats.linear_mixed.basis import basis
+from lingprob.stats.linear_mixed.blocks import crossed_moments, factors_of
+from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.formula import INTERCEPT, parse_formula
+from lingprob.stats.linear_mixed.moments import MixedModelData
+from lingprob.stats.linear_mixed.objectives import SeveralTerms
+from lingprob.stats.linear_mixed.result import CrossedFit, MixedFit
 
 FORMULAS = (
     "y ~ a + b + (1 | s) + (1 | w)",

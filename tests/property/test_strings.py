@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.minimalness.distances import equal_bins
-from lingprob.regression.resampling import resamples
-from lingprob.regression.roc import area_intervals, area_under_roc, roc_curve
+from lingprob.stats.resampling import resamples
+from lingprob.stats.roc import area_intervals, area_under_roc, roc_curve
 from lingprob.stimuli.sample import sample_pairs
 
 scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=40)

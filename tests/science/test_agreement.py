@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.regression.agreement import split_half, standardise_ratings
-from lingprob.regression.linking import information_criteria
+from lingprob.stats.agreement import split_half, standardise_ratings
+from lingprob.stats.linking import information_criteria
 
 MIRROR = Path(
     os.environ.get("LINGPROB_MIRROR")

@@ -12,10 +12,10 @@ import pandas as pd
 import pytest
 
 import mixed_data
-from lingprob.regression.linear_mixed.crossed_data import CrossedData
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.moments import MixedModelData
-from lingprob.regression.linear_mixed.result import CrossedFit
+from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.moments import MixedModelData
+from lingprob.stats.linear_mixed.result import CrossedFit
 from mixed_data import A_MAZE, A_MAZE_AIC, CROSSED, REAL, SIMULATED, published_a_maze
 
 FACTS = json.loads(Path(mixed_data.__file__).with_name("mixed_facts.json").read_text())

@@ -9,15 +9,15 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.regression import agreement
-from lingprob.regression.agreement import (
+from lingprob.schemas import SCHEMAS
+from lingprob.stats import agreement
+from lingprob.stats.agreement import (
     DEFINITIONS,
     number_judgments,
     shuffles,
     split_half,
     standardise_ratings,
 )
-from lingprob.schemas import SCHEMAS
 
 
 def crossed(values: np.ndarray) -> pd.DataFrame:

@@ -13,17 +13,17 @@ from statsmodels.regression.linear_model import OLS
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
-from lingprob.regression.moments import (
+from lingprob.schemas import SCHEMAS
+from lingprob.scoring import frequency_moments as module
+from lingprob.scoring.frequency_moments import frequency_moments, moments_by_start_token
+from lingprob.scoring.windows import sliding_windows
+from lingprob.stats.moments import (
     Moments,
     document_sums,
     frequency_slope,
     frequency_slopes,
     merge_documents,
 )
-from lingprob.schemas import SCHEMAS
-from lingprob.scoring import frequency_moments as module
-from lingprob.scoring.frequency_moments import frequency_moments, moments_by_start_token
-from lingprob.scoring.windows import sliding_windows
 from lingprob.tables import read_table, write_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 

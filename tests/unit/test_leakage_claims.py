@@ -24,10 +24,10 @@ from lingprob.papers.leakage.overlap.analysis import published_overlaps
 from lingprob.papers.leakage.reading import claims as reading
 from lingprob.papers.leakage.reading.trends import size_trends
 from lingprob.papers.leakage.training import claims as training
-from lingprob.regression.resampling import resampled_sums
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.estimates import slope_within
 from lingprob.scorecard.verdicts import judge_claim
+from lingprob.stats.resampling import resampled_sums
 
 STATISTICS = {
     "overlap": overlap.STATISTICS,

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from scipy.stats import norm
 
-from lingprob.regression.least_squares import fit_least_squares
+from lingprob.stats.least_squares import fit_least_squares
 
 
 def test_a_predictor_s_unit_changes_only_its_coefficient():

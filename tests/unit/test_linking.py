@@ -12,16 +12,16 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.regression.designs import LINKING_FUNCTIONS
-from lingprob.regression.linking import (
+from lingprob.schemas import SCHEMAS
+from lingprob.stats.designs import LINKING_FUNCTIONS
+from lingprob.stats.linking import (
     deviations_about,
     fit_linking_functions,
     information_criteria,
     resample_linking_functions,
 )
-from lingprob.regression.resampling import fold_numbers, resample_counts
-from lingprob.regression.reweighted import correlations, weighted_moments
-from lingprob.schemas import SCHEMAS
+from lingprob.stats.resampling import fold_numbers, resample_counts
+from lingprob.stats.reweighted import correlations, weighted_moments
 
 QUICK: dict[str, Any] = {"repeats": 2, "bootstrap": 20}
 
@@ -409,7 +409,7 @@ def test_folds_that_determine_no_fit_are_an_error() -> None:
 
 def test_import_is_light() -> None:
     code = (
-        "import sys; from lingprob.regression.linking import fit_linking_functions; "
+        "import sys; from lingprob.stats.linking import fit_linking_functions; "
         "print([m for m in ('statsmodels', 'sklearn', 'scipy', 'torch') if m in sys.modules])"
     )
     path = [entry for entry in sys.path if entry]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.regression.designs import LINKING_FUNCTIONS
-from lingprob.regression.linking_predictions import (
+from lingprob.stats.designs import LINKING_FUNCTIONS
+from lingprob.stats.linking_predictions import (
     fit_predictor,
     held_out,
     sentences,

@@ -11,16 +11,16 @@ import pytest
 from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
-from lingprob.regression import linear_mixed
-from lingprob.regression.linear_mixed.blocks import factors_of, grouped_moments
-from lingprob.regression.linear_mixed.crossed_data import CrossedData
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.formula import RandomTerm, parse_formula, write_formula
-from lingprob.regression.linear_mixed.likelihood import ModelMoments
-from lingprob.regression.linear_mixed.moments import MixedModelData, group_moments
-from lingprob.regression.linear_mixed.objectives import OneTerm, SeveralTerms
-from lingprob.regression.linear_mixed.reduce import reduce_random_effects, settled
-from lingprob.regression.linear_mixed.result import CrossedFit, MixedFit
+from lingprob.stats import linear_mixed
+from lingprob.stats.linear_mixed.blocks import factors_of, grouped_moments
+from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.formula import RandomTerm, parse_formula, write_formula
+from lingprob.stats.linear_mixed.likelihood import ModelMoments
+from lingprob.stats.linear_mixed.moments import MixedModelData, group_moments
+from lingprob.stats.linear_mixed.objectives import OneTerm, SeveralTerms
+from lingprob.stats.linear_mixed.reduce import reduce_random_effects, settled
+from lingprob.stats.linear_mixed.result import CrossedFit, MixedFit
 from mixed_data import EYE_TRACKING, SELF_PACED, simulated
 
 BALANCED = pd.DataFrame(

@@ -14,15 +14,15 @@ from scipy.stats import binom
 
 import mixed_data
 from lingprob.errors import LingprobError
-from lingprob.regression.logistic_mixed.fit import (
+from lingprob.stats.logistic_mixed.fit import (
     MixedLogisticFit,
     aggregate,
     all_interactions,
     checked_cells,
     fit_mixed_logistic,
 )
-from lingprob.regression.logistic_mixed.items import item_standard_errors
-from lingprob.regression.logistic_mixed.laplace import (
+from lingprob.stats.logistic_mixed.items import item_standard_errors
+from lingprob.stats.logistic_mixed.laplace import (
     Cells,
     cells_in_groups,
     deviance,
@@ -128,7 +128,7 @@ def test_an_optimum_is_accepted_that_curves_down_nowhere_and_leaves_nothing_to_g
 
     def fit(**changes: object) -> MixedLogisticFit:
         monkeypatch.setattr(
-            "lingprob.regression.logistic_mixed.fit.laplace_optimum",
+            "lingprob.stats.logistic_mixed.fit.laplace_optimum",
             lambda cells: optimum._replace(**changes),
         )
         return fit_of(accuracies(LOGISTIC["few_pairs"]))

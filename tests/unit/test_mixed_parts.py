@@ -7,23 +7,23 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.regression.linear_mixed import fit as fitting
-from lingprob.regression.linear_mixed.basis import (
+from lingprob.stats.linear_mixed import fit as fitting
+from lingprob.stats.linear_mixed.basis import (
     basis,
     check_determined,
     check_residual,
     response_scale,
 )
-from lingprob.regression.linear_mixed.crossed_data import CrossedData
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.formula import INTERCEPT, parse_formula
-from lingprob.regression.linear_mixed.moments import (
+from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.formula import INTERCEPT, parse_formula
+from lingprob.stats.linear_mixed.moments import (
     MixedModelData,
     group_codes,
     group_moments,
     shared_names,
 )
-from lingprob.regression.linear_mixed.result import CrossedFit, MixedFit
+from lingprob.stats.linear_mixed.result import CrossedFit, MixedFit
 
 
 def times(rows: int = 80, seed: int = 5) -> pd.DataFrame:

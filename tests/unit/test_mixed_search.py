@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lingprob.regression.linear_mixed import objectives
-from lingprob.regression.linear_mixed.blocks import factors_of, grouped_moments
-from lingprob.regression.linear_mixed.formula import parse_formula
-from lingprob.regression.linear_mixed.likelihood import ModelMoments
-from lingprob.regression.linear_mixed.moments import group_moments
-from lingprob.regression.linear_mixed.objectives import OneTerm, SeveralTerms
-from lingprob.regression.linear_mixed.optimise import Optimum, best_optimum, optimise
+from lingprob.stats.linear_mixed import objectives
+from lingprob.stats.linear_mixed.blocks import factors_of, grouped_moments
+from lingprob.stats.linear_mixed.formula import parse_formula
+from lingprob.stats.linear_mixed.likelihood import ModelMoments
+from lingprob.stats.linear_mixed.moments import group_moments
+from lingprob.stats.linear_mixed.objectives import OneTerm, SeveralTerms
+from lingprob.stats.linear_mixed.optimise import Optimum, best_optimum, optimise
 
 ALONG, ACROSS = np.array([0.6, 0.8]), np.array([-0.8, 0.6])
 # Rows of one length whose product is half its square: F F' = [[2, 1], [1, 2]].

@@ -21,8 +21,8 @@ from lingprob.figures.palette import describe_models
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.figures import model_differences as matrices
 from lingprob.papers.leakage.reading.trends import model_differences
-from lingprob.regression.permutation import swap_p_values
 from lingprob.schemas import SCHEMAS
+from lingprob.stats.permutation import swap_p_values
 from lingprob.tables import read_table, write_table
 
 TIMES = 120

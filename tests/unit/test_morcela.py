@@ -34,10 +34,10 @@ from lingprob.papers.morcela.tables import (
     tabulate,
 )
 from lingprob.papers.morcela.trends import points_of
-from lingprob.regression.agreement import split_half
-from lingprob.regression.designs import LINKING_FUNCTIONS
-from lingprob.regression.linking import fit_linking_functions
 from lingprob.schemas import SCHEMAS
+from lingprob.stats.agreement import split_half
+from lingprob.stats.designs import LINKING_FUNCTIONS
+from lingprob.stats.linking import fit_linking_functions
 from lingprob.stimuli.checks import NO_RATINGS
 from lingprob.tables import write_table
 from morcela_for_tests import FITTING, SENTENCES, data_set, fits, inputs, tables_of

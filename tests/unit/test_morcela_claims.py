@@ -10,9 +10,9 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import SMALL, STATISTICS
 from lingprob.papers.morcela.trends import published_points
-from lingprob.regression.linking import fit_linking_functions
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.estimates import slope_within
+from lingprob.stats.linking import fit_linking_functions
 
 PUBLISHED = read_published("morcela")
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}

@@ -12,9 +12,9 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import STATISTICS
 from lingprob.papers.morcela.trends import drawn_values, draws_of, points_of, printed_sizes
-from lingprob.regression.linking import resample_linking_functions
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.scorecard.verdicts import NOTHING, Estimate, judge_claim
+from lingprob.stats.linking import resample_linking_functions
 
 PUBLISHED = read_published("morcela")
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}

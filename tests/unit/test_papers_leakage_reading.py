@@ -32,8 +32,8 @@ from lingprob.papers.leakage.reading.trends import (
     slope_weights,
 )
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
-from lingprob.regression.least_squares import fit_least_squares
-from lingprob.regression.resampling import resampled_sums
+from lingprob.stats.least_squares import fit_least_squares
+from lingprob.stats.resampling import resampled_sums
 from lingprob.tables import read_table, write_table
 
 MODELS: dict[str, Any] = {
@@ -174,8 +174,8 @@ def test_standardisation_takes_the_fit_partitions_statistics(study):
 
 def test_delta_is_that_of_two_dense_normal_densities(study, deltas):
     """The held-out marginal log-likelihood by a multivariate normal a subject, at the same fits."""
-    from lingprob.regression.linear_mixed.fit import fit_mixed_models
-    from lingprob.regression.linear_mixed.moments import MixedModelData
+    from lingprob.stats.linear_mixed.fit import fit_mixed_models
+    from lingprob.stats.linear_mixed.moments import MixedModelData
 
     frame, models = regression_frame(
         study["times"], study["words"],

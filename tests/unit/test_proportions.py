@@ -7,13 +7,13 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lingprob.regression.proportions import (
+from lingprob.stats.proportions import (
     accuracies,
     clustered_proportion_interval,
     design_effect,
     preferences,
 )
-from lingprob.regression.roc import area_under_roc
+from lingprob.stats.roc import area_under_roc
 
 
 def test_a_tie_is_half_a_preference_and_a_missing_side_none():

@@ -8,7 +8,7 @@ from scipy import stats
 from sklearn.metrics import roc_auc_score
 from sklearn.metrics import roc_curve as their_roc_curve
 
-from lingprob.regression.resampling import (
+from lingprob.stats.resampling import (
     correlation,
     correlation_interval,
     interval,
@@ -20,7 +20,7 @@ from lingprob.regression.resampling import (
     standardise,
     tails,
 )
-from lingprob.regression.roc import (
+from lingprob.stats.roc import (
     area_intervals,
     area_under_roc,
     drawn_areas,
@@ -219,7 +219,7 @@ def test_draws_come_in_blocks_that_add_up(monkeypatch):
         return correlation_interval(x, y, **options), mean_interval(x, **options)
 
     at_once = intervals()
-    monkeypatch.setattr("lingprob.regression.resampling.COUNTS_AT_ONCE", 20)
+    monkeypatch.setattr("lingprob.stats.resampling.COUNTS_AT_ONCE", 20)
     np.testing.assert_allclose(intervals(), at_once)
     assert [part.shape for part in resamples(10, 5, 0)] == [(2, 10), (2, 10), (1, 10)]
     gains, items = np.random.default_rng(0).normal(size=6), np.arange(6)

@@ -66,7 +66,7 @@ from lingprob.papers.string_probability.tables import (
     paradigm_accuracies,
     read_accuracies,
 )
-from lingprob.regression.resampling import resamples
+from lingprob.stats.resampling import resamples
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_table
 

@@ -116,12 +116,12 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             id="a column's type",
         ),
         pytest.param(
-            PACKAGE / "regression/linking.py", "\n\n\n", CODE + "\n\n",
+            PACKAGE / "stats/linking.py", "\n\n\n", CODE + "\n\n",
             jobs("correlate_participant_groups", MORCELA, PAGES),
             id="a regression",
         ),
         pytest.param(
-            PACKAGE / "regression/linear_mixed/optimise.py", "\n\n\n", CODE + "\n\n",
+            PACKAGE / "stats/linear_mixed/optimise.py", "\n\n\n", CODE + "\n\n",
             jobs(READING, PAGES),
             id="mixed models",
         ),

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from lingprob.facade.masked import MaskedModel
     from lingprob.facade.model import Model, load
     from lingprob.facade.overlap import find_overlap
-    from lingprob.regression.linking import fit_linking_functions
+    from lingprob.stats.linking import fit_linking_functions
 
 __version__ = "0.1.0"
 __all__ = [
@@ -78,7 +78,7 @@ _PLACES = {
     "Model": "lingprob.facade.model",
     "certify": "lingprob.facade.certificates",
     "find_overlap": "lingprob.facade.overlap",
-    "fit_linking_functions": "lingprob.regression.linking",
+    "fit_linking_functions": "lingprob.stats.linking",
     "load": "lingprob.facade.model",
 }
 

@@ -10,8 +10,8 @@ import pandas as pd
 from markupsafe import Markup, escape
 
 from lingprob.audit.problems import PROBLEMS
-from lingprob.regression.proportions import accuracies
 from lingprob.site.page import render_page
+from lingprob.stats.proportions import accuracies
 
 SHOWN = 100
 # From this weight on a problem alone makes a pair unfit.

@@ -11,7 +11,7 @@ import pandas as pd
 from lingprob.audit.measures import Evidence, sides_of
 from lingprob.errors import LingprobError, looked_up
 from lingprob.minimalness.distances import pair_texts
-from lingprob.regression.proportions import accuracies, preferences
+from lingprob.stats.proportions import accuracies, preferences
 
 if TYPE_CHECKING:
     from lingprob.facade.masked import MaskedModel

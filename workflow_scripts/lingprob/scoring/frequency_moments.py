@@ -13,9 +13,9 @@ from lingprob.corpora import batches
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel
 from lingprob.progress import Progress
-from lingprob.regression.moments import Moments, document_sums, merge_documents
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.windows import sliding_windows
+from lingprob.stats.moments import Moments, document_sums, merge_documents
 
 CHARACTERS_PER_BATCH = 2**20
 WINDOWS_PER_PIECE = 4

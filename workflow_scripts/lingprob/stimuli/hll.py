@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.regression.agreement import standardise_ratings
+from lingprob.stats.agreement import standardise_ratings
 from lingprob.stimuli.checks import two_sentences_a_pair
 from lingprob.stimuli.cola import LABELS
 from lingprob.stimuli.csv_files import read_csv_utf8

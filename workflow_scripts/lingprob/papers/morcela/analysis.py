@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.regression.agreement import split_half
-from lingprob.regression.designs import LINKING_FUNCTIONS
-from lingprob.regression.linking import (
+from lingprob.schemas import SCHEMAS
+from lingprob.stats.agreement import split_half
+from lingprob.stats.designs import LINKING_FUNCTIONS
+from lingprob.stats.linking import (
     MINIMUM_PER_FOLD,
     fit_linking_functions,
     needs_unigrams,
     resample_linking_functions,
 )
-from lingprob.regression.linking_predictions import fit_predictor, held_out, sentences
-from lingprob.schemas import SCHEMAS
+from lingprob.stats.linking_predictions import fit_predictor, held_out, sentences
 from lingprob.tables import read_table
 
 logger = logging.getLogger(__name__)

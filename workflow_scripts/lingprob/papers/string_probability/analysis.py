@@ -30,15 +30,15 @@ from lingprob.papers.string_probability.data import (
     variables,
 )
 from lingprob.papers.string_probability.separation import pools, separation
-from lingprob.regression.proportions import preferences
-from lingprob.regression.resampling import (
+from lingprob.stats.proportions import preferences
+from lingprob.stats.resampling import (
     correlation,
     correlation_interval,
     interval,
     mean_interval,
     resamples,
 )
-from lingprob.regression.roc import area_intervals, area_under_roc
+from lingprob.stats.roc import area_intervals, area_under_roc
 
 logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]

@@ -16,10 +16,10 @@ from numpy.typing import NDArray
 from scipy.stats import norm
 
 from lingprob.papers.string_probability.data import METRICS, Options, pairs_of, table_of, units
-from lingprob.regression.proportions import preferences
-from lingprob.regression.resampling import interval, mean_interval, resamples
-from lingprob.regression.roc import area_under_roc, drawn_areas, resampled_areas, roc_curve
 from lingprob.schemas import SCHEMAS
+from lingprob.stats.proportions import preferences
+from lingprob.stats.resampling import interval, mean_interval, resamples
+from lingprob.stats.roc import area_under_roc, drawn_areas, resampled_areas, roc_curve
 
 ROC_POINTS = 201
 # Those that outperform the others of the paper (§6.4).

@@ -20,7 +20,7 @@ from lingprob.minimalness.distances import (
     pairs_in_use,
 )
 from lingprob.papers.string_probability.data import pairs_of
-from lingprob.regression.proportions import accuracies, preferences
+from lingprob.stats.proportions import accuracies, preferences
 from lingprob.stimuli.csv_files import read_csv_utf8
 
 UNITS = ("characters", "words")

@@ -19,8 +19,8 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.reading.imported import read_story_json
-from lingprob.regression.least_squares import fit_least_squares
-from lingprob.regression.resampling import resampled_sums
+from lingprob.stats.least_squares import fit_least_squares
+from lingprob.stats.resampling import resampled_sums
 
 CONVENTIONS = {
     "compat": "as published: previous surprisals in string order of the stories",

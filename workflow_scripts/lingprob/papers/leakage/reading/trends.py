@@ -19,9 +19,9 @@ from statsmodels.stats.multitest import multipletests
 
 from lingprob.errors import LingprobError
 from lingprob.papers.leakage.reading.analysis import trend
-from lingprob.regression.permutation import swap_p_values
-from lingprob.regression.resampling import TAILS, resamples
 from lingprob.schemas import SCHEMAS
+from lingprob.stats.permutation import swap_p_values
+from lingprob.stats.resampling import TAILS, resamples
 
 FEWEST = 3  # models
 STATE = "fine_tuning_steps"

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from lingprob.regression.designs import Array, Fit
+from lingprob.stats.designs import Array, Fit
 
 # The covariance of whitened terms has determinant 1 over all sentences; a resample in which it
 # is this small holds (nearly) collinear terms and determines no fit.

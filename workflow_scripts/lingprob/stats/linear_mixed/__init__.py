@@ -1,7 +1,7 @@
 """Linear mixed models: lme4's fits, a thousand times faster (crossed factors: twenty times).
 
-    from lingprob.regression.linear_mixed.fit import fit_mixed_models
-    from lingprob.regression.linear_mixed.moments import MixedModelData
+    from lingprob.stats.linear_mixed.fit import fit_mixed_models
+    from lingprob.stats.linear_mixed.moments import MixedModelData
     raw, held_out = (
         MixedModelData.from_frame(
             part, response="rt_ms", predictors=["length", "surprisal"], group="subject_id"
@@ -19,7 +19,7 @@
 Random effects are correlated (`|`) or not (`||`); predictors are numeric. With several grouping
 factors the rows are kept, and a fit has a covariance for each random term:
 
-    from lingprob.regression.linear_mixed.crossed_data import CrossedData
+    from lingprob.stats.linear_mixed.crossed_data import CrossedData
     formula = "rt_ms ~ surprisal + (1 + surprisal || subject_id) + (1 | story:sentence)"
     rows = CrossedData.from_formulas(fit_partition, [formula])
     (crossed,) = fit_mixed_models(rows, [formula])

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.regression.resampling import standardise
+from lingprob.stats.resampling import standardise
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from scipy.sparse import csr_array
 from scipy.special import expit
 
 from lingprob.errors import LingprobError
-from lingprob.regression.logistic_mixed.fit import MixedLogisticFit, checked_cells
-from lingprob.regression.logistic_mixed.laplace import Cells
+from lingprob.stats.logistic_mixed.fit import MixedLogisticFit, checked_cells
+from lingprob.stats.logistic_mixed.laplace import Cells
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from lingprob.regression.resampling import interval, resamples
+from lingprob.stats.resampling import interval, resamples
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import minimize
 
-from lingprob.regression.linear_mixed import blocks
-from lingprob.regression.linear_mixed.blocks import BlockMoments, BlockProfile
-from lingprob.regression.linear_mixed.likelihood import (
+from lingprob.stats.linear_mixed import blocks
+from lingprob.stats.linear_mixed.blocks import BlockMoments, BlockProfile
+from lingprob.stats.linear_mixed.likelihood import (
     ModelMoments,
     Profile,
     derivatives,

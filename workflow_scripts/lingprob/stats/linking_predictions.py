@@ -1,6 +1,6 @@
 """A fitted linking function predicts ratings of other sentences, and says how surely.
 
-    from lingprob.regression.linking_predictions import fit_predictor, sentences
+    from lingprob.stats.linking_predictions import fit_predictor, sentences
     rated = sentences("morcela", logprob, unigram_logprob, n_tokens, rating)
     fit_predictor(rated).predict(other_logprob, other_unigram_logprob, other_n_tokens)
 
@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.regression.designs import LINKING_FUNCTIONS, checked_inputs, linking_terms
-from lingprob.regression.linking import needs_unigrams
+from lingprob.stats.designs import LINKING_FUNCTIONS, checked_inputs, linking_terms
+from lingprob.stats.linking import needs_unigrams
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.regression.resampling import interval, tails
+from lingprob.stats.resampling import interval, tails
 
 logger = logging.getLogger(__name__)
 

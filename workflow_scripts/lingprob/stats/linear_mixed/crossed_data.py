@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.regression.linear_mixed.moments import (
+from lingprob.stats.linear_mixed.moments import (
     Columns,
     MixedModelData,
     checked_columns,

@@ -18,7 +18,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.regression.linear_mixed.formula import evaluate_terms, parse_formula
+from lingprob.stats.linear_mixed.formula import evaluate_terms, parse_formula
 
 Array = NDArray[np.float64]
 

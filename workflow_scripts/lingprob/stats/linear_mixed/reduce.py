@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from lingprob.errors import LingprobError
-from lingprob.regression.linear_mixed.fit import fit_mixed_models
-from lingprob.regression.linear_mixed.formula import INTERCEPT, MixedFormula, parse_formula
-from lingprob.regression.linear_mixed.moments import MixedModelData
-from lingprob.regression.linear_mixed.result import MixedFit
+from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula, parse_formula
+from lingprob.stats.linear_mixed.moments import MixedModelData
+from lingprob.stats.linear_mixed.result import MixedFit
 
 logger = logging.getLogger(__name__)
 

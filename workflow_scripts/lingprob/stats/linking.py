@@ -4,11 +4,11 @@ With p a sentence's logprob, u its unigram_logprob (both nats) and l its n_token
 function is an ordinary least-squares (OLS) regression of the rating on a few terms. MORCELA,
 rating ~ a p/l + b u/l + c 1/l + d, has beta = -b/a and gamma = c/a.
 
-    from lingprob.regression.linking import fit_linking_functions
+    from lingprob.stats.linking import fit_linking_functions
     fits = fit_linking_functions(table.logprob, table.unigram_logprob, table.n_tokens, table.rating)
     print(fits[["linking_function", "r_cv", "beta", "gamma"]])
 
-Cross-validation and bootstrap are fits on reweighted sentences (`regression.reweighted`).
+Cross-validation and bootstrap are fits on reweighted sentences (`stats.reweighted`).
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.regression.designs import LINKING_FUNCTIONS, Array, Fit, checked_inputs, fit_design
-from lingprob.regression.resampling import fold_numbers, interval, resample_counts, tails
-from lingprob.regression.reweighted import (
+from lingprob.stats.designs import LINKING_FUNCTIONS, Array, Fit, checked_inputs, fit_design
+from lingprob.stats.resampling import fold_numbers, interval, resample_counts, tails
+from lingprob.stats.reweighted import (
     correlations,
     fitted_slopes,
     scoring_slopes,
@@ -57,7 +57,7 @@ def fit_linking_functions(
     Columns: linking_function, predictors, n; r_cv (cross-validated) and r, each with _low and
     _high, r_cv_shuffle_sd; logprob_slope, beta and gamma with theirs; sse, aic, bic; over_slor and
     below_morcela with theirs (differences of r_cv). `resample_linking_functions` in
-    lingprob.regression.linking says how each is computed, and which input it refuses.
+    lingprob.stats.linking says how each is computed, and which input it refuses.
     """
     return resample_linking_functions(logprob, unigram_logprob, n_tokens, rating, **options)[0]
 

@@ -6,11 +6,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.regression.linear_mixed.basis import Basis, basis, check_names
-from lingprob.regression.linear_mixed.blocks import factors_of, integrated, residual_moments
-from lingprob.regression.linear_mixed.crossed_data import CrossedData
-from lingprob.regression.linear_mixed.formula import MixedFormula
-from lingprob.regression.linear_mixed.moments import Columns, MixedModelData
+from lingprob.stats.linear_mixed.basis import Basis, basis, check_names
+from lingprob.stats.linear_mixed.blocks import factors_of, integrated, residual_moments
+from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.formula import MixedFormula
+from lingprob.stats.linear_mixed.moments import Columns, MixedModelData
 
 Array = NDArray[np.float64]
 

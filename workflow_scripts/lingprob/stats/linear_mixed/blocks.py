@@ -24,9 +24,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import linalg, sparse
 
-from lingprob.regression.linear_mixed.basis import Basis
-from lingprob.regression.linear_mixed.crossed_data import CrossedData
-from lingprob.regression.linear_mixed.formula import MixedFormula
+from lingprob.stats.linear_mixed.basis import Basis
+from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.formula import MixedFormula
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.regression.linear_mixed.crossed_data import CrossedData
-from lingprob.regression.linear_mixed.formula import INTERCEPT, MixedFormula, evaluate_terms
-from lingprob.regression.linear_mixed.held_out import (
+from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula, evaluate_terms
+from lingprob.stats.linear_mixed.held_out import (
     crossed_log_likelihood,
     held_out_log_likelihood,
 )
-from lingprob.regression.linear_mixed.moments import MixedModelData, check_finite, group_codes
+from lingprob.stats.linear_mixed.moments import MixedModelData, check_finite, group_codes
 
 Array = NDArray[np.float64]
 Method = Literal["ML", "REML"]

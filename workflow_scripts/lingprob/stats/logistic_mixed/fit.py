@@ -1,7 +1,7 @@
 """Logistic regression with a random intercept, by Laplace's approximation as lme4's glmer has it.
 
-    from lingprob.regression.logistic_mixed.fit import aggregate, fit_mixed_logistic
-    from lingprob.regression.logistic_mixed.fit import all_interactions
+    from lingprob.stats.logistic_mixed.fit import aggregate, fit_mixed_logistic
+    from lingprob.stats.logistic_mixed.fit import all_interactions
     terms = all_interactions(frame[["log_length", "matched", "acceptable"]])   # -1 and +1
     cells = aggregate(frame["correct"], terms, frame["phenomenon"])
     fit = fit_mixed_logistic(cells.successes, cells.trials, cells.terms, cells.group)
@@ -27,8 +27,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import norm
 
 from lingprob.errors import LingprobError
-from lingprob.regression.linear_mixed.formula import INTERCEPT
-from lingprob.regression.logistic_mixed.laplace import Cells, cells_in_groups, laplace_optimum
+from lingprob.stats.linear_mixed.formula import INTERCEPT
+from lingprob.stats.logistic_mixed.laplace import Cells, cells_in_groups, laplace_optimum
 
 Array = NDArray[np.float64]
 

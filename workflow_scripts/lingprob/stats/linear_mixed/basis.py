@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.regression.linear_mixed.formula import INTERCEPT, MixedFormula
-from lingprob.regression.linear_mixed.moments import Columns, constant_predictor
+from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula
+from lingprob.stats.linear_mixed.moments import Columns, constant_predictor
 
 Array = NDArray[np.float64]
 

@@ -10,26 +10,26 @@ import pandas as pd
 from scipy.linalg import block_diag
 
 from lingprob.errors import LingprobError
-from lingprob.regression.linear_mixed.basis import (
+from lingprob.stats.linear_mixed.basis import (
     basis,
     check_determined,
     check_names,
     check_residual,
     response_scale,
 )
-from lingprob.regression.linear_mixed.blocks import (
+from lingprob.stats.linear_mixed.blocks import (
     BlockMoments,
     crossed_moments,
     factors_of,
     grouped_moments,
 )
-from lingprob.regression.linear_mixed.crossed_data import CrossedData
-from lingprob.regression.linear_mixed.formula import INTERCEPT, MixedFormula, parse_formula
-from lingprob.regression.linear_mixed.likelihood import ModelMoments
-from lingprob.regression.linear_mixed.moments import Array, Columns, MixedModelData
-from lingprob.regression.linear_mixed.objectives import OneTerm, SeveralTerms
-from lingprob.regression.linear_mixed.optimise import Optimum, best_optimum
-from lingprob.regression.linear_mixed.result import CrossedFit, Method, MixedFit
+from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula, parse_formula
+from lingprob.stats.linear_mixed.likelihood import ModelMoments
+from lingprob.stats.linear_mixed.moments import Array, Columns, MixedModelData
+from lingprob.stats.linear_mixed.objectives import OneTerm, SeveralTerms
+from lingprob.stats.linear_mixed.optimise import Optimum, best_optimum
+from lingprob.stats.linear_mixed.result import CrossedFit, Method, MixedFit
 
 # Random effects of all factors but the largest, whose covariance is inverted as a whole.
 MOST_EFFECTS = 5000
