@@ -103,7 +103,7 @@ def model_row(name: str, entry: dict[str, Any]) -> tuple[object, ...]:
         size(entry["parameters"]),
         source + (", gated" if entry.get("gated") else ""),
         f"`{entry['bos_policies'][0]}`",
-        f"`{entry['unigrams'][0]}`",
+        f"`{entry['unigrams'][0]}`" if entry["unigrams"] else "none",
         entry.get("licence"),
     )
 
