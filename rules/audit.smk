@@ -10,9 +10,11 @@ AUDIT = settings["audit"]
 rule find_pairs_in_corpus:
     """Look for the sentences of all audited pairs in a corpus."""
     input:
-        stimuli=[f"results/stimuli/{plan.scored_as(name)}.parquet" for name in AUDIT["datasets"]],
-        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
-        tokenizer=plan.tokenizer_files(AUDIT["model"]),
+        stimuli=[
+            f"results/stimuli/{scope.scored_as(run, name)}.parquet" for name in AUDIT["datasets"]
+        ],
+        corpus=lambda wildcards: sources.corpus_files(run, wildcards.corpus),
+        tokenizer=sources.tokenizer_files(run, AUDIT["model"]),
     output:
         "results/audit/leakage/{corpus}.parquet",
     log:
@@ -31,8 +33,8 @@ rule find_pairs_in_corpus:
         datasets=AUDIT["datasets"],
         entry=entry_of("corpus", "parser separator"),
         files=lambda wildcards: [
-            plan.corpus_file_path(wildcards.corpus, file)
-            for file in plan.corpus_file_names(wildcards.corpus)
+            sources.corpus_file_path(run, wildcards.corpus, file)
+            for file in sources.corpus_file_names(run, wildcards.corpus)
         ],
     script:
         "../workflow_scripts/find_pairs_in_corpus.py"
@@ -41,11 +43,11 @@ rule find_pairs_in_corpus:
 rule audit_pairs:
     """Measure the pairs of a data set, and put the worst on top of a page."""
     input:
-        stimuli=lambda wildcards: f"results/stimuli/{plan.scored_as(wildcards.audited)}.parquet",
+        stimuli=lambda wildcards: f"results/stimuli/{scope.scored_as(run, wildcards.audited)}.parquet",
         scores=lambda wildcards: (
-            f"results/sentence_scores/{AUDIT['model']}/{plan.scored_as(wildcards.audited)}.parquet"
+            f"results/sentence_scores/{AUDIT['model']}/{scope.scored_as(run, wildcards.audited)}.parquet"
         ),
-        distances=lambda wildcards: plan.distances_if_any(wildcards.audited),
+        distances=lambda wildcards: scope.distances_if_any(run, wildcards.audited),
         leakage=collect("results/audit/leakage/{corpus}.parquet", corpus=AUDIT["corpora"]),
     output:
         parquet="results/audit/{audited}.parquet",
@@ -71,7 +73,7 @@ rule audit_pairs:
         title=lambda wildcards: catalog.dataset(wildcards.audited)["title"],
         model=AUDIT["model"],
         model_title=catalog.model(AUDIT["model"])["title"],
-        convention=plan.string_convention(AUDIT["model"]),
+        convention=scope.string_convention(run, AUDIT["model"]),
         words_edited=AUDIT["words_edited"],
         scale=settings["scale"],
     script:

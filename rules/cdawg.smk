@@ -8,7 +8,7 @@ rule build_cdawg:
     """Build the compacted DAWG of a corpus, for the overlaps of any text without a new pass."""
     input:
         tokenizer=OVERLAP_TOKENIZER,
-        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: sources.corpus_files(run, wildcards.corpus),
     output:
         directory("results/cdawg/{corpus}"),
     log:

@@ -30,7 +30,7 @@ rule estimate_ngrams:
     """Estimate a 5-gram model of white-space words over a corpus."""
     input:
         programs=rules.build_kenlm.output,
-        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: sources.corpus_files(run, wildcards.corpus),
     output:
         "results/ngrams/{corpus}.kenlm",
     log:
@@ -51,7 +51,7 @@ rule estimate_ngrams:
 rule count_corpus_words:
     """Add up the white-space words of a searched corpus, for the chance level."""
     input:
-        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
+        corpus=lambda wildcards: sources.corpus_files(run, wildcards.corpus),
     output:
         "results/overlap/n_words/{corpus}.txt",
     log:

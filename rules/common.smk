@@ -1,5 +1,5 @@
-# What every rules file uses. `plan` and `costs` (workflow_scripts/lingprob/plan/) decide what runs
-# and what jobs ask for. A rule's params hold all that its numbers depend on: a digest of the package
+# What every rules file uses. `scope` (lingprob/workflow/) says which model meets which data set,
+# `sources` from which files, and `costs` what jobs ask for. A rule's params hold all that its numbers depend on: a digest of the package
 # modules that its script imports (`code`), catalog entries and settings. A rehearsal's `costs` are
 # those of the run itself.
 
@@ -15,14 +15,17 @@ from lingprob.workflow.digests import code_digest, modules_digest
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.description import Room
-from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, model_tables, ngram_inputs, note_on, pick
-from lingprob.plan import SECTIONS, shown_models
+from lingprob.plan.costs import BASE_MEMORY_MB, Costs
+from lingprob.plan.missing import note_on
 from lingprob.reading.parsers.names import parser_function
 from lingprob.site.facts import facts_of_model, run_facts, template_files
 from lingprob.site.papers import papers_of, read_captions
 from lingprob.stimuli.names import parser_module
+from lingprob.workflow import scope, sources
+from lingprob.workflow.scope import SECTIONS
+from lingprob.workflow.sources import pick
 
-plan, costs = Plan(settings, catalog), Costs(*run.asked_for)
+costs = Costs(*run.asked_for)
 # What changes only how the work is done (batch sizes, a device map) must not repeat the work. So it
 # is no param: scripts read it from `snakemake.config`, which triggers nothing (`workflow.means`).
 config.update(pick(settings, "scoring", "training"))
@@ -59,7 +62,7 @@ def entry_of(wildcard, keys):
 
 def model_entry(keys, bulk=False):
     """The param that is these parts of a model's entry, with its number formats by device."""
-    return lambda wildcards: plan.model_entry(wildcards.model, keys, bulk)
+    return lambda wildcards: sources.model_entry(run, wildcards.model, keys, bulk)
 
 
 def with_model(rule, model=None, **known):
@@ -92,11 +95,11 @@ def in_report(path, room, what=None, subcategory="Tables"):
 
 
 DATASETS = alternatives(catalog.datasets)
-CORPORA = alternatives(plan.datasets_of("corpus"))
-IMPORTED_SENTENCES = plan.models_with("scores", level="sentence")
-IMPORTED_TOKENS = plan.models_with("scores", level="token")
-CAUSAL = plan.causal_models()
-MASKED = plan.masked_models()
+CORPORA = alternatives(sources.datasets_of(run, "corpus"))
+IMPORTED_SENTENCES = sources.models_with(run, "scores", level="sentence")
+IMPORTED_TOKENS = sources.models_with(run, "scores", level="token")
+CAUSAL = sources.causal_models(run)
+MASKED = sources.masked_models(run)
 
 
 wildcard_constraints:

@@ -48,7 +48,7 @@ rule measure_context_overlap:
     input:
         stimuli=f"results/stimuli/{CONTEXT_PRIMARY}.parquet",
         prefixes=f"results/context/prefixes/sampled/{CONTEXT_PRIMARY}.parquet",
-        tokenizer=plan.model_manifest(CONTEXT["tokenizer"]),
+        tokenizer=sources.model_manifest(CONTEXT["tokenizer"]),
     output:
         parquet="results/context/overlap.parquet",
         csv=in_report("results/context/overlap.csv", CONTEXT_ROOM, "Every overlap"),

@@ -7,7 +7,7 @@
 rule prepare_embedding:
     """Bring a sentence-embedding model's files to a local directory, once for all jobs."""
     input:
-        lambda wildcards: plan.embedding_files(wildcards.embedding),
+        lambda wildcards: sources.embedding_files(run, wildcards.embedding),
     output:
         "resources/embeddings/{embedding}/manifest.json",
     log:

@@ -6,7 +6,7 @@
 rule prepare_model:
     """Bring a model's weights and tokenizer to a local directory, once for all jobs."""
     input:
-        lambda wildcards: plan.model_files(wildcards.model),
+        lambda wildcards: sources.model_files(run, wildcards.model),
     output:
         "resources/models/{model}/manifest.json",
     log:
@@ -14,7 +14,7 @@ rule prepare_model:
     benchmark:
         "logs/prepare_model/{model}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(plan.models_with("hub", "package", "local", "stand_in")),
+        model=alternatives(sources.models_with(run, "hub", "package", "local", "stand_in")),
     conda:
         "../envs/environment.yaml"
     resources:
@@ -41,7 +41,7 @@ rule prepare_model:
 rule estimate_ngram_model:
     """Estimate an n-gram model over a corpus, by KenLM where it can be had, else counted here."""
     input:
-        unpack(lambda wildcards: ngram_inputs(plan, wildcards.model)),
+        unpack(lambda wildcards: sources.ngram_inputs(run, wildcards.model)),
     output:
         "resources/models/{model}/manifest.json",
     log:
@@ -49,7 +49,7 @@ rule estimate_ngram_model:
     benchmark:
         "logs/estimate_ngram_model/{model}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(plan.models_with("ngram")),
+        model=alternatives(sources.models_with(run, "ngram")),
     conda:
         "../envs/environment.yaml"
     resources:

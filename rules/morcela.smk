@@ -7,38 +7,42 @@
 # frequency_{moments,documents,slopes,bins}/.
 
 MORCELA = settings["morcela"]
-FREQUENCY_MODELS = plan.frequency_models()
+FREQUENCY_MODELS = scope.frequency_models(run)
 MORCELA_ROOM = Room(
     "morcela",
     category="MORCELA",
     figures=["figure_2", "figure_3", "figure_4", "figure_6"]
     + ["conventions"]
-    + ["differences"] * (len(plan.fitted_models()) > 1)
-    + ["trends"] * (len(plan.fitted_models()) > 1)
+    + ["differences"] * (len(scope.fitted_models(run)) > 1)
+    + ["trends"] * (len(scope.fitted_models(run)) > 1)
     + ["figure_5"] * bool(FREQUENCY_MODELS),
     files={
-        "linking_functions": collect("results/morcela/{model}.parquet", model=plan.fitted_models()),
+        "linking_functions": collect(
+            "results/morcela/{model}.parquet", model=scope.fitted_models(run)
+        ),
         "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
         "stimuli": {name: f"results/stimuli/{name}.parquet" for name in MORCELA["datasets"]},
         "sentence_scores": {
-            model: f"results/sentence_scores/{model}/{plan.main_rated()}.parquet"
-            for model in plan.fitted_models()
-            if plan.main_rated() in plan.rated_datasets(model)
+            model: f"results/sentence_scores/{model}/{scope.main_rated(run)}.parquet"
+            for model in scope.fitted_models(run)
+            if scope.main_rated(run) in scope.rated_datasets(run, model)
         },
-        **{name: plan.frequency_tables(name) for name in ("slopes", "bins")},
-        "draws": collect("results/morcela/draws/{model}.parquet", model=plan.fitted_models()),
+        **{name: scope.frequency_tables(run, name) for name in ("slopes", "bins")},
+        "draws": collect("results/morcela/draws/{model}.parquet", model=scope.fitted_models(run)),
     },
-    models=plan.fitted_models(),
+    models=scope.fitted_models(run),
     titles={
-        plan.scored_as(name): catalog.dataset(name)["title"]
+        scope.scored_as(run, name): catalog.dataset(name)["title"]
         for name in [*MORCELA["datasets"], *MORCELA["predicted"]]
     },
     pages=["table_2", "table_3", "table_4", "differences"],
     options={
         "bos_policies": catalog.bos_policies,
-        "series": plan.series(plan.fitted_models()),
-        "causal": [name for name in plan.fitted_models() if name in CAUSAL],
-        "ngrams": [name for name in plan.fitted_models() if name in plan.models_with("ngram")],
+        "series": sources.series(run, scope.fitted_models(run)),
+        "causal": [name for name in scope.fitted_models(run) if name in CAUSAL],
+        "ngrams": [
+            name for name in scope.fitted_models(run) if name in sources.models_with(run, "ngram")
+        ],
     },
     published_for=["plot", "tabulate"],
 )
@@ -47,12 +51,12 @@ MORCELA_ROOM = Room(
 # Tables of the data sets whose ratings a model's linking functions are fitted to, or predict.
 of_rated = lambda path: (
     lambda wildcards: collect(
-        path, model=wildcards.model, dataset=plan.rated_datasets(wildcards.model)
+        path, model=wildcards.model, dataset=scope.rated_datasets(run, wildcards.model)
     )
 )
 of_predicted = lambda path: (
     lambda wildcards: collect(
-        path, model=wildcards.model, dataset=plan.predicted_datasets(wildcards.model)
+        path, model=wildcards.model, dataset=scope.predicted_datasets(run, wildcards.model)
     )
 )
 
@@ -79,8 +83,8 @@ rule fit_linking_functions:
         **pick(MORCELA, "folds", "repeats", "cluster", "keep_together"),
         **pick(settings, "bootstrap", "seed", "scale"),
         code=code_digest("fit_linking_functions"),
-        datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
-        convention=lambda wildcards: plan.default_convention(wildcards.model),
+        datasets=lambda wildcards: scope.rated_datasets(run, wildcards.model),
+        convention=lambda wildcards: scope.default_convention(run, wildcards.model),
     script:
         "../workflow_scripts/fit_linking_functions.py"
 
@@ -101,11 +105,11 @@ rule predict_ratings:
         mem_mb=4000,
     params:
         code=code_digest("predict_ratings"),
-        convention=lambda wildcards: plan.default_convention(wildcards.model),
+        convention=lambda wildcards: scope.default_convention(run, wildcards.model),
         cluster=MORCELA["cluster"],
         scale=settings["scale"],
-        datasets=lambda wildcards: plan.predicted_datasets(wildcards.model),
-        fitted_to=lambda wildcards: plan.rated_datasets(wildcards.model),
+        datasets=lambda wildcards: scope.predicted_datasets(run, wildcards.model),
+        fitted_to=lambda wildcards: scope.rated_datasets(run, wildcards.model),
     script:
         "../workflow_scripts/predict_ratings.py"
 
@@ -141,8 +145,8 @@ rule sum_frequency_moments:
     """Score one shard of a corpus; sum up log-probabilities by unigram frequency (morcela, §5)."""
     input:
         model="resources/models/{model}/manifest.json",
-        corpus=plan.corpus_files(MORCELA["frequency_corpus"]),
-        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[0],
+        corpus=sources.corpus_files(run, MORCELA["frequency_corpus"]),
+        unigrams=lambda wildcards: scope.unigram_tables(run, wildcards.model)[0],
     output:
         moments="results/morcela/frequency_moments/{model}/{shard}-of-{shards}.parquet",
         documents="results/morcela/frequency_documents/{model}/{shard}-of-{shards}.parquet",
@@ -165,7 +169,7 @@ rule sum_frequency_moments:
         model_entry=model_entry("", bulk=True),
         start_tokens=lambda wildcards: {
             name: catalog.start_tokens[name]
-            for name in plan.frequency_start_tokens(wildcards.model)
+            for name in scope.frequency_start_tokens(run, wildcards.model)
         },
         tokens=MORCELA["frequency_tokens"],
         document_tokens=MORCELA["frequency_document_tokens"],
@@ -194,7 +198,7 @@ rule regress_on_frequency:
     params:
         code=code_digest("regress_on_frequency"),
         corpus=MORCELA["frequency_corpus"],
-        unigrams=lambda wildcards: plan.default_unigrams(wildcards.model),
+        unigrams=lambda wildcards: scope.default_unigrams(run, wildcards.model),
         scale=settings["scale"],
     script:
         "../workflow_scripts/regress_on_frequency.py"
@@ -204,6 +208,6 @@ rule morcela:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
         rules.correlate_participant_groups.output,
-        collect("results/morcela/{model}.csv", model=plan.fitted_models()),
-        collect("results/morcela/predictions/{model}.csv", model=plan.fitted_models()),
+        collect("results/morcela/{model}.csv", model=scope.fitted_models(run)),
+        collect("results/morcela/predictions/{model}.csv", model=scope.fitted_models(run)),
         MORCELA_ROOM.output(),

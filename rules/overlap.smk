@@ -8,10 +8,12 @@
 # so that a killed run goes on at the next file.
 
 OVERLAP = settings["overlap"]
-OVERLAP_TOKENIZER = plan.tokenizer_files(OVERLAP["tokenizer"])
+OVERLAP_TOKENIZER = sources.tokenizer_files(run, OVERLAP["tokenizer"])
 PUBLISHED_OVERLAPS = ["the_pile", "owt"]
 OVERLAP_CHUNKS = [
-    (corpus, file) for corpus in OVERLAP["chunk_corpora"] for file in plan.corpus_file_names(corpus)
+    (corpus, file)
+    for corpus in OVERLAP["chunk_corpora"]
+    for file in sources.corpus_file_names(run, corpus)
 ]
 # Corpora that are searched for soft overlaps, too.
 SOFT_CORPORA = [
@@ -62,7 +64,7 @@ rule scan_corpus:
         corpus=lambda wildcards: (
             []
             if costs.work.passes_by(wildcards.corpus)
-            else plan.corpus_file(wildcards.corpus, wildcards.file)
+            else sources.corpus_file(run, wildcards.corpus, wildcards.file)
         ),
     output:
         "results/overlap/files/{corpus}/{file}.npz",
@@ -86,12 +88,12 @@ rule scan_corpus:
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         chunk=lambda wildcards: (
-            plan.corpus_file_source(wildcards.corpus, wildcards.file)
+            sources.corpus_file_source(run, wildcards.corpus, wildcards.file)
             if costs.work.passes_by(wildcards.corpus)
             else None
         ),
         entry=entry_of("corpus", "parser separator"),
-        path=lambda wildcards: plan.corpus_file_path(wildcards.corpus, wildcards.file),
+        path=lambda wildcards: sources.corpus_file_path(run, wildcards.corpus, wildcards.file),
         min_length=OVERLAP["min_length"],
     script:
         "../workflow_scripts/scan_corpus.py"
@@ -112,7 +114,7 @@ rule tabulate_overlap:
         scans=lambda wildcards: collect(
             "results/overlap/files/{corpus}/{file}.npz",
             corpus=wildcards.corpus,
-            file=plan.corpus_file_names(wildcards.corpus),
+            file=sources.corpus_file_names(run, wildcards.corpus),
         ),
         tokenizer=OVERLAP_TOKENIZER,
     output:

@@ -30,8 +30,8 @@ rule sample_prefixes:
     """
     input:
         stimuli="results/stimuli/{dataset}.parquet",
-        control=plan.corpus_files(CONTEXT["control"]),
-        tokenizer=plan.model_manifest(CONTEXT["tokenizer"]),
+        control=sources.corpus_files(run, CONTEXT["control"]),
+        tokenizer=sources.model_manifest(CONTEXT["tokenizer"]),
     output:
         "results/context/prefixes/{stage}/{dataset}.parquet",
     log:
@@ -51,7 +51,7 @@ rule sample_prefixes:
         pairs_per_suite=lambda wildcards: pairs_per_suite(
             CONTEXT, wildcards.dataset, catalog.dataset(wildcards.dataset)
         ),
-        settings=lambda wildcards: plan.sampling_settings(wildcards.stage),
+        settings=lambda wildcards: scope.sampling_settings(run, wildcards.stage),
         seed=settings["seed"],
     script:
         "../workflow_scripts/sample_prefixes.py"
@@ -65,7 +65,7 @@ rule perturb_prefixes:
         # A model's of each tokenizer.
         tokenizers=list(
             {
-                catalog.model(name)["tokenizer"]: plan.model_manifest(name)
+                catalog.model(name)["tokenizer"]: sources.model_manifest(name)
                 for name in reversed(CONTEXT["models"])
             }.values()
         ),
@@ -95,7 +95,7 @@ rule judge_contexts:
     input:
         model="resources/models/{model}/manifest.json",
         stimuli=[f"results/stimuli/{name}.parquet" for _, name in CONTEXT_DRAWN],
-        suites=plan.suite_files(CONTEXT["datasets"]),
+        suites=scope.suite_files(run, CONTEXT["datasets"]),
         prefixes=[
             f"results/context/prefixes/{stage}/{name}.parquet" for stage, name in CONTEXT_DRAWN
         ],
@@ -121,8 +121,8 @@ rule judge_contexts:
         ),
     params:
         **JUDGING,
-        tasks=[plan.context_task(*drawn) for drawn in CONTEXT_DRAWN],
-        policies=lambda wildcards: plan.judged_policies(wildcards.model),
+        tasks=[scope.context_task(run, *drawn) for drawn in CONTEXT_DRAWN],
+        policies=lambda wildcards: scope.judged_policies(run, wildcards.model),
     script:
         "../workflow_scripts/judge_contexts.py"
 
@@ -153,7 +153,7 @@ rule judge_perturbed_contexts:
         ),
     params:
         **JUDGING,
-        tasks=[plan.context_task("perturbed", CONTEXT_PRIMARY)],
+        tasks=[scope.context_task(run, "perturbed", CONTEXT_PRIMARY)],
         policies={},
     script:
         "../workflow_scripts/judge_contexts.py"

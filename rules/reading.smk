@@ -6,7 +6,7 @@
 
 READ_IN_PRINT = {catalog.dataset(name)["texts"] for name in READING["datasets"]} & {*PRINTED_TEXTS}
 # Data sets with several models' surprisals.
-COMPARED_IN = [name for name in READING["datasets"] if len(plan.dataset_models(name)) > 1]
+COMPARED_IN = [name for name in READING["datasets"] if len(scope.dataset_models(run, name)) > 1]
 PUBLISHED_SURPRISALS = "kuribayashi_ppp_ns"
 PUBLISHED_MODELS = [
     name for name, entry in catalog.models.items() if entry.get("dataset") == PUBLISHED_SURPRISALS
@@ -41,15 +41,19 @@ FIT_INPUT = dict(
     counts=collect("results/word_counts/{corpus}.parquet", corpus=READING["unigram_corpora"]),
     surprisals=lambda wildcards: collect(
         "results/surprisal/{model}/{texts}.parquet",
-        model=plan.dataset_models(wildcards.dataset),
+        model=scope.dataset_models(run, wildcards.dataset),
         texts=catalog.dataset(wildcards.dataset)["texts"],
     ),
 )
 FIT_PARAMS = dict(
     entry=entry_of("dataset", "texts method unit measure rt_source"),
-    models=lambda wildcards: plan.dataset_models(wildcards.dataset),
-    contexts=lambda wildcards: plan.reading_contexts(plan.dataset_models(wildcards.dataset)),
-    corrections=lambda wildcards: plan.reading_corrections(plan.dataset_models(wildcards.dataset)),
+    models=lambda wildcards: scope.dataset_models(run, wildcards.dataset),
+    contexts=lambda wildcards: scope.reading_contexts(
+        run, scope.dataset_models(run, wildcards.dataset)
+    ),
+    corrections=lambda wildcards: scope.reading_corrections(
+        run, scope.dataset_models(run, wildcards.dataset)
+    ),
     options={
         **pick(READING, "corrected", "partition", "random_effects", "held_out"),
         **pick(READING, "previous_words"),
@@ -164,6 +168,6 @@ rule reading:
         [
             f"results/surprisal/{model}/{catalog.dataset(name)['texts']}.csv"
             for name in READING["datasets"]
-            for model in plan.dataset_models(name)
+            for model in scope.dataset_models(run, name)
             if model in CAUSAL
         ],

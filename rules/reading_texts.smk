@@ -5,8 +5,8 @@
 # results/reading_times/{dataset}.parquet: a reader and word a row; results/word_counts/{corpus}.parquet.
 
 READING = settings["reading"]
-READING_TEXTS = alternatives(plan.datasets_of("reading_texts"))
-READING_DATASETS = alternatives(plan.datasets_of("reading_times"))
+READING_TEXTS = alternatives(sources.datasets_of(run, "reading_texts"))
+READING_DATASETS = alternatives(sources.datasets_of(run, "reading_times"))
 # Texts whose words get their punctuation from the book that they come from.
 PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["parser"] == "geco"]
 
@@ -14,7 +14,7 @@ PRINTED_TEXTS = [name for name, entry in catalog.datasets.items() if entry["pars
 rule build_words:
     """Parse the text of a reading-time corpus to a table of words."""
     input:
-        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+        unpack(lambda wildcards: sources.raw_dataset(run, wildcards.dataset)),
     output:
         "results/words/{dataset}.parquet",
     log:
@@ -31,7 +31,7 @@ rule build_words:
 rule list_word_differences:
     """List the words that the material of a text leaves out, or its book prints otherwise."""
     input:
-        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+        unpack(lambda wildcards: sources.raw_dataset(run, wildcards.dataset)),
     output:
         "results/words/{dataset}_differences.csv",
     log:
@@ -50,7 +50,7 @@ rule list_word_differences:
 rule build_reading_times:
     """Parse reading times, exclude what the paper excludes, and part the rest (Appendix B)."""
     input:
-        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+        unpack(lambda wildcards: sources.raw_dataset(run, wildcards.dataset)),
         words=lambda wildcards: f"results/words/{catalog.dataset(wildcards.dataset)['texts']}.parquet",
     output:
         "results/reading_times/{dataset}.parquet",
@@ -76,7 +76,7 @@ rule build_reading_times:
 rule count_words:
     """Count the words of a corpus, for unigram surprisal."""
     input:
-        lambda wildcards: plan.corpus_files(wildcards.corpus),
+        lambda wildcards: sources.corpus_files(run, wildcards.corpus),
     output:
         "results/word_counts/{corpus}.parquet",
     log:

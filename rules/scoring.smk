@@ -4,26 +4,26 @@
 # results/sentence_scores/{model}/{dataset}.{parquet,csv} (sentences, under each convention of the
 # model's entry).
 
-LISTED = [name for section in SECTIONS[:-1] for name in plan.scored_datasets(section)]
+LISTED = [name for section in SECTIONS[:-1] for name in scope.scored_datasets(run, section)]
 # A data set that no paper lists is scored on request, by a job of its own.
 UNLISTED = rf"(?!({alternatives(LISTED)})\.(parquet|csv)$)({DATASETS})(_sample\d+)?"
 
 
-for section, model, datasets in plan.scoring_jobs(CAUSAL + MASKED):
+for section, model, datasets in scope.scoring_jobs(run, CAUSAL + MASKED):
 
     rule:
         name:
             f"score_{model}_for_{section}"
         input:
-            model=plan.model_manifest(model),
+            model=sources.model_manifest(model),
             stimuli=[f"results/stimuli/{name}.parquet" for name in datasets],
-            unigrams=plan.unigram_tables(model),
+            unigrams=scope.unigram_tables(run, model),
         output:
             tokens=collect(
                 "results/scores/{model}/{start_token}/{name}.parquet",
                 model=model,
                 name=datasets,
-                start_token=plan.start_tokens(model),
+                start_token=scope.start_tokens(run, model),
             ),
             sentences=collect(
                 "results/sentence_scores/{model}/{name}.parquet", model=model, name=datasets
@@ -45,15 +45,17 @@ for section, model, datasets in plan.scoring_jobs(CAUSAL + MASKED):
             code=code_digest("score_stimuli"),
             engine=modules_digest("lingprob.scoring.tokens"),
             model=model,
-            entry=plan.model_entry(model, "kind context_window", bulk=False),
-            start_tokens={name: catalog.start_tokens[name] for name in plan.start_tokens(model)},
-            bos_policies=plan.bos_policies(model),
-            unigrams=plan.unigram_sources(model),
+            entry=sources.model_entry(run, model, "kind context_window", bulk=False),
+            start_tokens={
+                name: catalog.start_tokens[name] for name in scope.start_tokens(run, model)
+            },
+            bos_policies=scope.bos_policies(run, model),
+            unigrams=scope.unigram_sources(run, model),
         script:
             "../workflow_scripts/score_stimuli.py"
 
 
-for section, model, datasets in plan.scoring_jobs(IMPORTED_TOKENS + IMPORTED_SENTENCES):
+for section, model, datasets in scope.scoring_jobs(run, IMPORTED_TOKENS + IMPORTED_SENTENCES):
 
     rule:
         name:
@@ -61,7 +63,7 @@ for section, model, datasets in plan.scoring_jobs(IMPORTED_TOKENS + IMPORTED_SEN
         input:
             scores=catalog.model(model)["path"],
             stimuli=[f"results/stimuli/{name}.parquet" for name in datasets],
-            unigrams=plan.unigram_tables(model) if model in IMPORTED_TOKENS else [],
+            unigrams=scope.unigram_tables(run, model) if model in IMPORTED_TOKENS else [],
         output:
             tokens=collect(
                 "results/scores/{model}/{start_token}/{name}.parquet",
@@ -85,7 +87,7 @@ for section, model, datasets in plan.scoring_jobs(IMPORTED_TOKENS + IMPORTED_SEN
             code=code_digest("import_scores"),
             model=model,
             level=catalog.model(model)["level"],
-            bos_policies=plan.bos_policies(model),
-            unigrams=plan.unigram_sources(model),
+            bos_policies=scope.bos_policies(run, model),
+            unigrams=scope.unigram_sources(run, model),
         script:
             "../workflow_scripts/import_scores.py"

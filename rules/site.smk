@@ -7,7 +7,7 @@
 SITE_ROOMS = [PAPERS[name] for name in settings["site"]["papers"]]
 # The target of each room that is not named after it.
 SITE_TARGETS = {"training": "train"}
-SHOWN_MODELS = shown_models(plan)
+SHOWN_MODELS = scope.shown_models(run)
 SITE_FILES = [
     str(file)
     for room in SITE_ROOMS
@@ -33,14 +33,14 @@ SITE_TABLES = {
 DATASET_TITLES = {
     called: entry["title"]
     for name, entry in catalog.datasets.items()
-    for called in (name, plan.scored_as(name))
+    for called in (name, scope.scored_as(run, name))
 }
 
 
 rule show_model:
     """One model's numbers of all papers that name it, as a page and as CSV."""
     input:
-        unpack(lambda wildcards: model_tables(plan, wildcards.model)),
+        unpack(lambda wildcards: scope.model_tables(run, wildcards.model)),
     output:
         html="results/models/{model}.html",
         csv="results/models/{model}.csv",

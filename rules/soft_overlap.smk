@@ -11,7 +11,7 @@ rule find_soft_overlaps:
     """Find each passage's longest soft overlap with one file of a corpus."""
     input:
         words=collect("results/words/{dataset}.parquet", dataset=OVERLAP["texts"]),
-        corpus=lambda wildcards: plan.corpus_file(wildcards.corpus, wildcards.file),
+        corpus=lambda wildcards: sources.corpus_file(run, wildcards.corpus, wildcards.file),
     output:
         "results/overlap/soft/{corpus}/{file}.parquet",
     log:
@@ -30,7 +30,7 @@ rule find_soft_overlaps:
     params:
         code=lambda wildcards: code_over("find_soft_overlaps", wildcards.corpus),
         entry=entry_of("corpus", "parser"),
-        path=lambda wildcards: plan.corpus_file_path(wildcards.corpus, wildcards.file),
+        path=lambda wildcards: sources.corpus_file_path(run, wildcards.corpus, wildcards.file),
         texts=OVERLAP["texts"],
         options=SOFT_OPTIONS,
     script:
@@ -43,7 +43,7 @@ rule tabulate_soft_overlaps:
         [
             f"results/overlap/soft/{corpus}/{file}.parquet"
             for corpus in SOFT_CORPORA
-            for file in plan.corpus_file_names(corpus)
+            for file in sources.corpus_file_names(run, corpus)
         ],
     output:
         parquet="results/overlap/soft_overlaps.parquet",

@@ -11,7 +11,7 @@ FROM_HUB = [name for name, entry in catalog.datasets.items() if "source" in entr
 rule download_dataset:
     """Fetch a data set's files: from disk, the mirror, the public URL (always checked) or the hub."""
     input:
-        words=lambda wildcards: plan.words_read(wildcards.dataset),
+        words=lambda wildcards: sources.words_read(run, wildcards.dataset),
     output:
         "resources/datasets/{dataset}/manifest.tsv",
     log:
@@ -57,7 +57,7 @@ rule download_corpus_file:
         runtime=costs.at_most(720),
     params:
         code=code_digest("download_corpus_file"),
-        entry=lambda wildcards: plan.corpus_file_source(wildcards.corpus, wildcards.file),
+        entry=lambda wildcards: sources.corpus_file_source(run, wildcards.corpus, wildcards.file),
     script:
         "../workflow_scripts/download_corpus_file.py"
 
@@ -65,7 +65,7 @@ rule download_corpus_file:
 rule build_stimuli:
     """Parse a data set to rated sentences and single judgments."""
     input:
-        unpack(lambda wildcards: plan.raw_dataset(wildcards.dataset)),
+        unpack(lambda wildcards: sources.raw_dataset(run, wildcards.dataset)),
     output:
         stimuli="results/stimuli/{dataset}.parquet",
         ratings="results/ratings/{dataset}.parquet",
@@ -86,7 +86,7 @@ rule build_stimuli:
         code=lambda wildcards: code_over(
             "build_stimuli", wildcards.dataset, parser_of=parser_module
         ),
-        entry=lambda wildcards: plan.stimuli_entry(wildcards.dataset),
+        entry=lambda wildcards: scope.stimuli_entry(run, wildcards.dataset),
         seed=settings["seed"],
     script:
         "../workflow_scripts/build_stimuli.py"

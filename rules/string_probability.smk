@@ -6,8 +6,8 @@
 
 STRINGS = settings["string_probability"]
 # Models with panels of their own; what a run trains or counts itself is points of trends.
-STRING_PANELS = plan.string_panels()
-PREDICTIONS = plan.predictions()
+STRING_PANELS = scope.string_panels(run)
+PREDICTIONS = scope.predictions(run)
 STRING_CSV = ["correlations", "confounds", "separation", "pools", "conventions"]
 STRING_PAGES = {
     "confounds": "How correlations change over bins",
@@ -41,7 +41,7 @@ STRINGS_ROOM = Room(
         "paradigms": "results/string_probability/paradigms.csv",
         **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
         "stimuli": {
-            name: f"results/stimuli/{plan.scored_as(name)}.parquet" for name in PREDICTIONS
+            name: f"results/stimuli/{scope.scored_as(run, name)}.parquet" for name in PREDICTIONS
         },
         "toy_stimuli": "results/stimuli/toy_strings.parquet",
         "toy_scores": {
@@ -54,10 +54,10 @@ STRINGS_ROOM = Room(
         "all data sets": "All, each weighted by its size",
     },
     options={
-        "absent": plan.absent_from_strings(),
-        "bos": {model: plan.string_bos(model) for model in TOY_MODELS},
+        "absent": scope.absent_from_strings(run),
+        "bos": {model: scope.string_bos(run, model) for model in TOY_MODELS},
         "panels": STRING_PANELS,
-        "series": plan.series(STRINGS["models"]),
+        "series": sources.series(run, STRINGS["models"]),
         "causal": [name for name in STRINGS["models"] if name in CAUSAL],
         **pick(STRINGS, "pooled"),
     },
@@ -88,20 +88,21 @@ rule analyse_strings:
     """Test the three predictions on one model's scores (string_probability, §4 to §6)."""
     input:
         stimuli=lambda wildcards: [
-            f"results/stimuli/{plan.scored_as(name)}.parquet"
-            for name in plan.string_datasets(wildcards.model)
+            f"results/stimuli/{scope.scored_as(run, name)}.parquet"
+            for name in scope.string_datasets(run, wildcards.model)
         ],
         whole=lambda wildcards: [
-            f"results/stimuli/{name}.parquet" for name in plan.string_datasets(wildcards.model)
+            f"results/stimuli/{name}.parquet"
+            for name in scope.string_datasets(run, wildcards.model)
         ],
         scores=lambda wildcards: [
-            f"results/sentence_scores/{wildcards.model}/{plan.scored_as(name)}.parquet"
-            for name in plan.string_datasets(wildcards.model)
+            f"results/sentence_scores/{wildcards.model}/{scope.scored_as(run, name)}.parquet"
+            for name in scope.string_datasets(run, wildcards.model)
         ],
         distances=lambda wildcards: [
-            plan.minimalness(name) for name in plan.paired_datasets(wildcards.model)
+            scope.minimalness(run, name) for name in scope.paired_datasets(run, wildcards.model)
         ],
-        unigrams=lambda wildcards: plan.unigram_tables(wildcards.model)[:1],
+        unigrams=lambda wildcards: scope.unigram_tables(run, wildcards.model)[:1],
     output:
         **{
             name: f"results/string_probability/{{model}}/{name}.parquet"
@@ -127,11 +128,11 @@ rule analyse_strings:
     params:
         code=code_digest("analyse_strings"),
         predictions=lambda wildcards: {
-            name: PREDICTIONS[name] for name in plan.string_datasets(wildcards.model)
+            name: PREDICTIONS[name] for name in scope.string_datasets(run, wildcards.model)
         },
         pooled=STRINGS["pooled"],
-        paired=lambda wildcards: plan.paired_datasets(wildcards.model),
-        convention=lambda wildcards: plan.string_convention(wildcards.model),
+        paired=lambda wildcards: scope.paired_datasets(run, wildcards.model),
+        convention=lambda wildcards: scope.string_convention(run, wildcards.model),
         options={
             **pick(
                 STRINGS,
@@ -147,8 +148,8 @@ rule count_strings:
     """Count each data set as published, as used, and what the filter by edit distance keeps."""
     input:
         whole=[f"results/stimuli/{name}.parquet" for name in PREDICTIONS],
-        used=[f"results/stimuli/{plan.scored_as(name)}.parquet" for name in PREDICTIONS],
-        distances=[plan.minimalness(name) for name in STRINGS["prediction_2"]],
+        used=[f"results/stimuli/{scope.scored_as(run, name)}.parquet" for name in PREDICTIONS],
+        distances=[scope.minimalness(run, name) for name in STRINGS["prediction_2"]],
     output:
         csv=collect("results/string_probability/{table}.csv", table=STRING_TABLES),
         html=[

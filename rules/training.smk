@@ -10,13 +10,15 @@
 TRAINING = settings["training"]
 FINE_TUNING = TRAINING["fine_tuning"]
 TRAINED = [
-    name for name in plan.models_with("trained") if "training_step" not in catalog.model(name)
+    name
+    for name in sources.models_with(run, "trained")
+    if "training_step" not in catalog.model(name)
 ]
 TRAINED_ON = {"selected": "trained on leakage-free text", "all": "TRAINED ON LEAKED TEXT TOO"}
 # Beside the corpora: a tokenizer if it is not one of its own, and which chunks, unless it is all.
 TRAINING_INPUT = {}
 if TRAINING["tokenizer"] != "own":
-    TRAINING_INPUT["tokenizer"] = plan.tokenizer_files(TRAINING["tokenizer"])
+    TRAINING_INPUT["tokenizer"] = sources.tokenizer_files(run, TRAINING["tokenizer"])
 if TRAINING["chunks"] != "all":
     TRAINING_INPUT["selected"] = "results/overlap/chunks.parquet"
 # All that a trained model's weights depend on besides its data and size.
@@ -57,8 +59,8 @@ rule fetch_chosen_chunks:
     params:
         code=code_digest("fetch_chosen_chunks"),
         chunks=lambda wildcards: [
-            plan.corpus_file_source(wildcards.corpus, file)
-            for file in plan.corpus_file_names(wildcards.corpus)
+            sources.corpus_file_source(run, wildcards.corpus, file)
+            for file in sources.corpus_file_names(run, wildcards.corpus)
         ],
     script:
         "../workflow_scripts/fetch_chosen_chunks.py"
@@ -72,7 +74,7 @@ rule prepare_training_corpus:
             (
                 f"resources/datasets/{corpus}/manifests/chosen.tsv"
                 if costs.work.passes_by(corpus)
-                else plan.corpus_files(corpus)
+                else sources.corpus_files(run, corpus)
             )
             for corpus in OVERLAP["chunk_corpora"]
         ],
@@ -93,7 +95,7 @@ rule prepare_training_corpus:
                 corpus,
                 file,
                 pick(catalog.dataset(corpus), "parser", "tokenizer_sha256"),
-                plan.corpus_file_path(corpus, file),
+                sources.corpus_file_path(run, corpus, file),
             )
             for corpus, file in OVERLAP_CHUNKS
         ],

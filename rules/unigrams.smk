@@ -9,8 +9,8 @@
 rule count_tokens:
     """Count a corpus's tokens in one of several shards of its documents."""
     input:
-        tokenizer=lambda wildcards: plan.tokenizer_manifest(wildcards.tokenizer),
-        corpus=lambda wildcards: plan.corpus_files(wildcards.corpus),
+        tokenizer=lambda wildcards: sources.tokenizer_manifest(run, wildcards.tokenizer),
+        corpus=lambda wildcards: sources.corpus_files(run, wildcards.corpus),
     output:
         "results/unigram_sums/{tokenizer}/corpus_{corpus}/{shard}-of-{shards}.parquet",
     log:
@@ -73,7 +73,7 @@ rule sample_unigrahams:
         sampling=lambda wildcards: catalog.samplings[wildcards.sampling],
         seed=settings["seed"],
         entry=model_entry(""),
-        start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
+        start_token=lambda wildcards: sources.generation_start_token(run, wildcards.model),
     script:
         "../workflow_scripts/sample_unigrahams.py"
 
@@ -81,7 +81,7 @@ rule sample_unigrahams:
 rule estimate_unigrams:
     """Merge the shards of a corpus or of generated text to log-probabilities."""
     input:
-        lambda wildcards: plan.unigram_shards(wildcards.tokenizer, wildcards.source),
+        lambda wildcards: sources.unigram_shards(run, wildcards.tokenizer, wildcards.source),
     output:
         "results/unigrams/{tokenizer}/{source}.parquet",
     log:
@@ -102,14 +102,14 @@ rule estimate_unigrams:
 rule import_published_unigrams:
     """Map a published table of the Pile's unigrams to a tokenizer's vocabulary."""
     input:
-        tokenizer=lambda wildcards: plan.tokenizer_manifest(wildcards.tokenizer),
+        tokenizer=lambda wildcards: sources.tokenizer_manifest(run, wildcards.tokenizer),
         manifest="resources/datasets/{source}/manifest.tsv",
     output:
         "results/unigrams/{tokenizer}/{source}.parquet",
     log:
         "logs/import_published_unigrams/{tokenizer}/{source}.log",
     wildcard_constraints:
-        source=alternatives(plan.datasets_of("unigrams")),
+        source=alternatives(sources.datasets_of(run, "unigrams")),
     conda:
         "../envs/environment.yaml"
     params:

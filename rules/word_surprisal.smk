@@ -2,8 +2,8 @@
 # REQUIRES results/words/{texts}.parquet, a model's manifest or its word surprisals from elsewhere.
 # PROVIDES results/surprisal/{model}/{texts}.{parquet,csv}; one job scores all texts with a model.
 
-IMPORTED_WORDS = plan.models_with("scores", level="word")
-READ_TEXTS = plan.read_texts()
+IMPORTED_WORDS = sources.models_with(run, "scores", level="word")
+READ_TEXTS = scope.read_texts(run)
 
 
 rule compute_word_surprisal:
@@ -30,7 +30,7 @@ rule compute_word_surprisal:
         **pick(READING, "context", "window_counts"),
         code=code_digest("compute_word_surprisal"),
         engine=modules_digest("lingprob.reading.surprisal", "lingprob.models.prepared"),
-        start_token=lambda wildcards: plan.generation_start_token(wildcards.model),
+        start_token=lambda wildcards: sources.generation_start_token(run, wildcards.model),
         entry=model_entry("context_window"),
     script:
         "../workflow_scripts/compute_word_surprisal.py"
@@ -39,7 +39,7 @@ rule compute_word_surprisal:
 rule import_word_surprisal:
     """Word surprisals from elsewhere, into the same table."""
     input:
-        scores=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[0],
+        scores=lambda wildcards: scope.imported_surprisals(run, wildcards.model, wildcards.texts)[0],
         words="results/words/{texts}.parquet",
     output:
         table="results/surprisal/{model}/{texts}.parquet",
@@ -53,7 +53,7 @@ rule import_word_surprisal:
         "../envs/environment.yaml"
     params:
         code=code_digest("import_word_surprisal"),
-        path=lambda wildcards: plan.imported_surprisals(wildcards.model, wildcards.texts)[1],
+        path=lambda wildcards: scope.imported_surprisals(run, wildcards.model, wildcards.texts)[1],
         unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
         texts=lambda wildcards: texts_in_file(catalog.model(wildcards.model), wildcards.texts),
     script:

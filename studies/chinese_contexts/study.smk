@@ -20,7 +20,7 @@ rule sample_chinese_prefixes:
         stimuli="results/stimuli/{dataset}.parquet",
         other=lambda wildcards: f"results/stimuli/{CHINESE_PAIRS[wildcards.dataset]}.parquet",
         # Of the first model, which has the fewest tokens per sentence.
-        tokenizer=plan.model_manifest(CHINESE_MODELS[0]),
+        tokenizer=sources.model_manifest(CHINESE_MODELS[0]),
     output:
         f"{CHINESE_RESULTS}/prefixes/{{dataset}}.parquet",
     log:
@@ -62,10 +62,10 @@ rule judge_chinese_contexts:
     params:
         **JUDGING | {"code": code_digest("studies.chinese_contexts.judge_chinese_contexts")},
         tasks=[
-            plan.context_task("sampled", name) | {"lengths": CHINESE_DRAWN["lengths"]}
+            scope.context_task(run, "sampled", name) | {"lengths": CHINESE_DRAWN["lengths"]}
             for name in CHINESE_PAIRS
         ],
-        policies=lambda wildcards: plan.judged_policies(wildcards.model),
+        policies=lambda wildcards: scope.judged_policies(run, wildcards.model),
     script:
         "judge_chinese_contexts.py"
 

@@ -39,12 +39,12 @@ rule train_on_passages:
             "validation_examples": TRAINING["validation_examples"],
         },
         device=TRAINING["device"],
-        entry=lambda wildcards: plan.model_entry(
-            f"trained-{wildcards.size}", "context_window", False
+        entry=lambda wildcards: sources.model_entry(
+            run, f"trained-{wildcards.size}", "context_window", False
         ),
         surprisal=lambda wildcards: {
             **pick(READING, "context", "window_counts"),
-            "start_token": plan.generation_start_token(f"trained-{wildcards.size}"),
+            "start_token": sources.generation_start_token(run, f"trained-{wildcards.size}"),
         },
     script:
         "train_on_passages.py"

@@ -2,7 +2,9 @@
 # REQUIRES results/stimuli and results/sentence_scores of the rated data sets of `morcela`.
 # PROVIDES results/studies/pair_decomposition/: {model}.csv, decomposition.{pdf,png}, claims.csv.
 
-DECOMPOSED = collect("results/studies/pair_decomposition/{model}.csv", model=plan.fitted_models())
+DECOMPOSED = collect(
+    "results/studies/pair_decomposition/{model}.csv", model=scope.fitted_models(run)
+)
 
 
 rule decompose_correlations:
@@ -22,8 +24,8 @@ rule decompose_correlations:
         **pick(settings, "seed", "scale"),
         code=code_digest("studies.pair_decomposition.decompose_correlations"),
         bootstrap=settings["bootstrap"],
-        datasets=lambda wildcards: plan.rated_datasets(wildcards.model),
-        convention=lambda wildcards: plan.default_convention(wildcards.model),
+        datasets=lambda wildcards: scope.rated_datasets(run, wildcards.model),
+        convention=lambda wildcards: scope.default_convention(run, wildcards.model),
     script:
         "decompose_correlations.py"
 
@@ -42,7 +44,7 @@ rule compare_decompositions:
         "../../envs/environment.yaml"
     params:
         code=code_digest("studies.pair_decomposition.compare_decompositions"),
-        models=describe_models(catalog.models, plan.fitted_models()),
+        models=describe_models(catalog.models, scope.fitted_models(run)),
         titles={name: catalog.dataset(name)["title"] for name in MORCELA["datasets"]},
         scale=settings["scale"],
     script:

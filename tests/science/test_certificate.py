@@ -6,8 +6,8 @@ import pytest
 
 import lingprob
 from lingprob.facade.datasets import dataset_texts
-from lingprob.plan.data import Plan
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.sources import Run
 
 FIRST_OF_BROWN = (
     "The Fulton County Grand Jury said Friday an investigation of Atlanta's recent primary election"
@@ -31,6 +31,6 @@ def test_the_first_words_of_the_brown_corpus_are_its_first_tokens(mirror, tmp_pa
      ("syntaxgym", 3304, "The painting that the artist painted deteriorated")],
 )  # fmt: skip
 def test_texts_are_data_sets_of_the_catalog(mirror, tmp_path, name, n_texts, first):
-    texts = dataset_texts(name, Plan(*read_settings({"mirror": str(mirror)})), tmp_path)
+    texts = dataset_texts(name, Run(*read_settings({"mirror": str(mirror)})), tmp_path)
     assert len(texts) == texts.index.nunique() == n_texts
     assert first is None or texts.iloc[0].startswith(first)

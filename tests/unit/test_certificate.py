@@ -21,8 +21,8 @@ from lingprob.errors import LingprobError
 from lingprob.facade import ngram_models
 from lingprob.facade.corpora import named_tokenizer
 from lingprob.overlap.chance import below_threshold, logprob_threshold
-from lingprob.plan.data import Plan
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.sources import Run
 from models_for_tests import save_tiny_model
 from site_for_tests import links_of
 
@@ -139,7 +139,7 @@ def test_what_is_no_corpus_or_model_is_named(folder, place, corpora, options, sa
 
 
 def test_rows_of_token_ids_are_searched_up_to_their_separators(folder, place):
-    tokenizer = named_tokenizer(folder / "tiny", None, Plan(*read_settings({})), place / "cache")
+    tokenizer = named_tokenizer(folder / "tiny", None, Run(*read_settings({})), place / "cache")
     ids = tokenizer.tokenizer.encode(PLANTED)
     separator = tokenizer.id_of("</s>")
     content = [*ids[:3], separator, *ids, separator, *ids[3:]]
@@ -239,7 +239,7 @@ def test_a_corpus_is_judged_by_the_n_grams_of_another_one(place, monkeypatch):
         Corpus(name, [CorpusFile(name, {"parser": parser}, [])])
         for name, parser in (("ids", "token_rows"), ("a", "text"), ("b", "text"))
     ]
-    plan = Plan(*read_settings({}))
+    plan = Run(*read_settings({}))
     models = ngram_models.NgramModels("auto", searched, plan, place)
     monkeypatch.setattr(ngram_models, "missing_for_kenlm", lambda: None)
     assert [models.source_for(corpus)[0] for corpus in searched] == ["a", "b", "a"]
@@ -279,7 +279,7 @@ def test_a_saved_corpus_answers_other_texts_without_the_corpus(folder, place):
 
 def test_what_is_kept_of_a_model_is_of_corpora_that_cannot_change():
     entry = {"title": "M", "kind": "corpus", "parser": "lines", "path": "m.txt"}
-    plan = Plan(*read_settings({"datasets": {"mine": entry}}))
+    plan = Run(*read_settings({"datasets": {"mine": entry}}))
     names = ("gutenberg", "mine", "elsewhere.txt")
     assert [ngram_models.is_pinned(name, plan) for name in names] == [True, False, False]
 

@@ -16,14 +16,15 @@ from lingprob.catalog import (
     texts_in_file,
 )
 from lingprob.errors import LingprobError
-from lingprob.plan import Plan
 from lingprob.reading import texts
 from lingprob.reading.parsers import names as times_names
 from lingprob.stimuli import names as stimuli_names
+from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
 from lingprob.workflow.entries import entry_faults
 from lingprob.workflow.names import KINDS, declared_names, names_by_kind
 from lingprob.workflow.settings import Morcela, keys
+from lingprob.workflow.sources import Run
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 OWN_STIMULI = {"title": "Mine", "kind": "stimuli", "parser": "table", "path": "mine.csv"}
@@ -63,7 +64,7 @@ def test_a_scale_completes_the_settings(scale):
     settings, catalog = read_settings({**SHIPPED, "scale": scale})
     assert list(settings["morcela"]) == list(Morcela.model_fields)
     for model in settings["morcela"]["models"]:
-        assert Plan(settings, catalog).default_unigrams(model)
+        assert scope.default_unigrams(Run(settings, catalog), model)
 
 
 def test_paper_scale_has_the_paper_s_sixteen_models_and_its_conventions():

@@ -291,7 +291,7 @@ ROOMS = {
     "measure_minimalness": "minimalness models",
     "measure_perplexity": "models reading scoring training workbooks",
     "perturb_prefixes": "context models",
-    "plan": "catalog context kenlm models plan training",
+    "plan": "catalog context models plan training",
     "plot context": "context figures models papers.context",
     "plot morcela": "figures papers.morcela",
     "plot overlap": "figures overlap papers.leakage",

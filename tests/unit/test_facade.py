@@ -28,11 +28,12 @@ from lingprob.facade.unigrams import find_unigrams
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepare import prepare_model
 from lingprob.ngrams.estimate import estimate_model
-from lingprob.plan import Plan
 from lingprob.scoring.engine import Scorer
 from lingprob.tables import read_table, write_table
+from lingprob.workflow import sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.digests import SCRIPTS
+from lingprob.workflow.sources import Run
 from models_for_tests import SENTENCES, save_tiny_model
 
 PAIRS = pd.DataFrame(
@@ -78,8 +79,8 @@ def lm(config, folder, unigrams) -> lingprob.Model:
 
 
 @pytest.fixture(scope="module")
-def plan(config) -> Plan:
-    return Plan(*read_settings(config))
+def plan(config) -> Run:
+    return Run(*read_settings(config))
 
 
 # How work is done, as rules/common.smk has it in Snakemake's own configuration.
@@ -119,7 +120,7 @@ def scored_by_rules(run_rule, lm, plan, folder, stimuli: pd.DataFrame, out: Path
     start_tokens = {policy["start_token"] for policy in policies.values()}
     run_rule(
         "score_stimuli",
-        input={"model": folder / plan.model_manifest("tiny"),
+        input={"model": folder / sources.model_manifest("tiny"),
                "stimuli": [out / "stimuli.parquet"],
                "unigrams": [folder / "results/unigrams/tiny/unigrahams_tiny.parquet"]},
         output={"tokens": [out / f"{name}.parquet" for name in start_tokens],
@@ -211,7 +212,7 @@ def test_words_have_the_surprisals_that_the_rule_writes_to_the_bit(
     named = ("context", "window_counts")
     run_rule(
         "compute_word_surprisal",
-        input={"model": folder / plan.model_manifest("tiny"),
+        input={"model": folder / sources.model_manifest("tiny"),
                "words": [tmp_path / "words.parquet"]},
         output={"tables": [tmp_path / "surprisal.parquet"], "csv": [tmp_path / "words.csv"]},
         wildcards={"model": "tiny"},
@@ -247,7 +248,7 @@ def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
     run_rule(
         "find_pairs_in_corpus",
         input={"stimuli": [tmp_path / "stimuli.parquet"],
-               "tokenizer": folder / plan.model_manifest("tiny")},
+               "tokenizer": folder / sources.model_manifest("tiny")},
         output={"table": tmp_path / "leakage.parquet"},
         wildcards={"corpus": "corpus.txt"},
         params={"datasets": ["pairs"], "entry": {"parser": "text"},
@@ -296,7 +297,7 @@ def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
         "build_words", output={"table": words}, wildcards={"dataset": "mine"},
         params={"entry": {"parser": "passages", "path": str(tmp_path / "texts.txt")}},
     )  # fmt: skip
-    tokenizer = folder / plan.model_manifest("tiny")
+    tokenizer = folder / sources.model_manifest("tiny")
     run_rule(
         "index_passages", input={"words": [words], "tokenizer": tokenizer},
         output={"index": tmp_path / "index.npz", "passages": tmp_path / "passages.parquet"},

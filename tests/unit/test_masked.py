@@ -19,9 +19,10 @@ from lingprob.models.kinds import is_masked
 from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.masked import load_masked_model
 from lingprob.models.prepare import prepare_model
-from lingprob.plan import Plan, model_tables
 from lingprob.scoring.masked import CORRECTIONS, hidden_tokens, score_masked
+from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.sources import Run
 from models_for_tests import (
     CONTEXT_WINDOW,
     SENTENCES,
@@ -222,7 +223,7 @@ def test_a_causal_model_is_no_masked_one(folder, tmp_path):
     assert isinstance(lingprob.load(folder / "causal", cache=folder / "cache"), lingprob.Model)
 
 
-def plan_of(folder: Path, **settings) -> Plan:
+def plan_of(folder: Path, **settings) -> Run:
     """The plan of a demo with BERT in a folder, and one that the hub has."""
     own = {"title": "B", "family": "b"}
     models = {
@@ -230,30 +231,30 @@ def plan_of(folder: Path, **settings) -> Plan:
         "hub": {**own, "source": "hub", "kind": "masked", "repository": "o/b", "revision": "main"},
     }
     models["hub"] |= settings.pop("hub", {})
-    return Plan(*read_settings({"models": models, **settings}))
+    return Run(*read_settings({"models": models, **settings}))
 
 
 def test_a_masked_model_is_known_and_has_corrections_in_the_place_of_start_tokens(folder):
     plan = plan_of(folder, morcela={"models": ["smollm2-135m", "bert"], "frequency_models": ["*"]})
-    assert plan.masked_models() == ["bert", "hub"]
-    assert not {"bert", "hub"} & {*plan.causal_models()}
+    assert sources.masked_models(plan) == ["bert", "hub"]
+    assert not {"bert", "hub"} & {*sources.causal_models(plan)}
     for name in ("bert", "hub"):
-        assert plan.start_tokens(name) == ["within_word_l2r", "whole_word", "uncorrected"]
-        assert plan.unigram_sources(name) == ["corpus_gutenberg"]
+        assert scope.start_tokens(plan, name) == ["within_word_l2r", "whole_word", "uncorrected"]
+        assert scope.unigram_sources(plan, name) == ["corpus_gutenberg"]
         assert "both sides" in plan.catalog.model(name)["note"]
         for convention in ("scored", "excluded"):
             assert plan.catalog.bos_policy(name, convention) == "within_word_l2r"
         assert plan.catalog.bos_policy(name, "whole_word") == "whole_word"
-    assert plan.frequency_models() == ["smollm2-135m"]
+    assert scope.frequency_models(plan) == ["smollm2-135m"]
 
 
 def test_a_masked_model_has_no_words_or_contexts(folder):
     names = ["smollm2-135m", "bert"]
     plan = plan_of(folder, string_probability={"models": names}, reading={"models": ["*"]})
-    read = plan.dataset_models("demo_reading_times")
+    read = scope.dataset_models(plan, "demo_reading_times")
     assert "smollm2-135m" in read
     assert not {"bert", "hub"} & {*read}
-    assert set(model_tables(plan, "bert")) == {"fits", "separation", "correlations"}
+    assert set(scope.model_tables(plan, "bert")) == {"fits", "separation", "correlations"}
 
 
 @pytest.mark.parametrize(

@@ -25,14 +25,16 @@ from lingprob.ngrams.lmplz import PROGRAMS, obtain_programs
 from lingprob.ngrams.model import as_language_model
 from lingprob.ngrams.tables import read_arpa
 from lingprob.ngrams.tokens import word_tokenizer
-from lingprob.plan import BASE_MEMORY_MB, Costs, Plan, ngram_inputs
+from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.engine import score_sequences
 from lingprob.scoring.growing_prefixes import score_in_context
 from lingprob.unigrams.counts import count_tokens
+from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.digests import SCRIPTS
+from lingprob.workflow.sources import Run
 from models_for_tests import save_tiny_tokenizer
 from ngram_reference import FACTS, MARK, ORDER, VOCABULARY, KneserNey, corpus
 
@@ -245,29 +247,29 @@ def test_the_rule_makes_a_model_whose_tokenizer_counts_its_corpus(tmp_path, monk
     assert [counts[vocabulary[word]] for word in ("The", "cat", ".", "</s>")] == [4, 4, 5, 0]
 
 
-def plan_of(monkeypatch, *, missing: str | None, **entry: object) -> Plan:
-    monkeypatch.setattr("lingprob.plan.ngrams.lmplz_missing", lambda: missing)
+def plan_of(monkeypatch, *, missing: str | None, **entry: object) -> Run:
+    monkeypatch.setattr("lingprob.workflow.sources.lmplz_missing", lambda: missing)
     mine = {"title": "M", "family": "ngram", "source": "ngram", "corpus": "mine", "order": 3}
     corpus = {"title": "C", "kind": "corpus", "parser": "text", "path": "text.txt"}
     models = {"grams": {**mine, **entry}}
-    return Plan(*read_settings({"scale": "demo", "models": models, "datasets": {"mine": corpus}}))
+    return Run(*read_settings({"scale": "demo", "models": models, "datasets": {"mine": corpus}}))
 
 
 def test_a_model_is_planned_by_its_entry_alone(monkeypatch):
     words = plan_of(monkeypatch, missing="no cmake")
     manifest = "resources/models/grams/manifest.json"
-    found = ngram_inputs(words, "grams")
+    found = sources.ngram_inputs(words, "grams")
     assert found == {"corpus": ["text.txt"], "tokenizer": [], "programs": []}
-    assert words.tokenizer_manifest("grams") == manifest
+    assert sources.tokenizer_manifest(words, "grams") == manifest
     assert words.catalog.model("grams")["unigrams"] == ["corpus_mine"]
-    assert words.start_tokens("grams", "minimal_pairs") == ["bos"]
+    assert scope.start_tokens(words, "grams") == ["bos", "none"]
     shared = plan_of(monkeypatch, missing=None, tokenizer="smollm2")
-    found = ngram_inputs(shared, "grams")
+    found = sources.ngram_inputs(shared, "grams")
     assert found["tokenizer"] == "resources/models/smollm2-135m/manifest.json"
     assert found["programs"] == [f"resources/tools/kenlm/{name}" for name in PROGRAMS]
     for asked, missing, built in (("counts", None, False), ("kenlm", "no cmake", True)):
         plan = plan_of(monkeypatch, missing=missing, estimator=asked)
-        assert bool(ngram_inputs(plan, "grams")["programs"]) == built
+        assert bool(sources.ngram_inputs(plan, "grams")["programs"]) == built
 
 
 def test_an_n_gram_model_asks_for_what_its_corpus_makes_it(monkeypatch, tmp_path):

@@ -12,20 +12,22 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from lingprob.plan import Costs, Plan, note_on, pick
+from lingprob.plan.costs import Costs
 from lingprob.plan.estimate import as_text, estimate, totals
-from lingprob.plan.missing import LeftOut, announce, leave_out
+from lingprob.plan.missing import LeftOut, announce, leave_out, note_on
 from lingprob.plan.speeds import speeds
 from lingprob.plan.work import KNOWN, USUAL_SECONDS
+from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.sources import Run, pick
 
 OWN_SCORES = {"title": "S", "family": "mine", "source": "scores", "level": "token", "path": "s.csv"}
 MINE = {"title": "M", "family": "mine", "source": "local", "path": "mine"}
 OWN_DATA = {"title": "O", "kind": "stimuli", "parser": "table", "path": "own.csv"}
 
 
-def plan(scale: str = "demo", **config: Any) -> Plan:
-    return Plan(*read_settings({"scale": scale, **config}))
+def plan(scale: str = "demo", **config: Any) -> Run:
+    return Run(*read_settings({"scale": scale, **config}))
 
 
 def costs(scale: str = "paper", **config: Any) -> Costs:
@@ -93,18 +95,21 @@ def test_number_formats_are_the_papers_but_for_jobs_of_billions_of_tokens():
     there, asked = plan("paper"), costs()
     single, half = {"cpu": "float32", "cuda": "float32"}, {"cpu": "float32", "cuda": "float16"}
     for model in ("pythia-1b", "opt-125m"):
-        assert there.model_entry(model, "family", bulk=False)["dtype"] == single
-        assert there.model_entry(model, "family", bulk=True)["dtype"] == half
+        assert sources.model_entry(there, model, "family", bulk=False)["dtype"] == single
+        assert sources.model_entry(there, model, "family", bulk=True)["dtype"] == half
     # As params, whose order counts, were before there was `bulk`: what is scored stays.
-    assert list(there.model_entry("gpt2", "context_window", bulk=False)) == [
+    assert list(sources.model_entry(there, "gpt2", "context_window", bulk=False)) == [
         "dtype",
         "context_window",
     ]
     formats = {"cuda": "bfloat16", "bulk": "float16"}
     own = plan(models={"mine": {**MINE, "dtype": formats}})
-    assert own.model_entry("mine", "", bulk=False)["dtype"] == {"cuda": "bfloat16"}
-    assert own.model_entry("mine", "", bulk=True)["dtype"] == {"cuda": "float16"}
-    assert there.model_entry("gpt2", "family", bulk=True) == {"family": "gpt2", "dtype": single}
+    assert sources.model_entry(own, "mine", "", bulk=False)["dtype"] == {"cuda": "bfloat16"}
+    assert sources.model_entry(own, "mine", "", bulk=True)["dtype"] == {"cuda": "float16"}
+    assert sources.model_entry(there, "gpt2", "family", bulk=True) == {
+        "family": "gpt2",
+        "dtype": single,
+    }
     # A hundred million tokens, twice, in eight jobs, at sixteen times the speed.
     usual, bulk = (asked.work.scoring("opt-6.7b", 1e6, bulk=each) for each in (False, True))
     assert usual / bulk == pytest.approx(312 / 19.5)
@@ -317,25 +322,25 @@ def test_memory_grows_to_that_of_a_node_and_a_first_attempt_is_not_cut():
 
 def test_a_model_is_scored_as_its_entry_says():
     there = plan("laptop")
-    assert list(there.bos_policies("pythia-70m")) == ["none", "bos", "bos_first_excluded"]
+    assert list(scope.bos_policies(there, "pythia-70m")) == ["none", "bos", "bos_first_excluded"]
     # Two policies, one start token: scored once.
-    assert there.start_tokens("pythia-70m") == ["none", "bos"]
+    assert scope.start_tokens(there, "pythia-70m") == ["none", "bos"]
 
 
 def test_a_job_scores_what_a_paper_lists_and_no_list_of_models_changes_it():
     there = plan("laptop")
-    assert there.scored_datasets("morcela") == [
+    assert scope.scored_datasets(there, "morcela") == [
         "linguistic_inquiry", "li_adger", "cola", "scamp_plausible_sample2010",
     ]  # fmt: skip
-    strings = there.scored_datasets("string_probability")
+    strings = scope.scored_datasets(there, "string_probability")
     assert strings == [
         "blimp_sample2010", "scamp_implausible_sample2010", "syntaxgym_pairs", "li_large",
         "toy_strings",
     ]  # fmt: skip
-    assert there.scored_datasets("audit") == []  # string_probability has them
-    jobs = there.scoring_jobs(["smollm2-135m", "gpt2-chinese", "trigram"])
-    assert jobs == plan("laptop", morcela={"models": ["gpt2"]}).scoring_jobs(
-        ["smollm2-135m", "gpt2-chinese", "trigram"]
+    assert scope.scored_datasets(there, "audit") == []  # string_probability has them
+    jobs = scope.scoring_jobs(there, ["smollm2-135m", "gpt2-chinese", "trigram"])
+    assert jobs == scope.scoring_jobs(
+        plan("laptop", morcela={"models": ["gpt2"]}), ["smollm2-135m", "gpt2-chinese", "trigram"]
     )
     assert ("string_probability", "smollm2-135m", strings) in jobs
     assert ("morcela", "trigram", ["li_adger"]) in jobs
@@ -345,59 +350,63 @@ def test_a_job_scores_what_a_paper_lists_and_no_list_of_models_changes_it():
 
 def test_a_model_generates_from_the_first_token_that_its_policies_name():
     there = plan()
-    found = [there.generation_start_token(m) for m in ("smollm2-135m", "pythia-70m", "gpt2")]
+    found = [
+        sources.generation_start_token(there, m) for m in ("smollm2-135m", "pythia-70m", "gpt2")
+    ]
     assert found == ["<|endoftext|>", "bos", "bos"]
     unnamed = {"title": "M", "family": "m", "source": "local", "path": "m"}
-    assert plan(models={"mine": unnamed}).generation_start_token("mine") == "bos"
+    assert sources.generation_start_token(plan(models={"mine": unnamed}), "mine") == "bos"
 
 
 def test_patterns_choose_among_unigram_sources_and_spare_the_default():
     there = plan(morcela={"unigrams": ["corpus_*"]})
-    assert there.unigram_sources("pythia-70m") == ["pile_published"]
+    assert scope.unigram_sources(there, "pythia-70m") == ["pile_published"]
     both = ["unigrahams_smollm2-135m", "corpus_gutenberg"]
-    assert there.unigram_sources("smollm2-135m") == both
-    assert there.unigram_tables("smollm2-135m") == [
+    assert scope.unigram_sources(there, "smollm2-135m") == both
+    assert scope.unigram_tables(there, "smollm2-135m") == [
         f"results/unigrams/smollm2/{name}.parquet" for name in both
     ]
 
 
 def test_prediction_3_has_its_own_unigrams_if_a_model_s_entry_lists_them():
     there = plan("paper", morcela={"unigrams": ["unigrahams_*"]})
-    assert there.string_convention("gpt2") == ["bos", "corpus_fineweb_10bt"]
-    assert there.unigram_sources("gpt2") == ["unigrahams_gpt2", "corpus_fineweb_10bt"]
-    assert there.string_convention("opt-30b") == ["bos", "unigrahams_opt-30b"]
-    assert there.string_convention("gpt2-chinese") == ["cls", "imported"]
-    assert there.unigram_tables("gpt2-chinese") == []
+    assert scope.string_convention(there, "gpt2") == ["bos", "corpus_fineweb_10bt"]
+    assert scope.unigram_sources(there, "gpt2") == ["unigrahams_gpt2", "corpus_fineweb_10bt"]
+    assert scope.string_convention(there, "opt-30b") == ["bos", "unigrahams_opt-30b"]
+    assert scope.string_convention(there, "gpt2-chinese") == ["cls", "imported"]
+    assert scope.unigram_tables(there, "gpt2-chinese") == []
     there = plan("paper", string_probability={"unigrams": None})
-    assert there.string_convention("gpt2") == ["bos", "unigrahams_gpt2"]
+    assert scope.string_convention(there, "gpt2") == ["bos", "unigrahams_gpt2"]
 
 
 def test_the_rows_of_a_hub_data_set_are_read_from_one_file():
     there = plan()
     manifest = "resources/datasets/fineweb_10bt/manifest.tsv"
-    assert there.corpus_files("fineweb_10bt") == [manifest]
-    assert there.corpus_file_names("fineweb_10bt") == ["rows.parquet"]
+    assert sources.corpus_files(there, "fineweb_10bt") == [manifest]
+    assert sources.corpus_file_names(there, "fineweb_10bt") == ["rows.parquet"]
     rated = {"title": "R", "kind": "stimuli", "source": "hub", "repository": "lab/rated",
              "revision": "v1", "split": "test"}  # fmt: skip
     there = plan(datasets={"rated": rated}, morcela={"datasets": ["rated"]})
-    assert there.raw_dataset("rated") == {"manifest": "resources/datasets/rated/manifest.tsv"}
-    assert there.stimuli_entry("rated")["ratings"] == "every"
+    assert sources.raw_dataset(there, "rated") == {
+        "manifest": "resources/datasets/rated/manifest.tsv"
+    }
+    assert scope.stimuli_entry(there, "rated")["ratings"] == "every"
     # 4,000 bytes a row of a corpus, and 100 MB.
     assert costs().download_mb("fineweb_10bt") == 4100
 
 
 def test_imported_scores_bring_their_unigrams():
     there = plan(models={"other": OWN_SCORES})
-    assert there.unigram_sources("other") == there.unigram_tables("other") == []
-    assert there.default_unigrams("other") == "imported"
+    assert scope.unigram_sources(there, "other") == scope.unigram_tables(there, "other") == []
+    assert scope.default_unigrams(there, "other") == "imported"
 
 
 def test_shards_of_samples_and_of_a_corpus_are_counted_apart():
     there = plan(unigrams={"shards": 3}, unigrahams={"shards": 2})
-    assert there.unigram_shards("gpt2", "unigrahams_gpt2") == [
+    assert sources.unigram_shards(there, "gpt2", "unigrahams_gpt2") == [
         f"results/unigram_sums/gpt2/unigrahams_gpt2/{shard}-of-2.parquet" for shard in (0, 1)
     ]
-    assert len(there.unigram_shards("gpt2", "corpus_gutenberg")) == 3
+    assert len(sources.unigram_shards(there, "gpt2", "corpus_gutenberg")) == 3
 
 
 def test_text_is_sampled_as_the_paper_says_or_as_the_released_code_does():
@@ -407,7 +416,7 @@ def test_text_is_sampled_as_the_paper_says_or_as_the_released_code_does():
     assert samplings["unigrahams-released"] == {"top_k": 50, "suppress_eos": True}
     source = "unigrahams-released_opt-30b"
     assert there.catalog.unigram_source(source) == ("unigrahams-released", "opt-30b")
-    assert there.unigram_shards("opt", source)[2] == (
+    assert sources.unigram_shards(there, "opt", source)[2] == (
         "results/unigram_sums/opt/unigrahams-released_opt-30b/2-of-3.parquet"
     )
 
@@ -415,40 +424,44 @@ def test_text_is_sampled_as_the_paper_says_or_as_the_released_code_does():
 @pytest.mark.parametrize(("shards", "used"), [(2, 1), (8, 1), (50, 5)])
 def test_a_tenth_of_the_samples_is_of_the_first_shards(shards, used):
     there = plan(unigrahams={"shards": shards})
-    every = there.unigram_shards("opt", "unigrahams_opt-30b")
-    assert there.unigram_shards("opt", "unigrahams-tenth_opt-30b") == every[:used]
+    every = sources.unigram_shards(there, "opt", "unigrahams_opt-30b")
+    assert sources.unigram_shards(there, "opt", "unigrahams-tenth_opt-30b") == every[:used]
 
 
 def test_frequency_is_regressed_on_after_nothing_and_after_a_model_s_own_start_token():
     there = plan("laptop", morcela={"models": ["smollm2-135m"]})
-    assert there.frequency_start_tokens("smollm2-135m") == ["none", "endoftext"]
-    (slopes,) = there.frequency_tables("slopes")
+    assert scope.frequency_start_tokens(there, "smollm2-135m") == ["none", "endoftext"]
+    (slopes,) = scope.frequency_tables(there, "slopes")
     assert slopes == "results/morcela/frequency_slopes/smollm2-135m.parquet"
-    assert plan("paper").frequency_start_tokens("pythia-14m") == ["none"]
+    assert scope.frequency_start_tokens(plan("paper"), "pythia-14m") == ["none"]
 
 
 def test_strings_are_scored_in_a_model_s_language_and_where_published_scores_cover_them():
     there = plan("paper")
-    assert there.string_datasets("gpt2-chinese") == ["zhoblimp", "sling", "hll"]
-    english = there.string_datasets("gpt2")
+    assert scope.string_datasets(there, "gpt2-chinese") == ["zhoblimp", "sling", "hll"]
+    english = scope.string_datasets(there, "gpt2")
     assert "blimp" in english
     assert not {"zhoblimp", "sling", "hll"} & set(english)
-    assert plan("laptop").string_datasets("trigram") == ["li_adger"]
+    assert scope.string_datasets(plan("laptop"), "trigram") == ["li_adger"]
     # CoLA has no pairs.
-    assert set(english) - set(there.paired_datasets("gpt2")) == {"cola"}
+    assert set(english) - set(scope.paired_datasets(there, "gpt2")) == {"cola"}
 
 
 def test_a_data_set_serves_several_predictions():
-    assert plan("paper").predictions()["blimp"] == [1, 3]
-    assert plan("paper").predictions()["hll"] == [2]
-    assert plan().predictions() == {"demo_minimal_pairs": [1, 2, 3]}
+    assert scope.predictions(plan("paper"))["blimp"] == [1, 3]
+    assert scope.predictions(plan("paper"))["hll"] == [2]
+    assert scope.predictions(plan()) == {"demo_minimal_pairs": [1, 2, 3]}
 
 
 def test_the_size_of_a_sample_is_in_its_name():
-    assert plan("laptop").scored_as("blimp") == "blimp_sample2010"
-    assert plan("laptop").scored_as("cola") == plan("paper").scored_as("cola") == "cola"
-    assert plan("paper").scored_as("blimp") == "blimp"
-    assert plan("laptop").minimalness("sling").endswith("chinese-nli/sling_sample2010.parquet")
+    assert scope.scored_as(plan("laptop"), "blimp") == "blimp_sample2010"
+    assert (
+        scope.scored_as(plan("laptop"), "cola") == scope.scored_as(plan("paper"), "cola") == "cola"
+    )
+    assert scope.scored_as(plan("paper"), "blimp") == "blimp"
+    assert scope.minimalness(plan("laptop"), "sling").endswith(
+        "chinese-nli/sling_sample2010.parquet"
+    )
 
 
 def test_an_own_data_set_must_have_the_ratings_that_its_analyses_need():
@@ -462,51 +475,55 @@ def test_an_own_data_set_must_have_the_ratings_that_its_analyses_need():
             morcela={"datasets": morcela},
             string_probability={"prediction_2": prediction_2},
         )
-        assert there.stimuli_entry("own")["ratings"] == ratings
-    assert "ratings" not in there.stimuli_entry("demo_minimal_pairs")
+        assert scope.stimuli_entry(there, "own")["ratings"] == ratings
+    assert "ratings" not in scope.stimuli_entry(there, "demo_minimal_pairs")
 
 
 def test_frequency_is_regressed_on_for_the_patterns_models_that_have_weights():
-    pythias = plan("paper").frequency_models()
+    pythias = scope.frequency_models(plan("paper"))
     assert len(pythias) == 9
     assert all(name.startswith("pythia-") for name in pythias)
     models = {"models": ["smollm2-135m", "other"]}
-    assert plan(models={"other": OWN_SCORES}, morcela=models).frequency_models() == ["smollm2-135m"]
+    assert scope.frequency_models(plan(models={"other": OWN_SCORES}, morcela=models)) == [
+        "smollm2-135m"
+    ]
 
 
 def test_later_stages_cut_prefixes_as_far_as_perturbed_ones_go():
     there = plan("laptop")
-    assert there.context_lengths("sampled") == [125, 350, 750]
-    assert there.context_lengths("shared") == there.context_lengths("perturbed") == [125]
-    sampled, shared = map(there.sampling_settings, ("sampled", "shared"))
+    assert scope.context_lengths(there, "sampled") == [125, 350, 750]
+    assert (
+        scope.context_lengths(there, "shared") == scope.context_lengths(there, "perturbed") == [125]
+    )
+    sampled, shared = (scope.sampling_settings(there, one) for one in ("sampled", "shared"))
     assert (sampled["pairs_per_prefix"], sampled["matrix_prefixes"]) == (15, 10)
-    assert plan("paper").sampling_settings("sampled")["pairs_per_prefix"] == 1
+    assert scope.sampling_settings(plan("paper"), "sampled")["pairs_per_prefix"] == 1
     assert shared["pairs_per_prefix"] > 67_000
     assert (shared["matrix_prefixes"], shared["lengths"]) == (0, [125])
 
 
 def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
     there = plan("laptop")
-    own, *trained = there.dataset_models("provo_motr")
+    own, *trained = scope.dataset_models(there, "provo_motr")
     assert own == "smollm2-135m"
     # Three sizes, after all steps, and after 5 and 10 of fine-tuning.
     assert len(trained) == 3 * 3
     assert all(name.startswith("trained-tiny-") for name in trained)
-    assert set(there.dataset_models("natural_stories_maze")) > {own, *trained}
+    assert set(scope.dataset_models(there, "natural_stories_maze")) > {own, *trained}
 
 
 def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
     own = {**OWN_SCORES, "level": "word", "texts": ["demo_passages"]}
     there = plan(models={"other": own})
-    assert there.imported_surprisals("other", "demo_passages") == ("s.csv", "s.csv")
+    assert scope.imported_surprisals(there, "other", "demo_passages") == ("s.csv", "s.csv")
     folder = "resources/datasets/kuribayashi_ppp_ns"
-    manifest, path = there.imported_surprisals("published-gpt2", "natural_stories")
+    manifest, path = scope.imported_surprisals(there, "published-gpt2", "natural_stories")
     assert manifest == f"{folder}/manifest.tsv"
     assert path.startswith(f"{folder}/")
 
 
 def test_suites_alone_are_read_once_more_for_their_regions():
-    suites = plan().suite_files(["blimp", "syntaxgym"])
+    suites = scope.suite_files(plan(), ["blimp", "syntaxgym"])
     assert suites == ["resources/datasets/syntaxgym/manifest.tsv"]
 
 
@@ -515,18 +532,25 @@ def test_what_a_data_set_is_read_from(tmp_path):
     (tmp_path / "b.txt").write_text("b")
     corpus = {"title": "C", "kind": "corpus", "parser": "text", "path": str(tmp_path / "*.txt")}
     there = plan(datasets={"own": OWN_DATA, "mine": corpus})
-    assert there.raw_dataset("demo_minimal_pairs") == {}
-    assert there.raw_dataset("own") == {"own": "own.csv"}
-    assert there.raw_dataset("blimp") == {"manifest": "resources/datasets/blimp/manifest.tsv"}
-    assert there.corpus_file_names("mine") == ["a.txt", "b.txt"]
-    assert there.corpus_files("mine") == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
-    assert there.corpus_files("abc_news") == ["resources/datasets/abc_news/manifests/abc.zip.tsv"]
-    assert there.corpus_file_entry("abc_news", "abc.zip")["bytes"] == 1_487_851
-    assert there.corpus_file_path("abc_news", "abc.zip") == "resources/datasets/abc_news/abc.zip"
-    assert there.corpus_file_names("demo_sentences") == ["package"]
-    assert there.corpus_file("demo_sentences", "package") == []
-    assert there.tokenizer_files("gpt2") == "resources/models/gpt2/manifest.json"
-    assert there.tokenizer_manifest("opt") == "resources/models/opt-125m/manifest.json"
+    assert sources.raw_dataset(there, "demo_minimal_pairs") == {}
+    assert sources.raw_dataset(there, "own") == {"own": "own.csv"}
+    assert sources.raw_dataset(there, "blimp") == {
+        "manifest": "resources/datasets/blimp/manifest.tsv"
+    }
+    assert sources.corpus_file_names(there, "mine") == ["a.txt", "b.txt"]
+    assert sources.corpus_files(there, "mine") == [str(tmp_path / "a.txt"), str(tmp_path / "b.txt")]
+    assert sources.corpus_files(there, "abc_news") == [
+        "resources/datasets/abc_news/manifests/abc.zip.tsv"
+    ]
+    assert sources.corpus_file_entry(there, "abc_news", "abc.zip")["bytes"] == 1_487_851
+    assert (
+        sources.corpus_file_path(there, "abc_news", "abc.zip")
+        == "resources/datasets/abc_news/abc.zip"
+    )
+    assert sources.corpus_file_names(there, "demo_sentences") == ["package"]
+    assert sources.corpus_file(there, "demo_sentences", "package") == []
+    assert sources.tokenizer_files(there, "gpt2") == "resources/models/gpt2/manifest.json"
+    assert sources.tokenizer_manifest(there, "opt") == "resources/models/opt-125m/manifest.json"
 
 
 HAND_PLACED = ["brown_spr", "brown_spr_times", "dundee", "dundee_first_pass", "hll", "pile_test"]
@@ -542,10 +566,10 @@ def nothing_placed(tmp_path, monkeypatch):
     return tmp_path
 
 
-def without_what_is_missing(**config: Any) -> tuple[Plan, dict[str, LeftOut]]:
+def without_what_is_missing(**config: Any) -> tuple[Run, dict[str, LeftOut]]:
     settings, catalog = read_settings({"scale": "paper", **config})
     settings, left_out = leave_out(settings, catalog)
-    return Plan(settings, catalog), {item.name: item for item in left_out}
+    return Run(settings, catalog), {item.name: item for item in left_out}
 
 
 def test_what_nobody_can_fetch_is_left_out_of_every_list(nothing_placed):
@@ -560,7 +584,7 @@ def test_what_nobody_can_fetch_is_left_out_of_every_list(nothing_placed):
     ]
     assert settings["overlap"]["texts"] == ["geco", "provo", "natural_stories"]
     assert "dundee_first_pass" not in settings["reading"]["datasets"]
-    assert there.frequency_models() == []
+    assert scope.frequency_models(there) == []
     assert left_out["hll"].named_in == ("string_probability.prediction_2",)
     assert "resources/datasets/hll/hll_judgments.csv" in left_out["hll"].remedy
     assert "HF_TOKEN" in left_out["llama-3-70b"].remedy
@@ -685,36 +709,41 @@ def test_models_are_fitted_to_the_rated_data_sets_that_they_have():
             "morcela": {"models": ["smollm2-135m", "bert"], "datasets": ["linguistic_inquiry"]},
         }
     )
-    plan = Plan(settings, catalog)
-    assert plan.rated_datasets("smollm2-135m") == ["linguistic_inquiry"]
-    assert plan.rated_datasets("bert") == []
-    assert plan.fitted_models() == ["smollm2-135m"]
+    plan = Run(settings, catalog)
+    assert scope.rated_datasets(plan, "smollm2-135m") == ["linguistic_inquiry"]
+    assert scope.rated_datasets(plan, "bert") == []
+    assert scope.fitted_models(plan) == ["smollm2-135m"]
 
 
 def test_string_probability_reads_scores_of_all_tokens():
     there = plan("laptop")
-    assert there.string_convention("smollm2-135m") == ["endoftext", "unigrahams_smollm2-135m"]
-    assert there.string_convention("trigram") == ["imported", "imported"]
+    assert scope.string_convention(there, "smollm2-135m") == [
+        "endoftext",
+        "unigrahams_smollm2-135m",
+    ]
+    assert scope.string_convention(there, "trigram") == ["imported", "imported"]
 
 
 def test_what_the_paper_has_and_a_scale_has_not_is_named():
-    assert plan("demo").absent_from_strings() == []
-    absent = " ".join(plan("laptop").absent_from_strings())
+    assert scope.absent_from_strings(plan("demo")) == []
+    absent = " ".join(scope.absent_from_strings(plan("laptop")))
     assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
     assert "CoLA" not in absent
     # A model without panels sees it, too.
     both = {"models": ["trigram", "gutenberg-2gram"]}
-    assert "CoLA" not in " ".join(plan("laptop", string_probability=both).absent_from_strings())
+    assert "CoLA" not in " ".join(
+        scope.absent_from_strings(plan("laptop", string_probability=both))
+    )
     alone = {"models": ["trigram"]}
-    assert "CoLA" in " ".join(plan("laptop", string_probability=alone).absent_from_strings())
+    assert "CoLA" in " ".join(scope.absent_from_strings(plan("laptop", string_probability=alone)))
 
 
 def test_fits_predict_the_rated_data_sets_and_others():
     there = plan("laptop")
     rated = ["linguistic_inquiry", "li_adger"]
-    sample = there.scored_as("scamp_plausible")
-    assert there.predicted_datasets("smollm2-135m") == [*rated, "cola", sample]
-    assert there.predicted_datasets("gpt2") == rated
+    sample = scope.scored_as(there, "scamp_plausible")
+    assert scope.predicted_datasets(there, "smollm2-135m") == [*rated, "cola", sample]
+    assert scope.predicted_datasets(there, "gpt2") == rated
 
 
 MADE = ["trained-tiny-*", "!*-ft*", "gutenberg-[23]gram"]
@@ -728,22 +757,29 @@ WITH_MADE = {
 def test_states_of_trainings_and_ngrams_are_models_like_others():
     asked = plan("laptop", **WITH_MADE)
     step = "trained-tiny-small-step16"
-    assert len(asked.fitted_models()) == 1 + 3 * 2 + 2
+    assert len(scope.fitted_models(asked)) == 1 + 3 * 2 + 2
     for model in ("smollm2-135m", step):
-        assert asked.rated_datasets(model) == ["linguistic_inquiry", "li_adger"]
-        assert asked.predicted_datasets(model)[2:] == ["cola", asked.scored_as("scamp_plausible")]
+        assert scope.rated_datasets(asked, model) == ["linguistic_inquiry", "li_adger"]
+        assert scope.predicted_datasets(asked, model)[2:] == [
+            "cola",
+            scope.scored_as(asked, "scamp_plausible"),
+        ]
     # Exact counts of the very training text come first.
-    assert asked.unigram_sources(step)[0] == "training_16" != asked.unigram_sources(step)[-1]
-    assert asked.default_convention(step) == ["none", "training_16"]
-    assert asked.frequency_models() == asked.fitted_models()
+    assert (
+        scope.unigram_sources(asked, step)[0]
+        == "training_16"
+        != scope.unigram_sources(asked, step)[-1]
+    )
+    assert scope.default_convention(asked, step) == ["none", "training_16"]
+    assert scope.frequency_models(asked) == scope.fitted_models(asked)
 
 
 def test_models_that_a_run_makes_have_panels_only_if_there_are_no_others():
     asked = plan("laptop", **WITH_MADE)
-    assert asked.string_panels() == ["smollm2-135m"]
+    assert scope.string_panels(asked) == ["smollm2-135m"]
     made = plan("laptop", string_probability={"models": ["gutenberg-[23]gram"]})
-    assert made.string_panels() == ["gutenberg-2gram", "gutenberg-3gram"]
-    series = asked.series(asked.settings["string_probability"]["models"])
+    assert scope.string_panels(made) == ["gutenberg-2gram", "gutenberg-3gram"]
+    series = sources.series(asked, asked.settings["string_probability"]["models"])
     assert series["trained-tiny-small-step16"] == "trained-tiny-small"
     assert series["gutenberg-2gram"] == series["gutenberg-3gram"]
     assert {name for name, of in series.items() if of == name} == {

@@ -18,7 +18,6 @@ from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
 from lingprob.models.prepared import load_prepared
 from lingprob.overlap.token_blocks import count_rows
-from lingprob.plan import Plan
 from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced
 from lingprob.reading.texts import build_words
 from lingprob.rehearsal import STAMP, folder, reading_times
@@ -30,7 +29,9 @@ from lingprob.scoring.masked import score_masked
 from lingprob.site.page import table_as_html
 from lingprob.stimuli.build import build_stimuli
 from lingprob.tables import write_csv, write_table
+from lingprob.workflow import sources
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.sources import Run
 
 LESS = read_yaml("rehearsal.yaml")
 
@@ -73,9 +74,9 @@ def test_a_rehearsal_has_the_same_models_data_sets_and_files(paper):
             assert less[section].get(key) == settings[section].get(key)
     assert list(less["training"]["sizes"]) == ["small", "medium", "large"]
     assert less["unigrahams"]["shards"] == 50
-    plan = Plan(less, changed)
-    assert plan.words_read("dundee_first_pass") == "results/words/dundee.parquet"
-    assert Plan(settings, catalog).words_read("dundee_first_pass") == []
+    plan = Run(less, changed)
+    assert sources.words_read(plan, "dundee_first_pass") == "results/words/dundee.parquet"
+    assert sources.words_read(Run(settings, catalog), "dundee_first_pass") == []
 
 
 def test_every_model_with_files_becomes_a_tiny_one_of_its_architecture(paper):

@@ -11,7 +11,6 @@ import pyarrow as pa
 import pytest
 
 from lingprob.catalog import read_published
-from lingprob.plan import Plan, model_tables, shown_models
 from lingprob.schemas import SCHEMAS
 from lingprob.site.models import (
     COLUMNS,
@@ -24,13 +23,15 @@ from lingprob.site.models import (
     with_published,
 )
 from lingprob.tables import write_table
+from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.sources import Run
 
 OWN = {"title": "Mine", "family": "mine", "source": "local", "path": "mine"}
 
 
-def plan(scale: str = "laptop", **config: Any) -> Plan:
-    return Plan(*read_settings({"scale": scale, **config}))
+def plan(scale: str = "laptop", **config: Any) -> Run:
+    return Run(*read_settings({"scale": scale, **config}))
 
 
 def table(path: Path, schema: str, *rows: dict[str, Any]) -> Path:
@@ -154,16 +155,18 @@ def test_a_page_has_each_paper_s_numbers_and_says_what_they_are(files):
 
 
 def test_a_model_has_the_tables_of_the_papers_that_name_it():
-    assert set(model_tables(plan(), "smollm2-135m")) == {
+    assert set(scope.model_tables(plan(), "smollm2-135m")) == {
         "fits", "deltas", "separation", "correlations", "unprefixed", "accuracy",
     }  # fmt: skip
-    assert model_tables(plan(), "gpt2") == {"fits": ["results/morcela/gpt2.parquet"]}
-    assert model_tables(plan(site={"papers": ["overlap"]}), "smollm2-135m") == {}
+    assert scope.model_tables(plan(), "gpt2") == {"fits": ["results/morcela/gpt2.parquet"]}
+    assert scope.model_tables(plan(site={"papers": ["overlap"]}), "smollm2-135m") == {}
     own = plan("demo", models={"mine": OWN}, reading={"models": ["mine"]})
-    assert model_tables(own, "mine")["deltas"] == ["results/reading/demo_reading_times.parquet"]
-    assert "mine" in shown_models(own)
-    assert "gpt2" not in shown_models(own)
-    assert not [name for name in shown_models(plan()) if "-step" in name]
+    assert scope.model_tables(own, "mine")["deltas"] == [
+        "results/reading/demo_reading_times.parquet"
+    ]
+    assert "mine" in scope.shown_models(own)
+    assert "gpt2" not in scope.shown_models(own)
+    assert not [name for name in scope.shown_models(plan()) if "-step" in name]
 
 
 def row(model: str, quantity: str, value: float | None, **more: Any) -> dict[str, Any]:

@@ -15,14 +15,15 @@ from transformers import GPTNeoXForCausalLM
 from lingprob.errors import LingprobError
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepared import load_prepared
-from lingprob.plan import Plan
 from lingprob.scoring.engine import score_sequences
 from lingprob.tables import read_metadata, read_table
 from lingprob.training.corpus import TrainingData
 from lingprob.training.launch import kept_model
 from lingprob.training.seen_tokens import count_seen_tokens
+from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.digests import SCRIPTS
+from lingprob.workflow.sources import Run
 from training_for_tests import N_EXAMPLES, job, losses, rows_with_structure, save_corpus
 
 KEPT = {"training": {"keep_checkpoints": [1, 2, 4]}}
@@ -94,19 +95,19 @@ def test_a_kept_model_scores_as_its_weights_loaded_plainly_do(corpus, tmp_path):
 
 def test_each_step_s_model_has_the_unigrams_of_its_step():
     settings, catalog = read_settings(KEPT)
-    sources = {
+    listed = {
         name: catalog.model(f"trained-tiny-small{name}")["unigrams"]
         for name in ("", "-ft5", "-step1", "-step4")
     }
-    assert {name: found[0] for name, found in sources.items()} == {
+    assert {name: found[0] for name, found in listed.items()} == {
         "": "training_90", "-ft5": "training_90", "-step1": "training_1", "-step4": "training_4"
     }  # fmt: skip
-    assert {found[1] for found in sources.values()} == {"corpus_demo_sentences"}
-    plan = Plan(settings, catalog)
-    assert plan.unigram_tables("trained-tiny-small-step4")[0] == (
+    assert {found[1] for found in listed.values()} == {"corpus_demo_sentences"}
+    plan = Run(settings, catalog)
+    assert scope.unigram_tables(plan, "trained-tiny-small-step4")[0] == (
         "results/unigrams/trained/training_4.parquet"
     )
-    assert plan.unigram_shards("trained", "training_4") == [
+    assert sources.unigram_shards(plan, "trained", "training_4") == [
         "results/unigram_sums/trained/training_4/0-of-1.parquet"
     ]
     _, paper = read_settings({**KEPT, "scale": "paper"})

@@ -17,9 +17,9 @@ from lingprob.facade.inputs import COLUMNS, read_passages
 from lingprob.facade.sources import find_model, read_config
 from lingprob.files import atomic_path, write_text
 from lingprob.own_tables import read_frame, text_of
-from lingprob.plan.data import Plan
 from lingprob.tables import write_csv
 from lingprob.workflow.configuration import read_catalog
+from lingprob.workflow.sources import Run
 
 
 def run(options: argparse.Namespace) -> None:
@@ -89,11 +89,11 @@ def overlap(options: argparse.Namespace) -> pd.DataFrame:
 def certify(options: argparse.Namespace) -> pd.DataFrame:
     """Return what corpora have of texts, of a file or of a data set of the catalog."""
     cache = cache_folder(options.cache)
-    plan = Plan(*read_catalog(read_config(options.config)))
+    run = Run(*read_catalog(read_config(options.config)))
     name = str(options.input)
-    of_catalog = not options.input.exists() and name in plan.catalog.datasets
+    of_catalog = not options.input.exists() and name in run.catalog.datasets
     return lingprob.certify(
-        dataset_texts(name, plan, cache) if of_catalog else read_passages(options.input),
+        dataset_texts(name, run, cache) if of_catalog else read_passages(options.input),
         options.corpus,
         tokenizer=options.model,
         ngrams=options.ngrams,

@@ -19,8 +19,8 @@ from lingprob.facade.corpora import found_corpus, named_tokenizer
 from lingprob.facade.inputs import as_passages
 from lingprob.facade.ngram_models import AUTO, NgramModels
 from lingprob.facade.sources import read_config, slug
-from lingprob.plan.data import Plan
 from lingprob.workflow.configuration import read_catalog
+from lingprob.workflow.sources import Run
 
 LEVELS = ["ngram_logprob", "chance_level", "chance_level_holm"]
 COLUMNS = [
@@ -72,18 +72,18 @@ def certify(
     Raises LingprobError for a name that is neither a corpus nor a file, a corpus without text or
     twice, and as `load` for the tokenizer.
     """
-    plan, folder = Plan(*read_catalog(read_config(config))), cache_folder(cache)
-    opened = named_tokenizer(tokenizer, config, plan, folder)
+    run, folder = Run(*read_catalog(read_config(config))), cache_folder(cache)
+    opened = named_tokenizer(tokenizer, config, run, folder)
     given = [corpora] if isinstance(corpora, str | Path) else list(corpora)
-    searched = [found_corpus(corpus, opened, plan, folder) for corpus in given]
+    searched = [found_corpus(corpus, opened, run, folder) for corpus in given]
     names = [corpus.name for corpus in searched]
     if len(set(names)) < len(names) or not names:
         raise LingprobError(f"the corpora are {names}. Name at least one, and each one once.")
     if save is not None:
         for corpus in searched:
             save_corpus(corpus, opened, Path(save) / slug(corpus.name))
-    models = NgramModels(ngrams, searched, plan, folder)
-    shortest = min_length or plan.settings["overlap"]["min_length"]
+    models = NgramModels(ngrams, searched, run, folder)
+    shortest = min_length or run.settings["overlap"]["min_length"]
     overlaps = longest_overlaps(texts_by_id(texts), searched, opened, shortest)
     by_corpus = dict(iter(overlaps.groupby("corpus")))
     parts = [judged(by_corpus[corpus.name], corpus, models) for corpus in searched]

@@ -15,7 +15,8 @@ from lingprob.facade.overlap import corpus_entry
 from lingprob.facade.sources import find_model
 from lingprob.files import dataset_paths
 from lingprob.models.tokenizer import Tokenizer, open_tokenizer
-from lingprob.plan.data import Plan
+from lingprob.workflow import sources
+from lingprob.workflow.sources import Run
 
 OR_A_FILE = "Or mend the path of the file."
 
@@ -23,48 +24,48 @@ OR_A_FILE = "Or mend the path of the file."
 def named_tokenizer(
     tokenizer: str | Path,
     config: str | Path | Mapping[str, Any] | None,
-    plan: Plan,
+    run: Run,
     cache: Path,
 ) -> Tokenizer:
     """Open the tokenizer of a model, or that of a data set of kind tokenizer."""
-    if str(tokenizer) in plan.datasets_of("tokenizer"):
-        fetched_files(str(tokenizer), plan, cache)
-        return open_tokenizer(cache / plan.dataset_manifest(str(tokenizer)))
-    name, plan = find_model(tokenizer, config=config)
-    manifest = cache / plan.model_manifest(name)
-    return open_tokenizer(prepared_model(name, plan.catalog.model(name), manifest))
+    if str(tokenizer) in sources.datasets_of(run, "tokenizer"):
+        fetched_files(str(tokenizer), run, cache)
+        return open_tokenizer(cache / sources.dataset_manifest(str(tokenizer)))
+    name, run = find_model(tokenizer, config=config)
+    manifest = cache / sources.model_manifest(name)
+    return open_tokenizer(prepared_model(name, run.catalog.model(name), manifest))
 
 
-def corpus_names(plan: Plan) -> list[str]:
+def corpus_names(run: Run) -> list[str]:
     """Return the corpora of the catalog, one's own included."""
-    return plan.datasets_of("corpus")
+    return sources.datasets_of(run, "corpus")
 
 
-def found_corpus(given: str | Path, tokenizer: Tokenizer, plan: Plan, cache: Path) -> Corpus:
+def found_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path) -> Corpus:
     """Return a corpus of the catalog, one that `certify` saved, or one of files.
 
     Raises LingprobError if it is neither, or token ids of another tokenizer.
     """
     name = str(given)
-    if isinstance(given, str) and name in corpus_names(plan):
-        made_by = plan.catalog.dataset(name).get("tokenizer_sha256", tokenizer.sha256)
+    if isinstance(given, str) and name in corpus_names(run):
+        made_by = run.catalog.dataset(name).get("tokenizer_sha256", tokenizer.sha256)
         if made_by != tokenizer.sha256:
             raise LingprobError(
                 f"corpus {name!r} is token ids of another tokenizer (sha256 {made_by}). Name that "
                 "one or a model that has it."
             )
-        return catalog_corpus(name, plan, cache)
+        return catalog_corpus(name, run, cache)
     if Path(name, CONTENTS).is_file():
         return load_corpus(Path(name))
     if not ("*" in name or Path(name).exists()):
-        raise unknown_name("corpus", name, corpus_names(plan), OR_A_FILE)
+        raise unknown_name("corpus", name, corpus_names(run), OR_A_FILE)
     paths = dataset_paths(name, {"path": name})
     return Corpus(name, [CorpusFile(path.name, corpus_entry(path), [path]) for path in paths])
 
 
-def catalog_corpus(name: str, plan: Plan, cache: Path) -> Corpus:
+def catalog_corpus(name: str, run: Run, cache: Path) -> Corpus:
     """Return a corpus of the catalog; its files are fetched where the cache lacks them."""
-    entry = plan.catalog.dataset(name)
-    paths = fetched_files(name, plan, cache)
+    entry = run.catalog.dataset(name)
+    paths = fetched_files(name, run, cache)
     files = [CorpusFile(path.name, entry, [path]) for path in paths]
     return Corpus(name, files or [CorpusFile("package", entry, [])], entry.get("words"))

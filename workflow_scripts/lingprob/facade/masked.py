@@ -13,9 +13,9 @@ from lingprob.errors import LingprobError, looked_up
 from lingprob.facade.inputs import as_pairs, as_texts, as_words
 from lingprob.facade.scores import score_table, stimuli_of
 from lingprob.models.masked import MaskedLanguageModel
-from lingprob.plan.data import Plan
 from lingprob.scoring.masked import CORRECTIONS, score_masked
 from lingprob.scoring.sentences import summarise_sentences
+from lingprob.workflow.sources import Run
 
 
 class MaskedModel:
@@ -30,13 +30,13 @@ class MaskedModel:
     def __init__(
         self,
         name: str,
-        plan: Plan,
+        run: Run,
         lm: MaskedLanguageModel,
         provenance: dict[str, str],
         unigrams: dict[str, pd.Series],
         correction: str | None,
     ) -> None:
-        self.name, self.plan, self.lm, self.provenance = name, plan, lm, provenance
+        self.name, self.run, self.lm, self.provenance = name, run, lm, provenance
         self.unigrams = unigrams
         self.correction = correction or CORRECTIONS[0]
         looked_up("correction", self.correction, dict.fromkeys(CORRECTIONS), "(correction)")
@@ -78,7 +78,7 @@ class MaskedModel:
         scores = {
             correction: score_masked(
                 self.lm, items, texts, correction, dataset=dataset,
-                tokens_per_batch=self.plan.settings["scoring"]["tokens_per_batch"],
+                tokens_per_batch=self.run.settings["scoring"]["tokens_per_batch"],
             )
             for correction in policies
         }  # fmt: skip
@@ -102,7 +102,7 @@ class MaskedModel:
         texts = words.groupby("passage_id", sort=False)["word"].agg(" ".join)
         tokens = score_masked(
             self.lm, texts.index.tolist(), texts.tolist(), self.correction, dataset="texts",
-            tokens_per_batch=self.plan.settings["scoring"]["tokens_per_batch"],
+            tokens_per_batch=self.run.settings["scoring"]["tokens_per_batch"],
         )  # fmt: skip
         begins = words.groupby("passage_id")["word"].transform(
             lambda some: some.str.len().add(1).cumsum().shift(fill_value=0)
@@ -141,7 +141,7 @@ class MaskedModel:
         from lingprob.facade.pairs import compare_pairs
 
         self._refuse_sides(None, bos)
-        language = self.plan.catalog.model(self.name)["language"]
+        language = self.run.catalog.model(self.name)["language"]
         table = compare_pairs(self, as_pairs(pairs, language), by, self.correction)
         return table.assign(correction=self.correction)
 

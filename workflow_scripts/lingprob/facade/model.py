@@ -21,12 +21,13 @@ from lingprob.models.kinds import is_masked
 from lingprob.models.manifest import read_manifest
 from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepared import load_prepared
-from lingprob.plan.data import Plan
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.growing_prefixes import score_in_context, sum_tokens
 from lingprob.scoring.sentences import summarise_sentences, unigram_sums
 from lingprob.scoring.stimuli import score_stimuli
+from lingprob.workflow import scope, sources
+from lingprob.workflow.sources import Run
 
 logger = logging.getLogger(__name__)
 
@@ -78,15 +79,15 @@ def load(
 
     Raises LingprobError if there is no such model, or it cannot be had or loaded.
     """
-    name, plan = find_model(model, revision, family, config)
-    folder, entry = cache_folder(cache), plan.catalog.model(name)
-    manifest = prepared_model(name, entry, folder / plan.model_manifest(name))
-    settings = plan.settings["scoring"]
+    name, run = find_model(model, revision, family, config)
+    folder, entry = cache_folder(cache), run.catalog.model(name)
+    manifest = prepared_model(name, entry, folder / sources.model_manifest(name))
+    settings = run.settings["scoring"]
     device, dtype = device or settings["device"], dtype or settings["dtype"]
-    found = find_unigrams(unigrams, name, plan, folder)
+    found = find_unigrams(unigrams, name, run, folder)
     if is_masked(read_manifest(manifest)["directory"]):
         masked, provenance = load_prepared_masked(manifest, device, dtype, unknown_letters)
-        return MaskedModel(name, plan, masked, provenance, found, correction)
+        return MaskedModel(name, run, masked, provenance, found, correction)
     if correction is not None:
         raise LingprobError(
             f"model {name!r} is no masked one: nothing of a sentence is masked, so there is no "
@@ -95,7 +96,7 @@ def load(
     lm, provenance = load_prepared(
         manifest, entry, device, dtype, settings["device_map"], unknown_letters
     )
-    return Model(name, plan, lm, provenance, found, folder)
+    return Model(name, run, lm, provenance, found, folder)
 
 
 class Model:
@@ -108,16 +109,16 @@ class Model:
     def __init__(
         self,
         name: str,
-        plan: Plan,
+        run: Run,
         lm: LanguageModel,
         provenance: dict[str, str],
         unigrams: dict[str, pd.Series],
         cache: Path,
     ) -> None:
-        self.name, self.plan, self.lm, self.provenance = name, plan, lm, provenance
+        self.name, self.run, self.lm, self.provenance = name, run, lm, provenance
         self.unigrams, self.cache = unigrams, cache
         self.fallbacks: set[str] = set()
-        budget = plan.settings["scoring"]["tokens_per_batch"]
+        budget = run.settings["scoring"]["tokens_per_batch"]
         self.scorer = Scorer(lm, budget)
         on_gpu = lm.device.type == "cuda"
         self.context_scorer = Scorer(lm, budget if on_gpu else None, self.scorer.forward)
@@ -132,7 +133,7 @@ class Model:
     @property
     def entry(self) -> dict[str, Any]:
         """The model's entry in the catalog."""
-        return self.plan.catalog.model(self.name)
+        return self.run.catalog.model(self.name)
 
     def score(
         self,
@@ -174,7 +175,7 @@ class Model:
         self, stimuli: pd.DataFrame, policies: Iterable[str], dataset: str = SENTENCES
     ) -> pd.DataFrame:
         """Return the `sentence_scores` table of a `stimuli` table under some BOS policies."""
-        settings, window = self.plan.settings["scoring"], self.lm.context_window
+        settings, window = self.run.settings["scoring"], self.lm.context_window
         chosen = {bos: self._policy(bos) for bos in policies}
         scores = {
             start_token: score_stimuli(
@@ -206,7 +207,7 @@ class Model:
         """
         from lingprob.reading.surprisal import word_surprisals
 
-        words, settings = as_words(text), self.plan.settings["reading"]
+        words, settings = as_words(text), self.run.settings["reading"]
         own = next((p for p in self.entry["bos_policies"] if self._starts(p)), "bos")
         table = word_surprisals(
             self.lm,
@@ -244,7 +245,7 @@ class Model:
         """
         from lingprob.facade.pairs import compare_pairs
 
-        policy = bos or self._start_policy(self.plan.string_bos(self.name))
+        policy = bos or self._start_policy(scope.string_bos(self.run, self.name))
         table = compare_pairs(self, as_pairs(pairs, self.entry["language"]), by, policy)
         return table.assign(bos=policy)
 
@@ -271,8 +272,8 @@ class Model:
         """Return the start token of a BOS policy and what becomes of the first token; of the
         model's first one if it is None."""
         bos = bos or self.entry["bos_policies"][0]
-        looked_up("BOS policy", bos, self.plan.catalog.bos_policies)
-        return self.plan.bos_policy(bos)
+        looked_up("BOS policy", bos, self.run.catalog.bos_policies)
+        return sources.bos_policy(self.run, bos)
 
     def _starts(self, bos: str) -> bool:
         return self._policy(bos)["start_token"] != "none"

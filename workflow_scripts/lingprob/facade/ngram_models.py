@@ -13,7 +13,7 @@ from lingprob.facade.corpora import OR_A_FILE, catalog_corpus, corpus_names
 from lingprob.kenlm import PROGRAMS, missing_for_kenlm
 from lingprob.ngrams.lmplz import estimate_ngrams, obtain_programs
 from lingprob.overlap.chance import load_kenlm
-from lingprob.plan.data import Plan
+from lingprob.workflow.sources import Run
 
 AUTO, NO_MODEL = "auto", "none"
 ORDER = 5  # of the n-gram model (leakage, §2.1)
@@ -26,22 +26,22 @@ class NgramModels:
     Args:
         asked: as `ngrams` of `certify`.
         searched: the corpora.
-        plan, cache: of the catalog's corpora and of what is estimated over them.
+        run, cache: of the catalog's corpora and of what is estimated over them.
 
     Raises LingprobError if what is asked for is neither a corpus nor a file.
     """
 
     def __init__(
-        self, asked: str | Path, searched: Sequence[Corpus], plan: Plan, cache: Path
+        self, asked: str | Path, searched: Sequence[Corpus], run: Run, cache: Path
     ) -> None:
-        self.asked, self.plan, self.cache = str(asked), plan, cache
+        self.asked, self.run, self.cache = str(asked), run, cache
         self.by_name = {corpus.name: corpus for corpus in searched if corpus.is_text}
         self.loaded: dict[str, Any] = {}
         if self.asked in (AUTO, NO_MODEL, *self.by_name) or Path(asked).is_file():
             return
-        if self.asked not in corpus_names(plan):
-            raise unknown_name("n-gram model", self.asked, corpus_names(plan), OR_A_FILE)
-        self.by_name[self.asked] = catalog_corpus(self.asked, plan, cache)
+        if self.asked not in corpus_names(run):
+            raise unknown_name("n-gram model", self.asked, corpus_names(run), OR_A_FILE)
+        self.by_name[self.asked] = catalog_corpus(self.asked, run, cache)
 
     def source_for(self, corpus: Corpus) -> tuple[str | None, str]:
         """Return the corpus or file whose model judges a corpus, and why there is none."""
@@ -69,7 +69,7 @@ class NgramModels:
         corpus = self.by_name[source]
         with tempfile.TemporaryDirectory() as scratch:
             target = Path(scratch, "own.kenlm")
-            if is_pinned(source, self.plan):
+            if is_pinned(source, self.run):
                 target = self.cache / f"results/ngrams/{source}.kenlm"
                 target.parent.mkdir(parents=True, exist_ok=True)
             if not target.is_file():
@@ -77,6 +77,6 @@ class NgramModels:
             return load_kenlm(target)
 
 
-def is_pinned(corpus: str, plan: Plan) -> bool:
+def is_pinned(corpus: str, run: Run) -> bool:
     """Whether what is estimated over a corpus may be kept: one's own files may change."""
-    return corpus in corpus_names(plan) and "path" not in plan.catalog.dataset(corpus)
+    return corpus in corpus_names(run) and "path" not in run.catalog.dataset(corpus)

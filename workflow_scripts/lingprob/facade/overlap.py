@@ -21,6 +21,7 @@ from lingprob.overlap.passages import longest_matches, overlap_texts, passage_ov
 from lingprob.overlap.streaming import merge
 from lingprob.overlap.texts import index_texts, scan_file
 from lingprob.progress import Progress
+from lingprob.workflow import sources
 
 TEXTS = "texts"
 
@@ -52,11 +53,11 @@ def find_overlap(
     Raises LingprobError for a corpus without text, and as `load` for the tokenizer.
     """
     passages = as_passages(texts)
-    name, plan = find_model(tokenizer)
-    manifest = cache_folder(cache) / plan.model_manifest(name)
-    opened = open_tokenizer(prepared_model(name, plan.catalog.model(name), manifest))
+    name, run = find_model(tokenizer)
+    manifest = cache_folder(cache) / sources.model_manifest(name)
+    opened = open_tokenizer(prepared_model(name, run.catalog.model(name), manifest))
     index, named = index_texts({TEXTS: passages}, opened)
-    shortest = min_length or plan.settings["overlap"]["min_length"]
+    shortest = min_length or run.settings["overlap"]["min_length"]
     with corpus_files(corpus) as files, Progress(None, "scanning", "tokens") as progress:
         scans = [
             scan_file(index, opened, corpus_entry(file), [file], str(file), shortest, progress)

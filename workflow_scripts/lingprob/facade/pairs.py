@@ -12,6 +12,7 @@ from lingprob.audit.measures import Evidence, sides_of
 from lingprob.errors import LingprobError, looked_up
 from lingprob.minimalness.distances import pair_texts
 from lingprob.stats.proportions import accuracies, preferences
+from lingprob.workflow import scope, sources
 
 if TYPE_CHECKING:
     from lingprob.facade.masked import MaskedModel
@@ -41,8 +42,8 @@ def audit_pairs(model: Model, stimuli: pd.DataFrame, corpora: Iterable[str | Pat
     from lingprob.audit.problems import audit
 
     paired = _paired(stimuli)
-    plan, entry = model.plan, model.entry
-    chosen = plan.string_bos(model.name)
+    run, entry = model.run, model.entry
+    chosen = scope.string_bos(run, model.name)
     policies = [chosen, *(bos for bos in entry["bos_policies"] if bos != chosen)]
     evidence = Evidence(
         PAIRS,
@@ -52,7 +53,7 @@ def audit_pairs(model: Model, stimuli: pd.DataFrame, corpora: Iterable[str | Pat
         _distances(model, paired),
         _leakage(model, paired, [Path(path) for path in corpora]),
     )
-    settings = plan.settings
+    settings = run.settings
     table, _ = audit(evidence, model.name, settings["audit"]["words_edited"], settings["scale"])
     return table
 
@@ -71,11 +72,11 @@ def _distances(model: Model, paired: pd.DataFrame) -> pd.DataFrame | None:
     from lingprob.models.embedding import prepare_embedding
     from lingprob.models.manifest import read_manifest
 
-    names = model.plan.settings["string_probability"]["embeddings"]
+    names = model.run.settings["string_probability"]["embeddings"]
     name = names.get(model.entry["language"])
     if name is None:
         return None
-    entry = model.plan.catalog.embedding(name)
+    entry = model.run.catalog.embedding(name)
     manifest = model.cache / "resources/embeddings" / name / "manifest.json"
     if not manifest.is_file():
         prepare_embedding(name, entry, manifest)
@@ -92,7 +93,7 @@ def _leakage(model: Model, paired: pd.DataFrame, corpora: list[Path]) -> pd.Data
     from lingprob.facade.overlap import corpus_entry
     from lingprob.models.tokenizer import open_tokenizer
 
-    tokenizer = open_tokenizer(model.cache / model.plan.model_manifest(model.name))
+    tokenizer = open_tokenizer(model.cache / sources.model_manifest(model.name))
     texts = {PAIRS: paired.set_index("item_id")["text"]}
     found = [
         find_sentences(texts, path.name, corpus_entry(path), [path], tokenizer) for path in corpora

@@ -13,8 +13,8 @@ import yaml
 from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError, looked_up, unknown_name
 from lingprob.models.kinds import is_masked
-from lingprob.plan.data import Plan
 from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
+from lingprob.workflow.sources import Run
 
 REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
 # Of a folder or repository whose family nobody names: the default of the workflow, and the others.
@@ -26,8 +26,8 @@ def find_model(
     revision: str | None = None,
     family: str | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
-) -> tuple[str, Plan]:
-    """Return the name of a model, and the plan in whose catalog it stands.
+) -> tuple[str, Run]:
+    """Return the name of a model, and the run in whose catalog it stands.
 
     Args:
         model: a name of the catalog (with the entries of `config`), a folder as transformers saves
@@ -43,7 +43,7 @@ def find_model(
     catalog.check_references()
     text = str(model)
     if text in catalog.models:
-        return text, Plan(settings, catalog)
+        return text, Run(settings, catalog)
     folder = Path(model).expanduser()
     if folder.is_dir():
         name, entry = folder_entry(folder, family, catalog)
@@ -55,7 +55,7 @@ def find_model(
         also = "A folder (./NAME) or a repository of the hub (OWNER/NAME) is a model, too."
         raise unknown_name("model", text, catalog.models, also)
     models = {**given.get("models", {}), name: entry}
-    return name, Plan(*read_catalog({**given, "models": models}))
+    return name, Run(*read_catalog({**given, "models": models}))
 
 
 def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:

@@ -8,21 +8,21 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.own_tables import FORMATS, need_columns, numeric, read_frame, whole
-from lingprob.plan.data import Plan
 from lingprob.tables import read_table
+from lingprob.workflow.sources import Run
 
 GIVEN = "given"
 
 
 def find_unigrams(
-    wanted: str | Path | pd.DataFrame | pd.Series | None, model: str, plan: Plan, cache: Path
+    wanted: str | Path | pd.DataFrame | pd.Series | None, model: str, run: Run, cache: Path
 ) -> dict[str, pd.Series]:
     """Return the unigram log-probabilities (nats, by token id) under their source's name.
 
     Args:
         wanted: a source, a file, a table (`token_id`, `logprob`) or a series by token id; None for
             the first source of the model's entry that the cache has.
-        model, plan: whose, and the plan that has its entry.
+        model, run: whose, and the run that has its entry.
         cache: the folder, laid out as a workflow's.
 
     Returns:
@@ -36,10 +36,10 @@ def find_unigrams(
         return {GIVEN: _by_token(wanted, "the table of unigrams")}
     if wanted is not None and Path(wanted).suffix in FORMATS:
         return {GIVEN: _by_token(read_frame(Path(wanted)), wanted)}
-    entry = plan.catalog.model(model)
+    entry = run.catalog.model(model)
     sources = entry["unigrams"] if wanted is None else [str(wanted)]
     for source in sources:
-        plan.catalog.unigram_source(source)
+        run.catalog.unigram_source(source)
         table = f"results/unigrams/{entry['tokenizer']}/{source}.parquet"
         if (cache / table).is_file():
             return {source: read_table(cache / table, "unigrams").set_index("token_id")["logprob"]}

@@ -13,11 +13,12 @@ import pandas as pd
 
 from lingprob.catalog import Catalog
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
-from lingprob.plan.data import Plan
 from lingprob.plan.speeds import speeds
 from lingprob.plan.work import Work
 from lingprob.training.sizes import model_name
+from lingprob.workflow import scope
 from lingprob.workflow.names import surprisal_models
+from lingprob.workflow.sources import Run
 
 FETCHED = ("hub", "package")
 STRING_LISTS = ("prediction_1", "prediction_2", "prediction_3")
@@ -78,15 +79,15 @@ def as_text(table: pd.DataFrame, scale: str, left_out: Sequence[str]) -> str:
 
 def _seconds(settings: dict[str, Any], catalog: Catalog, work: Work) -> dict[str, dict[str, float]]:
     """Return the seconds that each model with weights runs, by paper."""
-    plan = Plan(settings, catalog)
+    run = Run(settings, catalog)
     by_paper = {
-        "morcela": {name: _rated(name, plan, work) for name in settings["morcela"]["models"]},
+        "morcela": {name: _rated(name, run, work) for name in settings["morcela"]["models"]},
         "string_probability": {
-            name: _scored(name, "string_probability", plan, work)
+            name: _scored(name, "string_probability", run, work)
             for name in settings["string_probability"]["models"]
         },
         "reading": dict(_reading(settings, catalog, work)),
-        "context": {name: _in_context(name, plan, work) for name in settings["context"]["models"]},
+        "context": {name: _in_context(name, run, work) for name in settings["context"]["models"]},
     }
     return {
         paper: {
@@ -98,18 +99,18 @@ def _seconds(settings: dict[str, Any], catalog: Catalog, work: Work) -> dict[str
     }
 
 
-def _scored(model: str, section: str, plan: Plan, work: Work) -> float:
+def _scored(model: str, section: str, run: Run, work: Work) -> float:
     """Return the seconds in which a model scores a section's data sets."""
-    jobs = {job[0]: job[2] for job in plan.scoring_jobs([model])}
+    jobs = {job[0]: job[2] for job in scope.scoring_jobs(run, [model])}
     return work.scoring_stimuli(model, jobs.get(section, []))
 
 
-def _rated(model: str, plan: Plan, work: Work) -> float:
+def _rated(model: str, run: Run, work: Work) -> float:
     """Return the seconds of a model in MORCELA: scores, unigrams of its samples, frequency."""
-    scored = _scored(model, "morcela", plan, work)
-    kinds = [source.partition("_")[0] for source in plan.unigram_sources(model)]
+    scored = _scored(model, "morcela", run, work)
+    kinds = [source.partition("_")[0] for source in scope.unigram_sources(run, model)]
     sampled = sum(work.sampling(model, 1) for kind in kinds if kind in work.catalog.samplings)
-    on_frequency = model in plan.frequency_models()
+    on_frequency = model in scope.frequency_models(run)
     frequency = work.scoring(model, work.frequency_tokens(), bulk=True) if on_frequency else 0.0
     return scored + sampled + frequency
 
@@ -124,7 +125,7 @@ def _reading(settings: dict[str, Any], catalog: Catalog, work: Work) -> Iterator
         yield model, sum(work.scoring(model, 2 * work.text_tokens(text)) for text in read)
 
 
-def _in_context(model: str, plan: Plan, work: Work) -> float:
+def _in_context(model: str, run: Run, work: Work) -> float:
     """Return the seconds in which a model judges pairs after prefixes and without."""
     tokens = work.judged_tokens(model) + work.context_tokens("perturbed", work.primary)
     return work.scoring(model, tokens, bulk=True)

@@ -316,7 +316,6 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
         job.model, w.context_tokens("perturbed", w.primary), bulk=True
     ),
     "train_model": lambda w, job: w.training(job.size),
-    # Read, written and read back, as from a network's disk.
     "measure_perplexity": lambda w, _: w.perplexities(),
     "measure_minimalness": lambda w, job: w.embedding(job.embedding, job.dataset),
     "scan_corpus": lambda w, job: w.scanning(job.corpus, job.file),

@@ -25,24 +25,23 @@ from lingprob.workflow.configuration import (
     read_settings,
     refuse_duplicate_keys,
 )
+from lingprob.workflow.sources import Run
 
 PREPARED = "resources/{section}/{name}/manifest.json"
 
 
 @dataclass(frozen=True)
-class Run:
-    """The settings and the catalog of a run, what is left out of it, and what was asked for.
+class StartedRun(Run):
+    """A run, what is left out of it, and what was asked for.
 
     `asked_for` differs from `settings` and `catalog` in a rehearsal alone.
     """
 
-    settings: dict[str, Any]
-    catalog: Catalog
     left_out: list[LeftOut]
     asked_for: tuple[dict[str, Any], Catalog]
 
 
-def read_run(config: dict[str, Any]) -> Run:
+def read_run(config: dict[str, Any]) -> StartedRun:
     """Read and check the configuration of a run, and hand the jobs what they need of it.
 
     A mistake in the configuration, or a file of the user's that is not there, ends the process with
@@ -54,7 +53,7 @@ def read_run(config: dict[str, Any]) -> Run:
         raise SystemExit(f"Error: {error}") from None
 
 
-def _read_run(config: dict[str, Any]) -> Run:
+def _read_run(config: dict[str, Any]) -> StartedRun:
     leave_rehearsal_folder()
     refuse_duplicate_keys(named_configfiles(sys.argv[1:]))
     settings, catalog = read_settings(config)
@@ -69,7 +68,7 @@ def _read_run(config: dict[str, Any]) -> Run:
     if settings["rehearse"]:
         settings, catalog = rehearse(settings, catalog)
         enter_rehearsal_folder()
-    return Run(settings, catalog, left_out, asked_for)
+    return StartedRun(settings, catalog, left_out, asked_for)
 
 
 def named_configfiles(arguments: list[str]) -> list[Path]:
