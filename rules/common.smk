@@ -27,7 +27,7 @@ from lingprob.workflow.sources import pick
 
 costs = Costs(*run.asked_for)
 # What changes only how the work is done (batch sizes, a device map) must not repeat the work. So it
-# is no param: scripts read it from `snakemake.config`, which triggers nothing (`workflow.means`).
+# is no param: scripts read it from `snakemake.config`, which triggers nothing (`lingprob.workflow`).
 config.update(pick(settings, "scoring", "training"))
 
 
