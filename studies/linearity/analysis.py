@@ -154,13 +154,10 @@ def _mixed(
 ) -> list[Fitted]:
     """Fit a mixed model's formula, and the same with more fixed effects."""
     line = parse_formula(formula)
-    if len(line.terms) != 1:
-        raise LingprobError(f"{formula!r}: several random terms; curves are fitted with one.")
-    (random, group) = line.terms[0]
-    curve = write_formula(line.response, (*line.fixed, *added), random, group)
+    curve = write_formula(line.response, (*line.fixed, *added), line.random, line.group)
     fit_data, other = (
         MixedModelData.from_frame(
-            part, response=line.response, predictors=curve.predictors, group=group
+            part, response=line.response, predictors=curve.predictors, group=line.group
         )
         for part in (fitted, evaluated)
     )

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula
-from lingprob.stats.linear_mixed.moments import Columns, constant_predictor
+from lingprob.stats.linear_mixed.moments import MixedModelData, constant_predictor
 
 Array = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Basis:
         return self.columns @ self.to_own
 
 
-def basis(data: Columns, names: tuple[str, ...]) -> Basis:
+def basis(data: MixedModelData, names: tuple[str, ...]) -> Basis:
     """Return the basis of the named effects; with an intercept, scaled columns are centred."""
     columns = np.zeros((len(data.shift), len(names)))
     to_own = np.eye(len(names))
@@ -56,19 +56,18 @@ def basis(data: Columns, names: tuple[str, ...]) -> Basis:
     return Basis(columns, to_own)
 
 
-def check_names(data: Columns, formula: MixedFormula) -> None:
+def check_names(data: MixedModelData, formula: MixedFormula) -> None:
     """Raise LingprobError if the formula's response, group or predictors are not the data's."""
-    if formula.response != data.response or not set(formula.groups) <= set(data.factors):
+    if (formula.response, formula.group) != (data.response, data.group):
         raise LingprobError(
-            f"{formula.text!r}: the data have response {data.response} by "
-            f"{', '.join(data.factors)}."
+            f"{formula.text!r}: the data have response {data.response} by {data.group}."
         )
     for name in formula.predictors:
         if name not in data.predictors:
             raise unknown_name("predictor", name, data.predictors, f"Formula: {formula.text!r}.")
 
 
-def response_scale(data: Columns, formula: MixedFormula) -> tuple[float, float]:
+def response_scale(data: MixedModelData, formula: MixedFormula) -> tuple[float, float]:
     """Return what is subtracted from the response (if it has an intercept) and its scale."""
     spread = data.deviations()[-1]
     if spread == 0:
@@ -77,32 +76,25 @@ def response_scale(data: Columns, formula: MixedFormula) -> tuple[float, float]:
 
 
 def check_determined(
-    data: Columns, formula: MixedFormula, fixed: Basis, random: list[Basis]
+    data: MixedModelData, formula: MixedFormula, fixed: Basis, random: Basis
 ) -> None:
-    """Raise LingprobError if the data do not determine the model; `random` has a basis a term."""
-    for term in formula.terms:
-        levels, q = len(data.levels(term.group)), len(term.effects)
-        if levels < 2:
-            raise LingprobError(
-                f"{term.group} has one value: no variance between groups to estimate."
-            )
-        if levels * q >= data.n or len(formula.fixed) >= data.n:
-            raise LingprobError(
-                f"{formula.text!r}: {data.n} rows cannot tell {levels} groups with {q} random "
-                f"effects each by {term.group}, or the fixed effects, from the residuals. Give "
-                "more rows a group, or leave out random slopes."
-            )
+    """Raise LingprobError if the data do not determine the model."""
+    groups, q = len(data.groups), len(formula.random)
+    if groups < 2:
+        raise LingprobError(f"{data.group} has one value: no variance between groups to estimate.")
+    if groups * q >= data.n or len(formula.fixed) >= data.n:
+        raise LingprobError(
+            f"{formula.text!r}: {data.n} rows cannot tell {groups} groups with {q} random "
+            f"effects each by {data.group}, or the fixed effects, from the residuals. Give "
+            "more rows per group, or leave out random slopes."
+        )
     spread = data.deviations()
     for name in formula.predictors:
         at = 1 + data.predictors.index(name)
         if spread[at] <= 1e-12 * abs(data.shift[at]):
             raise constant_predictor(name, data.shift[at])
-    pairs = [(formula.fixed, fixed)]
-    pairs += [(term.effects, own) for term, own in zip(formula.terms, random, strict=True)]
-    for names, columns in pairs:
-        _check_collinear(
-            formula.text, names, columns.scaled.T @ data.total @ columns.scaled / data.n
-        )
+    for names, columns in ((formula.fixed, fixed.scaled), (formula.random, random.scaled)):
+        _check_collinear(formula.text, names, columns.T @ data.total @ columns / data.n)
 
 
 def check_residual(text: str, with_z: Array, total: Array, n: int) -> None:

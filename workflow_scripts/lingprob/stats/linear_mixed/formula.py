@@ -1,15 +1,12 @@
 """Formulas of linear mixed models: `rt_ms ~ length + surprisal + (1 + surprisal | subject_id)`.
 
-formulaic parses what stands on either side of the bar; this module only finds the bar terms. Scope:
-any number of grouping factors, crossed or one written as `story:sentence`; random effects that are
-correlated (`|`) or not (`||`); numeric predictors.
+formulaic parses what stands on either side of the bar; this module only finds the bar. Scope: one
+term of correlated random effects by one grouping factor; numeric predictors.
 """
 
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -23,58 +20,38 @@ from lingprob.errors import LingprobError, unknown_name
 INTERCEPT = "(Intercept)"
 SCOPE = (
     "A mixed model is written as 'rt_ms ~ length + surprisal + (1 + surprisal | subject_id)', "
-    "with '||' for uncorrelated effects and a further '(1 | item)' for each crossed factor"
+    "with one term of random effects"
 )
 
 
-class RandomTerm(NamedTuple):
-    """Random effects that correlate with one another, intercept first, by one grouping factor."""
-
-    effects: tuple[str, ...]
-    group: str
-
-
 class MixedFormula(NamedTuple):
-    """A formula taken apart: names of fixed effects, intercept first, and random terms."""
+    """A formula taken apart: names of fixed and of random effects, intercept first."""
 
     text: str
     response: str
     fixed: tuple[str, ...]
-    terms: tuple[RandomTerm, ...]
-
-    @property
-    def random(self) -> tuple[str, ...]:
-        """All random effects, each once, intercept first."""
-        return _in_order(name for term in self.terms for name in term.effects)
-
-    @property
-    def groups(self) -> tuple[str, ...]:
-        """All grouping factors, each once."""
-        return tuple(dict.fromkeys(term.group for term in self.terms))
+    random: tuple[str, ...]
+    group: str
 
     @property
     def predictors(self) -> tuple[str, ...]:
         """All predictors, each once, without intercepts."""
         return tuple(name for name in dict.fromkeys(self.fixed + self.random) if name != INTERCEPT)
 
-    @property
-    def n_parameters(self) -> int:
-        """Fixed effects, variances and covariances of the random ones, and the residual's."""
-        covariances = sum(len(effects) * (len(effects) + 1) // 2 for effects, _ in self.terms)
-        return len(self.fixed) + covariances + 1
-
     def without_random(self, name: str) -> MixedFormula:
-        """Return the formula, of one random term, with one random effect fewer."""
-        ((effects, group),) = self.terms
-        left = tuple(effect for effect in effects if effect != name)
-        return write_formula(self.response, self.fixed, left, group)
+        """Return the formula with one random effect fewer."""
+        left = tuple(effect for effect in self.random if effect != name)
+        return write_formula(self.response, self.fixed, left, self.group)
 
 
 def parse_formula(text: str) -> MixedFormula:
     """Take a formula apart; raise LingprobError where it is outside the scope."""
     rest, bars = _bar_terms(text)
-    if not bars:
-        raise LingprobError(f"{text!r}: no term with a bar, so no random effects. {SCOPE}.")
+    if len(bars) != 1:
+        raise LingprobError(f"{text!r}: {len(bars)} terms with a bar. {SCOPE}.")
+    ((inside, group),) = bars
+    if not group.isidentifier():
+        raise LingprobError(f"{text!r}: {group!r} is not a grouping factor. {SCOPE}.")
     if re.search(r"\boffset\s*\(", text):
         raise LingprobError(
             f"{text!r}: offsets are not fitted. Subtract it from the response and give the "
@@ -82,22 +59,15 @@ def parse_formula(text: str) -> MixedFormula:
         )
     try:
         sides = Formula(rest)
-        terms = tuple(term for bar in bars for term in _random_terms(text, *bar))
+        random = _names(Formula(inside))
     except FormulaicError:
         raise LingprobError(f"{text!r}: not a formula. {SCOPE}.") from None
     if not hasattr(sides, "lhs") or len(sides.lhs) != 1:
         raise LingprobError(f"{text!r}: needs one response on the left of '~'. {SCOPE}.")
     fixed = _names(sides.rhs)
-    if not fixed or not all(term.effects for term in terms):
+    if not fixed or not random:
         raise LingprobError(f"{text!r}: needs a fixed and a random effect. {SCOPE}.")
-    twice = Counter((name, term.group) for term in terms for name in term.effects)
-    for (name, group), times in twice.items():
-        if times > 1:
-            raise LingprobError(
-                f"{text!r}: {name} is random by {group} in {times} terms, whose variances cannot "
-                "be told apart. Keep it in one."
-            )
-    return MixedFormula(text, str(next(iter(sides.lhs))), fixed, terms)
+    return MixedFormula(text, str(next(iter(sides.lhs))), fixed, random, group)
 
 
 def write_formula(
@@ -106,7 +76,7 @@ def write_formula(
     """Return the formula with these effects, the random ones correlated."""
     inside = " + ".join(_written(random))
     text = f"{response} ~ {' + '.join([*_written(fixed), f'({inside} | {group})'])}"
-    return MixedFormula(text, response, fixed, (RandomTerm(random, group),))
+    return MixedFormula(text, response, fixed, random, group)
 
 
 def evaluate_terms(frame: pd.DataFrame, names: tuple[str, ...]) -> list[NDArray]:
@@ -124,42 +94,23 @@ def _written(names: tuple[str, ...]) -> list[str]:
 
 
 def _names(terms: Formula) -> tuple[str, ...]:
-    return _in_order(INTERCEPT if str(term) == "1" else str(term) for term in terms)
+    """Return the names of effects, intercept first."""
+    names = [INTERCEPT if str(term) == "1" else str(term) for term in terms]
+    return tuple(sorted(names, key=lambda name: name != INTERCEPT))
 
 
-def _in_order(names: Iterable[str]) -> tuple[str, ...]:
-    return tuple(sorted(dict.fromkeys(names), key=lambda name: name != INTERCEPT))
-
-
-def _random_terms(text: str, inside: str, bar: str, group: str) -> list[RandomTerm]:
-    """Return the term of one bar, or the term of each effect where the bar is double."""
-    if "/" in group:
-        outer, _, inner = (part.strip() for part in group.partition("/"))
-        raise LingprobError(
-            f"{text!r}: nested factors are written out. Instead of '| {group}' give one term "
-            f"by {outer} and one by {outer}:{inner}."
-        )
-    factors = [factor.strip() for factor in group.split(":")]
-    if not all(factor.isidentifier() for factor in factors):
-        raise LingprobError(f"{text!r}: {group!r} is not a grouping factor. {SCOPE}.")
-    effects = _names(Formula(inside))
-    apart = [effects] if bar == "|" or not effects else [(name,) for name in effects]
-    return [RandomTerm(names, ":".join(factors)) for names in apart]
-
-
-def _bar_terms(text: str) -> tuple[str, list[tuple[str, str, str]]]:
-    """Return the formula without its bar terms, and each bar with what is left and right of it."""
+def _bar_terms(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """Return the formula without its bar terms, and what is left and right of each bar."""
     depth, start, bars, rest = 0, 0, [], ""
     for place, character in enumerate(text):
         depth += (character == "(") - (character == ")")
         if depth == 1 and character == "(":
             start = place
         elif depth == 0 and character == ")":
-            parts = re.split(r"(\|\|?)", text[start + 1 : place], maxsplit=1)
-            if len(parts) == 3:
-                inside, bar, group = (part.strip() for part in parts)
-                bars.append((inside, bar, group))
-            rest += "|" if len(parts) == 3 else text[start : place + 1]
+            inside, bar, group = text[start + 1 : place].partition("|")
+            if bar:
+                bars.append((inside.strip(), group.strip()))
+            rest += bar or text[start : place + 1]
         elif depth == 0:
             rest += character
     if depth != 0:

@@ -6,11 +6,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from lingprob.stats.linear_mixed.basis import Basis, basis, check_names
-from lingprob.stats.linear_mixed.blocks import factors_of, integrated, residual_moments
-from lingprob.stats.linear_mixed.crossed_data import CrossedData
+from lingprob.stats.linear_mixed.basis import basis, check_names
 from lingprob.stats.linear_mixed.formula import MixedFormula
-from lingprob.stats.linear_mixed.moments import Columns, MixedModelData
+from lingprob.stats.linear_mixed.moments import MixedModelData
 
 Array = NDArray[np.float64]
 
@@ -35,7 +33,10 @@ def held_out_log_likelihood(
     """
     check_names(data, formula)
     fixed, random = basis(data, formula.fixed), basis(data, formula.random)
-    residual = _residual(data, fixed, fixed_effects)
+    # The residuals y - X beta as a combination (k + 2,) of the data's columns.
+    residual = -fixed.columns @ fixed_effects
+    residual[0] += data.shift[-1]
+    residual[-1] += 1
     if random_effects is None:
         squares, log_determinants = _integrated(data, residual, random.scaled, np.linalg.solve(
             random.to_own, np.linalg.solve(random.to_own, covariance / sigma**2).T))  # fmt: skip
@@ -47,45 +48,6 @@ def held_out_log_likelihood(
     constants = data.counts * np.log(2 * np.pi * sigma**2)
     values = -(constants + log_determinants + squares / sigma**2) / 2
     return pd.Series(values, index=data.groups, name="log_likelihood")
-
-
-def crossed_log_likelihood(
-    data: CrossedData,
-    formula: MixedFormula,
-    fixed_effects: Array,
-    covariances: list[pd.DataFrame],
-    sigma: float,
-    random_effects: list[pd.DataFrame] | None = None,
-) -> float:
-    """Return the log-likelihood (nats) of all rows under a fit with several grouping factors.
-
-    Marginal or conditional as held_out_log_likelihood; by term, `covariances` are (q, q) and
-    `random_effects` levels by q.
-    """
-    check_names(data, formula)
-    random = [basis(data, term.effects) for term in formula.terms]
-    residual = _residual(data, basis(data, formula.fixed), fixed_effects)
-    if random_effects is None:
-        factors = factors_of(formula, {name: len(data.levels(name)) for name in formula.groups})
-        moments = residual_moments(data, factors, random, residual)
-        psi = [covariance.to_numpy() / sigma**2 for covariance in covariances]
-        square, log_determinant = integrated(moments, psi)
-    else:
-        left = data.columns @ residual
-        for term, own, modes in zip(formula.terms, random, random_effects, strict=True):
-            effects = modes.reindex(data.levels(term.group)).fillna(0.0).to_numpy()
-            left -= (data.columns @ own.columns * effects[data.codes[term.group]]).sum(axis=1)
-        square, log_determinant = float(left @ left), 0.0
-    constant = data.n * np.log(2 * np.pi * sigma**2)
-    return float(-(constant + log_determinant + square / sigma**2) / 2)
-
-
-def _residual(data: Columns, fixed: Basis, fixed_effects: Array) -> Array:
-    """Return the residuals y - X beta as a combination (k + 2,) of the data's columns."""
-    residual = -fixed.columns @ fixed_effects
-    residual[0] += data.shift[-1]
-    residual[-1] += 1
-    return residual
 
 
 def _integrated(

@@ -16,6 +16,7 @@ optima are ordinary stationary points.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -124,3 +125,40 @@ def derivatives_by_psi(moments: ModelMoments, at: Profile, reml: bool) -> tuple[
 def _symmetric(second: Array) -> Array:
     second = (second + second.transpose(1, 0, 2, 3)) / 2
     return (second + second.transpose(0, 1, 3, 2)) / 2
+
+
+class Deviance(NamedTuple):
+    """The deviance of a model as a function of F (q, q), as the search needs it."""
+
+    moments: ModelMoments
+    reml: bool
+
+    def profile(self, factor: Array) -> Profile:
+        """Return the deviance at Psi = F F'."""
+        return profile(self.moments, factor, self.reml)
+
+    def derivatives(self, at: Profile, factor: Array) -> tuple[Array, Array]:
+        """Return the gradient and the Hessian by F."""
+        return derivatives(self.moments, at, factor, self.reml)
+
+    def escape(self, at: Profile, factor: Array) -> tuple[float, Array]:
+        """Return what variance in the best direction would gain, and F with it added."""
+        first, second = derivatives_by_psi(self.moments, at, self.reml)
+        slopes, directions = np.linalg.eigh(first)
+        if slopes[0] >= 0:
+            return 0.0, factor
+        direction = directions[:, 0]
+        curvature = np.einsum("abcd,a,b,c,d", second, *[direction] * 4)
+        curvature = max(curvature, -slopes[0])
+        added = np.sqrt(-slopes[0] / curvature) * direction
+        # F of F F' + a a', the variance along the direction being `added`.
+        values, axes = np.linalg.eigh(factor @ factor.T + np.outer(added, added))
+        return float(slopes[0] ** 2 / curvature / 4), axes * np.sqrt(np.maximum(values, 0))
+
+    def starts(self, count: int) -> Iterator[Array]:
+        """Yield F with slopes that vary less than intercepts, then as much, then at random."""
+        q = self.moments.q
+        yield np.diag([0.3] + [0.05] * (q - 1))
+        generator = np.random.default_rng(0)
+        for number in range(1, count):
+            yield np.eye(q) if number == 1 else generator.normal(scale=0.3, size=(q, q))

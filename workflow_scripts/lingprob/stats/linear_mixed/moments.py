@@ -7,11 +7,9 @@ models.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Self
 
 import numpy as np
 import pandas as pd
@@ -24,72 +22,17 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Columns(ABC):
-    """The columns [1, predictors, response] of n rows less `shift`, (k + 2,) float64.
+class MixedModelData:
+    """Sums of products of [1, predictors, response] by group, k predictors and G groups.
 
-    The shift is the columns' means (0 for the ones), which keeps digits.
+    The columns are less `shift`, (k + 2,) float64, their means (0 for the ones), which keeps
+    digits. `moments`, (G, k + 2, k + 2) float64, are of the shifted columns; `counts`, (G,), are
+    rows of each group.
     """
 
     response: str
     predictors: tuple[str, ...]
     shift: Array
-
-    @property
-    @abstractmethod
-    def factors(self) -> tuple[str, ...]:
-        """Names of the grouping factors."""
-
-    @property
-    @abstractmethod
-    def total(self) -> Array:
-        """Sums of products of the shifted columns over all rows, (k + 2, k + 2)."""
-
-    @abstractmethod
-    def levels(self, factor: str) -> pd.Index:
-        """Return the levels of a grouping factor."""
-
-    @abstractmethod
-    def divided(self, spread: Array, shift: Array) -> Self:
-        """Return the data with columns divided by `spread` (k + 2,), and another shift."""
-
-    @property
-    def n(self) -> int:
-        """Rows in all."""
-        return round(self.total[0, 0])
-
-    def deviations(self) -> Array:
-        """Return the standard deviations (k + 2,), with n - 1 as R has them; 0 for the ones."""
-        squares = np.diag(self.total) - self.total[0] ** 2 / self.n
-        return np.sqrt(np.maximum(squares, 0) / max(self.n - 1, 1))
-
-    def standardised(self, like: Columns | None = None) -> Self:
-        """Return the data with each predictor less its mean, divided by its standard deviation.
-
-        Both are those of `like`: give the fit partition to put held-out data on its scale (the
-        default, None, is these data themselves). The response keeps its unit.
-        """
-        source = self if like is None else like
-        if source.predictors != self.predictors:
-            raise LingprobError(
-                f"data with predictors {', '.join(self.predictors)} cannot be standardised like "
-                f"data with {', '.join(source.predictors)}."
-            )
-        means, spread = source.shift.copy(), source.deviations()
-        for name, sd, mean in zip(self.predictors, spread[1:-1], means[1:-1], strict=True):
-            if sd <= 1e-10 * abs(mean):
-                raise constant_predictor(name, mean)
-        means[[0, -1]], spread[[0, -1]] = 0, 1
-        return self.divided(spread, (self.shift - means) / spread)
-
-
-@dataclass(frozen=True)
-class MixedModelData(Columns):
-    """Sums of products of [1, predictors, response] by group, k predictors and G groups.
-
-    `moments`, (G, k + 2, k + 2) float64, are of the shifted columns; `counts`, (G,), are rows of
-    each group.
-    """
-
     group: str
     groups: pd.Index
     moments: Array
@@ -117,29 +60,43 @@ class MixedModelData(Columns):
         """Read what all these formulas need from a frame, once; errors as from_frame."""
         response, predictors, factors = shared_names(formulas)
         if len(factors) > 1:
-            raise LingprobError(
-                f"several grouping factors, {', '.join(factors)}: read them with "
-                "CrossedData.from_formulas."
-            )
+            raise LingprobError(f"formulas must share one grouping factor; got {factors}.")
         return cls.from_frame(frame, response=response, predictors=predictors, group=factors[0])
 
     @property
-    def factors(self) -> tuple[str, ...]:
-        """The one grouping factor."""
-        return (self.group,)
+    def n(self) -> int:
+        """Rows in all."""
+        return round(self.total[0, 0])
 
-    def levels(self, factor: str) -> pd.Index:
-        """Return the groups."""
-        return self.groups
+    def deviations(self) -> Array:
+        """Return the standard deviations (k + 2,), with n - 1 as R has them; 0 for the ones."""
+        squares = np.diag(self.total) - self.total[0] ** 2 / self.n
+        return np.sqrt(np.maximum(squares, 0) / max(self.n - 1, 1))
+
+    def standardised(self, like: MixedModelData | None = None) -> MixedModelData:
+        """Return the data with each predictor less its mean, divided by its standard deviation.
+
+        Both are those of `like`: give the fit partition to put held-out data on its scale (the
+        default, None, is these data themselves). The response keeps its unit.
+        """
+        source = self if like is None else like
+        if source.predictors != self.predictors:
+            raise LingprobError(
+                f"data with predictors {', '.join(self.predictors)} cannot be standardised like "
+                f"data with {', '.join(source.predictors)}."
+            )
+        means, spread = source.shift.copy(), source.deviations()
+        for name, sd, mean in zip(self.predictors, spread[1:-1], means[1:-1], strict=True):
+            if sd <= 1e-10 * abs(mean):
+                raise constant_predictor(name, mean)
+        means[[0, -1]], spread[[0, -1]] = 0, 1
+        moments = self.moments / np.outer(spread, spread)
+        return replace(self, moments=moments, shift=(self.shift - means) / spread)
 
     @cached_property
     def total(self) -> Array:
         """Sums of products of the shifted columns over all rows, (k + 2, k + 2)."""
         return self.moments.sum(axis=0)
-
-    def divided(self, spread: Array, shift: Array) -> Self:
-        """Return the data with columns divided by `spread` (k + 2,), and another shift."""
-        return replace(self, moments=self.moments / np.outer(spread, spread), shift=shift)
 
     @property
     def counts(self) -> Array:
@@ -154,7 +111,7 @@ def shared_names(formulas: Iterable[str]) -> tuple[str, list[str], list[str]]:
     if len(responses) != 1:
         raise LingprobError(f"formulas must share one response; got {responses}.")
     predictors = dict.fromkeys(name for formula in parsed for name in formula.predictors)
-    factors = dict.fromkeys(name for formula in parsed for name in formula.groups)
+    factors = dict.fromkeys(formula.group for formula in parsed)
     return responses[0], list(predictors), list(factors)
 
 
@@ -203,17 +160,11 @@ def check_finite(name: str, column: NDArray) -> None:
 
 
 def group_codes(frame: pd.DataFrame, factor: str) -> tuple[NDArray[np.intp], pd.Index]:
-    """Return each row's level of a factor as a number (n,), and the levels.
-
-    Those of `story:sentence` are the pairs of both that occur.
-    """
-    names = factor.split(":")
-    for name in names:
-        if name not in frame:
-            raise unknown_name("column", name, map(str, frame.columns))
-        missing = frame[name].isna()
-        if missing.any():
-            raise LingprobError(f"{name}, row {int(missing.argmax())}: the group is missing.")
-    values = frame[names[0]] if len(names) == 1 else pd.MultiIndex.from_frame(frame[names])
-    codes, levels = pd.factorize(values, sort=True)
-    return codes, pd.Index(levels, name=factor) if len(names) == 1 else levels
+    """Return each row's level of a factor as a number (n,), and the levels."""
+    if factor not in frame:
+        raise unknown_name("column", factor, map(str, frame.columns))
+    missing = frame[factor].isna()
+    if missing.any():
+        raise LingprobError(f"{factor}, row {int(missing.argmax())}: the group is missing.")
+    codes, levels = pd.factorize(frame[factor], sort=True)
+    return codes, pd.Index(levels, name=factor)

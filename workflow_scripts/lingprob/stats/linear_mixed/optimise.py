@@ -8,7 +8,7 @@ singular, by what variance along any new direction could gain (the escape).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import islice
 from typing import Any, NamedTuple, Protocol
 
@@ -36,7 +36,7 @@ SCALES = (0.1, 1.0, 3.0)
 
 
 class Objective(Protocol):
-    """The deviance as a function of an array F."""
+    """The deviance as a function of F (q, q)."""
 
     def profile(self, factor: Array) -> Any:
         """Return the deviance, and what goes with it; raises numpy.linalg.LinAlgError."""
@@ -49,12 +49,6 @@ class Objective(Protocol):
 
     def starts(self, count: int) -> Iterator[Array]:
         """Yield values of F to start from."""
-
-    def approach(self, start: Array) -> Array:
-        """Return F nearer to an optimum, where second derivatives are dear."""
-
-    def split(self, factor: Array) -> list[Array]:
-        """Return the F of each term, (q, q)."""
 
 
 class Optimum(NamedTuple):
@@ -90,16 +84,15 @@ def best_optimum(objective: Objective, starts: int) -> tuple[Optimum, list[float
     """
     optima: list[Optimum] = []
     for start in objective.starts(starts):
-        optima.append(optimise(objective, start, optima))
-    if _at_bound(objective, _best(optima)) or _reached(optima) < len(optima):
-        psi = [own @ own.T for own in objective.split(_best(optima).factor)]
-        for start in _restarts(psi):
-            optima.append(optimise(objective, start, optima))
+        optima.append(optimise(objective, start))
+    values, axes = np.linalg.eigh(_best(optima).factor @ _best(optima).factor.T)
+    if values[0] < NO_VARIANCE or _reached(optima) < len(optima):
+        for start in _restarts(axes * np.sqrt(np.maximum(values, 0))):
+            optima.append(optimise(objective, start))
         for start in islice(objective.starts(starts + RESTARTS), starts, None):
             if _reached(optima) >= AGREED:
                 break
-            scaled = SCALES[len(optima) % len(SCALES)] * start
-            optima.append(optimise(objective, scaled, optima))
+            optima.append(optimise(objective, SCALES[len(optima) % len(SCALES)] * start))
     best = _best(optima)
     agreed = len(optima) == 1 or _reached(optima) > 1
     return best._replace(agreed=agreed), [optimum.profile.deviance for optimum in optima]
@@ -118,42 +111,17 @@ def _reached(optima: list[Optimum]) -> int:
     return int((deviances < deviances.min() + SAME).sum())
 
 
-def _at_bound(objective: Objective, optimum: Optimum) -> bool:
-    parts = objective.split(optimum.factor)
-    return any(np.linalg.eigvalsh(own @ own.T)[0] < NO_VARIANCE for own in parts)
-
-
-def _restarts(psi: list[Array]) -> Iterator[Array]:
-    """Yield F nearly without variance, F of much, and of Psi less each direction that varies."""
-    roots = []
-    for own in psi:
-        values, axes = np.linalg.eigh(own)
-        roots.append(axes * np.sqrt(np.maximum(values, 0)))
+def _restarts(root: Array) -> Iterator[Array]:
+    """Yield F nearly without variance, F of much, and F less each direction that varies."""
     for size in (1e-3, 5.0):
-        yield _flat([size * np.eye(len(own)) for own in psi])
-    for term, root in enumerate(roots):
-        for axis in np.flatnonzero((root**2).sum(axis=0) > NO_VARIANCE):
-            kept = root * (np.arange(len(root)) != axis)
-            yield _flat([*roots[:term], kept, *roots[term + 1 :]])
+        yield size * np.eye(len(root))
+    for axis in np.flatnonzero((root**2).sum(axis=0) > NO_VARIANCE):
+        yield root * (np.arange(len(root)) != axis)
 
 
-def _flat(roots: list[Array]) -> Array:
-    """Return F of one term as it is, of several in a row."""
-    return roots[0] if len(roots) == 1 else np.concatenate([root.ravel() for root in roots])
-
-
-def optimise(objective: Objective, start: Array, known: Sequence[Optimum] = ()) -> Optimum:
-    """Minimise the deviance from F = start.
-
-    An approach that ends where an optimum is `known` goes no further.
-    """
-    factor = objective.approach(start)
-    if factor is not start:
-        deviance = objective.profile(factor).deviance
-        for optimum in known:
-            if abs(deviance - optimum.profile.deviance) < SAME:
-                return optimum
-    optimum = _newton(objective, factor)
+def optimise(objective: Objective, start: Array) -> Optimum:
+    """Minimise the deviance from F = start."""
+    optimum = _newton(objective, start)
     for _ in range(ESCAPES):
         gain, factor = objective.escape(optimum.profile, optimum.factor)
         if gain < NEGLIGIBLE:

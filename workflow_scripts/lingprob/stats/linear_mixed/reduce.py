@@ -46,11 +46,6 @@ def reduce_random_effects(
     """
     data_sets = [data] if isinstance(data, MixedModelData) else list(data)
     current = [parse_formula(text) for text in formulas]
-    for formula in current:
-        if len(formula.terms) > 1:
-            raise LingprobError(
-                f"{formula.text!r}: slopes are taken out of one random term, not of several."
-            )
     removed: dict[str, float] = {}
     fits = _fit_all(data_sets, current)
     while not all(settled(fit) for row in fits for fit in row):

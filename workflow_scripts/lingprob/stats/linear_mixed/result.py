@@ -11,12 +11,8 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.stats.linear_mixed.crossed_data import CrossedData
 from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula, evaluate_terms
-from lingprob.stats.linear_mixed.held_out import (
-    crossed_log_likelihood,
-    held_out_log_likelihood,
-)
+from lingprob.stats.linear_mixed.held_out import held_out_log_likelihood
 from lingprob.stats.linear_mixed.moments import MixedModelData, check_finite, group_codes
 
 Array = NDArray[np.float64]
@@ -29,23 +25,24 @@ SINGULAR = 1e-4
 
 
 @dataclass(frozen=True)
-class LinearMixedFit:
-    """A linear mixed model fitted to n rows, with p fixed effects.
+class MixedFit:
+    """A linear mixed model fitted to n rows, with p fixed and q random effects.
 
     - fixed_effects, standard_errors: Series (p,); fixed_covariance: frame (p, p), their
       covariance, as lme4's vcov gives it.
     - sigma: standard deviation of the residuals (ML: n, REML: n - p in the denominator). Units
       are those of the data.
-    - log_likelihood: maximised, nats; under REML the restricted one. aic: -2 log_likelihood plus
-      twice the number of fixed effects, variances and covariances, as lme4 counts them.
+    - log_likelihood: maximised, nats; under REML the restricted one.
     - converged: nothing above 1e-7 nats is left to gain, the end is no saddle, and where several
       starts were made two of them at least ended there, none above it.
       newton_decrement: that gain to second order, in nats, moves off the boundary included.
       gradient_norm: largest derivative of the deviance. curvature: smallest eigenvalue of its
       Hessian over the largest (about 0, as rotated factors are one covariance; below 0 a saddle).
       start_log_likelihoods: where each start ended.
-    - smallest_eigenvalue: of the random effects' covariances relative to sigma squared, predictors
+    - smallest_eigenvalue: of the random effects' covariance relative to sigma squared, predictors
       scaled to standard deviation 1; singular: its root is below 1e-4, as lme4's isSingular.
+    - covariance: frame (q, q), of the random effects between groups; random_effects: frame
+      (groups, q), conditional means by group, lme4's ranef.
     """
 
     formula: MixedFormula
@@ -62,6 +59,8 @@ class LinearMixedFit:
     iterations: int
     start_log_likelihoods: tuple[float, ...]
     smallest_eigenvalue: float
+    covariance: pd.DataFrame
+    random_effects: pd.DataFrame
 
     @property
     def names(self) -> list[str]:
@@ -75,36 +74,9 @@ class LinearMixedFit:
         return pd.Series(np.sqrt(variances), index=self.fixed_effects.index)
 
     @property
-    def aic(self) -> float:
-        """Akaike's information criterion."""
-        return 2 * self.formula.n_parameters - 2 * self.log_likelihood
-
-    @property
     def singular(self) -> bool:
         """Whether some combination of the random effects has (nearly) no variance."""
         return bool(self.smallest_eigenvalue < SINGULAR**2)
-
-    def table(self) -> pd.DataFrame:
-        """Return term, estimate, std_error and t (their ratio), a row a fixed effect."""
-        columns = {
-            "estimate": self.fixed_effects,
-            "std_error": self.standard_errors,
-            "t": self.fixed_effects / self.standard_errors,
-        }
-        return pd.DataFrame(columns).rename_axis("term").reset_index()
-
-
-@dataclass(frozen=True)
-class MixedFit(LinearMixedFit):
-    """A linear mixed model with q random effects by one grouping factor.
-
-    - covariance: frame (q, q), of the random effects between groups; 0 between terms.
-    - random_effects: frame (n_groups, q), conditional means by group, lme4's ranef.
-    """
-
-    covariance: pd.DataFrame
-    n_groups: int
-    random_effects: pd.DataFrame
 
     def predict(self, frame: pd.DataFrame, random: bool = True) -> Array:
         """Return the expected response (n,) of each row of a frame.
@@ -114,7 +86,7 @@ class MixedFit(LinearMixedFit):
         fixed = _design(frame, self.formula.fixed)
         expected = fixed @ self.fixed_effects.to_numpy()
         if random:
-            codes, levels = group_codes(frame, self.formula.groups[0])
+            codes, levels = group_codes(frame, self.formula.group)
             effects = self.random_effects.reindex(levels).fillna(0.0).iloc[codes]
             expected += (_design(frame, self.formula.random) * effects.to_numpy()).sum(axis=1)
         return expected
@@ -137,7 +109,7 @@ class MixedFit(LinearMixedFit):
                 data,
                 response=self.formula.response,
                 predictors=self.formula.predictors,
-                group=self.formula.groups[0],
+                group=self.formula.group,
             )
         by_group = held_out_log_likelihood(
             data,
@@ -150,73 +122,6 @@ class MixedFit(LinearMixedFit):
         if per == "group":
             return by_group
         total = float(by_group.sum())
-        return total / data.n if per == "observation" else total
-
-
-@dataclass(frozen=True)
-class CrossedFit(LinearMixedFit):
-    """A linear mixed model with several grouping factors.
-
-    By random term of the formula: covariances, frames (q, q), of the random effects between
-    levels; random_effects, frames (levels, q), their conditional means. n_levels: of each factor.
-    """
-
-    covariances: list[pd.DataFrame]
-    n_levels: dict[str, int]
-    random_effects: list[pd.DataFrame]
-
-    def variances(self) -> pd.DataFrame:
-        """Return group, effect, variance and sd of the random effects, a row each."""
-        rows = [
-            (term.group, name, covariance.loc[name, name], covariance.loc[name, name] ** 0.5)
-            for term, covariance in zip(self.formula.terms, self.covariances, strict=True)
-            for name in term.effects
-        ]
-        return pd.DataFrame(rows, columns=["group", "effect", "variance", "sd"])
-
-    def predict(self, frame: pd.DataFrame, random: bool = True) -> Array:
-        """Return the expected response (n,) of each row; as MixedFit.predict."""
-        expected = _design(frame, self.formula.fixed) @ self.fixed_effects.to_numpy()
-        for term, modes in zip(
-            self.formula.terms, self.random_effects if random else [], strict=random
-        ):
-            codes, levels = group_codes(frame, term.group)
-            effects = modes.reindex(levels).fillna(0.0).to_numpy()[codes]
-            expected += (_design(frame, term.effects) * effects).sum(axis=1)
-        return expected
-
-    def held_out_log_likelihood(
-        self,
-        data: CrossedData | pd.DataFrame,
-        kind: Kind = "marginal",
-        per: Per = "sum",
-    ) -> float:
-        """Return the log-likelihood (nats) of other data under this fit; as MixedFit's.
-
-        `per` is sum or observation: rows of one group share the other factors' effects with rows
-        of other groups, so that the marginal likelihood is no sum over groups.
-        """
-        _check(kind, per)
-        if per == "group":
-            raise LingprobError(
-                f"per='group': with crossed factors ({', '.join(self.n_levels)}) groups are not "
-                "independent. Give per='sum' or per='observation'."
-            )
-        if isinstance(data, pd.DataFrame):
-            data = CrossedData.from_frame(
-                data,
-                response=self.formula.response,
-                predictors=self.formula.predictors,
-                groups=self.formula.groups,
-            )
-        total = crossed_log_likelihood(
-            data,
-            self.formula,
-            self.fixed_effects.to_numpy(),
-            self.covariances,
-            self.sigma,
-            self.random_effects if kind == "conditional" else None,
-        )
         return total / data.n if per == "observation" else total
 
 
