@@ -6,11 +6,10 @@ The first task is one fit by maximum likelihood of the paper's self-paced readin
 variance parameters) to simulated reading times of the size of Natural Stories: 371,000 rows, 181
 subjects (--quick: 30,000 rows, 40 subjects). Data are in memory, as each system takes them; our
 time includes the pass over the rows. lme4 runs lmer with its bobyqa at default tolerances. The
-second task is a model with crossed factors: uncorrelated intercepts and slopes of subjects, and
-intercepts of items. The third is ours alone: 100 fits (20 models on data of five corpora's sizes,
-in Parquet), loading and held-out log-likelihoods included. Each system runs in a process of its own
-on one thread; ratios compare CPU time, since machines are shared. Agreement is how far our
-log-likelihood lies below the best of the rivals' (0: never).
+second task is ours alone: 100 fits (20 models on data of five corpora's sizes, in Parquet), loading
+and held-out log-likelihoods included. Each system runs in a process of its own on one thread;
+ratios compare CPU time, because machines are shared. Agreement is how far our log-likelihood lies
+below the best of the rivals' (0: never).
 """
 
 from __future__ import annotations
@@ -75,38 +74,30 @@ class Clock:
         }
 
 
-def simulated_data(rows: int, subjects: int, items: int) -> tuple[Any, str]:
-    """Return a frame of numbers and the formula of its task: crossed if there are items."""
-    from mixed_data import SELF_PACED, UNCORRELATED, simulated, simulated_crossed
-
-    if items:
-        return simulated_crossed(rows, subjects, items, 1, 25.0), UNCORRELATED
-    return simulated(rows, subjects, 1, SLOPE_SD), SELF_PACED
-
-
-def fit_ours(rows: int, subjects: int, items: int = 0) -> dict[str, Any]:
+def fit_ours(rows: int, subjects: int) -> dict[str, Any]:
     """Fit with lingprob, from a frame in memory."""
-    from lingprob.stats.linear_mixed.crossed_data import CrossedData
     from lingprob.stats.linear_mixed.fit import fit_mixed_models
     from lingprob.stats.linear_mixed.moments import MixedModelData
+    from mixed_data import SELF_PACED, simulated
 
-    frame, formula = simulated_data(rows, subjects, items)
+    frame = simulated(rows, subjects, 1, SLOPE_SD)
     clock = Clock()
-    data = (CrossedData if items else MixedModelData).from_formulas(frame, [formula])
-    (fit,) = fit_mixed_models(data, [formula])
+    data = MixedModelData.from_formulas(frame, [SELF_PACED])
+    (fit,) = fit_mixed_models(data, [SELF_PACED])
     return {**clock.read(), "log_likelihood": fit.log_likelihood, "converged": fit.converged}
 
 
-def fit_lme4(rows: int, subjects: int, items: int = 0) -> dict[str, Any]:
+def fit_lme4(rows: int, subjects: int) -> dict[str, Any]:
     """Fit with R's lme4."""
     import numpy as np
 
-    frame, formula = simulated_data(rows, subjects, items)
-    frame = frame.astype(float)
+    from mixed_data import SELF_PACED, simulated
+
+    frame = simulated(rows, subjects, 1, SLOPE_SD).astype(float)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "values.bin").write_bytes(np.asfortranarray(frame).tobytes("F"))
-        job = {"rows": rows, "columns": list(frame), "formula": formula}
+        job = {"rows": rows, "columns": list(frame), "formula": SELF_PACED}
         (folder / "job.json").write_text(json.dumps(job))
         (folder / "fit.R").write_text(R_SCRIPT)
         subprocess.run(["Rscript", str(folder / "fit.R"), name], check=True)
@@ -256,9 +247,6 @@ def measure(quick: bool, rivals: list[str]) -> list[dict[str, Any]]:
     systems = ["lingprob", *filter(available, rivals)]
     one = (30_000, 40) if quick else (371_000, 181)
     table = compare("one_fit_of_15_variance_parameters", systems, one)
-    crossed = (20_000, 40, 200) if quick else (56_000, 63, 475)
-    both = [system for system in systems if system in ("lingprob", "lme4")]
-    table += compare("one_fit_with_crossed_factors", both, crossed)
     with tempfile.TemporaryDirectory() as folder:
         write_corpora(Path(folder), 0.1 if quick else 1.0)
         result = run("hundred", folder)

@@ -148,68 +148,6 @@ def _scaled(frame: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-# The models of A-maze times by jmichaelov/recurrent-vs-transformer-modeling (run_analyses_boyce.R,
-# all_AICs_boyce.tsv): maximum likelihood, columns scaled; AIC by the model of the surprisals.
-A_MAZE = (
-    "log_rt ~ surprisal + length + unigram_surprisal + position"
-    " + (1 + surprisal + length + position || subject) + (1 | story:sentence)"
-)
-A_MAZE_AIC = {
-    "state-spaces__mamba-130m-hf": 133277.0200286161,
-    "state-spaces__mamba-1_4b-hf": 133758.01067183682,
-    "state-spaces__mamba-2_8b-hf": 134089.30789420335,
-    "state-spaces__mamba-370m-hf": 133408.71552066435,
-    "state-spaces__mamba-790m-hf": 133653.15683371897,
-    "EleutherAI__pythia-160m": 133358.62416500566,
-    "EleutherAI__pythia-1_4b": 133772.9409124548,
-    "EleutherAI__pythia-1b": 133564.3836218335,
-    "EleutherAI__pythia-2_8b": 133831.9358297153,
-    "EleutherAI__pythia-410m": 133470.69476026698,
-    "RWKV__rwkv-4-169m-pile": 133497.82491838557,
-    "RWKV__rwkv-4-1b5-pile": 133723.27770895933,
-    "RWKV__rwkv-4-3b-pile": 134029.52205165257,
-    "RWKV__rwkv-4-430m-pile": 133530.6474722303,
-}
-
-
-def published_a_maze(mirror: Path, model: str | None = None) -> pd.DataFrame:
-    """Return A-maze times as the published models take them, with a model's surprisals if named.
-
-    Raises FileNotFoundError where the mirror lacks the surprisals.
-    """
-    folder = mirror / "natural_stories_maze"
-    frame = pd.read_csv(folder / "boyce_2023.tsv", sep="\t").dropna().drop_duplicates()
-    if model is not None:
-        name = f"futrell_2018_dl.surprisal.{model}.causal.output"
-        surprisals = pd.read_csv(folder / "results" / name, sep="\t").drop_duplicates()
-        frame = frame.merge(surprisals, on=["docid", "sentid", "sentpos"])
-    frame = frame.assign(log_rt=np.log(frame["rt"])).rename(
-        columns={
-            "Surprisal": "surprisal",
-            "wlen": "length",
-            "unigramsurp": "unigram_surprisal",
-            "sentpos": "position",
-            "docid": "story",
-            "sentid": "sentence",
-        }
-    )
-    scaled = ["log_rt", "length", "unigram_surprisal", "position"]
-    scaled += ["surprisal"] if model is not None else []
-    frame[scaled] = standardised(frame[scaled].to_numpy(dtype=float))
-    return frame[[*scaled, "subject", "story", "sentence"]]
-
-
-def simulated_crossed(
-    rows: int, subjects: int, items: int, seed: int, item_sd: float
-) -> pd.DataFrame:
-    """Return reading times of subjects and items in random pairs, `item_sd` (ms) of items."""
-    frame = simulated(rows, subjects, seed, (60.0, 8.0, 0.0, 5.0, 0.0))
-    numbers = Numbers(seed + 1000)
-    frame["item"] = np.floor(items * numbers.uniform(rows)).astype(int)
-    frame["rt_ms"] += item_sd * numbers.normal(items)[frame["item"]]
-    return frame
-
-
 READ_BY_EYE = (
     "rt_ms ~ length + previous_length + index + previous_fixated"
     " + (1 + length + index | subject_id)"
@@ -238,29 +176,6 @@ REAL: dict[str, MixedCase] = {
         " + (1 + length + unigram_surprisal + index | subject_id)",
     ),
 }
-
-
-CORRELATED = (
-    "rt_ms ~ surprisal + length + index + (1 + surprisal | subject_id) + (1 + length | item)"
-)
-UNCORRELATED = (
-    "rt_ms ~ surprisal + length + index + (1 + surprisal + length || subject_id) + (1 | item)"
-)
-CROSSED: dict[str, MixedCase] = {
-    "crossed_correlated": MixedCase(simulated_crossed, (4_000, 30, 60, 31, 25.0), CORRELATED),
-    "crossed_uncorrelated": MixedCase(
-        simulated_crossed, (6_000, 24, 80, 32, 25.0), UNCORRELATED
-    ),
-    "crossed_singular": MixedCase(simulated_crossed, (900, 12, 20, 33, 0.0), UNCORRELATED),
-    "uncorrelated_by_subject": MixedCase(
-        simulated, (3_000, 12, 6, (60.0, 4.0, 0.0, 0.0, 0.0)),
-        "rt_ms ~ surprisal + length + (1 + surprisal + length || subject_id)",
-    ),
-    "a_maze_crossed": MixedCase(
-        published_a_maze, (), A_MAZE.replace("surprisal + length + unigram", "length + unigram")
-        .replace("1 + surprisal + length", "1 + length"),
-    ),
-}  # fmt: skip
 
 
 class LogisticCase(NamedTuple):

@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
 from lingprob.stats.linear_mixed.moments import MixedModelData
-from mixed_data import CROSSED, LOGISTIC, REAL, SIMULATED, accuracies
+from mixed_data import LOGISTIC, REAL, SIMULATED, accuracies
 
 FACTS = Path(__file__).with_name("mixed_facts.json")
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR", Path(__file__).parents[2] / "shared" / "mirror"))
@@ -42,7 +42,6 @@ report <- function(fit) {
   list(log_likelihood = as.numeric(logLik(fit)), fixed_effects = as.list(fixef(fit)),
        standard_errors = as.list(sqrt(diag(as.matrix(vcov(fit))))), sigma = sigma(fit),
        covariance = matrix(VarCorr(fit)[[1]], nrow(VarCorr(fit)[[1]])),
-       variances = as.data.frame(VarCorr(fit))[c("grp", "var1", "var2", "vcov")],
        singular = isSingular(fit), messages = fit@optinfo$conv$lme4$messages)
 }
 result <- list()
@@ -104,20 +103,6 @@ def _numbered(frame: pd.DataFrame) -> pd.DataFrame:
     return frame.assign(**{column: pd.factorize(frame[column])[0] for column in texts})
 
 
-def crossed_fact(name: str) -> dict:
-    """Return lme4's fits of a formula with several random terms."""
-    case = CROSSED[name]
-    frame = case.make(*case.arguments or (MIRROR,))
-    response = case.formula.split(" ~ ")[0]
-    return {
-        "formula": case.formula,
-        "call": CALL,
-        "rows": len(frame),
-        "mean_response": float(frame[response].mean()),
-        **lme4_fits(_numbered(frame), case.formula),
-    }
-
-
 def glmer_fit(frame: pd.DataFrame, call: str) -> dict:
     """Return glmer's fit of the paper's formula to accuracies."""
     with tempfile.TemporaryDirectory() as name:
@@ -134,8 +119,6 @@ def fact_of(name: str) -> dict:
         frame = accuracies(LOGISTIC[name])
         call = LOGISTIC_CALL.replace("TOLERANCE", str(LOGISTIC[name].tolerance))
         return {"call": call, "correct": int(frame["correct"].sum()), **glmer_fit(frame, call)}
-    if name in CROSSED:
-        return crossed_fact(name)
     case = (SIMULATED | REAL)[name]
     frame = case.make(MIRROR) if name in REAL else case.make(*case.arguments)
     fact = {
@@ -163,7 +146,7 @@ def at_our_theta(frame: pd.DataFrame, fact: dict) -> dict:
 
 def main(names: list[str]) -> None:
     """Compute and store the facts of the named data sets (default: all)."""
-    for name in names or [*SIMULATED, *REAL, *CROSSED, *LOGISTIC]:
+    for name in names or [*SIMULATED, *REAL, *LOGISTIC]:
         fact = fact_of(name)
         facts = json.loads(FACTS.read_text()) if FACTS.exists() else {}
         facts[name] = fact

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 
 import glmm
@@ -12,11 +11,9 @@ import pandas as pd
 import pytest
 
 import mixed_data
-from lingprob.stats.linear_mixed.crossed_data import CrossedData
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
 from lingprob.stats.linear_mixed.moments import MixedModelData
-from lingprob.stats.linear_mixed.result import CrossedFit
-from mixed_data import A_MAZE, A_MAZE_AIC, CROSSED, REAL, SIMULATED, published_a_maze
+from mixed_data import REAL, SIMULATED
 
 FACTS = json.loads(Path(mixed_data.__file__).with_name("mixed_facts.json").read_text())
 
@@ -60,65 +57,6 @@ def test_simulated_data_of_the_papers_sizes(name: str) -> None:
 @pytest.mark.parametrize("name", REAL)
 def test_real_data_by_subject(name: str, mirror: Path) -> None:
     check(name, REAL[name].make(mirror))
-
-
-def check_several(name: str, frame: pd.DataFrame) -> None:
-    """Compare ML and REML fits of several random terms with lme4's of the same data."""
-    fact, formula = FACTS[name], CROSSED[name].formula
-    assert len(frame) == fact["rows"]
-    assert formula == fact["formula"]
-    response = frame[formula.split(" ~ ")[0]]
-    assert response.mean() == pytest.approx(fact["mean_response"], rel=1e-12, abs=1e-12)
-    data = CrossedData.from_formulas(frame, [formula])
-    for method in ("ML", "REML"):
-        lme4 = fact[method]
-        (fit,) = fit_mixed_models(data, [formula], method)
-        assert fit.converged
-        assert fit.log_likelihood == pytest.approx(lme4["log_likelihood"], abs=1e-6)
-        assert fit.singular == lme4["singular"]
-        assert fit.sigma == pytest.approx(lme4["sigma"], rel=1e-5)
-        errors = np.array([lme4["standard_errors"][effect] for effect in fit.names])
-        effects = np.array([lme4["fixed_effects"][effect] for effect in fit.names])
-        np.testing.assert_allclose(fit.fixed_effects, effects, rtol=1e-5, atol=1e-2 * errors.min())
-        np.testing.assert_allclose(fit.standard_errors, errors, rtol=1e-3)
-        ours = fit.covariances if isinstance(fit, CrossedFit) else [fit.covariance]
-        terms = fit.formula.terms if isinstance(fit, CrossedFit) else fit.formula.terms[:1]
-        for row in lme4["variances"]:
-            group = re.sub(r"\.\d+$", "", row["grp"])
-            if group == "Residual":
-                continue
-            pair = [row["var1"], row.get("var2") or row["var1"]]
-            found = [
-                covariance.loc[pair[0], pair[1]]
-                for term, covariance in zip(terms, ours, strict=True)
-                if term.group.replace(":", ".") == group and set(pair) <= set(covariance)
-            ]
-            assert found == pytest.approx([row["vcov"]], rel=1e-3, abs=1e-5 * lme4["sigma"] ** 2)
-
-
-@pytest.mark.parametrize("name", [name for name, case in CROSSED.items() if case.arguments])
-def test_several_random_terms_of_simulated_data(name: str) -> None:
-    check_several(name, CROSSED[name].make(*CROSSED[name].arguments))
-
-
-def test_several_random_terms_of_real_data(mirror: Path) -> None:
-    check_several("a_maze_crossed", published_a_maze(mirror))
-
-
-@pytest.mark.parametrize("model", A_MAZE_AIC)
-def test_published_a_maze_models(model: str, mirror: Path) -> None:
-    try:
-        frame = published_a_maze(mirror, model)
-    except FileNotFoundError as error:
-        pytest.skip(
-            f"no surprisals of A-maze words: put github.com/jmichaelov/"
-            f"recurrent-vs-transformer-modeling's results/ at {Path(error.filename).parent}"
-        )
-    assert len(frame) == 56_447
-    (fit,) = fit_mixed_models(CrossedData.from_formulas(frame, [A_MAZE]), [A_MAZE])
-    assert fit.converged
-    assert not fit.singular
-    assert fit.aic == pytest.approx(A_MAZE_AIC[model], abs=1e-5)
 
 
 @pytest.mark.filterwarnings("ignore:Caution")

@@ -10,12 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lingprob.stats.linear_mixed import objectives
-from lingprob.stats.linear_mixed.blocks import factors_of, grouped_moments
-from lingprob.stats.linear_mixed.formula import parse_formula
-from lingprob.stats.linear_mixed.likelihood import ModelMoments
-from lingprob.stats.linear_mixed.moments import group_moments
-from lingprob.stats.linear_mixed.objectives import OneTerm, SeveralTerms
+from lingprob.stats.linear_mixed import likelihood
+from lingprob.stats.linear_mixed.likelihood import Deviance, ModelMoments
 from lingprob.stats.linear_mixed.optimise import Optimum, best_optimum, optimise
 
 ALONG, ACROSS = np.array([0.6, 0.8]), np.array([-0.8, 0.6])
@@ -30,16 +26,10 @@ def along_and_across(along: float, across: float) -> np.ndarray:
 
 
 class Objective:
-    """A deviance that is sought from where a start is, without a way out of where it ends."""
-
-    def approach(self, start: np.ndarray) -> np.ndarray:
-        return start
+    """A deviance without a way out of where its search ends."""
 
     def escape(self, at: Any, factor: np.ndarray) -> tuple[float, np.ndarray]:
         return 0.0, factor
-
-    def split(self, factor: np.ndarray) -> list[np.ndarray]:
-        return [factor] if factor.ndim == 2 else [np.array([[own]]) for own in factor]
 
 
 class Promising(Objective):
@@ -232,13 +222,6 @@ def test_where_a_direction_has_no_variance_others_follow(deviances, tried, conve
     np.testing.assert_allclose(objective.tried[5], 0, atol=1e-6)
 
 
-def test_terms_lose_their_variance_one_by_one():
-    objective = Ends(np.array([2.0, 3.0]), [1.0])
-    best_optimum(objective, 3)
-    expected = [[0.001, 0.001], [5, 5], [0, 3], [2, 0]]
-    np.testing.assert_allclose(np.abs(objective.tried[3:7]), expected)
-
-
 def test_of_equal_optima_the_best_certified_counts():
     objective = Ends(np.eye(1), [5.0, 5.0 + 5e-10, 5.0 + 1e-7], [4e-6, 2e-6, 0.0])
     best, deviances = best_optimum(objective, 3)
@@ -263,20 +246,6 @@ def test_ways_out_are_taken_while_they_lead_down_ten_at_most(deviances, place, l
     assert (found.factor.item(), found.newton_decrement) == (place, left)
 
 
-@pytest.mark.parametrize(("off", "same"), [(5e-7, True), (-5e-7, True), (2e-6, False)])
-def test_an_approach_to_a_known_optimum_goes_no_further(off, same):
-    class Near(Ends):
-        def approach(self, start: np.ndarray) -> np.ndarray:
-            return start + 1
-
-    known = [Optimum(FULL, SimpleNamespace(deviance=deviance), 0, 0, 1, 0) for deviance in (9, 5)]
-    found = optimise(Near(np.eye(1), repeat(5 + off)), np.zeros((1, 1)), known)
-    assert (found is known[1]) is same
-    assert same or found.factor.item() == 1
-    # What starts there is sought, wherever it is.
-    assert optimise(Ends(np.eye(1), repeat(5.0)), np.zeros((1, 1)), known).factor.item() == 0
-
-
 # Along a slope of -2 variance gains most at 2 / curvature, where it gains 2^2 / curvature / 2 of
 # deviance, half of that of log-likelihood. A curvature below 2 counts as 2.
 PARABOLAS = pytest.mark.parametrize(
@@ -286,11 +255,11 @@ START = np.array([[1.0, 2.0], [0.0, 1.0]])
 
 
 @PARABOLAS
-def test_a_new_direction_of_one_term(monkeypatch, curvature, variance, gain):
+def test_a_new_direction(monkeypatch, curvature, variance, gain):
     second = curvature * np.einsum("a,b,c,d->abcd", *[ALONG] * 4)
     given = [(along_and_across(-2, 5), second), (along_and_across(0.5, 5), second)]
-    monkeypatch.setattr(objectives, "derivatives_by_psi", lambda *_: given.pop(0))
-    objective = OneTerm(ModelMoments(np.empty(0), np.empty(0), 1), False)
+    monkeypatch.setattr(likelihood, "derivatives_by_psi", lambda *_: given.pop(0))
+    objective = Deviance(ModelMoments(np.empty(0), np.empty(0), 1), False)
     found, factor = objective.escape(None, START)
     assert found == pytest.approx(gain)
     expected = START @ START.T + variance * np.outer(ALONG, ALONG)
@@ -298,75 +267,10 @@ def test_a_new_direction_of_one_term(monkeypatch, curvature, variance, gain):
     assert objective.escape(None, START) == (0.0, START)
 
 
-def told(slopes: list[np.ndarray], curvatures: list[float], start: np.ndarray) -> SeveralTerms:
-    """Terms of which the deviance has these slopes at the start; they rise with its variance."""
-
-    class Told(SeveralTerms):
-        def profile(self, factor: np.ndarray) -> Any:
-            pairs = zip(self.split(factor), self.split(start), strict=True)
-            added = [own @ own.T - first @ first.T for own, first in pairs]
-            rows = zip(slopes, curvatures, added, strict=True)
-            return SimpleNamespace(slopes=[slope + bend * more for slope, bend, more in rows])
-
-    return Told(None, tuple(map(len, slopes)), False)
-
-
-@PARABOLAS
-def test_a_new_direction_of_the_best_of_several_terms(curvature, variance, gain):
-    start = np.array([2.0, *START.ravel(), 1.0])
-    of_first, of_second = np.array([[0.5]]), along_and_across(-2, 5)
-    # Of the last, a slope of -.5 counts as a curvature of .5, and of -3 as one of 3.
-    for of_last in (-0.5, -3.0):
-        objective = told([of_first, of_second, np.array([[of_last]])], [1.0, curvature, 0.1], start)
-        found, factor = objective.escape(objective.profile(start), start)
-        first, second, last = (own @ own.T for own in objective.split(factor))
-        best = -of_last / 4 > gain
-        assert found == pytest.approx(-of_last / 4 if best else gain)
-        assert first.item() == pytest.approx(4)
-        added = 0.0 if best else variance * np.outer(ALONG, ALONG)
-        np.testing.assert_allclose(second, START @ START.T + added, rtol=1e-6)
-        assert last.item() == pytest.approx(2 if best else 1)
-    none = told([of_first, along_and_across(0.5, 5), np.array([[0.5]])], [1.0, 1.0, 1.0], start)
-    gained, same = none.escape(none.profile(start), start)
-    assert gained == 0
-    assert same is start
-
-
-def one_term(q: int) -> OneTerm:
-    return OneTerm(ModelMoments(np.empty((1, q, q + 2)), np.empty((2, 2)), 1), False)
-
-
 def test_searches_start_with_little_and_much_variance_and_at_random():
-    first, second, *others = one_term(3).starts(4)
+    moments = ModelMoments(np.empty((1, 3, 5)), np.empty((2, 2)), 1)
+    first, second, *others = Deviance(moments, False).starts(4)
     np.testing.assert_array_equal(first, np.diag([0.3, 0.05, 0.05]))
     np.testing.assert_array_equal(second, np.eye(3))
     expected = np.random.default_rng(0).normal(scale=0.3, size=(2, 3, 3))
     np.testing.assert_array_equal(others, expected)
-    first, second, *others = SeveralTerms(None, (1, 2, 1), False).starts(60)
-    assert first.tolist() == [0.3, 0.3, 0, 0, 0.05, 0.3]
-    assert second.tolist() == [1, 1, 0, 0, 1, 1]
-    # At random each term is that of one term by a number of its own.
-    singles, pairs = (np.array([*one_term(q).starts(60)][2:]).reshape(58, -1) for q in (1, 2))
-    alone = np.hstack([singles, pairs, singles])
-    scales = np.array(others) / alone
-    np.testing.assert_allclose(scales[:, 1:5], scales[:, [1]] * np.ones(4))
-    assert 0.3 < scales.min() < 0.35
-    assert 1.4 < scales.max() < 1.5
-    assert not np.isclose(scales[:, 0], scales[:, 5]).any()
-
-
-@pytest.mark.parametrize("reml", [False, True])
-def test_derivatives_of_one_term_are_the_same_among_several(reml):
-    numbers = np.random.default_rng(1)
-    columns, groups = numbers.normal(size=(2, 60)), np.arange(60) % 6
-    moments = group_moments([np.ones(60), *columns], groups, 6)
-    with_z, total = moments[:, :2, [0, 1, 0, 1, 2]], moments.sum(axis=0)
-    (factor,) = factors_of(parse_formula("y ~ a + (1 + a | s)"), {"s": 6})
-    one = OneTerm(ModelMoments(with_z, total, 60), reml)
-    several = SeveralTerms(grouped_moments(factor, with_z, total, 60), (2,), reml)
-    start = numbers.normal(size=(2, 2))
-    gradient, hessian = one.derivatives(one.profile(start), start)
-    flat = start.ravel()
-    again, differences = several.derivatives(several.profile(flat), flat)
-    np.testing.assert_allclose(again, gradient, rtol=1e-9)
-    np.testing.assert_allclose(differences, hessian, atol=1e-5)
