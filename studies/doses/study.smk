@@ -4,7 +4,8 @@
 # PROVIDES results/studies/doses/: deltas.csv, slopes.csv, and figure doses.
 
 COPIES = [1, 4] if settings["scale"] == "demo" else [1, 4, 16, 64]
-DOSED_TEXTS = ["provo"] if settings["scale"] == "laptop" else OVERLAP["texts"]
+READ = [catalog.dataset(name)["texts"] for name in READING["datasets"]]
+DOSED_TEXTS = ["provo"] if settings["scale"] == "laptop" else [*dict.fromkeys(READ)]
 DOSED_SIZES = [*TRAINING["sizes"]][: 2 if settings["scale"] == "laptop" else None]
 DOSED_IN = [one for one in READING["datasets"] if catalog.dataset(one)["texts"] in DOSED_TEXTS]
 

@@ -7,6 +7,10 @@
 WITH_LEAKAGE = [
     name for name in READING["datasets"] if catalog.dataset(name)["texts"] in OVERLAP["texts"]
 ]
+if not WITH_LEAKAGE:
+    raise WorkflowError(
+        "studies: leaked_words needs a text of reading.datasets among overlap.texts. Name one there."
+    )
 
 
 rule fit_without_leaked_words:

@@ -56,6 +56,8 @@ def test_every_study_is_planned_at_every_scale(checkout, scale):
     if not names:
         pytest.skip("this checkout has no studies")
     config = ["--config", f"studies=[{','.join(names)}]", f"scale={scale}", "missing=stop"]
+    if scale == "demo":  # whose overlaps are of another text than its reading times
+        config.append('overlap={"texts": ["demo_passages", "demo_reading"]}')
     plan = snakemake(checkout, "-n", *config, "--", *names)
     assert plan.returncode == 0, plan.stdout[-2000:]
     assert {*names} <= {*planned_jobs(plan.stdout)}
