@@ -28,16 +28,24 @@ rule count_tokens:
         "../workflow_scripts/count_tokens.py"
 
 
+MET_IN_TRAINING = sorted(
+    {
+        source
+        for entry in catalog.models.values()
+        for source in entry["unigrams"]
+        if source.startswith("training_")
+    }
+)
+
+
 rule count_training_tokens:
-    """Count the tokens that models trained here have met after so many steps."""
+    """Log-probabilities of the tokens that models trained here have met after so many steps."""
     input:
         "results/training/corpus.json",
     output:
-        "results/unigram_sums/{tokenizer}/training_{steps}/0-of-1.parquet",
+        collect("results/unigrams/{{tokenizer}}/{source}.parquet", source=MET_IN_TRAINING),
     log:
-        "logs/count_training_tokens/{tokenizer}/{steps}.log",
-    wildcard_constraints:
-        steps=r"\d+",
+        "logs/count_training_tokens/{tokenizer}.log",
     conda:
         "../envs/environment.yaml"
     resources:
@@ -45,6 +53,7 @@ rule count_training_tokens:
     params:
         **pick(settings["training"], "batch_size", "validation_examples"),
         code=code_digest("count_training_tokens"),
+        smoothing=1.0,
         seed=settings["seed"],
     script:
         "../workflow_scripts/count_training_tokens.py"
@@ -87,14 +96,12 @@ rule estimate_unigrams:
     log:
         "logs/estimate_unigrams/{tokenizer}/{source}.log",
     wildcard_constraints:
-        source=rf"({alternatives(catalog.samplings)}|corpus|training)_.+",
+        source=rf"({alternatives(catalog.samplings)}|corpus)_.+",
     conda:
         "../envs/environment.yaml"
     params:
         code=code_digest("estimate_unigrams"),
-        smoothing=lambda wildcards: (
-            1.0 if wildcards.source.startswith(("corpus_", "training_")) else 0.0
-        ),
+        smoothing=lambda wildcards: 1.0 if wildcards.source.startswith("corpus_") else 0.0,
     script:
         "../workflow_scripts/estimate_unigrams.py"
 

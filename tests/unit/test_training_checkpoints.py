@@ -20,7 +20,7 @@ from lingprob.tables import read_metadata, read_table
 from lingprob.training.corpus import TrainingData
 from lingprob.training.launch import kept_model
 from lingprob.training.seen_tokens import count_seen_tokens
-from lingprob.workflow import scope, sources
+from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.digests import SCRIPTS
 from lingprob.workflow.sources import Run
@@ -62,15 +62,15 @@ def test_an_epoch_counts_every_example_and_two_count_them_twice(corpus):
 
 def test_the_rule_s_counts_are_those_of_its_step(corpus, tmp_path):
     (tmp_path / "corpus.json").write_text(json.dumps(corpus))
-    output = tmp_path / "0-of-1.parquet"
-    params = SimpleNamespace(batch_size=8, validation_examples=10, seed=3)
+    output = tmp_path / "training_4.parquet"
+    params = SimpleNamespace(batch_size=8, validation_examples=10, seed=3, smoothing=1.0)
     snakemake = SimpleNamespace(
         input=[str(tmp_path / "corpus.json")], output=[str(output)], params=params,
-        wildcards=SimpleNamespace(steps="4"), log=[str(tmp_path / "log.txt")], rule="count",
+        log=[str(tmp_path / "log.txt")], rule="count",
     )  # fmt: skip
     runpy.run_path(str(SCRIPTS / "count_training_tokens.py"), init_globals={"snakemake": snakemake})
     expected = count_seen_tokens(TrainingData(corpus, 10), 4, 8, seed=3)
-    assert read_table(output, "unigram_sums")["sum"].tolist() == expected.tolist()
+    assert read_table(output, "unigrams")["count"].tolist() == expected.tolist()
     assert read_metadata(output)["total"] == str(4 * 8 * corpus["context_window"])
 
 
@@ -107,9 +107,6 @@ def test_each_step_s_model_has_the_unigrams_of_its_step():
     assert scope.unigram_tables(plan, "trained-tiny-small-step4")[0] == (
         "results/unigrams/trained/training_4.parquet"
     )
-    assert sources.unigram_shards(plan, "trained", "training_4") == [
-        "results/unigram_sums/trained/training_4/0-of-1.parquet"
-    ]
     _, paper = read_settings({**KEPT, "scale": "paper"})
     model = paper.model("trained-small-step2")
     assert model["unigrams"] == ["pile_published", "training_2"]

@@ -213,7 +213,6 @@ def unigram_shards(run: Run, tokenizer: str, source: str) -> list[str]:
     kind, of = run.catalog.unigram_source(source)
     sampled = kind in run.catalog.samplings
     shards = run.settings["unigrahams" if sampled else "unigrams"]["shards"]
-    shards = 1 if kind == "training" else shards
     part_of = run.catalog.samplings[kind].get("tenth_of") if sampled else None
     folder = f"results/unigram_sums/{tokenizer}/{f'{part_of}_{of}' if part_of else source}"
     used = max(1, round(shards / 10)) if part_of else shards
