@@ -1,0 +1,238 @@
+"""Tiny models of every causal and masked architecture of transformers, scored and compared.
+
+    python tests/architectures.py
+
+writes docs/architectures.md: which architectures score as a plain forward pass does, which are
+refused and why, and which were not tried because no tiny model of them can be built here.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import sys
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+import transformers as hf
+from transformers.utils import logging as hf_logging
+
+import lingprob
+from lingprob.errors import LingprobError
+from models_for_tests import VOCABULARY_SIZE, save_tiny_masked_tokenizer, save_tiny_tokenizer
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "architectures.md"
+TOLERANCE = 1e-4  # nats for each token
+LARGEST = 4_000_000  # parameters of a tiny model
+SENTENCE, CONTEXT = "The keys to the cabinet are old.", "Who did Mary say that John saw?"
+# Values of the settings that architectures share under many names.
+SIZES: list[tuple[Any, str]] = [
+    (VOCABULARY_SIZE, "vocab_size"),
+    (
+        64,
+        "intermediate_size ffn_dim d_ff n_inner ffn_hidden_size hidden_dim decoder_ffn_dim "
+        "encoder_ffn_dim d_inner inner_dim max_position_embeddings n_positions max_sequence_length "
+        "seq_length n_ctx attention_window_size",
+    ),
+    (
+        32,
+        "hidden_size d_model n_embd dim embed_dim emb_dim n_embed moe_intermediate_size "
+        "shared_expert_intermediate_size word_embed_proj_dim embedding_size lru_width",
+    ),
+    (16, "mamba_d_head mamba_head_dim chunk_size q_lora_rank kv_lora_rank"),
+    (
+        8,
+        "head_dim d_head attention_head_dim state_size mamba_d_state ssm_state_size "
+        "qk_nope_head_dim qk_rope_head_dim v_head_dim linear_key_head_dim linear_value_head_dim",
+    ),
+    (
+        4,
+        "num_attention_heads n_head n_heads num_heads attention_heads decoder_attention_heads "
+        "encoder_attention_heads num_experts num_local_experts n_routed_experts moe_num_experts "
+        "mamba_n_heads mamba_num_heads mamba_dt_rank time_step_rank rotary_dim linear_num_value_heads",
+    ),
+    (
+        2,
+        "num_hidden_layers n_layer n_layers num_layers decoder_layers encoder_layers "
+        "num_key_value_heads num_kv_heads multi_query_group_num num_experts_per_tok moe_topk moe_k "
+        "mamba_expand linear_num_key_heads pad_token_id",
+    ),
+    (1, "num_decoder_layers n_group topk_group mamba_n_groups n_groups eos_token_id"),
+    (0, "bos_token_id attention_dropout"),
+    (True, "is_decoder use_cache"),
+    (None, "sliding_window"),
+]
+SMALL = {name: value for value, names in SIZES for name in names.split()}
+OPTIONAL = ("sliding_window", "head_dim", "num_key_value_heads", "num_decoder_layers")
+
+
+class Verdict(NamedTuple):
+    """The result for one architecture: right, refused, wrong or not built, and why."""
+
+    kind: str
+    architecture: str
+    result: str
+    reason: str = ""
+
+
+def architectures(kind: str) -> dict[str, Any]:
+    """Return the configuration classes of a kind (causal or masked) by the name of their model."""
+    mapping = hf.MODEL_FOR_CAUSAL_LM_MAPPING if kind == "causal" else hf.MODEL_FOR_MASKED_LM_MAPPING
+    return dict(sorted({config.model_type: config for config in mapping}.items()))
+
+
+def tiny_config(config_class: Any, kind: str) -> Any:
+    """Build a configuration of a few thousand parameters; leave out what a class refuses."""
+    usual = config_class()
+    given = {name: value for name, value in SMALL.items() if hasattr(usual, name)}
+    if kind == "masked":
+        given.pop("is_decoder", None)
+    for name in ("", *OPTIONAL):
+        given.pop(name, None)
+        try:
+            return config_class(**given)
+        except Exception as error:  # each class has checks of its own
+            problem = error
+    raise problem
+
+
+def save_tiny(kind: str, config: Any, folder: Path) -> Any:
+    """Save a random model far from uniform predictions with a tokenizer; return the model."""
+    auto = hf.AutoModelForCausalLM if kind == "causal" else hf.AutoModelForMaskedLM
+    with torch.device("meta"):
+        size = sum(one.numel() for one in auto.from_config(config).parameters())
+    if size > LARGEST:
+        raise ValueError(f"no tiny model: {size / 1e6:.0f} million parameters")
+    torch.manual_seed(0)
+    model = auto.from_config(config, dtype=torch.float32)
+    with torch.no_grad():
+        for parameter in model.parameters():
+            parameter.add_(0.1 * torch.randn_like(parameter))
+    model.eval().save_pretrained(folder)
+    if kind == "causal":
+        save_tiny_tokenizer(folder)
+    else:
+        save_tiny_masked_tokenizer("roberta", folder)
+    return model
+
+
+@torch.no_grad()
+def plain_sums(model: Any, ids: list[int], start: int | None) -> np.ndarray:
+    """Return ln p of each token in one pass without a cache; NaN for a first one without start."""
+    fed = ids if start is None else [start, *ids]
+    logits = model(input_ids=torch.tensor([fed]), use_cache=False).logits[0].double()
+    logprobs = logits.log_softmax(-1)
+    found = [float(logprobs[at, fed[at + 1]]) for at in range(len(fed) - 1)]
+    return np.array([np.nan, *found] if start is None else found)
+
+
+def differences(folder: Path) -> dict[str, float]:
+    """Return how far each call is from the plain pass of a causal model, in nats per token."""
+    model = hf.AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    lm: Any = lingprob.load(folder)
+    ids = lm.lm.tokenize([SENTENCE])[0].ids.tolist()
+    whole = lm.lm.tokenize([f"{CONTEXT} {SENTENCE}"])[0]
+    first = int(np.argmax(whole.char_end > len(CONTEXT)))
+    bits = lm.surprisal(SENTENCE, bos="bos")["surprisal_uncorrected"].sum()
+    pairs = {
+        "score, no start token": (
+            lm.score(SENTENCE, bos="none")["logprob"][0],
+            np.nansum(plain_sums(model, ids, None)),
+        ),
+        "score": (lm.score(SENTENCE, bos="bos")["logprob"][0], plain_sums(model, ids, 0).sum()),
+        "surprisal": (-bits * np.log(2), plain_sums(model, ids, 0).sum()),
+        "context": (
+            lm.score(SENTENCE, context=CONTEXT, bos="bos")["logprob"][0],
+            plain_sums(model, whole.ids.tolist(), 0)[first:].sum(),
+        ),
+    }
+    return {call: abs(found - wanted) / len(ids) for call, (found, wanted) in pairs.items()}
+
+
+@torch.no_grad()
+def masked_difference(folder: Path) -> dict[str, float]:
+    """Return how far a pseudo-log-likelihood is from one made pass by pass, in nats per token."""
+    model = hf.AutoModelForMaskedLM.from_pretrained(folder, dtype=torch.float32).eval()
+    lm: Any = lingprob.load(folder, correction="none")
+    (text,) = lm.lm.tokenize([SENTENCE])
+    ids = text.tokens.ids.tolist()
+    total = 0.0
+    for place, token in enumerate(ids):
+        row = [*lm.lm.before, *ids, *lm.lm.after]
+        row[len(lm.lm.before) + place] = lm.lm.mask_id
+        logits = model(input_ids=torch.tensor([row])).logits[0, len(lm.lm.before) + place]
+        total += float(logits.double().log_softmax(-1)[token])
+    return {"score": abs(lm.score(SENTENCE)["logprob"][0] - total) / len(ids)}
+
+
+def judge(kind: str, architecture: str, config_class: Any) -> Verdict:
+    """Return the verdict on one architecture."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name, "model")
+        folder.mkdir()
+        os.environ["LINGPROB_CACHE"] = str(Path(name, "cache"))
+        try:
+            save_tiny(kind, tiny_config(config_class, kind), folder)
+        except Exception as error:  # transformers' own, of many kinds
+            return Verdict(kind, architecture, "not built", f"{type(error).__name__}: {error}")
+        try:
+            found = differences(folder) if kind == "causal" else masked_difference(folder)
+        except LingprobError as error:
+            return Verdict(kind, architecture, "refused", str(error).replace(str(folder), "FOLDER"))
+        except Exception as error:  # a traceback is a fault of ours
+            return Verdict(kind, architecture, "wrong", f"{type(error).__name__}: {error}")
+    wrong = {call: far for call, far in found.items() if not far <= TOLERANCE}
+    if not wrong:
+        return Verdict(kind, architecture, "right")
+    return Verdict(kind, architecture, "wrong", json.dumps(wrong))
+
+
+def judge_all(*kinds: str) -> Iterator[Verdict]:
+    """Yield the verdict on each architecture of the kinds."""
+    warnings.filterwarnings("ignore")
+    hf_logging.set_verbosity_error()
+    for kind in kinds:
+        for architecture, config_class in architectures(kind).items():
+            yield judge(kind, architecture, config_class)
+            gc.collect()
+
+
+def page(verdicts: list[Verdict]) -> str:
+    """Return docs/architectures.md."""
+    lines = [
+        "# Architectures",
+        "",
+        "<!-- Written by tests/architectures.py. -->",
+        "",
+        f"For each architecture of transformers {hf.__version__}, a tiny random model was scored",
+        "by `score`, `surprisal` and `context=` and compared with a plain forward pass, to 1e-4",
+        "nats per token. Masked models were compared by `score`.",
+    ]
+    for kind in ("causal", "masked"):
+        some = [one for one in verdicts if one.kind == kind]
+        right = [one.architecture for one in some if one.result == "right"]
+        lines += ["", f"## {kind.capitalize()} models", "", f"Right ({len(right)}):", ""]
+        lines += [", ".join(f"`{name}`" for name in right) + "."]
+        for result in ("refused", "wrong", "not built"):
+            listed = [one for one in some if one.result == result]
+            if listed:
+                lines += ["", f"{result.capitalize()} ({len(listed)}):", ""]
+                lines += [
+                    f"- `{one.architecture}`: {' '.join(one.reason.split())[:160]}"
+                    for one in listed
+                ]
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    found = []
+    for verdict in judge_all("causal", "masked"):
+        print(*verdict[:3], verdict.reason[:200].replace("\n", " "), flush=True, file=sys.stderr)
+        found.append(verdict)
+    PAGE.write_text(page(found), encoding="utf-8")
