@@ -31,7 +31,7 @@ import pandas as pd
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
-from lingprob.corpora import iter_documents  # noqa: E402
+from lingprob.io.corpora import iter_documents  # noqa: E402
 from lingprob.overlap.automaton import build_index  # noqa: E402
 from lingprob.overlap.cdawg import build_cdawg  # noqa: E402
 from lingprob.overlap.passages import longest_matches  # noqa: E402

@@ -37,7 +37,7 @@ sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
 def prepared(training: dict[str, Any], folder: Path) -> dict[str, Any]:
     """Tokenise the novels as training does, and add the bytes of a held-out token."""
-    from lingprob.progress import Progress
+    from lingprob.io.progress import Progress
     from lingprob.training.corpus import Chunk, prepare_corpus
 
     novels = sorted((MIRROR / "gutenberg").glob("[0-9]*.txt"))

@@ -26,9 +26,9 @@ COLUMNS = (
 )  # fmt: skip
 STAGES = {
     "python alone": "pass",
-    "plotting job": "import lingprob.workflow, lingprob.tables, lingprob.papers.morcela.figures",
-    "fitting job": "import lingprob.workflow, lingprob.tables, lingprob.stats.linking",
-    "scoring job": "import lingprob.workflow, lingprob.tables, lingprob.scoring.stimuli",
+    "plotting job": "import lingprob.workflow, lingprob.io.tables, lingprob.papers.morcela.figures",
+    "fitting job": "import lingprob.workflow, lingprob.io.tables, lingprob.stats.linking",
+    "scoring job": "import lingprob.workflow, lingprob.io.tables, lingprob.scoring.stimuli",
 }
 LOAD = "from lingprob.models.loading import load_language_model as load; load({!r}, device='cpu')"
 

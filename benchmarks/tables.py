@@ -29,7 +29,7 @@ import numpy as np  # noqa: E402
 import pandas as pd  # noqa: E402
 
 from lingprob.context.names import FROM_SUITE, KINDS, NO_PREFIX  # noqa: E402
-from lingprob.tables import read_table, table_writer, write_table  # noqa: E402
+from lingprob.io.tables import read_table, table_writer, write_table  # noqa: E402
 
 SUITES, SENTENCES = 67, 80
 LENGTHS = (32, 64, 125, 250, 375, 500, 625, 750, 875, 1000)
@@ -99,7 +99,7 @@ def make_stimuli(folder: Path, pairs: int) -> int:
                 rows.append((f"{name}/{side}", name, side, text, side == "good", suite))
     columns = ["item_id", "pair_id", "condition", "text", "grammatical", "paradigm"]
     table = pd.DataFrame(rows, columns=columns).assign(dataset="blimp", phenomenon="syntax")
-    from lingprob.schemas import SCHEMAS
+    from lingprob.io.schemas import SCHEMAS
 
     write_table(table.reindex(columns=SCHEMAS["stimuli"].names).assign(language="en"),
                 "stimuli", folder / "stimuli.parquet")  # fmt: skip

@@ -242,7 +242,7 @@ def work(path: Path) -> None:
 
 def corpus_of_a_novel(vocabulary: int, context_window: int) -> dict[str, Any]:
     """Tokenise a novel of the mirror as training does."""
-    from lingprob.progress import Progress
+    from lingprob.io.progress import Progress
     from lingprob.training.corpus import Chunk, prepare_corpus
 
     path = MIRROR / NOVEL

@@ -55,7 +55,8 @@ SIZES: list[tuple[Any, str]] = [
         4,
         "num_attention_heads n_head n_heads num_heads attention_heads decoder_attention_heads "
         "encoder_attention_heads num_experts num_local_experts n_routed_experts moe_num_experts "
-        "mamba_n_heads mamba_num_heads mamba_dt_rank time_step_rank rotary_dim linear_num_value_heads",
+        "mamba_n_heads mamba_num_heads mamba_dt_rank time_step_rank rotary_dim "
+        "linear_num_value_heads",
     ),
     (
         2,

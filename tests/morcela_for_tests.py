@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.morcela.analysis import DataSet, fit_model
-from lingprob.schemas import SCHEMAS
 
 SENTENCES = 120
 FITTING = {

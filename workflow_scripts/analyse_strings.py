@@ -1,8 +1,8 @@
 """Test the three predictions on one model's scores."""
 
+from lingprob.io.tables import read_table, write_table
 from lingprob.papers.string_probability.analysis import analyse, compare_conventions
 from lingprob.papers.string_probability.data import Options, assemble
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -3,8 +3,8 @@
 from lingprob.audit.measures import Evidence
 from lingprob.audit.page import audit_page
 from lingprob.audit.problems import audit
-from lingprob.files import write_text
-from lingprob.tables import read_as_one, read_table, write_csv, write_table
+from lingprob.io.files import write_text
+from lingprob.io.tables import read_as_one, read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

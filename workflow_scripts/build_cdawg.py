@@ -1,6 +1,6 @@
 """Build the compacted DAWG of a corpus."""
 
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.cdawg import build_cdawg
 from lingprob.overlap.texts import corpus_blocks

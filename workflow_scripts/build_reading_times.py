@@ -1,8 +1,8 @@
 """Parse reading times, exclude what the paper excludes, and part the rest."""
 
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
+from lingprob.io.tables import read_table, write_table
 from lingprob.reading.times import build_reading_times
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.tables import read_table, write_csv
 from lingprob.site.models import rows_by_model, titled
 from lingprob.site.pages import Made, site_pages
-from lingprob.tables import read_table, write_csv
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lingprob.io.tables import write_table
 from lingprob.stimuli.build import build_stimuli
-from lingprob.tables import write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,8 +1,8 @@
 """Parse the text of a reading-time corpus to a table of words."""
 
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
+from lingprob.io.tables import write_table
 from lingprob.reading.texts import build_words
-from lingprob.tables import write_table
 from lingprob.workflow import job
 
 with job(snakemake):

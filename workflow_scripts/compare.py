@@ -1,11 +1,11 @@
 """Compare our numbers with those in a paper, and say which we cannot compute here."""
 
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.tables import write_csv, write_table
 from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.rooms import module_of
 from lingprob.site.cards import scorecard_page
 from lingprob.site.page import heading_of
-from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

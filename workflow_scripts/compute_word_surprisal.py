@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from lingprob.files import identity_of
+from lingprob.io.files import identity_of
+from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.models.prepared import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.engine import Scorer
-from lingprob.tables import read_table, with_texts, write_csv, write_table
 from lingprob.workflow import job, means
 
 KEYS = ("start_token", "context", "window_counts")

@@ -1,7 +1,7 @@
 """Correlate two groups of participants under several definitions of the groups."""
 
+from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.papers.morcela.analysis import correlate_participant_groups
-from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

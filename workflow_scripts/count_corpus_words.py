@@ -1,7 +1,7 @@
 """Count the white-space words of a corpus, for the chance level of overlaps."""
 
-from lingprob.corpora import iter_documents
-from lingprob.files import dataset_paths, write_text
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import dataset_paths, write_text
 from lingprob.overlap.chance import total_words
 from lingprob.workflow import job
 

@@ -1,10 +1,10 @@
 """Count a corpus's tokens in one shard of its documents."""
 
-from lingprob.corpora import iter_documents
-from lingprob.files import dataset_paths
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import dataset_paths
+from lingprob.io.progress import Progress
+from lingprob.io.tables import write_table
 from lingprob.models.tokenizer import load_tokenizer
-from lingprob.progress import Progress
-from lingprob.tables import write_table
 from lingprob.unigrams.counts import count_tokens
 from lingprob.unigrams.estimate import sums_table
 from lingprob.workflow import job

@@ -3,8 +3,8 @@
 import json
 from pathlib import Path
 
-from lingprob.progress import Progress
-from lingprob.tables import write_table
+from lingprob.io.progress import Progress
+from lingprob.io.tables import write_table
 from lingprob.training.corpus import TrainingData
 from lingprob.training.seen_tokens import count_seen_tokens
 from lingprob.unigrams.estimate import smoothed_logprobs, sums_table

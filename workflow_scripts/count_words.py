@@ -1,10 +1,10 @@
 """Count the words of a corpus, for unigram surprisal."""
 
-from lingprob.corpora import iter_documents
-from lingprob.files import dataset_paths
-from lingprob.progress import Progress
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import dataset_paths
+from lingprob.io.progress import Progress
+from lingprob.io.tables import write_table
 from lingprob.reading.unigrams import count_words
-from lingprob.tables import write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.tables import write_csv
+from lingprob.io.tables import write_csv
 from lingprob.training.preshuffled import obtain_file
 from lingprob.workflow import job
 

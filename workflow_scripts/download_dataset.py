@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from lingprob.hub_rows import fetch_dataset
+from lingprob.io.hub_rows import fetch_dataset
+from lingprob.io.tables import write_csv
 from lingprob.rehearsal.datasets import write_stand_ins
-from lingprob.tables import write_csv
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -3,8 +3,8 @@
 from functools import partial
 from pathlib import Path
 
-from lingprob.corpora import iter_documents
-from lingprob.files import dataset_paths
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import dataset_paths
 from lingprob.models.manifest import write_manifest
 from lingprob.models.tokenizer import load_tokenizer
 from lingprob.ngrams.estimate import estimate_model

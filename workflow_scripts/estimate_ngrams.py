@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lingprob.corpora import iter_documents
-from lingprob.files import dataset_paths
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import dataset_paths
 from lingprob.ngrams.lmplz import estimate_ngrams
 from lingprob.workflow import job
 

@@ -1,6 +1,6 @@
 """Merge the shards of a corpus or of generated text to unigram log-probabilities."""
 
-from lingprob.tables import read_metadata, read_table, write_table
+from lingprob.io.tables import read_metadata, read_table, write_table
 from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs
 from lingprob.workflow import job
 

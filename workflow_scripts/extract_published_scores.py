@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lingprob.io.tables import write_csv
 from lingprob.stimuli.li_adger import published_scores
-from lingprob.tables import write_csv
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.progress import Progress
-from lingprob.tables import read_table, write_csv
+from lingprob.io.progress import Progress
+from lingprob.io.tables import read_table, write_csv
 from lingprob.training.preshuffled import leakage_free, obtain_chunk
 from lingprob.workflow import job
 

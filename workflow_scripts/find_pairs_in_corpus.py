@@ -3,8 +3,8 @@
 from pathlib import Path
 
 from lingprob.audit.leakage import find_sentences
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from lingprob.corpora import iter_documents
+from lingprob.io.corpora import iter_documents
+from lingprob.io.progress import Progress
+from lingprob.io.tables import read_table, write_table
 from lingprob.overlap.soft_tables import soft_overlaps
-from lingprob.progress import Progress
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,7 +1,7 @@
 """Fit every linking function of one model: by convention, and to shared resamples."""
 
+from lingprob.io.tables import write_csv, write_table
 from lingprob.papers.morcela.analysis import draw_parameters, fit_model, read_datasets
-from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

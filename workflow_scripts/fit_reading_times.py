@@ -1,11 +1,11 @@
 """What each model's surprisal adds to the regression of one data set."""
 
+from lingprob.io.tables import write_table
 from lingprob.papers.leakage.reading.analysis import (
     compare_regressions,
     read_study,
     reading_counts,
 )
-from lingprob.tables import write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,7 +1,7 @@
 """Import a published table of longest overlaps, with the flags of both conventions."""
 
+from lingprob.io.tables import write_table
 from lingprob.papers.leakage.overlap.analysis import published_overlaps
-from lingprob.tables import write_table
 from lingprob.workflow import job
 
 with job(snakemake):

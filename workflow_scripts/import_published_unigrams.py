@@ -1,8 +1,8 @@
 """Map a published table of unigrams to a tokenizer's vocabulary."""
 
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
+from lingprob.io.tables import write_table
 from lingprob.models.tokenizer import load_tokenizer
-from lingprob.tables import write_table
 from lingprob.unigrams.estimate import smoothed_logprobs
 from lingprob.unigrams.published import published_counts, published_logprobs
 from lingprob.workflow import job

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.scoring.imported import import_scores
-from lingprob.tables import read_table, with_texts, write_csv, write_table
 from lingprob.unigrams.estimate import read_unigrams
 from lingprob.workflow import job
 

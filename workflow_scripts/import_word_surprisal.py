@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.reading.imported import import_word_surprisals
-from lingprob.tables import read_table, with_texts, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

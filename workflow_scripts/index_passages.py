@@ -1,9 +1,9 @@
 """Index the passages of the reading-time corpora."""
 
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.texts import index_texts
 from lingprob.reading.texts import passage_texts
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,8 +1,8 @@
 """List the words that the material of a text leaves out, or its book prints otherwise."""
 
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
+from lingprob.io.tables import write_csv
 from lingprob.reading.parsers.printed import printed_geco, words_that_differ
-from lingprob.tables import write_csv
 from lingprob.workflow import job
 
 with job(snakemake):

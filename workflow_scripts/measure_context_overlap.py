@@ -1,8 +1,8 @@
 """Measure how alike suites are, and prefixes and their targets."""
 
 from lingprob.context.prefixes import tokenizer_of
+from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.papers.context.overlaps import COLUMNS, KINDS, overlaps
-from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,7 +1,7 @@
 """Measure the perplexity of reading-time corpora under every trained model."""
 
+from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.reading.texts import passage_texts
-from lingprob.tables import read_table, write_csv, write_table
 from lingprob.training.perplexity import passage_logprobs, perplexities
 from lingprob.workflow import job
 

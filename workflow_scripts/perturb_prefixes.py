@@ -6,7 +6,7 @@ from lingprob.context.names import MATCHED, NO_PREFIX
 from lingprob.context.perturbations import perturbed_prefixes
 from lingprob.context.prefixes import sentences_within, tokenizer_of
 from lingprob.context.responses import RESPONSE, responsive_suites
-from lingprob.tables import read_table, table_writer
+from lingprob.io.tables import read_table, table_writer
 from lingprob.workflow import job
 
 with job(snakemake):

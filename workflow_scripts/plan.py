@@ -1,8 +1,8 @@
 """Print and write what a run costs: GPU hours, memory and downloads of each model and paper."""
 
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.tables import write_csv
 from lingprob.plan.estimate import as_text, estimate, totals
-from lingprob.tables import write_csv
 from lingprob.workflow import job
 from lingprob.workflow.configuration import read_settings
 

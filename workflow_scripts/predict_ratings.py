@@ -1,7 +1,7 @@
 """Predict the ratings of data sets by linking functions fitted to the rated ones."""
 
+from lingprob.io.tables import write_csv, write_table
 from lingprob.papers.morcela.analysis import predict_ratings, read_datasets
-from lingprob.tables import write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lingprob.progress import Progress
-from lingprob.tables import read_table
+from lingprob.io.progress import Progress
+from lingprob.io.tables import read_table
 from lingprob.training.corpus import (
     Chunk,
     choose_chunks,

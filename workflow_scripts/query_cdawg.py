@@ -1,11 +1,11 @@
 """Write a text's longest overlaps with a corpus by the corpus's compacted DAWG."""
 
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.cdawg import load_cdawg
 from lingprob.overlap.texts import index_texts
 from lingprob.papers.leakage.overlap.analysis import overlap_table
 from lingprob.reading.texts import passage_texts
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lingprob.io.tables import read_table, write_table
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

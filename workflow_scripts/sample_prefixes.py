@@ -4,7 +4,7 @@ from lingprob.context.controls import control_sentences
 from lingprob.context.names import SHARED
 from lingprob.context.prefixes import tokenizer_of
 from lingprob.context.sampling import sample_contexts
-from lingprob.tables import read_table, table_writer
+from lingprob.io.tables import read_table, table_writer
 from lingprob.workflow import job
 
 with job(snakemake):

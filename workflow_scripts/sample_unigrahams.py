@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from lingprob.files import identity_of
+from lingprob.io.files import identity_of
+from lingprob.io.progress import Progress
+from lingprob.io.tables import write_table
 from lingprob.models.prepared import load_prepared
-from lingprob.progress import Progress
-from lingprob.tables import write_table
 from lingprob.unigrams.estimate import sums_table
 from lingprob.unigrams.unigrahams import unigrahams_sums
 from lingprob.workflow import job, means

@@ -3,10 +3,10 @@
 from contextlib import nullcontext
 from pathlib import Path
 
+from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.texts import scan_file
-from lingprob.progress import Progress
 from lingprob.training.preshuffled import passing_chunk
 from lingprob.workflow import job
 

@@ -1,10 +1,10 @@
 """List the chunks that overlap minimally with the passages, and draw a sample of them."""
 
+from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.streaming import load_result
 from lingprob.papers.leakage.overlap.analysis import leakage_free_chunks
-from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

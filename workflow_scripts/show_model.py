@@ -1,8 +1,8 @@
 """Write what the papers ask of one model as a page and as CSV."""
 
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.tables import write_csv
 from lingprob.site.models import model_page, rows_of_model, with_published
-from lingprob.tables import write_csv
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,12 +2,12 @@
 
 from functools import partial
 
-from lingprob.corpora import iter_documents
-from lingprob.files import dataset_paths
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import dataset_paths
+from lingprob.io.progress import Progress
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.prepared import load_prepared
-from lingprob.progress import Progress
 from lingprob.scoring.frequency_moments import moments_by_start_token
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import job, means
 
 with job(snakemake):

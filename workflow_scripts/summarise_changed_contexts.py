@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
+from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.papers.context.summary import Settings, summarise_changed
-from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,9 +1,9 @@
 """Put the overlaps with all corpora in one table, and sum them up by corpus."""
 
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.tables import read_as_one, write_csv, write_table
 from lingprob.papers.leakage.overlap.analysis import passage_lengths, summarise_overlaps
 from lingprob.site.page import table_as_html
-from lingprob.tables import read_as_one, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -3,13 +3,13 @@
 import logging
 from pathlib import Path
 
+from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.streaming import load_result, merge
 from lingprob.papers.leakage.overlap.analysis import overlap_table, with_chance_level
-from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 logger = logging.getLogger(__name__)

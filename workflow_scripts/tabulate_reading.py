@@ -1,10 +1,10 @@
 """Put the fits of all data sets in tables: ΔLogLik, Tables 2 and 3, trends and differences."""
 
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.tables import read_as_one, read_table, write_csv, write_table
 from lingprob.papers.leakage.reading.analysis import table_2, table_3
 from lingprob.papers.leakage.reading.trends import model_differences, size_trends
 from lingprob.site.page import table_as_html
-from lingprob.tables import read_as_one, read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,9 +1,9 @@
 """Keep each passage's longest soft overlap with a corpus, and sum them up by corpus."""
 
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.overlap.soft_tables import longest_of_files, summarise_soft_overlaps
 from lingprob.site.page import table_as_html
-from lingprob.tables import read_table, write_csv, write_table
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
+from lingprob.io.tables import read_as_one
 from lingprob.papers.string_probability.tables import page, paradigm_accuracies, read_accuracies
 from lingprob.site.page import write_pages
-from lingprob.tables import read_as_one
 from lingprob.workflow import job
 
 with job(snakemake):

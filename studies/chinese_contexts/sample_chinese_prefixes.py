@@ -1,7 +1,7 @@
 """Draw the prefixes before the pairs of a Chinese data set."""
 
 from lingprob.context.prefixes import tokenizer_of
-from lingprob.tables import read_table, table_writer
+from lingprob.io.tables import read_table, table_writer
 from lingprob.workflow import job
 from studies.chinese_contexts.analysis import chinese_prefixes
 

@@ -12,11 +12,11 @@ from lingprob.context.names import MATCHED, MISMATCHED
 from lingprob.context.prefixes import count_tokens
 from lingprob.context.scores import score_prefixes
 from lingprob.figures.palette import describe_models
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import write_table
 from lingprob.models.loading import load_language_model
 from lingprob.papers.context.summary import Settings
 from lingprob.papers.contract import Run
-from lingprob.schemas import SCHEMAS
-from lingprob.tables import write_table
 from models_for_tests import save_tiny_model
 from studies.chinese_contexts.analysis import chinese_prefixes, joined, judge, summarise_models
 from studies.chinese_contexts.figures import draw

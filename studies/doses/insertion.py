@@ -16,7 +16,7 @@ import pandas as pd
 from transformers import PreTrainedTokenizerFast
 
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path
+from lingprob.io.files import atomic_path
 from lingprob.overlap.tokenizing import usual_tokenize
 from lingprob.reading.texts import passage_texts
 from lingprob.training.corpus import TrainingData

@@ -4,10 +4,10 @@ import json
 import shutil
 from pathlib import Path
 
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepared import load_prepared
 from lingprob.reading.surprisal import word_surprisals
-from lingprob.tables import read_table, write_table
 from lingprob.training.launch import train
 from lingprob.workflow import job, means
 from studies.doses.insertion import corpus_with_passages

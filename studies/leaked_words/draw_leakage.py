@@ -4,7 +4,7 @@ import pandas as pd
 
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import save_figures
-from lingprob.tables import write_csv
+from lingprob.io.tables import write_csv
 from lingprob.workflow import job
 from studies.leaked_words.figures import leakage
 

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from lingprob.io.tables import read_table, write_csv
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.streaming import load_result
 from lingprob.papers.leakage.reading.analysis import read_study
-from lingprob.tables import read_table, write_csv
 from lingprob.workflow import job
 from studies.leaked_words.analysis import covering_lengths, deltas_without_leaked_words
 

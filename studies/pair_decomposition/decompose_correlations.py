@@ -1,7 +1,7 @@
 """Decompose the r of one model's linking functions between and within groups of sentences."""
 
+from lingprob.io.tables import write_csv
 from lingprob.papers.morcela.analysis import read_datasets
-from lingprob.tables import write_csv
 from lingprob.workflow import job
 from studies.pair_decomposition.analysis import decompose_model
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 
 from checkout import environment, planned_jobs
-from lingprob.tables import read_table
+from lingprob.io.tables import read_table
 
 pytestmark = pytest.mark.cluster
 

@@ -18,15 +18,15 @@ from hypothesis import strategies as st
 from openpyxl import Workbook
 from openpyxl.cell.cell import ILLEGAL_CHARACTERS_RE
 
-from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
-from lingprob.files import dataset_paths
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import dataset_paths
+from lingprob.io.tables import read_table, write_table
 from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times
 from lingprob.scoring.imported import import_sentence_scores, import_token_scores
 from lingprob.stimuli.build import build_stimuli
-from lingprob.tables import read_table, write_table
 from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
 from lingprob.workflow.settings import keys
 

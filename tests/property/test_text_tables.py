@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.errors import LingprobError
-from lingprob.own_tables import read_frame
+from lingprob.io.own_tables import read_frame
 
 # Letters, digits, spaces and marks that readers of tables have tripped over.
 ODD = [

@@ -14,7 +14,7 @@ from lingprob.context.prefixes import count_tokens, prefix_table, tokenizer_of
 from lingprob.context.sampling import PrefixSampler
 from lingprob.context.scores import formula_regions, score_prefixes
 from lingprob.context.sentences import unrelated_sentences
-from lingprob.corpora import iter_documents
+from lingprob.io.corpora import iter_documents
 from lingprob.models.loading import load_language_model
 from lingprob.papers.context.overlaps import dependency_labels
 from lingprob.stimuli.build import build_stimuli

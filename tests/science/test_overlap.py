@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_datasets
-from lingprob.corpora import iter_documents
+from lingprob.io.corpora import iter_documents
 from lingprob.overlap import chance
 from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.cdawg import build_cdawg

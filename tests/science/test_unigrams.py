@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from transformers import PreTrainedTokenizerFast
 
-from lingprob.corpora import iter_documents
+from lingprob.io.corpora import iter_documents
 from lingprob.unigrams.counts import count_tokens
 from lingprob.unigrams.estimate import smoothed_logprobs
 from lingprob.unigrams.published import published_counts, published_logprobs

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 from lingprob.stats import agreement
 from lingprob.stats.agreement import (
     DEFINITIONS,

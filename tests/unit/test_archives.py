@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lingprob.archives import unpack_tar
 from lingprob.errors import LingprobError
+from lingprob.io.archives import unpack_tar
 
 
 def archive(path: Path, files: dict[str, bytes], links: dict[str, str]) -> tarfile.TarFile:

@@ -15,10 +15,10 @@ from lingprob.audit.measures import Evidence, measure, mismatch
 from lingprob.audit.page import audit_page, marked
 from lingprob.audit.problems import PROBLEMS, audit, beyond
 from lingprob.errors import LingprobError
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.rehearsal import STAMP
 from lingprob.stimuli.build import build_stimuli
-from lingprob.tables import read_table, write_table
 from models_for_tests import save_tiny_tokenizer
 from site_for_tests import links_of
 

@@ -6,7 +6,6 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from lingprob import corpora
 from lingprob.catalog import (
     Catalog,
     read_datasets,
@@ -16,6 +15,7 @@ from lingprob.catalog import (
     texts_in_file,
 )
 from lingprob.errors import LingprobError
+from lingprob.io import corpora
 from lingprob.reading import texts
 from lingprob.reading.parsers import names as times_names
 from lingprob.stimuli import names as stimuli_names

@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lingprob.corpora import batches, iter_documents
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
+from lingprob.io.corpora import batches, iter_documents
 
 BOOK = """\ufeffThe Project Gutenberg EBook of Café Stories, by Nobody\r
 \r

@@ -23,13 +23,13 @@ from lingprob.workflow.source_files import read_source
 SOURCES = {
     "score.py": """
 from lingprob.scoring.engine import run
-from lingprob.files import tidy
+from lingprob.io.files import tidy
 
 with job(snakemake):
     write_table(run(1), "scores", tidy("x"))
 """,
     "lingprob/__init__.py": "",
-    "lingprob/files.py": "def tidy(x):\n    return x\n",
+    "lingprob/io/files.py": "def tidy(x):\n    return x\n",
     "lingprob/scoring/__init__.py": '"""The room."""\n',
     "lingprob/scoring/engine.py": '''
 from typing import TYPE_CHECKING
@@ -102,7 +102,7 @@ ENGINE = "lingprob/scoring/engine.py"
         ("score.py", "with job", "# what follows\nwith job"),
         ("lingprob/scoring/__init__.py", "The room.", "The room of scores."),
         ("lingprob/figures/style.py", "BLUE = 1", "BLUE = 2"),  # for type checkers alone
-        ("lingprob/files.py", "return x", "return x or None"),  # a carrier
+        ("lingprob/io/files.py", "return x", "return x or None"),  # a carrier
     ],
 )
 def test_an_edit_that_changes_no_number_changes_no_digest(digest, file, old, new):

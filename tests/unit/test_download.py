@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from lingprob import download
-from lingprob.download import RemoteFile, fetch_files, may_be_had
 from lingprob.errors import LingprobError
+from lingprob.io import download
+from lingprob.io.download import RemoteFile, fetch_files, may_be_had
 from loopback import Fault, FileServer
 from small_disk import on_small_disk
 
@@ -376,7 +376,7 @@ import sys
 from pathlib import Path
 disk = Path(sys.argv[1])
 sys.path.insert(0, sys.argv[2])
-from lingprob.download import RemoteFile, fetch_files
+from lingprob.io.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
 
 def fetch(file, mirror=None):

@@ -25,11 +25,11 @@ from lingprob.facade.inputs import read_passages
 from lingprob.facade.overlap import corpus_entry
 from lingprob.facade.sources import find_model
 from lingprob.facade.unigrams import find_unigrams
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepare import prepare_model
 from lingprob.ngrams.estimate import estimate_model
 from lingprob.scoring.engine import Scorer
-from lingprob.tables import read_table, write_table
 from lingprob.workflow import sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.digests import SCRIPTS

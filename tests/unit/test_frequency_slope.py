@@ -12,8 +12,9 @@ from scipy.stats import linregress
 from statsmodels.regression.linear_model import OLS
 
 from lingprob.errors import LingprobError
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import load_language_model
-from lingprob.schemas import SCHEMAS
 from lingprob.scoring import frequency_moments as module
 from lingprob.scoring.frequency_moments import frequency_moments, moments_by_start_token
 from lingprob.scoring.windows import sliding_windows
@@ -24,7 +25,6 @@ from lingprob.stats.moments import (
     frequency_slopes,
     merge_documents,
 )
-from lingprob.tables import read_table, write_table
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 
 WINDOW, STRIDE = 16, 6

@@ -21,8 +21,8 @@ from transformers import (
     PreTrainedTokenizerFast,
 )
 
-from lingprob import download
 from lingprob.errors import LingprobError
+from lingprob.io import download
 from lingprob.models.hub import choose_files, fetch_snapshot
 from loopback import Fault, FileServer, HubServer, Repository
 

@@ -17,10 +17,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from checkout import ROOT
-from lingprob import download, hub_rows
-from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
-from lingprob.hub_rows import HubRows, fetch_rows, keep_rows
+from lingprob.io import download, hub_rows
+from lingprob.io.corpora import iter_documents
+from lingprob.io.hub_rows import HubRows, fetch_rows, keep_rows
 from lingprob.stimuli.build import build_stimuli
 from lingprob.workflow.configuration import read_settings
 from loopback import Fault, HubServer, Repository
@@ -258,9 +258,9 @@ def test_another_revision_a_hidden_repository_and_no_network_are_said_at_once(hu
 FETCH = """
     import os, signal, sys
     from pathlib import Path
-    from lingprob import download, hub_rows
+    from lingprob.io import download, hub_rows
     from lingprob.errors import LingprobError
-    from lingprob.hub_rows import HubRows, fetch_rows
+    from lingprob.io.hub_rows import HubRows, fetch_rows
 
     hub_rows.ROWS_PER_PART, download.RETRY_SECONDS = 7, ()
     target, killed_after, *asked = sys.argv[1:]

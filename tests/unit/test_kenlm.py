@@ -11,8 +11,8 @@ import pytest
 import yaml
 
 from checkout import ROOT
-from lingprob import kenlm
 from lingprob.errors import LingprobError
+from lingprob.overlap import kenlm_programs as kenlm
 from lingprob.workflow.chance_level import is_placed
 from lingprob.workflow.configuration import read_settings
 

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 from lingprob.stats.designs import LINKING_FUNCTIONS
 from lingprob.stats.linking import (
     deviations_about,

@@ -12,7 +12,7 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.li_adger import published_scores
 from lingprob.stimuli.sample import allotted, sample_pairs

@@ -18,12 +18,12 @@ from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import describe_models
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table, write_table
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.figures import model_differences as matrices
 from lingprob.papers.leakage.reading.trends import model_differences
-from lingprob.schemas import SCHEMAS
 from lingprob.stats.permutation import swap_p_values
-from lingprob.tables import read_table, write_table
 
 TIMES = 120
 DRAWS = {"draws": 400, "seed": 3}

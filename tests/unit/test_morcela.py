@@ -11,6 +11,8 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import write_table
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import (
     DataSet,
@@ -34,12 +36,10 @@ from lingprob.papers.morcela.tables import (
     tabulate,
 )
 from lingprob.papers.morcela.trends import points_of
-from lingprob.schemas import SCHEMAS
 from lingprob.stats.agreement import split_half
 from lingprob.stats.designs import LINKING_FUNCTIONS
 from lingprob.stats.linking import fit_linking_functions
 from lingprob.stimuli.checks import NO_RATINGS
-from lingprob.tables import write_table
 from morcela_for_tests import FITTING, SENTENCES, data_set, fits, inputs, tables_of
 
 PUBLISHED = read_published("morcela")

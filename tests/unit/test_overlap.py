@@ -16,8 +16,9 @@ import tokenizers
 from transformers import PreTrainedTokenizerFast
 from transformers.convert_slow_tokenizer import bytes_to_unicode
 
-from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
+from lingprob.io.corpora import iter_documents
+from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.ngrams import lmplz
 from lingprob.overlap import chance
@@ -30,7 +31,6 @@ from lingprob.overlap.texts import read_texts, scan_file
 from lingprob.overlap.token_blocks import block_of, count_rows, normalise, read_rows
 from lingprob.overlap.tokenizing import _printable_bytes, fast_tokenize, usual_tokenize
 from lingprob.papers.leakage.overlap import analysis as leakage
-from lingprob.progress import Progress
 from models_for_tests import save_tiny_tokenizer
 from overlap_reference import arrays, block
 

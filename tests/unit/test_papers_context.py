@@ -11,6 +11,7 @@ from scipy import stats
 
 from lingprob.context.names import KINDS, MATCHED
 from lingprob.context.responses import at_longest, in_categories, responsive_suites
+from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.context.analysis import (
     accuracy_table,
     extreme_suites,
@@ -30,7 +31,6 @@ from lingprob.papers.context.statistics import (
     suite_points,
 )
 from lingprob.papers.context.summary import Settings, summarise, with_unchanged
-from lingprob.schemas import SCHEMAS
 
 
 def judgments(rows) -> pd.DataFrame:

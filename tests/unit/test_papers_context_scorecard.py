@@ -10,10 +10,10 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.context.names import figures_of, primary_dataset
+from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.context.pages import tabulate
 from lingprob.papers.context.scorecard import compare, context_quantities
 from lingprob.papers.contract import Run
-from lingprob.schemas import SCHEMAS
 from lingprob.scorecard.estimates import combined, known_correlation
 from lingprob.scorecard.verdicts import Estimate
 

@@ -8,6 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import write_table
 from lingprob.papers.context.analysis import accuracy_table, matrix_table
 from lingprob.papers.context.statistics import (
     overlap_correlations,
@@ -21,8 +23,6 @@ from lingprob.papers.context.summary import (
     summarise_datasets,
     with_unchanged,
 )
-from lingprob.schemas import SCHEMAS
-from lingprob.tables import write_table
 
 SETTINGS = {"fewest_pairs": 2, "bootstrap": 30, "seed": 4, "scale": "demo"}
 KINDS = ("matched_acceptable", "matched_unacceptable", "mismatched_acceptable")

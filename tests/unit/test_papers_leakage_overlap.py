@@ -10,6 +10,9 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_published
+from lingprob.io.progress import Progress
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
@@ -17,10 +20,7 @@ from lingprob.papers.contract import Run
 from lingprob.papers.leakage.overlap import analysis as leakage
 from lingprob.papers.leakage.overlap.claims import compare
 from lingprob.papers.leakage.overlap.figures import chance_levels, draw
-from lingprob.progress import Progress
 from lingprob.reading.texts import passage_texts
-from lingprob.schemas import SCHEMAS
-from lingprob.tables import read_table, write_table
 
 VOCABULARY = ["[UNK]", *"abcdefgh", "<|endoftext|>"]
 PASSAGES = {"one": ["a b c d", "e f"], "two": ["a b a b", "h"]}

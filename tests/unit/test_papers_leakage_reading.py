@@ -14,6 +14,7 @@ from scipy.stats import multivariate_normal, norm
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
+from lingprob.io.tables import read_table, write_table
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.analysis import (
     Study,
@@ -34,7 +35,6 @@ from lingprob.papers.leakage.reading.trends import (
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.resampling import resampled_sums
-from lingprob.tables import read_table, write_table
 
 MODELS: dict[str, Any] = {
     name: {"title": name, "family": "f", "family_title": "F", "parameters": size}

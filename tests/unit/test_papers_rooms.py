@@ -14,12 +14,12 @@ import pytest
 from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table, write_table
 from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.description import PLAIN, Room
 from lingprob.papers.rooms import PACKAGES, USES, module_of
-from lingprob.schemas import SCHEMAS
 from lingprob.site.page import write_pages
-from lingprob.tables import read_table, write_table
 from lingprob.workflow.digests import SCRIPTS
 
 MODEL = {"title": "M", "family": "opt", "family_title": "OPT", "parameters": 10**8}

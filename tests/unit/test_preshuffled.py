@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob import download
 from lingprob.errors import LingprobError
-from lingprob.progress import Progress
+from lingprob.io import download
+from lingprob.io.progress import Progress
 from lingprob.training import preshuffled
 from lingprob.training.preshuffled import (
     byte_ranges,

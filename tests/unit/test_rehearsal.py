@@ -11,8 +11,9 @@ import pytest
 from matplotlib.figure import Figure
 
 from lingprob.catalog import complete_model, read_yaml
-from lingprob.corpora import iter_documents
 from lingprob.figures.labels import label_provenance
+from lingprob.io.corpora import iter_documents
+from lingprob.io.tables import write_csv, write_table
 from lingprob.models.loading import load_language_model
 from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
@@ -28,7 +29,6 @@ from lingprob.rehearsal.tokenizers import tokenizer_of
 from lingprob.scoring.masked import score_masked
 from lingprob.site.page import table_as_html
 from lingprob.stimuli.build import build_stimuli
-from lingprob.tables import write_csv, write_table
 from lingprob.workflow import sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run

@@ -20,15 +20,15 @@ import pytest
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import load_language_model
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepared import load_prepared
 from lingprob.reading.surprisal import word_surprisals
-from lingprob.schemas import SCHEMAS
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.growing_prefixes import score_in_context
 from lingprob.scoring.stimuli import score_stimuli
-from lingprob.tables import read_table, write_table
 from lingprob.training.trainer import Trainer
 from lingprob.unigrams.unigrahams import unigrahams_sums
 from lingprob.workflow.digests import SCRIPTS
@@ -249,7 +249,7 @@ def test_a_resumed_job_has_the_numbers_of_one_state(name, changed, tmp_path, mon
     monkeypatch.chdir(tmp_path / "study")
     put_model(before.weights)
     with monkeypatch.context() as patched, pytest.raises(Killed):  # noqa: PT012
-        patched.setattr("lingprob.progress.Progress.advance", advance)
+        patched.setattr("lingprob.io.progress.Progress.advance", advance)
         job.run(before, monkeypatch)
     assert not OUTPUT.exists()
     put_model(after.weights)

@@ -11,11 +11,11 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
+from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.engine import score_sequences
 from lingprob.scoring.shards import delete_shards
 from lingprob.scoring.stimuli import score_stimuli
-from lingprob.tables import read_table, write_table
 from models_for_tests import CONTEXT_WINDOW, SENTENCES, save_tiny_model
 
 TEXTS = [f"{sentence} {i}" for i in range(8) for sentence in SENTENCES] + list(SENTENCES[:2]) * 2

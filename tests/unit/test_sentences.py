@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
+from lingprob.io.tables import write_table
 from lingprob.scoring.imported import import_sentence_scores, import_token_scores
 from lingprob.scoring.sentences import summarise_sentences
-from lingprob.tables import write_table
 
 STIMULI = pd.DataFrame({"item_id": ["a", "b"], "text": ["one two three", "four five"]})
 POLICIES = {

@@ -14,7 +14,7 @@ import pytest
 from lingprob.audit.page import audit_page
 from lingprob.certificate.page import certificate_page
 from lingprob.errors import LingprobError
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 from lingprob.site.cards import scorecard_page
 from lingprob.site.facts import (
     facts_of_model,

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pytest
 
 from lingprob.catalog import read_published
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import write_table
 from lingprob.site.models import (
     COLUMNS,
     model_page,
@@ -22,7 +23,6 @@ from lingprob.site.models import (
     titled,
     with_published,
 )
-from lingprob.tables import write_table
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run

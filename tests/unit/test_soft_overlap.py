@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table, write_table
 from lingprob.overlap.soft import build_soft_index, find_soft_overlaps
 from lingprob.overlap.soft_tables import longest_of_files, soft_overlaps, summarise_soft_overlaps
-from lingprob.schemas import SCHEMAS
-from lingprob.tables import read_table, write_table
 
 OPTIONS = {"min_words": 4, "gaps": 1, "scale": "demo"}
 NO_OVERLAP = (0, 0, "")

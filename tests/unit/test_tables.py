@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path
-from lingprob.schemas import SCHEMAS
-from lingprob.tables import (
+from lingprob.io.files import atomic_path
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import (
     iterate_table,
     read_metadata,
     read_table,
@@ -90,7 +90,7 @@ def test_the_next_attempt_deletes_what_a_killed_one_left_and_no_living_one_s(tmp
     path = tmp_path / "scores.parquet"
     script = """
 import os, signal, sys
-from lingprob.files import atomic_path
+from lingprob.io.files import atomic_path
 with atomic_path(sys.argv[1]) as temporary:
     temporary.write_text("half")
     os.kill(os.getpid(), signal.SIGKILL)
@@ -118,7 +118,7 @@ from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 import numpy as np, pandas as pd
 from lingprob.errors import LingprobError
-from lingprob.tables import write_table
+from lingprob.io.tables import write_table
 n = 200_000
 frame = pd.DataFrame({"token_id": range(n), "count": 1.0, "std_error": 1.0,
                       "logprob": np.random.default_rng(0).normal(size=n)})
@@ -197,8 +197,8 @@ sys.path.insert(0, {str(SCRIPTS)!r})
 import numpy as np, pandas as pd, torch
 from safetensors.torch import save_file
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path
-from lingprob.tables import write_csv, write_table
+from lingprob.io.files import atomic_path
+from lingprob.io.tables import write_csv, write_table
 frame = pd.DataFrame({{"token_id": range(20_000), "count": 1.0, "std_error": 1.0,
                       "logprob": np.random.default_rng(0).normal(size=20_000)}})
 def written(path, save):
@@ -233,7 +233,7 @@ import sys
 from pathlib import Path
 sys.path.insert(0, sys.argv[2])
 from lingprob.errors import LingprobError
-from lingprob.files import write_text
+from lingprob.io.files import write_text
 for path in (Path(sys.argv[1]) / "a.txt", Path(sys.argv[1]) / "new/folder/a.txt"):
     try:
         write_text("a", path)

@@ -14,16 +14,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from lingprob.corpora import iter_documents, parser_of
 from lingprob.errors import LingprobError
-from lingprob.files import dataset_paths
+from lingprob.io.corpora import iter_documents, parser_of
+from lingprob.io.files import dataset_paths
+from lingprob.io.text_units import plain_word, sentence_ends, split_lines, split_words
 from lingprob.overlap.chance import load_kenlm
 from lingprob.reading.alignment import check_words
 from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times
 from lingprob.reading.unigrams import count_words, unigram_surprisal
-from lingprob.text_units import plain_word, sentence_ends, split_lines, split_words
 
 
 @pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\x85", "\x0c", "\x0b", "\x1c", "\x1e"])

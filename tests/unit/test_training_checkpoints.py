@@ -13,10 +13,10 @@ import torch
 from transformers import GPTNeoXForCausalLM
 
 from lingprob.errors import LingprobError
+from lingprob.io.tables import read_metadata, read_table
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepared import load_prepared
 from lingprob.scoring.engine import score_sequences
-from lingprob.tables import read_metadata, read_table
 from lingprob.training.corpus import TrainingData
 from lingprob.training.launch import kept_model
 from lingprob.training.seen_tokens import count_seen_tokens

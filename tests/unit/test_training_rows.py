@@ -13,8 +13,8 @@ from transformers import AutoTokenizer
 
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
-from lingprob.files import sha256_of
-from lingprob.progress import Progress
+from lingprob.io.files import sha256_of
+from lingprob.io.progress import Progress
 from lingprob.training.corpus import (
     Chunk,
     TrainingData,

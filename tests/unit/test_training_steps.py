@@ -15,7 +15,7 @@ from torch.distributed.fsdp import FSDPModule
 from torch.nn.parallel import DistributedDataParallel
 
 from lingprob.errors import LingprobError
-from lingprob.progress import Progress
+from lingprob.io.progress import Progress
 from lingprob.training import trainer as stepping
 from lingprob.training.checkpoint import load_checkpoint
 from lingprob.training.parallel import World, world_of
@@ -180,7 +180,7 @@ def test_progress_counts_tokens_from_where_the_training_stood(
 
     monkeypatch.delenv("TQDM_DISABLE", raising=False)
     stderr = SimpleNamespace(isatty=lambda: terminal)
-    monkeypatch.setattr("lingprob.progress.sys", SimpleNamespace(stderr=stderr))
+    monkeypatch.setattr("lingprob.io.progress.sys", SimpleNamespace(stderr=stderr))
     monkeypatch.setattr(stepping, "Progress", Noted)
     folder = tmp_path / "results" / "work"
     trainer(corpus, folder, plan={"steps": 2}).train()

@@ -7,7 +7,7 @@ import pytest
 from transformers import AutoTokenizer
 
 from lingprob.errors import LingprobError
-from lingprob.tables import read_table, write_table
+from lingprob.io.tables import read_table, write_table
 from lingprob.unigrams.counts import count_tokens
 from lingprob.unigrams.estimate import merge_sums, smoothed_logprobs, sums_table
 from lingprob.unigrams.published import published_counts, published_logprobs

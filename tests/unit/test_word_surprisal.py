@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
+from lingprob.io.tables import write_table
 from lingprob.models.loading import LanguageModel, Tokens, load_language_model
 from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.surprisal import (
@@ -21,7 +22,6 @@ from lingprob.reading.surprisal import (
     word_surprisals,
 )
 from lingprob.reading.unigrams import count_words, unigram_surprisal
-from lingprob.tables import write_table
 from models_for_tests import save_tiny_model
 
 TEXT = (

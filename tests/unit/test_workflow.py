@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 
 from lingprob.errors import LingprobError, nearest
-from lingprob.progress import Progress
+from lingprob.io.progress import Progress
 from lingprob.workflow import job
 
 

@@ -19,9 +19,9 @@ import yaml
 from checkout import command, copy_of_the_checkout, environment, planned_jobs, snakemake
 from lingprob.context.names import KINDS
 from lingprob.demo import MINIMAL_PAIRS
+from lingprob.io.tables import read_metadata, read_table
 from lingprob.models.manifest import read_manifest
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
-from lingprob.tables import read_metadata, read_table
 
 
 def test_it_ends_with_figures_tables_scorecard_and_report(demo):

@@ -15,7 +15,7 @@ import yaml
 import checkout
 import lingprob
 from checkout import copy_of_the_checkout, snakemake
-from lingprob.tables import read_table
+from lingprob.io.tables import read_table
 from models_for_tests import save_tiny_masked_model, save_tiny_model
 
 SENTENCES = [

@@ -8,11 +8,11 @@ from typing import Any
 
 import pandas as pd
 
+from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.passages import longest_matches, passage_overlaps
 from lingprob.overlap.streaming import merge
 from lingprob.overlap.texts import index_texts, scan_file
-from lingprob.progress import Progress
 
 # A sentence within a text follows a blank, and its first token is another one then.
 PLACES = {"first": "", "within": " "}

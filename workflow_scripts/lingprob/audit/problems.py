@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.audit.measures import Evidence, measure
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 
 # Beyond this many interquartile ranges from the quartiles a value is far out (Tukey's fences).
 FENCE = 1.5

@@ -10,8 +10,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
+from lingprob.io.corpora import iter_documents
+from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.chance import total_words
@@ -19,7 +20,6 @@ from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.places import split_documents
 from lingprob.overlap.texts import corpus_blocks, scan_file
 from lingprob.overlap.token_blocks import TokenBlock
-from lingprob.progress import Progress
 
 TOKEN_ROWS = "token_rows"
 

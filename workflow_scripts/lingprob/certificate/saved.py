@@ -13,13 +13,13 @@ import numpy as np
 
 from lingprob.certificate.corpora import Corpus
 from lingprob.errors import LingprobError
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.cdawg import Cdawg, build_cdawg, load_cdawg
 from lingprob.overlap.places import split_documents
 from lingprob.overlap.token_blocks import TokenBlock
-from lingprob.progress import Progress
 
 CONTENTS = "corpus.json"
 

@@ -15,9 +15,9 @@ from lingprob.facade.cache import cache_folder
 from lingprob.facade.datasets import dataset_texts
 from lingprob.facade.inputs import COLUMNS, read_passages
 from lingprob.facade.sources import find_model, read_config
-from lingprob.files import atomic_path, write_text
-from lingprob.own_tables import read_frame, text_of
-from lingprob.tables import write_csv
+from lingprob.io.files import atomic_path, write_text
+from lingprob.io.own_tables import read_frame, text_of
+from lingprob.io.tables import write_csv
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from lingprob.context.sentences import unrelated_sentences
-from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
-from lingprob.files import dataset_paths
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import dataset_paths
 
 
 def control_sentences(control: str, entry: dict[str, Any]) -> list[str]:

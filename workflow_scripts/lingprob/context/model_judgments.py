@@ -12,10 +12,10 @@ import pandas as pd
 from lingprob.context.judgments import DESCRIBED, judge
 from lingprob.context.prefixes import Tokenize, count_tokens
 from lingprob.context.scores import formula_regions, score_alone, score_prefixes
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import iterate_table, read_table
 from lingprob.models.loading import LanguageModel
-from lingprob.schemas import SCHEMAS
 from lingprob.stimuli.suites import Suite, suites_of
-from lingprob.tables import iterate_table, read_table
 
 PREFIXES_AT_ONCE = 5000
 READ = ["prefix_id", "kind", "pair_ids", "text", "char_ends"]

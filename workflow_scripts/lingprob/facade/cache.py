@@ -11,7 +11,7 @@ from filelock import FileLock
 
 from lingprob.catalog import Entry
 from lingprob.errors import LingprobError
-from lingprob.files import write_text
+from lingprob.io.files import write_text
 from lingprob.models.kinds import is_masked
 from lingprob.models.manifest import files_digest, model_files, read_manifest, write_manifest
 from lingprob.models.prepare import origin_of, prepare_model

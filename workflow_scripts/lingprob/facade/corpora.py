@@ -13,7 +13,7 @@ from lingprob.facade.cache import prepared_model
 from lingprob.facade.datasets import fetched_files
 from lingprob.facade.overlap import corpus_entry
 from lingprob.facade.sources import find_model
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
 from lingprob.models.tokenizer import Tokenizer, open_tokenizer
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run

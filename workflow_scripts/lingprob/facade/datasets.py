@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
-from lingprob.files import dataset_paths
-from lingprob.tables import write_csv
+from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.files import dataset_paths
+from lingprob.io.tables import write_csv
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run
 

@@ -9,12 +9,12 @@ from pathlib import Path
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.own_tables import FORMATS, need_columns, read_frame, text_of
+from lingprob.io.own_tables import FORMATS, need_columns, read_frame, text_of
+from lingprob.io.tables import as_table
+from lingprob.io.text_units import sentence_ends
 from lingprob.reading.texts import lines_of, with_places, words_of
 from lingprob.stimuli.checks import check_stimuli
 from lingprob.stimuli.user_table import as_stimuli
-from lingprob.tables import as_table
-from lingprob.text_units import sentence_ends
 
 logger = logging.getLogger(__name__)
 PAIRS = "the table of pairs"

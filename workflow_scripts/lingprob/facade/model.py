@@ -262,7 +262,7 @@ class Model:
             corpora: text files in which their sentences are looked for.
 
         Returns:
-            The `audit` table (lingprob.schemas.audit says what its columns are).
+            The `audit` table (lingprob.io.schemas.audit says what its columns are).
         """
         from lingprob.facade.pairs import audit_pairs
 

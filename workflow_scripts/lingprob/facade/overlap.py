@@ -10,17 +10,17 @@ from pathlib import Path
 
 import pandas as pd
 
-from lingprob.corpora import parser_of
 from lingprob.errors import LingprobError
 from lingprob.facade.cache import cache_folder, prepared_model
 from lingprob.facade.inputs import as_passages, as_texts
 from lingprob.facade.sources import find_model
-from lingprob.files import dataset_paths
+from lingprob.io.corpora import parser_of
+from lingprob.io.files import dataset_paths
+from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.passages import longest_matches, overlap_texts, passage_overlaps
 from lingprob.overlap.streaming import merge
 from lingprob.overlap.texts import index_texts, scan_file
-from lingprob.progress import Progress
 from lingprob.workflow import sources
 
 TEXTS = "texts"

@@ -7,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.own_tables import FORMATS, need_columns, numeric, read_frame, whole
-from lingprob.tables import read_table
+from lingprob.io.own_tables import FORMATS, need_columns, numeric, read_frame, whole
+from lingprob.io.tables import read_table
 from lingprob.workflow.sources import Run
 
 GIVEN = "given"

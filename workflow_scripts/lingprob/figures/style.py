@@ -20,7 +20,7 @@ from matplotlib.figure import Figure
 from lingprob.errors import LingprobError
 from lingprob.figures import palette
 from lingprob.figures.labels import keep_names_apart
-from lingprob.files import atomic_path
+from lingprob.io.files import atomic_path
 
 logger = logging.getLogger(__name__)
 COLUMN_INCHES = 3.35

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
+from lingprob.io.progress import Progress
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
-from lingprob.progress import Progress
 
 BATCH = 128
 

@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from lingprob.errors import LingprobError
-from lingprob.files import write_text
+from lingprob.io.files import write_text
 from lingprob.models.manifest import files_digest, seen_from
 from lingprob.models.package import download_wheel, fetch_package_file
 from lingprob.models.safe_files import check_folder

@@ -19,7 +19,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
-from lingprob.files import disk_problem
+from lingprob.io.files import disk_problem
 from lingprob.models.safe_files import ONLY_DATA
 
 # Pre-tokenizers of byte-level tokenizers, by the name that llama.cpp gives to each rule

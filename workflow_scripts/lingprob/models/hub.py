@@ -14,10 +14,10 @@ from pathlib import Path
 import requests
 from huggingface_hub import DatasetInfo, ModelInfo, get_token, hf_hub_url
 
-from lingprob.download import Unavailable, disk_error, receive
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path, sha256_of
-from lingprob.hub import HubRepository, hub_endpoint
+from lingprob.io.download import Unavailable, disk_error, receive
+from lingprob.io.files import atomic_path, sha256_of
+from lingprob.io.hub import HubRepository, hub_endpoint
 from lingprob.models.safe_files import convert_pickles
 
 DESCRIPTION = (

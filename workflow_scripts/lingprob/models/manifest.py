@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 
 from lingprob.errors import LingprobError
-from lingprob.files import identity_of, sha256_of, write_text
+from lingprob.io.files import identity_of, sha256_of, write_text
 from lingprob.models.kinds import read_json, stated_base
 from lingprob.models.safe_files import TOKENIZER_FILES
 

@@ -12,9 +12,9 @@ import zipfile
 import zlib
 from pathlib import Path, PurePosixPath
 
-from lingprob.download import disk_error
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.files import atomic_path, sha256_of
+from lingprob.io.download import disk_error
+from lingprob.io.files import atomic_path, sha256_of
 
 logger = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from lingprob.errors import LingprobError, is_out_of_memory
-from lingprob.files import atomic_path, write_text
+from lingprob.io.files import atomic_path, write_text
 from lingprob.models.kinds import quantisation_of, read_json
 
 TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")

@@ -12,7 +12,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.files import sha256_of
+from lingprob.io.files import sha256_of
 from lingprob.models.architectures import register
 from lingprob.models.manifest import read_manifest
 from lingprob.models.safe_files import ONLY_DATA, unloadable

@@ -12,10 +12,10 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lingprob.archives import unpack_tar
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path, sha256_of
-from lingprob.kenlm import PROGRAMS
+from lingprob.io.archives import unpack_tar
+from lingprob.io.files import atomic_path, sha256_of
+from lingprob.overlap.kenlm_programs import PROGRAMS
 from lingprob.overlap.token_blocks import normalise
 
 logger = logging.getLogger(__name__)
@@ -58,7 +58,7 @@ def estimate_ngrams(
 
     Args:
         programs: the directory of `obtain_programs`.
-        documents: texts, as `lingprob.corpora.iter_documents` streams them.
+        documents: texts, as `lingprob.io.corpora.iter_documents` streams them.
         order: of the model; 5 in the paper (leakage, §2.1).
         memory_mb: that sorting may take; the rest goes to the disk.
         target: the model file, written atomically.

@@ -10,8 +10,8 @@ import numpy as np
 from tokenizers import Tokenizer, models, pre_tokenizers
 from transformers import PreTrainedTokenizerFast
 
-from lingprob.corpora import batches
 from lingprob.errors import LingprobError
+from lingprob.io.corpora import batches
 from lingprob.models.tokenizer import encode
 
 CHARACTERS_PER_BATCH = 2**20

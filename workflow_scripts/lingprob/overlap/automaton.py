@@ -21,7 +21,7 @@ import numpy as np
 from numba import njit
 
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path
+from lingprob.io.files import atomic_path
 
 MANY = -2  # in nodes[:, 2]: the state's edges are in the hash table
 NO_EDGE = -1

@@ -20,10 +20,10 @@ import numpy as np
 import pandas as pd
 from numba import njit
 
-from lingprob.corpora import batches
 from lingprob.errors import LingprobError
+from lingprob.io.corpora import batches
+from lingprob.io.progress import Progress
 from lingprob.overlap.folding import folded_words, quotation
-from lingprob.progress import Progress
 
 MOST_GAPS = 3  # each is a substitution, a deletion or an insertion: 27 ways of three
 CHARACTERS_PER_BATCH = 2**20

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
+from lingprob.io.progress import Progress
+from lingprob.io.schemas import SCHEMAS
 from lingprob.overlap.folding import folded_words
 from lingprob.overlap.soft import build_soft_index, find_soft_overlaps
-from lingprob.progress import Progress
-from lingprob.schemas import SCHEMAS
 
 PASSAGE = ["searched", "corpus", "passage_id"]
 

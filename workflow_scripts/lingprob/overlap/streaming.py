@@ -19,10 +19,10 @@ import numpy as np
 from numba import njit
 
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path
+from lingprob.io.files import atomic_path
+from lingprob.io.progress import Progress
 from lingprob.overlap.automaton import HASH, StimulusIndex, find_target
 from lingprob.overlap.token_blocks import TokenBlock
-from lingprob.progress import Progress
 
 GRAM = 4  # tokens of the filter's k-grams: four 16-bit codes fill a word
 # Places are unsigned: Numba checks signed ones for negative values, which doubles the time.

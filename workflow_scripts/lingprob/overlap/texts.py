@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.corpora import batches, iter_documents
 from lingprob.errors import LingprobError
+from lingprob.io.corpora import batches, iter_documents
+from lingprob.io.progress import Progress
+from lingprob.io.schemas import SCHEMAS
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.streaming import ScanResult, scan
 from lingprob.overlap.token_blocks import TokenBlock, block_of, normalise, read_rows
 from lingprob.overlap.tokenizing import Tokenize, fast_tokenize, usual_tokenize
-from lingprob.progress import Progress
-from lingprob.schemas import SCHEMAS
 
 CHARACTERS_COMPARED = 200_000
 CHARACTERS_PER_BATCH = 2**20
@@ -126,7 +126,7 @@ def read_texts(documents: Iterable[str], tokenize: Tokenize) -> Iterator[TokenBl
     """Tokenise texts, about a megabyte at a time, after `normalise` (leakage, §2.1).
 
     Args:
-        documents: texts, as `lingprob.corpora.iter_documents` streams them.
+        documents: texts, as `lingprob.io.corpora.iter_documents` streams them.
         tokenize: texts in, token ids out; see `lingprob.overlap.tokenizing`.
 
     Returns:

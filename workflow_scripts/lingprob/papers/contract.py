@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import unknown_name
+from lingprob.io.tables import read_table
 from lingprob.papers.rooms import Table, module_of
-from lingprob.tables import read_table
 
 Tables = Mapping[str, pd.DataFrame]
 Published = dict[str, Any]

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lingprob.catalog import Catalog, Entry
-from lingprob.download import MIRROR_VARIABLE, RemoteFile, may_be_had
+from lingprob.io.download import MIRROR_VARIABLE, RemoteFile, may_be_had
 
 # Settings that list data sets or models, and whether a list may become empty.
 LISTS = {

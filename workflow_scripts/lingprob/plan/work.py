@@ -9,7 +9,7 @@ from typing import Any
 
 from lingprob.catalog import Catalog
 from lingprob.context.names import CROWS_PAIRS, SYNTAXGYM, pairs_per_suite, primary_dataset
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
 from lingprob.plan.speeds import Speeds, speeds
 from lingprob.training.sizes import ModelSize, fine_tuning_steps, model_name
 

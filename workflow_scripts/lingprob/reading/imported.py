@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.reading.alignment import check_words
 
 logger = logging.getLogger(__name__)

@@ -21,9 +21,9 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.files import atomic_path, require_identity
+from lingprob.io.files import atomic_path, require_identity
+from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel, Tokens
-from lingprob.progress import Progress
 from lingprob.reading.passages import digest_of, passages_of
 from lingprob.scoring.engine import Scorer, worker_map
 

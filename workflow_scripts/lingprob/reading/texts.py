@@ -17,11 +17,11 @@ import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError, no_such_file, refuse_rows, unknown_name
+from lingprob.io.text_tables import decoded
+from lingprob.io.text_units import sentence_ends, split_lines, split_words
 from lingprob.reading.alignment import align_words
 from lingprob.reading.parsers.printed import printed_geco
 from lingprob.reading.parsers.tables import read
-from lingprob.text_tables import decoded
-from lingprob.text_units import sentence_ends, split_lines, split_words
 
 logger = logging.getLogger(__name__)
 

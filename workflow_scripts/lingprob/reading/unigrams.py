@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.progress import Progress
-from lingprob.text_units import plain_word, split_words
+from lingprob.io.progress import Progress
+from lingprob.io.text_units import plain_word, split_words
 
 
 def count_words(documents: Iterable[str], progress: Progress | None = None) -> pd.DataFrame:

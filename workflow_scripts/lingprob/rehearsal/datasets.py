@@ -13,13 +13,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path, write_text
+from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.files import atomic_path, write_text
+from lingprob.io.tables import read_table, write_csv
 from lingprob.overlap.token_blocks import ROW_LENGTH
 from lingprob.rehearsal import reading_times
 from lingprob.rehearsal.prose import documents, generator
-from lingprob.tables import read_table, write_csv
 
 DOCUMENTS, SENTENCES = 120, 12  # of a file of text, and of a document
 ROWS = 16  # of a chunk of token ids

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from lingprob.files import write_text
+from lingprob.io.files import write_text
 from lingprob.rehearsal import STAMP
 
 FOLDER = "rehearsal"

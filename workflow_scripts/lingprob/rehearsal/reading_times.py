@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lingprob.files import atomic_path, write_text
+from lingprob.io.files import atomic_path, write_text
+from lingprob.io.tables import write_csv
 from lingprob.reading.parsers.eye_tracking import geco_places
 from lingprob.rehearsal.prose import generator
-from lingprob.tables import write_csv
 
 READERS = 12
 GECO_READERS = 4  # its novel has 56,000 words

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lingprob.catalog import Catalog, Entry, read_yaml
-from lingprob.download import MIRROR_VARIABLE
+from lingprob.io.download import MIRROR_VARIABLE
 from lingprob.rehearsal import STAMP
 
 WITH_FILES = ("hub", "package", "local")

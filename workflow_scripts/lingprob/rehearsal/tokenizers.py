@@ -19,8 +19,8 @@ from tokenizers import (
 )
 from transformers import PreTrainedTokenizerFast
 
-from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError
+from lingprob.io.download import RemoteFile, fetch_files
 from lingprob.rehearsal.prose import sentences
 
 MADE_TOKENS = 1000

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 from lingprob.scorecard.verdicts import (
     DIFFERS,
     NOT_RUN,

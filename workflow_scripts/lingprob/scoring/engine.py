@@ -20,8 +20,8 @@ import numpy as np
 import torch
 
 from lingprob.errors import LingprobError, is_out_of_memory
+from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
-from lingprob.progress import Progress
 from lingprob.scoring.forward import PROBE_TOKENS, Forward, KeyValues, lay_out, order_of
 from lingprob.scoring.trees import Branch, Row, batches, pack
 from lingprob.scoring.windows import sliding_windows

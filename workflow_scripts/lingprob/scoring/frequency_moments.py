@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
-from lingprob.corpora import batches
 from lingprob.errors import LingprobError
+from lingprob.io.corpora import batches
+from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
-from lingprob.progress import Progress
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.windows import sliding_windows
 from lingprob.stats.moments import Moments, document_sums, merge_documents

@@ -14,9 +14,9 @@ import pandas as pd
 import pyarrow as pa
 
 from lingprob.errors import LingprobError
-from lingprob.files import require_identity
+from lingprob.io.files import require_identity
+from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
-from lingprob.progress import Progress
 from lingprob.scoring.continuations import ContextItem, Continuation, tokenize_item
 from lingprob.scoring.engine import Scorer, worker_map
 from lingprob.scoring.shards import read_shard, shard_path, write_shard

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import refuse_rows
-from lingprob.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
+from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.scoring.sentences import summarise_sentences
 
 REMEDY = "README.md, `Your own data`, lists the columns."

@@ -17,9 +17,9 @@ import pandas as pd
 import torch
 
 from lingprob.errors import LingprobError
-from lingprob.files import require_identity
+from lingprob.io.files import require_identity
+from lingprob.io.progress import Progress
 from lingprob.models.masked import MaskableText, MaskedLanguageModel
-from lingprob.progress import Progress
 from lingprob.scoring.texts import score_in_shards, scores_table
 
 CORRECTIONS = ("within_word_l2r", "whole_word", "none")

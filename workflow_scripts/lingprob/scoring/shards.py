@@ -11,7 +11,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lingprob.files import atomic_path
+from lingprob.io.files import atomic_path
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.files import require_identity
+from lingprob.io.files import require_identity
+from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel, Tokens
-from lingprob.progress import Progress
 from lingprob.scoring.engine import Scorer, worker_map
 from lingprob.scoring.texts import score_in_shards, scores_table
 

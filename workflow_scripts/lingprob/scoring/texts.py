@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 
+from lingprob.io.progress import Progress
 from lingprob.models.loading import Tokens
-from lingprob.progress import Progress
 from lingprob.scoring.shards import read_shard, shard_path, write_shard
 
 logger = logging.getLogger(__name__)

@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.files import identity_of
+from lingprob.io.files import identity_of
 from lingprob.models.prepared import load_prepared
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.stimuli import score_stimuli

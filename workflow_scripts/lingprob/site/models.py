@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.io.tables import read_table
 from lingprob.papers.contract import Published
 from lingprob.papers.morcela.tables import PAPER_DATASET, printed_fits
 from lingprob.site.page import heading_of, interval, render_page, shown, simulated_in
-from lingprob.tables import read_table
 
 # `value` with its 95% interval, of `n` sentences, pairs or reading times; NaN if none is known.
 COLUMNS = ["paper", "dataset", "quantity", "group", "value", "low", "high", "n", "unit", "scale"]

@@ -12,11 +12,11 @@ import pandas as pd
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from lingprob.errors import looked_up
-from lingprob.files import write_text
+from lingprob.io.files import write_text
+from lingprob.io.tables import write_csv
 from lingprob.rehearsal import STAMP
 from lingprob.rehearsal.folder import in_rehearsal_folder
 from lingprob.site import TEMPLATES
-from lingprob.tables import write_csv
 
 # Of what is simulated: the column of a table that says so, and the words in a scorecard's notes.
 SIMULATED = {"ratings": "rating_source", "reading times": "rt_source"}

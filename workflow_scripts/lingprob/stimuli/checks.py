@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 
 NO_RATINGS = SCHEMAS["ratings"].empty_table().to_pandas()
 

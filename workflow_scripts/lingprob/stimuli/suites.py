@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
 from lingprob.stimuli.checks import NO_RATINGS
 from lingprob.stimuli.formulas import WHOLE_SENTENCE, Formula, parse_formula
 

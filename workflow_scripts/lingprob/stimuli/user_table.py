@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError, nearest
-from lingprob.own_tables import as_boolean, need_columns, numeric, read_frame, refuse, text_of
+from lingprob.io.own_tables import as_boolean, need_columns, numeric, read_frame, refuse, text_of
 from lingprob.stimuli.checks import NO_RATINGS
 
 ONCE = (

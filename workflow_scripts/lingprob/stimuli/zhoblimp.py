@@ -9,8 +9,8 @@ from typing import Any
 
 import pandas as pd
 
-from lingprob.archives import unpack_tar
 from lingprob.errors import LingprobError
+from lingprob.io.archives import unpack_tar
 from lingprob.stimuli.checks import NO_RATINGS
 from lingprob.stimuli.pair_files import pairs_as_stimuli, read_json_pairs
 

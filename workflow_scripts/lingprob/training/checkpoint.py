@@ -18,7 +18,7 @@ from torch.distributed.checkpoint.state_dict import (
 )
 
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path, write_text
+from lingprob.io.files import atomic_path, write_text
 from lingprob.training.parallel import World
 from lingprob.training.precision import LossScale
 

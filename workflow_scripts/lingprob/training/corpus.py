@@ -14,13 +14,13 @@ import pandas as pd
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
-from lingprob.corpora import iter_documents
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path, identity_of, sha256_of, write_text
+from lingprob.io.corpora import iter_documents
+from lingprob.io.files import atomic_path, identity_of, sha256_of, write_text
+from lingprob.io.progress import Progress
 from lingprob.models.manifest import read_manifest
 from lingprob.overlap.token_blocks import count_rows
 from lingprob.overlap.tokenizing import usual_tokenize
-from lingprob.progress import Progress
 from lingprob.training.rows import TokenRows, write_rows
 from lingprob.training.sizes import SEPARATOR
 

@@ -11,9 +11,9 @@ import numpy as np
 import torch
 
 from lingprob.errors import LingprobError
+from lingprob.io.progress import Progress
 from lingprob.models.loading import load_language_model
 from lingprob.overlap.tokenizing import usual_tokenize
-from lingprob.progress import Progress
 from lingprob.training.model import SummedLoss, save_model
 from lingprob.training.precision import LossScale, choose_dtype
 from lingprob.training.sizes import SEPARATOR

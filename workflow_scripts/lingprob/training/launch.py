@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lingprob.download import disk_error
 from lingprob.errors import LingprobError
-from lingprob.files import identity_of, write_text
+from lingprob.io.download import disk_error
+from lingprob.io.files import identity_of, write_text
 from lingprob.training.corpus import TrainingData
 from lingprob.training.model import save_model
 from lingprob.training.parallel import world_of

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.io.progress import Progress
+from lingprob.io.schemas import SCHEMAS
 from lingprob.models.prepared import load_prepared
-from lingprob.progress import Progress
-from lingprob.schemas import SCHEMAS
 from lingprob.scoring.engine import score_sequences
 from lingprob.training.sizes import ALL_TEXTS, SEPARATOR
 

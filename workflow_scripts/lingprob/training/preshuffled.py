@@ -19,7 +19,8 @@ import numpy as np
 import pandas as pd
 import requests
 
-from lingprob.download import (
+from lingprob.errors import LingprobError
+from lingprob.io.download import (
     CHUNK,
     TIMEOUT,
     RemoteFile,
@@ -29,10 +30,9 @@ from lingprob.download import (
     fetch_files,
     patiently,
 )
-from lingprob.errors import LingprobError
-from lingprob.hub import hub_endpoint
+from lingprob.io.hub import hub_endpoint
+from lingprob.io.progress import Progress
 from lingprob.overlap.token_blocks import ROW_LENGTH, count_rows
-from lingprob.progress import Progress
 from lingprob.rehearsal.datasets import write_stand_ins
 
 ROWS_PER_CHUNK = 1_024_000

@@ -16,10 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from lingprob.corpora import batches
-from lingprob.files import atomic_path, write_text
+from lingprob.io.corpora import batches
+from lingprob.io.files import atomic_path, write_text
+from lingprob.io.progress import Progress
 from lingprob.overlap.token_blocks import count_rows
-from lingprob.progress import Progress
 
 CHARACTERS_PER_BATCH = 2**20
 ROWS_PER_SHARD = 2**16

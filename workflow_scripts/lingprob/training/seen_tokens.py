@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from lingprob.progress import Progress
+from lingprob.io.progress import Progress
 from lingprob.training.corpus import TrainingData
 from lingprob.training.order import examples_of_step
 

@@ -17,7 +17,7 @@ from torch import nn
 from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
 from lingprob.errors import LingprobError
-from lingprob.progress import Progress
+from lingprob.io.progress import Progress
 from lingprob.training.checkpoint import cut_log, load_checkpoint, save_checkpoint
 from lingprob.training.corpus import TrainingData
 from lingprob.training.model import SummedLoss, build_model

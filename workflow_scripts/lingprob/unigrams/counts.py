@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from lingprob.corpora import batches
 from lingprob.errors import LingprobError
+from lingprob.io.corpora import batches
+from lingprob.io.progress import Progress
 from lingprob.models.tokenizer import encode
-from lingprob.progress import Progress
 
 CHARACTERS_PER_BATCH = 2**20
 

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.tables import read_table
+from lingprob.io.tables import read_table
 
 
 def read_unigrams(sources: Sequence[str], paths: Sequence[str]) -> dict[str, pd.Series]:

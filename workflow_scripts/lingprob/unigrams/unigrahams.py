@@ -15,10 +15,10 @@ import torch
 from transformers import DynamicCache
 
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path, require_identity
+from lingprob.io.files import atomic_path, require_identity
+from lingprob.io.progress import Progress
 from lingprob.models.devices import has_float64
 from lingprob.models.loading import LanguageModel
-from lingprob.progress import Progress
 from lingprob.scoring.key_values import make_room
 
 logger = logging.getLogger(__name__)

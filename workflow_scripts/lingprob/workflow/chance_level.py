@@ -11,7 +11,7 @@ from typing import Any
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.kenlm import missing_for_kenlm
+from lingprob.overlap.kenlm_programs import missing_for_kenlm
 
 PAPERS_CORPUS = "gigaword"  # leakage, §2.1
 NO_TEXT = "token_rows"

@@ -15,7 +15,7 @@ from functools import cache
 from pathlib import Path
 
 from lingprob.errors import LingprobError
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 from lingprob.workflow.source_files import read_source
 
 SCRIPTS = Path(__file__).resolve().parents[2]

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from lingprob.errors import LingprobError
-from lingprob.files import write_text
+from lingprob.io.files import write_text
 
 # Functions that write tables, and which argument of each names the table.
 WRITERS = {"write_table": 1, "table_writer": 0}

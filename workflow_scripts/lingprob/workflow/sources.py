@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from lingprob.catalog import Catalog, Entry
-from lingprob.files import dataset_paths
-from lingprob.kenlm import PROGRAMS, lmplz_missing
+from lingprob.io.files import dataset_paths
 from lingprob.models import manifest
+from lingprob.overlap.kenlm_programs import PROGRAMS, lmplz_missing
 from lingprob.plan.work import formats
 from lingprob.training.sizes import model_name
 

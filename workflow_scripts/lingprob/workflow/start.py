@@ -15,7 +15,7 @@ from typing import Any
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.files import dataset_paths
+from lingprob.io.files import dataset_paths
 from lingprob.plan.missing import LeftOut, announce, leave_out
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse

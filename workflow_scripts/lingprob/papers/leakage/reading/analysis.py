@@ -10,6 +10,8 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
+from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table
 from lingprob.reading.predictors import (
     RANDOM_SLOPES,
     Predictors,
@@ -21,14 +23,12 @@ from lingprob.reading.predictors import (
 )
 from lingprob.reading.times import count_exclusions
 from lingprob.reading.unigrams import unigram_surprisal
-from lingprob.schemas import SCHEMAS
 from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
 from lingprob.stats.linear_mixed.moments import MixedModelData
 from lingprob.stats.linear_mixed.reduce import reduce_random_effects
 from lingprob.stats.linear_mixed.result import MixedFit
 from lingprob.stats.resampling import resampled_sums
-from lingprob.tables import read_table
 
 logger = logging.getLogger(__name__)
 

@@ -18,8 +18,8 @@ import pandas as pd
 from statsmodels.stats.multitest import multipletests
 
 from lingprob.errors import LingprobError
+from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.leakage.reading.analysis import trend
-from lingprob.schemas import SCHEMAS
 from lingprob.stats.permutation import swap_p_values
 from lingprob.stats.resampling import TAILS, resamples
 

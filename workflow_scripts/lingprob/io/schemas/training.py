@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas.columns import FLOAT64, INT32, INT64, TEXT, required
+from lingprob.io.schemas.columns import FLOAT64, INT32, INT64, TEXT, required
 
 SCHEMAS = {
     # One trained model after some fine-tuning steps and one corpus's texts (or `all`) a row.

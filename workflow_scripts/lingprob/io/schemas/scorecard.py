@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas.columns import FLOAT64, TEXT, optional, required
+from lingprob.io.schemas.columns import FLOAT64, TEXT, optional, required
 
 SCHEMAS = {
     # One published number (`column` of `row`) or one claim (its id) about a population (`row`) a

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas.columns import FLOAT64, INT32, INT64, TEXT, TRUTH, optional, required
+from lingprob.io.schemas.columns import FLOAT64, INT32, INT64, TEXT, TRUTH, optional, required
 
 SCHEMAS = {
     # One passage of the overlap stage's index a row, in the index's order.

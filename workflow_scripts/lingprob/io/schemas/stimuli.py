@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas.columns import FLOAT64, TEXT, TRUTH, optional, required
+from lingprob.io.schemas.columns import FLOAT64, TEXT, TRUTH, optional, required
 
 SCHEMAS = {
     # One sentence a row; `rating` is the mean of its judgments (of z-scores where the data set has

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lingprob.errors import LingprobError
-from lingprob.text_units import split_lines
+from lingprob.io.text_units import split_lines
 
 DELIMITERS = {",": "comma", "\t": "tab", ";": "semicolon"}
 QUOTED_FIELD = re.compile(r'"(?:[^"]|"")*"')

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas.columns import FLOAT32, FLOAT64, INT32, TEXT, TRUTH, optional, required
+from lingprob.io.schemas.columns import FLOAT32, FLOAT64, INT32, TEXT, TRUTH, optional, required
 
 SCHEMAS = {
     # One token a row; `logprob` (nats) is null and `scored` false where nothing precedes it.

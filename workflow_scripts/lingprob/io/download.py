@@ -19,8 +19,8 @@ import requests
 
 import lingprob
 from lingprob.errors import LingprobError
-from lingprob.files import atomic_path, sha256_of
-from lingprob.progress import Progress
+from lingprob.io.files import atomic_path, sha256_of
+from lingprob.io.progress import Progress
 
 if TYPE_CHECKING:
     import pandas as pd

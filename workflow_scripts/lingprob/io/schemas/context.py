@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
+from lingprob.io.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
 
 SCHEMAS = {
     # One prefix a row, and the pairs that it precedes; `source_ids` are the stimuli that it is made

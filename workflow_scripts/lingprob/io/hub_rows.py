@@ -20,11 +20,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from huggingface_hub.errors import HfHubHTTPError
 
-from lingprob.download import RemoteFile, fetch_files
 from lingprob.errors import LingprobError, nearest
-from lingprob.files import atomic_path, identity_of, sha256_of
-from lingprob.hub import HubRepository, hub_endpoint
-from lingprob.progress import Progress
+from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.io.files import atomic_path, identity_of, sha256_of
+from lingprob.io.hub import HubRepository, hub_endpoint
+from lingprob.io.progress import Progress
 from lingprob.scoring.shards import delete_shards, read_shard, write_shard
 
 ROWS_PER_PART = 10_000

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas import (
+from lingprob.io.schemas import (
     audit,
     context,
     morcela,

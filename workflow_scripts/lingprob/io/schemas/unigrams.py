@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas.columns import FLOAT64, INT32, optional, required
+from lingprob.io.schemas.columns import FLOAT64, INT32, optional, required
 
 SCHEMAS = {
     # Additive statistics of a shard of a corpus or of generated text; shards merge by sums.

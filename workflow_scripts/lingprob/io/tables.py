@@ -19,10 +19,10 @@ import pyarrow.parquet as pq
 
 import lingprob
 from lingprob.errors import LingprobError, looked_up, refuse_rows
-from lingprob.files import atomic_path
+from lingprob.io.files import atomic_path
+from lingprob.io.schemas import SCHEMAS
 from lingprob.rehearsal import STAMP
 from lingprob.rehearsal.folder import in_rehearsal_folder
-from lingprob.schemas import SCHEMAS
 
 
 def write_table(

@@ -17,8 +17,8 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
 )
 
-from lingprob.download import Transient, Unavailable, patiently
 from lingprob.errors import LingprobError
+from lingprob.io.download import Transient, Unavailable, patiently
 
 # What to write into config.yaml for what was fetched elsewhere.
 OWN_ENTRY = {

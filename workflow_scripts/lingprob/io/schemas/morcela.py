@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pyarrow as pa
 
-from lingprob.schemas.columns import (
+from lingprob.io.schemas.columns import (
     FLOAT64,
     INT32,
     INT64,

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from lingprob.demo import CONTROL_SENTENCES, MINIMAL_PAIRS
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.text_units import split_lines
+from lingprob.io.text_units import split_lines
 
 logger = logging.getLogger(__name__)
 Item = TypeVar("Item")

@@ -15,8 +15,8 @@ import pyarrow.parquet as pq
 from pandas.api import types
 
 from lingprob.errors import LingprobError, no_such_file, refuse_rows
-from lingprob.text_tables import decoded, read_rows
-from lingprob.text_units import split_lines
+from lingprob.io.text_tables import decoded, read_rows
+from lingprob.io.text_units import split_lines
 
 SEPARATORS = {".csv": ",", ".tsv": "\t"}
 FORMATS = (*SEPARATORS, ".parquet", ".xlsx", ".jsonl")
@@ -159,7 +159,7 @@ def _read_parquet(path: Path) -> pd.DataFrame:
 
 
 def _read_workbook(path: Path) -> pd.DataFrame:
-    from lingprob.workbooks import rows_of_only_sheet
+    from lingprob.io.workbooks import rows_of_only_sheet
 
     names, *rows = rows_of_only_sheet(path) or [[]]
     return pd.DataFrame(rows, columns=names, dtype=str)

@@ -1,0 +1,1 @@
+"""Files, tables and texts: reading, checking, fetching and writing them."""
