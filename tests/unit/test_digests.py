@@ -12,8 +12,6 @@ import pytest
 
 from lingprob.demo import MINIMAL_PAIRS, demo_files
 from lingprob.errors import LingprobError
-from lingprob.papers.rooms import PACKAGES, USES
-from lingprob.reading.parsers import names as reading_parsers
 from lingprob.stimuli import names as stimuli_parsers
 from lingprob.workflow import digests, source_files
 from lingprob.workflow.digests import CARRIERS, SCRIPTS, code_digest, import_chains, written_tables
@@ -240,131 +238,42 @@ def test_the_package_s_data_count_for_their_parsers_alone():
     assert code_digest("scan_corpus") != code_digest("scan_corpus", MINIMAL_PAIRS)
 
 
-# The rooms (folders or single modules of the package) that each rule's code may come from, what
-# the papers' rooms share aside.
-SHARED = {
-    "lingprob.papers", "lingprob.papers.contract",
-    "lingprob.papers.rooms",
-}  # fmt: skip
-ROOMS = {
-    "analyse_strings": "minimalness papers.string_probability stats",
-    "audit_pairs": "audit minimalness site stats",
-    "build_cdawg": "corpora models overlap",
-    "build_kenlm": "archives kenlm ngrams overlap",
-    "build_reading_times": "own_tables reading workbooks",
-    "build_stimuli": "archives own_tables stats stimuli workbooks",
-    "build_site": "papers.morcela scorecard site",
-    "build_words": "reading workbooks",
-    "compare context": "context papers.context scorecard site stats",
-    "compare morcela": "papers.morcela scorecard site",
-    "compare overlap": "overlap papers.leakage scorecard site",
-    "compare reading": "papers.leakage scorecard site",
-    "compare string_probability": "minimalness papers.string_probability scorecard site",
-    "compare training": "papers.leakage scorecard site training",
-    "compute_word_surprisal": "models reading scoring",
-    "correlate_participant_groups": "papers.morcela stats",
-    "count_corpus_words": "corpora overlap",
-    "count_strings": "minimalness papers.string_probability site stats stimuli",
-    "count_tokens": "corpora models unigrams",
-    "count_training_tokens": "corpora models overlap training unigrams",
-    "count_words": "corpora reading",
-    "download_corpus_file": "training",
-    "download_dataset": "hub_rows scoring",
-    "estimate_ngram_model": "archives corpora kenlm models ngrams overlap",
-    "estimate_ngrams": "archives corpora kenlm ngrams overlap",
-    "estimate_unigrams": "unigrams",
-    "extract_published_scores": "stimuli",
-    "fetch_chosen_chunks": "training",
-    "find_pairs_in_corpus": "audit corpora models overlap",
-    "find_soft_overlaps": "corpora overlap",
-    "fine_tune_model": "models overlap reading training workbooks",
-    "fit_linking_functions": "papers.morcela stats",
-    "fit_reading_times": "papers.leakage reading stats",
-    "import_published_overlap": "overlap papers.leakage",
-    "import_published_unigrams": "models unigrams",
-    "import_scores": "own_tables scoring unigrams workbooks",
-    "import_word_surprisal": "own_tables reading workbooks",
-    "index_passages": "corpora models overlap reading workbooks",
-    "judge_contexts": "context models scoring stimuli",
-    "list_word_differences": "reading workbooks",
-    "measure_context_overlap": "context models papers.context",
-    "measure_minimalness": "minimalness models",
-    "measure_perplexity": "models reading scoring training workbooks",
-    "perturb_prefixes": "context models",
-    "plan": "catalog context models plan training",
-    "plot context": "context figures models papers.context",
-    "plot morcela": "figures papers.morcela",
-    "plot overlap": "figures overlap papers.leakage",
-    "plot reading": "figures papers.leakage",
-    "plot string_probability": "figures minimalness papers.string_probability",
-    "plot training": "figures papers.leakage training",
-    "predict_ratings": "papers.morcela stats",
-    "prepare_embedding": "models",
-    "prepare_model": "models",
-    "prepare_training_corpus": "corpora models overlap training",
-    "query_cdawg": "corpora models overlap papers.leakage reading workbooks",
-    "regress_on_frequency": "stats",
-    "reproduce_published_fits": "own_tables papers.leakage reading stats workbooks",
-    "sample_prefixes": "context corpora models",
-    "sample_stimuli": "stimuli",
-    "sample_unigrahams": "models scoring unigrams",
-    "scan_corpus": "corpora models overlap training",
-    "score_stimuli": "models scoring unigrams",
-    "select_chunks": "models overlap papers.leakage",
-    "sum_frequency_moments": "corpora models scoring stats",
-    "summarise_changed_contexts": "context papers.context stats",
-    "summarise_context": "context papers.context stats",
-    "summarise_overlap": "overlap papers.leakage site",
-    "tabulate context": "context papers.context site stats",
-    "tabulate morcela": "papers.morcela site",
-    "tabulate_overlap": "models overlap papers.leakage",
-    "tabulate_reading": "papers.leakage reading site stats",
-    "tabulate_soft_overlaps": "corpora overlap site",
-    "tabulate_strings": "minimalness papers.string_probability site stats stimuli",
-    "show_model": "papers.morcela site",
-    "train_model": "corpora models overlap training",
-}
+# The package's rooms from the ground up; a room imports those of lower lines, and none of its own.
+LAYERS = (
+    "errors demo",
+    "io",
+    "stats models",
+    "catalog scoring stimuli",
+    "reading overlap unigrams context",
+    "ngrams training minimalness",
+    "scorecard figures",
+    "papers",
+    "workflow plan site",
+    "audit certificate",
+    "facade",
+    "command_line",
+)
+# Rooms of numbers that many jobs wait for: they load no models.
+WITHOUT_MODELS = ("plot", "compare", "tabulate_paper", "fit_linking_functions")
 
 
-def room_of(module: str) -> str:
-    """Return the room of a module: a paper's own, else the first folder or module."""
-    _, *parts = module.split(".")
-    return ".".join(parts[:2] if parts[0] == "papers" else parts[:1])
+def test_rooms_import_lower_ones_alone():
+    """What only type checkers import does not count, nor names that the workflow's room reads."""
+    level = {room: number for number, rooms in enumerate(LAYERS) for room in rooms.split()}
+    upward = []
+    for path in sorted(SCRIPTS.glob("lingprob/*/**/*.py")):
+        here = path.relative_to(SCRIPTS).with_suffix("").parts[1]
+        for name in read_source(path).imports:
+            there = name.split(".")[1] if name.startswith("lingprob.") else here
+            if there != here and level.get(there, -1) >= level.get(here, len(LAYERS)):
+                upward.append(f"{path.relative_to(SCRIPTS)} imports {name}")
+    assert not upward
 
 
-def part_of_room(package: str, module: str) -> tuple[str, ...]:
-    """What `plot`, `compare` or `tabulate` take from a paper's room; nothing where it has none."""
-    folder = SCRIPTS.joinpath(*package.split("."))
-    names = [name for name in ("inputs", module) if (folder / f"{name}.py").is_file()]
-    return tuple(f"{package}.{name}" for name in names) if module in names else ()
-
-
-# The scripts that take those modules.
-USED_BY = {"plot": "plot", "compare": "compare", "tabulate": "tabulate_paper"}
-
-# The modules that each rule finds by name: a parser's, or those of a paper.
-CODE: dict[str, tuple[str, ...]] = {
-    **{path.stem: () for path in SCRIPTS.glob("*.py") if path.stem not in USED_BY.values()},
-    "build_stimuli": tuple(stimuli_parsers.PARSERS.values()),
-    "build_reading_times": tuple(reading_parsers.PARSERS.values()),
-    **{
-        f"{use} {paper}": part_of_room(package, module)
-        for use, module in USES.items()
-        for paper, package in PACKAGES.items()
-        if part_of_room(package, module)
-    },
-}
-
-
-@pytest.mark.parametrize("rule", sorted(CODE))
-def test_a_rule_s_code_comes_from_the_rooms_it_may_use(rule):
-    assert rule in ROOMS, "a new rule: say here which rooms its code may come from"
-    script, *paper = rule.split()
-    chains = import_chains(USED_BY[script] if paper else script, *CODE[rule])
-    found = {room_of(module): chain for module, chain in chains.items() if module not in SHARED}
-    extra = [" -> ".join(found[room]) for room in sorted(found.keys() - {*ROOMS[rule].split()})]
-    assert not extra, f"imports that {rule} should not have: {extra}"
-    assert {*ROOMS[rule].split()} <= found.keys(), "a room that is not used: take it out"
+@pytest.mark.parametrize("script", WITHOUT_MODELS)
+def test_figures_and_fits_load_no_models(script):
+    rooms = {module.split(".")[1] for module in import_chains(script)}
+    assert not rooms & {"models", "scoring", "training"}
 
 
 def test_a_chain_of_imports_is_a_shortest_one(tree):
@@ -380,8 +289,3 @@ def test_one_data_set_s_parser_is_no_other_one_s_code():
     assert "lingprob.stimuli.hll" in hll
     assert not {"lingprob.stimuli.scamp", "lingprob.stimuli.blimp"} & hll.keys()
     assert "lingprob.stimuli.hll" not in import_chains("build_stimuli")
-
-
-def test_scanning_and_training_depend_on_little():
-    assert len([m for m in import_chains("scan_corpus") if m.count(".") > 1]) <= 9
-    assert len([m for m in import_chains("train_model") if m.count(".") > 1]) <= 21
