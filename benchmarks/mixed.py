@@ -2,14 +2,14 @@
 
     python benchmarks/mixed.py [--quick] [--systems lme4 glmm statsmodels]
 
-The first task is one fit by maximum likelihood of the paper's self-paced reading model (15
-variance parameters) to simulated reading times of the size of Natural Stories: 371,000 rows, 181
-subjects (--quick: 30,000 rows, 40 subjects). Data are in memory, as each system takes them; our
-time includes the pass over the rows. lme4 runs lmer with its bobyqa at default tolerances. The
-second task is ours alone: 100 fits (20 models on data of five corpora's sizes, in Parquet), loading
-and held-out log-likelihoods included. Each system runs in a process of its own on one thread;
-ratios compare CPU time, because machines are shared. Agreement is how far our log-likelihood lies
-below the best of the rivals' (0: never).
+The first task is one fit by maximum likelihood of the paper's self-paced reading model (15 variance
+parameters) to simulated reading times of the size of Natural Stories: 371,000 rows, 181 subjects
+(--quick: 30,000 rows, 40 subjects). Data are in memory, as each system takes them; our time
+includes the pass over the rows. lme4 runs lmer with its bobyqa at default tolerances. The second
+task is ours alone: 100 fits (20 models on data of five corpora's sizes, in Parquet), loading and
+held-out log-likelihoods included. Each system runs in a process of its own on one thread; ratios
+compare CPU time, since machines are shared. Agreement is how far our log-likelihood lies below the
+best of the rivals' (0: never).
 """
 
 from __future__ import annotations
@@ -77,13 +77,11 @@ class Clock:
 def fit_ours(rows: int, subjects: int) -> dict[str, Any]:
     """Fit with lingprob, from a frame in memory."""
     from lingprob.stats.linear_mixed.fit import fit_mixed_models
-    from lingprob.stats.linear_mixed.moments import MixedModelData
-    from mixed_data import SELF_PACED, simulated
+    from mixed_data import SELF_PACED, read, simulated
 
     frame = simulated(rows, subjects, 1, SLOPE_SD)
     clock = Clock()
-    data = MixedModelData.from_formulas(frame, [SELF_PACED])
-    (fit,) = fit_mixed_models(data, [SELF_PACED])
+    (fit,) = fit_mixed_models(read(frame, [SELF_PACED]), [SELF_PACED])
     return {**clock.read(), "log_likelihood": fit.log_likelihood, "converged": fit.converged}
 
 
@@ -157,8 +155,7 @@ def fit_hundred(folder: str) -> dict[str, Any]:
     import pandas as pd
 
     from lingprob.stats.linear_mixed.fit import fit_mixed_models
-    from lingprob.stats.linear_mixed.moments import MixedModelData
-    from mixed_data import EYE_TRACKING, SELF_PACED
+    from mixed_data import EYE_TRACKING, SELF_PACED, read
 
     values, converged = [], 0
     for name, (*_, self_paced) in CORPORA.items():
@@ -170,13 +167,11 @@ def fit_hundred(folder: str) -> dict[str, Any]:
             for model in range(MODELS)
         ]
         fitted, held_out = (
-            MixedModelData.from_formulas(
-                pd.read_parquet(Path(folder) / f"{name}.{partition}.parquet"), formulas
-            )
+            read(pd.read_parquet(Path(folder) / f"{name}.{partition}.parquet"), formulas)
             for partition in ("fit", "held_out")
         )
-        for fit in fit_mixed_models(fitted.standardised(), formulas):
-            values.append(fit.held_out_log_likelihood(held_out.standardised(like=fitted)))
+        for fit in fit_mixed_models(fitted, formulas):
+            values.append(fit.held_out_log_likelihood(held_out).sum())
             converged += fit.converged
     return {**clock.read(), "fits": len(values), "converged": converged}
 

@@ -55,7 +55,7 @@ FIT_PARAMS = dict(
         run, scope.dataset_models(run, wildcards.dataset)
     ),
     options={
-        **pick(READING, "corrected", "partition", "random_effects", "held_out"),
+        **pick(READING, "corrected", "partition", "random_effects"),
         **pick(READING, "previous_words"),
         **pick(settings, "bootstrap", "seed", "scale"),
     },

@@ -15,6 +15,9 @@ import numpy as np
 import pandas as pd
 from scipy.special import ndtri
 
+from lingprob.stats.linear_mixed.formula import parse_formula
+from lingprob.stats.linear_mixed.moments import MixedModelData
+
 SELF_PACED = (
     "rt_ms ~ surprisal + previous_surprisal + unigram_surprisal + length + index"
     " + (1 + surprisal + previous_surprisal + length + index | subject_id)"
@@ -32,6 +35,14 @@ class MixedCase(NamedTuple):
     make: Callable[..., pd.DataFrame]
     arguments: tuple
     formula: str
+
+
+def read(frame: pd.DataFrame, formulas: list[str]) -> MixedModelData:
+    """Return the data with all that these formulas need."""
+    parsed = [parse_formula(text) for text in formulas]
+    predictors = [name for formula in parsed for name in formula.predictors]
+    names = {"response": parsed[0].response, "group": parsed[0].group}
+    return MixedModelData.from_frame(frame, predictors=predictors, **names)
 
 
 class Numbers:

@@ -21,14 +21,13 @@ import pandas as pd
 sys.path.insert(0, str(Path(__file__).parent))
 sys.path.insert(0, str(Path(__file__).parents[1] / "workflow_scripts"))
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
-from lingprob.stats.linear_mixed.moments import MixedModelData
-from mixed_data import LOGISTIC, REAL, SIMULATED, accuracies
+from mixed_data import LOGISTIC, REAL, SIMULATED, accuracies, read
 
 FACTS = Path(__file__).with_name("mixed_facts.json")
 MIRROR = Path(os.environ.get("LINGPROB_MIRROR", Path(__file__).parents[2] / "shared" / "mirror"))
 # Optimisation carried well beyond lme4's defaults, so that a fact is lme4's optimum.
 CALL = (
-    "lmer(formula, data, REML = reml, control = lmerControl(optimizer = 'bobyqa', "
+    "lmer(formula, data, REML = FALSE, control = lmerControl(optimizer = 'bobyqa', "
     "calc.derivs = FALSE, optCtrl = list(maxfun = 1e6, rhoend = 1e-8)))"
 )
 SCRIPT = """
@@ -45,17 +44,14 @@ report <- function(fit) {
        singular = isSingular(fit), messages = fit@optinfo$conv$lme4$messages)
 }
 result <- list()
-if (is.null(job$theta)) for (method in c("ML", "REML")) {
-  reml <- method == "REML"
+if (is.null(job$theta)) {
   spent <- system.time(fit <- CALL)
-  result[[method]] <- c(report(fit), cpu_seconds = spent[["user.self"]] + spent[["sys.self"]])
-}
-for (method in names(job$theta)) {
-  parts <- lFormula(formula, data, REML = method == "REML")
+  result$ML <- c(report(fit), cpu_seconds = spent[["user.self"]] + spent[["sys.self"]])
+} else {
+  parts <- lFormula(formula, data, REML = FALSE)
   deviance <- do.call(mkLmerDevfun, parts)
-  theta <- job$theta[[method]]
-  end <- list(par = theta, fval = deviance(theta), conv = 0, feval = 1)
-  result[[method]] <- report(mkMerMod(environment(deviance), end, parts$reTrms, parts$fr))
+  end <- list(par = job$theta, fval = deviance(job$theta), conv = 0, feval = 1)
+  result$ML <- report(mkMerMod(environment(deviance), end, parts$reTrms, parts$fr))
 }
 result$R <- R.version.string
 result$lme4 <- as.character(packageVersion("lme4"))
@@ -83,8 +79,8 @@ write_json(list(log_likelihood = as.numeric(logLik(fit)), terms = rownames(table
 """
 
 
-def lme4_fits(frame: pd.DataFrame, formula: str, theta: dict | None = None) -> dict:
-    """Return lme4's ML and REML fits of the formula to the frame, or its values at `theta`."""
+def lme4_fits(frame: pd.DataFrame, formula: str, theta: list | None = None) -> dict:
+    """Return lme4's fit of the formula to the frame, or its values at `theta`."""
     columns = frame.astype(float)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -132,16 +128,15 @@ def fact_of(name: str) -> dict:
 
 
 def at_our_theta(frame: pd.DataFrame, fact: dict) -> dict:
-    """Return lme4's values at our optimum for the methods whose own search ended below it."""
-    data = MixedModelData.from_formulas(frame, [fact["formula"]])
-    theta = {}
-    for method in ("ML", "REML"):
-        (fit,) = fit_mixed_models(data, [fact["formula"]], method)
-        if fit.log_likelihood > fact[method]["log_likelihood"] + 1e-6:
-            psi = fit.covariance.to_numpy() / fit.sigma**2
-            factor = np.linalg.cholesky(psi + 1e-12 * np.eye(len(psi)))
-            theta[method] = factor.T[np.triu_indices(len(factor))].tolist()
-    return lme4_fits(_numbered(frame), fact["formula"], theta) if theta else {}
+    """Return lme4's values at our optimum if its own search ended below it."""
+    data = read(frame, [fact["formula"]])
+    (fit,) = fit_mixed_models(data, [fact["formula"]])
+    if fit.log_likelihood <= fact["ML"]["log_likelihood"] + 1e-6:
+        return {}
+    psi = fit.covariance.to_numpy() / fit.sigma**2
+    factor = np.linalg.cholesky(psi + 1e-12 * np.eye(len(psi)))
+    theta = factor.T[np.triu_indices(len(factor))].tolist()
+    return lme4_fits(_numbered(frame), fact["formula"], theta)
 
 
 def main(names: list[str]) -> None:

@@ -8,7 +8,7 @@ it was, so that the regression with lines is part of the one with curves.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,7 +52,6 @@ def surprisal_curves(
     *,
     corrected: bool = True,
     partition: str = "exploratory",
-    held_out: str = "marginal",
     smoothing: float = 1.0,
     previous_words: int = 1,
     bootstrap: int,
@@ -64,7 +63,7 @@ def surprisal_curves(
     Args:
         study: the data.
         deltas: its `delta_log_likelihood` table, whose formulas are fitted again, and with curves.
-        corrected, partition, held_out, smoothing, previous_words, bootstrap, seed, scale: as in
+        corrected, partition, smoothing, previous_words, bootstrap, seed, scale: as in
             `compare_regressions`.
 
     Returns:
@@ -87,7 +86,6 @@ def surprisal_curves(
             _own(frame, model),
             str(formulas[model.model]),
             partition,
-            held_out,
             f"{study.where}, model {model.model!r}",
         )
         rows.append({**common, "model": model.model, **_gain(line, curve, bootstrap, seed)})
@@ -120,7 +118,7 @@ def _own(frame: pd.DataFrame, model: Predictors) -> pd.DataFrame:
 
 
 def _compared(
-    frame: pd.DataFrame, formula: str, partition: str, held_out: str, where: str
+    frame: pd.DataFrame, formula: str, partition: str, where: str
 ) -> tuple[Fitted, Fitted, pd.DataFrame]:
     """Return one model's regressions with lines and with curves, and points of the curves."""
     fit_rows = frame[frame["partition"] == "fit"]
@@ -135,10 +133,8 @@ def _compared(
     columns = [*lines, *added]
     data = standardised(raw, columns, where)
     fitted, evaluated = (data[data["partition"] == name] for name in ("fit", partition))
-    if held_out == "restandardised":
-        evaluated = standardised(evaluated, columns, where, like=partition)
     if "|" in formula:
-        line, curve = _mixed(fitted, evaluated, formula, list(added), held_out)
+        line, curve = _mixed(fitted, evaluated, formula, list(added))
     else:
         line, curve = (_least_squares(fitted, evaluated, names) for names in (lines, columns))
     of_fit = raw[raw["partition"] == "fit"]
@@ -150,7 +146,6 @@ def _mixed(
     evaluated: pd.DataFrame,
     formula: str,
     added: Sequence[str],
-    held_out: str,
 ) -> list[Fitted]:
     """Fit a mixed model's formula, and the same with more fixed effects."""
     line = parse_formula(formula)
@@ -161,16 +156,14 @@ def _mixed(
         )
         for part in (fitted, evaluated)
     )
-    kind: Literal["marginal", "conditional"]
-    kind = "conditional" if held_out == "conditional" else "marginal"
     return [
         Fitted(
-            cast(pd.Series, fit.held_out_log_likelihood(other, kind=kind, per="group")),
+            fit.held_out_log_likelihood(other),
             fit.fixed_effects,
             fit.fixed_covariance,
             fit.converged,
         )
-        for fit in fit_mixed_models(fit_data, [line, curve], method="ML")
+        for fit in fit_mixed_models(fit_data, [line, curve])
     ]
 
 

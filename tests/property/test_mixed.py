@@ -14,7 +14,7 @@ from scipy.stats import multivariate_normal
 
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
 from lingprob.stats.linear_mixed.likelihood import ModelMoments, derivatives, profile
-from lingprob.stats.linear_mixed.moments import MixedModelData
+from mixed_data import read
 
 FORMULA = "y ~ a + b + (1 + a | subject_id)"
 
@@ -50,7 +50,7 @@ def moments_of(frame: pd.DataFrame) -> ModelMoments:
     return ModelMoments(with_z, right[:, 2:].T @ right[:, 2:], len(frame))
 
 
-def dense_deviance(frame: pd.DataFrame, psi: np.ndarray, reml: bool) -> float:
+def dense_deviance(frame: pd.DataFrame, psi: np.ndarray) -> float:
     """Return minus twice the log-likelihood at the best beta and sigma, from n x n matrices."""
     x, z = design(frame)
     same = np.equal.outer(frame["subject_id"].to_numpy(), frame["subject_id"].to_numpy())
@@ -58,48 +58,43 @@ def dense_deviance(frame: pd.DataFrame, psi: np.ndarray, reml: bool) -> float:
     information = x.T @ np.linalg.solve(v, x)
     y = frame["y"].to_numpy()
     residual = y - x @ np.linalg.solve(information, x.T @ np.linalg.solve(v, y))
-    freedom = len(y) - reml * x.shape[1]
-    variance = residual @ np.linalg.solve(v, residual) / freedom
-    if not reml:
-        return float(-2 * multivariate_normal(y - residual, variance * v).logpdf(y))
-    logs = np.linalg.slogdet(v)[1] + np.linalg.slogdet(information)[1]
-    return float(logs + freedom * (1 + np.log(2 * np.pi * variance)))
+    variance = residual @ np.linalg.solve(v, residual) / len(y)
+    return float(-2 * multivariate_normal(y - residual, variance * v).logpdf(y))
 
 
 @settings(max_examples=40, deadline=None)
-@given(frame=frames(), reml=st.booleans(), seed=st.integers(0, 1000))
-def test_deviance_and_derivatives(frame: pd.DataFrame, reml: bool, seed: int) -> None:
+@given(frame=frames(), seed=st.integers(0, 1000))
+def test_deviance_and_derivatives(frame: pd.DataFrame, seed: int) -> None:
     factor = np.random.default_rng(seed).normal(scale=0.7, size=(2, 2))
     moments = moments_of(frame)
-    at = profile(moments, factor, reml)
-    assert at.deviance == pytest.approx(dense_deviance(frame, factor @ factor.T, reml), abs=1e-7)
-    gradient, hessian = derivatives(moments, at, factor, reml)
+    at = profile(moments, factor)
+    assert at.deviance == pytest.approx(dense_deviance(frame, factor @ factor.T), abs=1e-7)
+    gradient, hessian = derivatives(moments, at, factor)
     step = 1e-5
     for place in range(4):
         moved = np.zeros(4)
         moved[place] = step
         ends = [factor + sign * moved.reshape(2, 2) for sign in (1, -1)]
-        there = [profile(moments, end, reml) for end in ends]
+        there = [profile(moments, end) for end in ends]
         slope = (there[0].deviance - there[1].deviance) / (2 * step)
         assert gradient[place] == pytest.approx(slope, abs=1e-4, rel=1e-5)
-        slopes = [derivatives(moments, *pair, reml)[0] for pair in zip(there, ends, strict=True)]
+        slopes = [derivatives(moments, *pair)[0] for pair in zip(there, ends, strict=True)]
         bend = (slopes[0] - slopes[1]) / (2 * step)
         np.testing.assert_allclose(hessian[place], bend, atol=1e-3, rtol=1e-4)
 
 
-@settings(max_examples=10, deadline=None)
-@given(frame=frames(), reml=st.booleans())
-def test_no_search_of_the_dense_deviance_does_better(frame: pd.DataFrame, reml: bool) -> None:
-    data = MixedModelData.from_formulas(frame, [FORMULA])
-    (fit,) = fit_mixed_models(data, [FORMULA], "REML" if reml else "ML")
+@settings(max_examples=25, deadline=None)
+@given(frame=frames())
+def test_no_search_of_the_dense_deviance_does_better(frame: pd.DataFrame) -> None:
+    (fit,) = fit_mixed_models(read(frame, [FORMULA]), [FORMULA])
     assert fit.converged
     psi = fit.covariance.to_numpy() / fit.sigma**2
     deviance = -2 * fit.log_likelihood
-    assert deviance == pytest.approx(dense_deviance(frame, psi, reml), abs=1e-6)
+    assert deviance == pytest.approx(dense_deviance(frame, psi), abs=1e-6)
 
     def of(theta: np.ndarray) -> float:
         triangle = np.array([[theta[0], 0.0], [theta[1], theta[2]]])
-        return dense_deviance(frame, triangle @ triangle.T, reml)
+        return dense_deviance(frame, triangle @ triangle.T)
 
     for start in ([1.0, 0.0, 1.0], [0.1, 0.05, 0.3]):
         found = minimize(of, start, method="Nelder-Mead", options={"xatol": 1e-7, "maxfev": 600})
@@ -109,22 +104,17 @@ def test_no_search_of_the_dense_deviance_does_better(frame: pd.DataFrame, reml: 
 @settings(max_examples=25, deadline=None)
 @given(
     frame=frames(),
-    method=st.sampled_from(["ML", "REML"]),
     shift=st.floats(-100, 100),
     scale=st.sampled_from([1e-6, 1e-3, 0.03, 1.0, 100.0]),
 )
 def test_a_predictors_unit_changes_only_its_coefficients(
-    frame: pd.DataFrame, method: str, shift: float, scale: float
+    frame: pd.DataFrame, shift: float, scale: float
 ) -> None:
     changed = frame.assign(a=scale * (shift + frame["a"]), y=10 * frame["y"] + 3)
     (before,), (after,) = (
-        fit_mixed_models(MixedModelData.from_formulas(data, [FORMULA]), [FORMULA], method)
-        for data in (frame, changed)
+        fit_mixed_models(read(data, [FORMULA]), [FORMULA]) for data in (frame, changed)
     )
-    # REML's criterion depends on the unit of X.
-    freedom = len(frame) - (3 if method == "REML" else 0)
-    expected = before.log_likelihood - freedom * np.log(10)
-    expected -= np.log(scale) if method == "REML" else 0
+    expected = before.log_likelihood - len(frame) * np.log(10)
     assert after.log_likelihood == pytest.approx(expected, abs=1e-6)
     assert after.sigma == pytest.approx(10 * before.sigma, rel=1e-4)
     assert after.fixed_effects["b"] == pytest.approx(10 * before.fixed_effects["b"], abs=1e-3)
@@ -157,7 +147,7 @@ def few_groups(seed: int) -> tuple[pd.DataFrame, str]:
     return frame, SINGULAR[q - 1]
 
 
-def least_dense_deviance(frame: pd.DataFrame, formula: str, reml: bool, starts: int) -> float:
+def least_dense_deviance(frame: pd.DataFrame, formula: str, starts: int) -> float:
     """Return the least deviance that descents from many starts find, with n x n matrices."""
     names = formula.split("(1")[1].split("|")[0].replace("+", " ").split()
     fixed = np.column_stack([np.ones(len(frame)), frame["a"], frame["b"]])
@@ -165,16 +155,15 @@ def least_dense_deviance(frame: pd.DataFrame, formula: str, reml: bool, starts: 
         fixed = np.column_stack([fixed, frame["c"]])
     z, y = np.column_stack([np.ones(len(frame)), frame[names]]), frame["y"].to_numpy()
     same = np.equal.outer(frame["subject_id"].to_numpy(), frame["subject_id"].to_numpy())
-    q, freedom = z.shape[1], len(frame) - reml * fixed.shape[1]
+    q, rows = z.shape[1], len(frame)
 
     def of(factor: np.ndarray) -> float:
         half = z @ factor.reshape(q, q)
-        triangle = np.linalg.cholesky(np.eye(len(frame)) + same * (half @ half.T))
+        triangle = np.linalg.cholesky(np.eye(rows) + same * (half @ half.T))
         x, response = np.linalg.solve(triangle, fixed), np.linalg.solve(triangle, y)
         left = response - x @ np.linalg.lstsq(x, response)[0]
         value = 2 * np.log(np.diag(triangle)).sum()
-        value += reml * np.linalg.slogdet(x.T @ x)[1]
-        return float(value + freedom * (1 + np.log(2 * np.pi * left @ left / freedom)))
+        return float(value + rows * (1 + np.log(2 * np.pi * left @ left / rows)))
 
     generator = np.random.default_rng(0)
     scales = [(0.03, 0.3, 1.0)[number % 3] for number in range(starts)]
@@ -188,18 +177,14 @@ def least_dense_deviance(frame: pd.DataFrame, formula: str, reml: bool, starts: 
 def test_no_start_does_better_where_groups_are_few(seeds: Iterable[int]) -> None:
     for seed in seeds:
         frame, formula = few_groups(seed)
-        for method in ("ML", "REML"):
-            data = MixedModelData.from_formulas(frame, [formula])
-            (fit,) = fit_mixed_models(data, [formula], method)
-            assert fit.converged, (seed, method)
-            least = least_dense_deviance(frame, formula, method == "REML", 3)
-            assert -2 * fit.log_likelihood < least + 2e-6, (seed, method)
+        (fit,) = fit_mixed_models(read(frame, [formula]), [formula])
+        assert fit.converged, seed
+        assert -2 * fit.log_likelihood < least_dense_deviance(frame, formula, 3) + 2e-6, seed
 
 
 def test_one_start_that_ends_at_the_worse_optimum_does_not_pass_for_several() -> None:
     frame, formula = few_groups(TWO_OPTIMA)
-    data = MixedModelData.from_formulas(frame, [formula])
-    (best,) = fit_mixed_models(data, [formula])
+    (best,) = fit_mixed_models(read(frame, [formula]), [formula])
     ends = np.array(best.start_log_likelihoods)
     # The first three starts end at the worse optimum, restarts at the better one.
     assert (ends[:3] < best.log_likelihood - 1e-4).all()

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from lingprob.stats.linear_mixed import likelihood
-from lingprob.stats.linear_mixed.likelihood import Deviance, ModelMoments
-from lingprob.stats.linear_mixed.optimise import Optimum, best_optimum, optimise
+from lingprob.stats.linear_mixed import optimise as module
+from lingprob.stats.linear_mixed.likelihood import ModelMoments
+from lingprob.stats.linear_mixed.moments import group_moments
+from lingprob.stats.linear_mixed.optimise import Deviance, Optimum, best_optimum, optimise
+from mixed_data import simulated
 
 ALONG, ACROSS = np.array([0.6, 0.8]), np.array([-0.8, 0.6])
 # Rows of one length whose product is half its square: F F' = [[2, 1], [1, 2]].
@@ -26,7 +28,7 @@ def along_and_across(along: float, across: float) -> np.ndarray:
 
 
 class Objective:
-    """A deviance without a way out of where its search ends."""
+    """A deviance that is sought from where a start is, without a way out of where it ends."""
 
     def escape(self, at: Any, factor: np.ndarray) -> tuple[float, np.ndarray]:
         return 0.0, factor
@@ -255,11 +257,11 @@ START = np.array([[1.0, 2.0], [0.0, 1.0]])
 
 
 @PARABOLAS
-def test_a_new_direction(monkeypatch, curvature, variance, gain):
+def test_a_new_direction_of_one_term(monkeypatch, curvature, variance, gain):
     second = curvature * np.einsum("a,b,c,d->abcd", *[ALONG] * 4)
     given = [(along_and_across(-2, 5), second), (along_and_across(0.5, 5), second)]
-    monkeypatch.setattr(likelihood, "derivatives_by_psi", lambda *_: given.pop(0))
-    objective = Deviance(ModelMoments(np.empty(0), np.empty(0), 1), False)
+    monkeypatch.setattr(module, "derivatives_by_psi", lambda *_: given.pop(0))
+    objective = Deviance(ModelMoments(np.empty(0), np.empty(0), 1))
     found, factor = objective.escape(None, START)
     assert found == pytest.approx(gain)
     expected = START @ START.T + variance * np.outer(ALONG, ALONG)
@@ -267,9 +269,30 @@ def test_a_new_direction(monkeypatch, curvature, variance, gain):
     assert objective.escape(None, START) == (0.0, START)
 
 
+def test_the_best_new_direction_is_that_of_a_parabola():
+    """From no variance at all."""
+    frame = simulated(300, 6, 4, (4.0, 0.0, 0.0, 0.0, 1.0))
+    frame["rt_ms"] = (frame["rt_ms"] - frame["rt_ms"].mean()) / frame["rt_ms"].std()
+    frame["length"] -= frame["length"].mean()
+    columns = [np.ones(len(frame)), frame["length"].to_numpy(), frame["rt_ms"].to_numpy()]
+    moments = group_moments(columns, frame["subject_id"].to_numpy(), 6)
+    with_z = moments[:, :2, [0, 1, 0, 1, 2]]
+    objective = Deviance(ModelMoments(with_z, moments.sum(axis=0), len(frame)))
+    start = np.zeros((2, 2))
+    gain, found = objective.escape(objective.profile(start), start)
+    ((_, variance), axes) = np.linalg.eigh(found @ found.T)
+    step = 1e-6
+    roots = [np.sqrt(place * step) * axes[:, 1] for place in range(3)]
+    ends = [objective.profile(np.column_stack([root, np.zeros(2)])).deviance for root in roots]
+    slope = (4 * ends[1] - 3 * ends[0] - ends[2]) / (2 * step)
+    curvature = max((ends[0] - 2 * ends[1] + ends[2]) / step**2, -slope)
+    assert variance == pytest.approx(-slope / curvature, rel=3e-2)
+    assert gain == pytest.approx(slope**2 / curvature / 4, rel=3e-2)
+
+
 def test_searches_start_with_little_and_much_variance_and_at_random():
-    moments = ModelMoments(np.empty((1, 3, 5)), np.empty((2, 2)), 1)
-    first, second, *others = Deviance(moments, False).starts(4)
+    objective = Deviance(ModelMoments(np.empty((1, 3, 5)), np.empty((2, 2)), 1))
+    first, second, *others = objective.starts(4)
     np.testing.assert_array_equal(first, np.diag([0.3, 0.05, 0.05]))
     np.testing.assert_array_equal(second, np.eye(3))
     expected = np.random.default_rng(0).normal(scale=0.3, size=(2, 3, 3))

@@ -142,20 +142,18 @@ def regression_frame(
     return frame.reset_index(drop=True), predictors
 
 
-def standardised(
-    frame: pd.DataFrame, columns: Sequence[str], where: str = "", like: str = "fit"
-) -> pd.DataFrame:
-    """Return the frame with columns z-transformed by mean and deviation of the partition `like`.
+def standardised(frame: pd.DataFrame, columns: Sequence[str], where: str = "") -> pd.DataFrame:
+    """Return the frame with columns z-transformed by mean and deviation of the fit partition.
 
     Raises LingprobError for a column that is constant there.
     """
-    fitted = frame.loc[frame["partition"] == like, list(columns)]
+    fitted = frame.loc[frame["partition"] == "fit", list(columns)]
     mean, deviation = fitted.mean(), fitted.std(ddof=1)
     constant = [name for name in columns if not deviation[name] > 1e-12 * max(1, abs(mean[name]))]
     if constant:
         raise LingprobError(
             f"{where}: the predictor {constant[0]!r} is {mean[constant[0]]:g} in every row of the "
-            f"{like} partition, so it has no coefficient. Leave it out, or use more data."
+            "fit partition, so it has no coefficient. Leave it out, or use more data."
         )
     return frame.assign(**{name: (frame[name] - mean[name]) / deviation[name] for name in columns})
 

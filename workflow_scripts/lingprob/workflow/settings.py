@@ -279,11 +279,6 @@ class Reading(Section):
     """words before a word whose surprisals are predictors, too (leakage, §3.1)"""
     random_effects: Literal["paper", "reduced"] = key("paper", convention=True)
     """the structure of Table 3, or reduced from the maximal one by the paper's rule"""
-    held_out: Literal["marginal", "conditional", "restandardised"] = key(
-        "marginal", convention=True
-    )
-    """log-likelihood with the random effects integrated out, or given them; restandardised: the
-    former with predictors standardised by the evaluated partition's own means and deviations"""
 
 
 class StringProbability(Section):

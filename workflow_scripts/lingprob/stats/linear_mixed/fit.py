@@ -1,94 +1,159 @@
-"""Fitting linear mixed models to group moments."""
+"""Fitting linear mixed models to group moments, and what a fitted model tells and predicts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.stats.linear_mixed.basis import (
+from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula, parse_formula
+from lingprob.stats.linear_mixed.likelihood import ModelMoments
+from lingprob.stats.linear_mixed.moments import (
+    Array,
+    Basis,
+    MixedModelData,
     basis,
     check_determined,
     check_names,
     check_residual,
     response_scale,
 )
-from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula, parse_formula
-from lingprob.stats.linear_mixed.likelihood import Deviance, ModelMoments
-from lingprob.stats.linear_mixed.moments import MixedModelData
-from lingprob.stats.linear_mixed.optimise import best_optimum
-from lingprob.stats.linear_mixed.result import Method, MixedFit
+from lingprob.stats.linear_mixed.optimise import Deviance, best_optimum
+
+# lme4's tolerance of a singular fit: a standard deviation relative to that of the residuals.
+SINGULAR = 1e-4
+
+
+@dataclass(frozen=True)
+class MixedFit:
+    """A linear mixed model fitted by maximum likelihood, p fixed and q random effects.
+
+    - fixed_effects, standard_errors: Series (p,); fixed_covariance: frame (p, p), their
+      covariance, as lme4's vcov gives it.
+    - covariance: frame (q, q), of the random effects between groups.
+    - sigma: standard deviation of the residuals. Units are those of the data.
+    - log_likelihood: maximised, nats; start_log_likelihoods: where each start ended.
+    - converged: nothing above 1e-7 nats is left to gain, the end is no saddle, and if there were
+      several starts, two of them at least ended there, none above it.
+      newton_decrement: that gain to second order, in nats, moves off the boundary included.
+    - smallest_eigenvalue: of the random effects' covariance relative to sigma squared, predictors
+      scaled to standard deviation 1; singular: its root is below 1e-4, as lme4's isSingular.
+    """
+
+    formula: MixedFormula
+    fixed_effects: pd.Series
+    fixed_covariance: pd.DataFrame
+    covariance: pd.DataFrame
+    sigma: float
+    log_likelihood: float
+    start_log_likelihoods: tuple[float, ...]
+    converged: bool
+    newton_decrement: float
+    smallest_eigenvalue: float
+
+    @cached_property
+    def standard_errors(self) -> pd.Series:
+        """Standard errors of the fixed effects."""
+        variances = np.diag(self.fixed_covariance.to_numpy())
+        return pd.Series(np.sqrt(variances), index=self.fixed_effects.index)
+
+    @property
+    def singular(self) -> bool:
+        """Whether some combination of the random effects has (nearly) no variance."""
+        return bool(self.smallest_eigenvalue < SINGULAR**2)
+
+    def held_out_log_likelihood(self, data: MixedModelData) -> pd.Series:
+        """Return the log-likelihood (nats) of each group's rows in other data, a Series (G,).
+
+        It is marginal: the random effects are integrated out under their covariance, so that a
+        group that was not fitted is like any other. The data must be on the scale of the fit:
+        standardise their predictors like those that were fitted.
+        """
+        check_names(data, self.formula)
+        fixed, random = basis(data, self.formula.fixed), basis(data, self.formula.random)
+        residual = -fixed.columns @ self.fixed_effects.to_numpy()
+        residual[0] += data.shift[-1]
+        residual[-1] += 1
+        psi = self.covariance.to_numpy() / self.sigma**2
+        psi = np.linalg.solve(random.to_own, np.linalg.solve(random.to_own, psi).T)
+        squares, log_determinants = _integrated(data, residual, random.scaled, psi)
+        constants = data.counts * np.log(2 * np.pi * self.sigma**2)
+        values = -(constants + log_determinants + squares / self.sigma**2) / 2
+        return pd.Series(values, index=data.groups, name="log_likelihood")
 
 
 def fit_mixed_models(
-    data: MixedModelData,
-    formulas: Iterable[str | MixedFormula],
-    method: Method = "ML",
-    starts: int = 3,
+    data: MixedModelData, formulas: Iterable[str | MixedFormula], starts: int = 3
 ) -> list[MixedFit]:
     """Fit each formula to the data; all share the data's one pass.
 
     `starts` optima are sought from different starts and the best is kept. Raises LingprobError for
     formulas outside the scope, unknown names, and models that the data do not determine.
     """
-    if method not in ("ML", "REML") or starts < 1:
-        raise LingprobError(f"method={method!r}, starts={starts}: need ML or REML, and a start.")
+    if starts < 1:
+        raise LingprobError(f"starts={starts}: a fit needs a start.")
     parsed = [parse_formula(text) if isinstance(text, str) else text for text in formulas]
-    return [_fit(data, formula, method, starts) for formula in parsed]
+    return [_fit(data, formula, starts) for formula in parsed]
 
 
-def _fit(data: MixedModelData, formula: MixedFormula, method: Method, starts: int) -> MixedFit:
-    """Fit a model whose columns are on scales of about 1, and return it on the data's own."""
+def _fit(data: MixedModelData, formula: MixedFormula, starts: int) -> MixedFit:
     check_names(data, formula)
     fixed, random = basis(data, formula.fixed), basis(data, formula.random)
     check_determined(data, formula, fixed, random)
     centre, spread = response_scale(data, formula)
-    response = np.zeros((len(data.shift), 1))
-    response[-1] = 1 / spread
-    response[0] = (data.shift[-1] - centre) / spread
-    right = np.hstack([fixed.scaled, response])
-    z = random.scaled
-    with_z = z.T @ data.moments @ np.hstack([z, right])
-    total = right.T @ data.total @ right
-    check_residual(formula.text, with_z, total, data.n)
-    moments = ModelMoments(with_z, total, data.n)
-    optimum, deviances = best_optimum(Deviance(moments, method == "REML"), starts)
-
-    at, q = optimum.profile, len(formula.random)
-    variance = at.residual / at.freedom * spread**2
+    moments = _model_moments(data, fixed, random, (centre, spread))
+    check_residual(formula.text, moments.with_z, moments.total, data.n)
+    optimum, deviances = best_optimum(Deviance(moments), starts)
+    at, psi = optimum.profile, optimum.factor @ optimum.factor.T
+    variance = at.residual / data.n * spread**2
     beta = spread * fixed.to_own @ at.beta
     if INTERCEPT in formula.fixed:
         beta[formula.fixed.index(INTERCEPT)] += centre
-    # Densities of the response and, under REML, of X in their own units.
-    constant = 2 * at.freedom * np.log(spread)
-    if method == "REML":
-        constant -= 2 * np.linalg.slogdet(fixed.to_own)[1]
+    # Densities of the response in its own unit.
+    constant = 2 * data.n * np.log(spread)
     ends = tuple(float(-(deviance + constant) / 2) for deviance in deviances)
     inverse = np.linalg.solve(at.triangle, fixed.to_own.T)
-    psi = optimum.factor @ optimum.factor.T
-    weighted = at.solved[:, :, -1] - at.solved[:, :, q:-1] @ at.beta
     names, effects = list(formula.fixed), list(formula.random)
+    own = random.to_own @ psi @ random.to_own.T
     return MixedFit(
         formula=formula,
-        method=method,
         fixed_effects=pd.Series(beta, index=names),
         fixed_covariance=pd.DataFrame(variance * inverse.T @ inverse, names, names),
+        covariance=pd.DataFrame(variance * own, effects, effects),
         sigma=float(np.sqrt(variance)),
         log_likelihood=max(ends),
-        n=data.n,
+        start_log_likelihoods=ends,
         converged=optimum.converged,
         newton_decrement=optimum.newton_decrement,
-        gradient_norm=optimum.gradient_norm,
-        curvature=optimum.curvature,
-        iterations=optimum.iterations,
-        start_log_likelihoods=ends,
         smallest_eigenvalue=float(max(np.linalg.eigvalsh(psi)[0], 0.0)),
-        covariance=pd.DataFrame(
-            variance * (random.to_own @ psi @ random.to_own.T), effects, effects
-        ),
-        random_effects=pd.DataFrame(
-            spread * weighted @ psi @ random.to_own.T, data.groups, effects
-        ),
     )
+
+
+def _model_moments(
+    data: MixedModelData, fixed: Basis, random: Basis, scale: tuple[float, float]
+) -> ModelMoments:
+    """Return the moments of a model's scaled columns; `scale` is the response's."""
+    centre, spread = scale
+    of_response = np.zeros((len(data.shift), 1))
+    of_response[-1] = 1 / spread
+    of_response[0] = (data.shift[-1] - centre) / spread
+    right, z = np.hstack([fixed.scaled, of_response]), random.scaled
+    with_z = z.T @ data.moments @ np.hstack([z, right])
+    return ModelMoments(with_z, right.T @ data.total @ right, data.n)
+
+
+def _integrated(
+    data: MixedModelData, residual: Array, scaled: Array, psi: NDArray[np.floating]
+) -> tuple[Array, Array]:
+    """Return e'V^-1 e and ln|V| of each group, (G,), with V = I + Z Psi Z'."""
+    with_residual = data.moments @ residual
+    inner = np.eye(len(psi)) + scaled.T @ data.moments @ scaled @ psi
+    by_effect = with_residual @ scaled
+    explained = np.linalg.solve(inner, by_effect[:, :, None])[:, :, 0] @ psi
+    squares = with_residual @ residual - (by_effect * explained).sum(axis=1)
+    return squares, np.linalg.slogdet(inner)[1]

@@ -3,20 +3,18 @@ r"""Deviance of a linear mixed model, with analytic gradient and Hessian, from g
 For group g, y = X beta + Z b + e with b ~ N(0, s^2 Psi), e ~ N(0, s^2 I), Psi = F F'. Write
 V = I + Z Psi Z' and K = Z'V^-1 Z, P = Z'V^-1 X, d = Z'V^-1 (y - X beta), all of which follow from
 Z'Z, Z'X and Z'y by Z'V^-1 = (I + Z'Z Psi)^-1 Z'. With beta and s^2 at their optimum (r^2 is the
-weighted sum of squared residuals, S = sum of X'V^-1 X, m = n for ML, n - p for REML) minus twice
-the log-likelihood is, over groups,
+weighted sum of squared residuals, S = sum of X'V^-1 X) minus twice the log-likelihood is, over
+groups,
 
-    sum ln|V| + m (1 + ln(2 pi r^2 / m)) + [REML] ln|S|,
+    sum ln|V| + n (1 + ln(2 pi r^2 / n)),
 
-its gradient by Psi is sum of K - R, with R = (m / r^2) d d' + [REML] P S^-1 P', and
-differentiating dK = -K dPsi K, dP = -K dPsi P, dd = -K dPsi d + P S^-1 (sum of P' dPsi d)
-once more gives the Hessian. Psi is optimised through F without any bound, so that singular
-optima are ordinary stationary points.
+its gradient by Psi is sum of K - R, with R = (n / r^2) d d', and differentiating dK = -K dPsi K, dP
+= -K dPsi P, dd = -K dPsi d + P S^-1 (sum of P' dPsi d) once more gives the Hessian. Psi is
+optimised through F without any bound, so that singular optima are ordinary stationary points.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -57,12 +55,11 @@ class Profile(NamedTuple):
     deviance: float
     beta: NDArray[np.floating]
     residual: float
-    freedom: int
     triangle: NDArray[np.floating]
     solved: NDArray[np.floating]
 
 
-def profile(moments: ModelMoments, factor: Array, reml: bool) -> Profile:
+def profile(moments: ModelMoments, factor: Array) -> Profile:
     """Return the profiled deviance at Psi = F F', `factor` (q, q).
 
     Raises numpy.linalg.LinAlgError where rounding leaves S or r^2 not positive.
@@ -77,21 +74,16 @@ def profile(moments: ModelMoments, factor: Array, reml: bool) -> Profile:
     residual = float(weighted[p, p] - half @ half)
     if residual <= 0:
         raise np.linalg.LinAlgError("no residual left")
-    freedom = moments.n - p if reml else moments.n
     deviance = np.linalg.slogdet(inner)[1].sum()
-    deviance += freedom * (1 + np.log(2 * np.pi * residual / freedom))
-    if reml:
-        deviance += 2 * np.log(np.diag(triangle)).sum()
+    deviance += moments.n * (1 + np.log(2 * np.pi * residual / moments.n))
     beta = np.linalg.solve(triangle.T, half)
-    return Profile(float(deviance), beta, residual, freedom, triangle, solved)
+    return Profile(float(deviance), beta, residual, triangle, solved)
 
 
-def derivatives(
-    moments: ModelMoments, at: Profile, factor: Array, reml: bool
-) -> tuple[Array, Array]:
+def derivatives(moments: ModelMoments, at: Profile, factor: Array) -> tuple[Array, Array]:
     """Return the deviance's gradient and Hessian by `factor`, (q * q,) and (q * q, q * q)."""
     q = moments.q
-    by_psi, second = derivatives_by_psi(moments, at, reml)
+    by_psi, second = derivatives_by_psi(moments, at)
     gradient = 2 * by_psi @ factor
     # Second derivatives along F: Psi moves by E F' + F E' and bends by 2 E E'.
     moved = np.tensordot(np.tensordot(second, factor, axes=(1, 0)), factor, axes=(2, 0))
@@ -100,15 +92,15 @@ def derivatives(
     return gradient.ravel(), hessian.reshape(q * q, q * q)
 
 
-def derivatives_by_psi(moments: ModelMoments, at: Profile, reml: bool) -> tuple[Array, Array]:
+def derivatives_by_psi(moments: ModelMoments, at: Profile) -> tuple[Array, Array]:
     """Return the deviance's derivatives by Psi: first (q, q), second (q, q, q, q)."""
     q, groups = moments.q, len(at.solved)
-    scale = at.freedom / at.residual
+    scale = moments.n / at.residual
     k = at.solved[:, :, :q]
     d = at.solved[:, :, -1] - at.solved[:, :, q:-1] @ at.beta
     p = at.solved[:, :, q:-1] @ np.linalg.inv(at.triangle).T
     dd = d[:, :, None] * d[:, None, :]
-    r = scale * dd + (p @ p.transpose(0, 2, 1) if reml else 0)
+    r = scale * dd
     first = (k - r).sum(axis=0)
     by_rows = (2 * r - k).reshape(groups, -1).T @ k.reshape(groups, -1)
     second = by_rows.reshape(q, q, q, q).transpose(1, 2, 3, 0)
@@ -116,49 +108,9 @@ def derivatives_by_psi(moments: ModelMoments, at: Profile, reml: bool) -> tuple[
     squares = dd.sum(axis=0)
     second = second - 2 * scale * np.tensordot(moved, moved, axes=(2, 2))
     second -= scale / at.residual * np.multiply.outer(squares, squares)
-    if reml:
-        products = np.tensordot(p, p, axes=(0, 0)).transpose(0, 2, 1, 3)
-        second -= np.tensordot(products, products, axes=((2, 3), (2, 3)))
     return (first + first.T) / 2, _symmetric(second)
 
 
 def _symmetric(second: Array) -> Array:
     second = (second + second.transpose(1, 0, 2, 3)) / 2
     return (second + second.transpose(0, 1, 3, 2)) / 2
-
-
-class Deviance(NamedTuple):
-    """The deviance of a model as a function of F (q, q), as the search needs it."""
-
-    moments: ModelMoments
-    reml: bool
-
-    def profile(self, factor: Array) -> Profile:
-        """Return the deviance at Psi = F F'."""
-        return profile(self.moments, factor, self.reml)
-
-    def derivatives(self, at: Profile, factor: Array) -> tuple[Array, Array]:
-        """Return the gradient and the Hessian by F."""
-        return derivatives(self.moments, at, factor, self.reml)
-
-    def escape(self, at: Profile, factor: Array) -> tuple[float, Array]:
-        """Return what variance in the best direction would gain, and F with it added."""
-        first, second = derivatives_by_psi(self.moments, at, self.reml)
-        slopes, directions = np.linalg.eigh(first)
-        if slopes[0] >= 0:
-            return 0.0, factor
-        direction = directions[:, 0]
-        curvature = np.einsum("abcd,a,b,c,d", second, *[direction] * 4)
-        curvature = max(curvature, -slopes[0])
-        added = np.sqrt(-slopes[0] / curvature) * direction
-        # F of F F' + a a', the variance along the direction being `added`.
-        values, axes = np.linalg.eigh(factor @ factor.T + np.outer(added, added))
-        return float(slopes[0] ** 2 / curvature / 4), axes * np.sqrt(np.maximum(values, 0))
-
-    def starts(self, count: int) -> Iterator[Array]:
-        """Yield F with slopes that vary less than intercepts, then as much, then at random."""
-        q = self.moments.q
-        yield np.diag([0.3] + [0.05] * (q - 1))
-        generator = np.random.default_rng(0)
-        for number in range(1, count):
-            yield np.eye(q) if number == 1 else generator.normal(scale=0.3, size=(q, q))

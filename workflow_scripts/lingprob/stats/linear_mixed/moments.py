@@ -2,13 +2,13 @@
 
 A linear mixed model with one grouping factor depends on its data only through each group's Gram
 matrix of [1, predictors, response]. One pass over the rows makes these for all predictors of all
-models.
+models. A model takes some of the columns, each on a scale of about 1.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
@@ -16,18 +16,22 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stats.linear_mixed.formula import evaluate_terms, parse_formula
+from lingprob.stats.linear_mixed.formula import INTERCEPT, MixedFormula
 
 Array = NDArray[np.float64]
+
+# A predictor of which the others leave less than this share of its variance is collinear.
+COLLINEAR = 1e-10
+# A response of which the effects leave less than this share of its variance is determined by them.
+EXACT = 1e-12
 
 
 @dataclass(frozen=True)
 class MixedModelData:
     """Sums of products of [1, predictors, response] by group, k predictors and G groups.
 
-    The columns are less `shift`, (k + 2,) float64, their means (0 for the ones), which keeps
-    digits. `moments`, (G, k + 2, k + 2) float64, are of the shifted columns; `counts`, (G,), are
-    rows of each group.
+    `moments`, (G, k + 2, k + 2) float64, are of columns less `shift`, (k + 2,): their means (0 for
+    the ones), which keeps digits.
     """
 
     response: str
@@ -43,55 +47,22 @@ class MixedModelData:
     ) -> MixedModelData:
         """Read a frame of one row an observation, once.
 
-        `predictors` are numeric columns, or terms of them as a formula writes them
-        ('length:surprisal'). Raises LingprobError for an empty frame, unknown names, values that
-        are missing, infinite or not numeric.
+        Raises LingprobError for an empty frame, unknown names, and values that are missing,
+        infinite or not numeric.
         """
         names = tuple(dict.fromkeys(predictors))
-        columns = checked_columns(frame, (*names, response))
-        codes, groups = group_codes(frame, group)
+        if frame.empty:
+            raise LingprobError("no rows: the partition or selection of the data is empty.")
+        columns = [_finite_column(frame, name) for name in (*names, response)]
+        _check_known(frame, group)
+        missing = frame[group].isna()
+        if missing.any():
+            raise LingprobError(f"{group}, row {int(missing.argmax())}: the group is missing.")
+        codes, groups = pd.factorize(frame[group], sort=True)
         shift = np.array([0.0, *(column.mean(dtype=np.float64) for column in columns)])
         ones = np.ones(len(frame))
         moments = group_moments([ones, *columns], codes, len(groups), shift)
-        return cls(response, names, shift, group, groups, moments)
-
-    @classmethod
-    def from_formulas(cls, frame: pd.DataFrame, formulas: Iterable[str]) -> MixedModelData:
-        """Read what all these formulas need from a frame, once; errors as from_frame."""
-        response, predictors, factors = shared_names(formulas)
-        if len(factors) > 1:
-            raise LingprobError(f"formulas must share one grouping factor; got {factors}.")
-        return cls.from_frame(frame, response=response, predictors=predictors, group=factors[0])
-
-    @property
-    def n(self) -> int:
-        """Rows in all."""
-        return round(self.total[0, 0])
-
-    def deviations(self) -> Array:
-        """Return the standard deviations (k + 2,), with n - 1 as R has them; 0 for the ones."""
-        squares = np.diag(self.total) - self.total[0] ** 2 / self.n
-        return np.sqrt(np.maximum(squares, 0) / max(self.n - 1, 1))
-
-    def standardised(self, like: MixedModelData | None = None) -> MixedModelData:
-        """Return the data with each predictor less its mean, divided by its standard deviation.
-
-        Both are those of `like`: give the fit partition to put held-out data on its scale (the
-        default, None, is these data themselves). The response keeps its unit.
-        """
-        source = self if like is None else like
-        if source.predictors != self.predictors:
-            raise LingprobError(
-                f"data with predictors {', '.join(self.predictors)} cannot be standardised like "
-                f"data with {', '.join(source.predictors)}."
-            )
-        means, spread = source.shift.copy(), source.deviations()
-        for name, sd, mean in zip(self.predictors, spread[1:-1], means[1:-1], strict=True):
-            if sd <= 1e-10 * abs(mean):
-                raise constant_predictor(name, mean)
-        means[[0, -1]], spread[[0, -1]] = 0, 1
-        moments = self.moments / np.outer(spread, spread)
-        return replace(self, moments=moments, shift=(self.shift - means) / spread)
+        return cls(response, names, shift, group, pd.Index(groups, name=group), moments)
 
     @cached_property
     def total(self) -> Array:
@@ -99,20 +70,19 @@ class MixedModelData:
         return self.moments.sum(axis=0)
 
     @property
+    def n(self) -> int:
+        """Rows in all."""
+        return round(self.total[0, 0])
+
+    @property
     def counts(self) -> Array:
         """Rows of each group, (G,) float64."""
         return self.moments[:, 0, 0]
 
-
-def shared_names(formulas: Iterable[str]) -> tuple[str, list[str], list[str]]:
-    """Return the response that formulas share, their predictors and their grouping factors."""
-    parsed = [parse_formula(text) for text in formulas]
-    responses = sorted({formula.response for formula in parsed})
-    if len(responses) != 1:
-        raise LingprobError(f"formulas must share one response; got {responses}.")
-    predictors = dict.fromkeys(name for formula in parsed for name in formula.predictors)
-    factors = dict.fromkeys(formula.group for formula in parsed)
-    return responses[0], list(predictors), list(factors)
+    def deviations(self) -> Array:
+        """Return the standard deviations (k + 2,), with n - 1 as R has them; 0 for the ones."""
+        squares = np.diag(self.total) - self.total[0] ** 2 / self.n
+        return np.sqrt(np.maximum(squares, 0) / max(self.n - 1, 1))
 
 
 def group_moments(
@@ -133,38 +103,147 @@ def group_moments(
     return moments
 
 
-def checked_columns(frame: pd.DataFrame, names: tuple[str, ...]) -> list[NDArray]:
-    """Return the named columns of a frame that has rows, each (n,) and finite."""
-    if frame.empty:
-        raise LingprobError("no rows: the partition or selection of the data is empty.")
-    columns = evaluate_terms(frame, names)
-    for name, column in zip(names, columns, strict=True):
-        check_finite(name, column)
-    return columns
+@dataclass(frozen=True)
+class Basis:
+    """The columns of a model in terms of the data's shifted ones, in its own and a scaled basis.
+
+    `columns`, (k + 2, c), gives the model's columns; `to_own`, (c, c), takes coefficients of the
+    scaled columns, columns @ to_own, to the model's own.
+    """
+
+    columns: Array
+    to_own: Array
+
+    @property
+    def scaled(self) -> Array:
+        """The scaled columns, (k + 2, c)."""
+        return self.columns @ self.to_own
 
 
-def constant_predictor(name: str, value: float) -> LingprobError:
-    """Build the error for a predictor that does not vary."""
-    return LingprobError(f"{name} is {value:g} in every row. Leave it out of the formulas.")
+def basis(data: MixedModelData, names: tuple[str, ...]) -> Basis:
+    """Return the basis of the named effects; with an intercept, scaled columns are centred."""
+    columns = np.zeros((len(data.shift), len(names)))
+    to_own = np.eye(len(names))
+    spread = data.deviations()
+    for place, name in enumerate(names):
+        if name == INTERCEPT:
+            columns[0, place] = 1
+            continue
+        at = 1 + data.predictors.index(name)
+        columns[at, place], columns[0, place] = 1, data.shift[at]
+        if INTERCEPT in names:
+            to_own[:, place] /= spread[at] or 1
+            to_own[names.index(INTERCEPT), place] = -data.shift[at] * to_own[place, place]
+        else:
+            square = columns[:, place] @ data.total @ columns[:, place] / data.n
+            to_own[:, place] /= np.sqrt(square) or 1
+    return Basis(columns, to_own)
 
 
-def check_finite(name: str, column: NDArray) -> None:
-    """Raise LingprobError if a value is missing or infinite."""
-    at_fault = ~np.isfinite(column)
-    if at_fault.any():
-        row = int(at_fault.argmax())
+def response_scale(data: MixedModelData, formula: MixedFormula) -> tuple[float, float]:
+    """Return what is subtracted from the response (if it has an intercept) and its scale."""
+    spread = data.deviations()[-1]
+    if spread == 0:
+        raise LingprobError(f"{data.response} is {data.shift[-1]:g} in every row: nothing to fit.")
+    return (float(data.shift[-1]) if INTERCEPT in formula.fixed else 0.0), float(spread)
+
+
+def check_names(data: MixedModelData, formula: MixedFormula) -> None:
+    """Raise LingprobError if the formula's response, group or predictors are not the data's."""
+    if (formula.response, formula.group) != (data.response, data.group):
+        raise LingprobError(f"{formula.text!r}: the data have {data.response} by {data.group}.")
+    for name in formula.predictors:
+        if name not in data.predictors:
+            raise unknown_name("predictor", name, data.predictors, f"Formula: {formula.text!r}.")
+
+
+def check_determined(
+    data: MixedModelData, formula: MixedFormula, fixed: Basis, random: Basis
+) -> None:
+    """Raise LingprobError if the data do not determine the model."""
+    levels, q = len(data.groups), len(formula.random)
+    if levels < 2:
+        raise LingprobError(f"{data.group} has one value: no variance between groups to estimate.")
+    if levels * q >= data.n or len(formula.fixed) >= data.n:
         raise LingprobError(
-            f"{name}, row {row}: {column[row]:g} ({int(at_fault.sum())} such rows). Drop or "
-            "complete such rows first."
+            f"{formula.text!r}: {data.n} rows cannot tell {levels} groups with {q} random effects "
+            f"each by {data.group}, or the fixed effects, from the residuals. Give more rows a "
+            "group, or leave out random slopes."
+        )
+    spread = data.deviations()
+    for name in formula.predictors:
+        at = 1 + data.predictors.index(name)
+        if spread[at] <= 1e-12 * abs(data.shift[at]):
+            raise LingprobError(
+                f"{name} is {data.shift[at]:g} in every row. Leave it out of the formulas."
+            )
+    for names, columns in ((formula.fixed, fixed), (formula.random, random)):
+        _check_collinear(
+            formula.text, names, columns.scaled.T @ data.total @ columns.scaled / data.n
         )
 
 
-def group_codes(frame: pd.DataFrame, factor: str) -> tuple[NDArray[np.intp], pd.Index]:
-    """Return each row's level of a factor as a number (n,), and the levels."""
-    if factor not in frame:
-        raise unknown_name("column", factor, map(str, frame.columns))
-    missing = frame[factor].isna()
-    if missing.any():
-        raise LingprobError(f"{factor}, row {int(missing.argmax())}: the group is missing.")
-    codes, levels = pd.factorize(frame[factor], sort=True)
-    return codes, pd.Index(levels, name=factor)
+def check_residual(text: str, with_z: Array, total: Array, n: int) -> None:
+    """Raise LingprobError if fixed effects and effects free in each group leave no residual.
+
+    Args:
+        text: of the formula.
+        with_z: (G, q, q + p + 1), each group's products of the random columns Z with [Z, X, y].
+        total: (p + 1, p + 1), products of [X, y] over all rows, y of standard deviation 1.
+        n: rows.
+    """
+    q = with_z.shape[1]
+    own, others = with_z[:, :, :q], with_z[:, :, q:]
+    # A trace of a ridge, as a group may lack rows or variance for all its effects.
+    ridge = 1e-14 * np.trace(own, axis1=1, axis2=2) + np.finfo(float).tiny
+    coefficients = np.linalg.solve(own + ridge[:, None, None] * np.eye(q), others)
+    left = (total - np.einsum("gqi,gqj->ij", others, coefficients)) / n
+    values, vectors = np.linalg.eigh(left[:-1, :-1])
+    along = vectors.T @ left[:-1, -1]
+    kept = values > COLLINEAR
+    if left[-1, -1] - (along[kept] ** 2 / values[kept]).sum() < EXACT:
+        raise LingprobError(
+            f"{text!r}: the fixed and random effects determine the response exactly, so that there "
+            "is no residual to fit. Is it constant in each group?"
+        )
+
+
+def _check_collinear(text: str, names: tuple[str, ...], products: Array) -> None:
+    """Raise LingprobError if one of the scaled columns is determined by those before it."""
+    for place in range(1, len(names)):
+        before, with_it = products[:place, :place], products[:place, place]
+        weights = np.linalg.solve(before, with_it)
+        if products[place, place] - weights @ with_it < COLLINEAR:
+            others = [name for name, weight in zip(names, weights, strict=False)
+                      if abs(weight) > 1e-6]  # fmt: skip
+            raise LingprobError(
+                f"{text!r}: {names[place]} is determined by {', '.join(others)}. Leave one out."
+            )
+
+
+def _check_known(frame: pd.DataFrame, name: str) -> None:
+    if name not in frame:
+        raise unknown_name("column", name, map(str, frame.columns))
+
+
+def _finite_column(frame: pd.DataFrame, name: str) -> NDArray:
+    """Return a numeric column (n,) without missing or infinite values."""
+    _check_known(frame, name)
+    column = frame[name]
+    if not pd.api.types.is_numeric_dtype(column):
+        raise LingprobError(
+            f"{name}: holds {column.dtype}, not numbers. Code categories as numbers, such as +1 "
+            "and -1."
+        )
+    if pd.api.types.is_extension_array_dtype(column):
+        values = column.to_numpy(dtype=np.float64, na_value=np.nan)
+    else:
+        values = column.to_numpy()
+    at_fault = ~np.isfinite(values)
+    if at_fault.any():
+        row = int(at_fault.argmax())
+        raise LingprobError(
+            f"{name}, row {row}: {values[row]:g} ({int(at_fault.sum())} such rows). Drop or "
+            "complete such rows first."
+        )
+    return values

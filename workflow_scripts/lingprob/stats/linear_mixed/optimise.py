@@ -10,10 +10,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import islice
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lingprob.stats.linear_mixed.likelihood import (
+    ModelMoments,
+    Profile,
+    derivatives,
+    derivatives_by_psi,
+    profile,
+)
 
 Array = NDArray[np.float64]
 
@@ -35,20 +43,39 @@ RESTARTS = 12
 SCALES = (0.1, 1.0, 3.0)
 
 
-class Objective(Protocol):
-    """The deviance as a function of F (q, q)."""
+class Deviance(NamedTuple):
+    """The deviance of a model as a function of F (q, q)."""
 
-    def profile(self, factor: Array) -> Any:
-        """Return the deviance, and what goes with it; raises numpy.linalg.LinAlgError."""
+    moments: ModelMoments
 
-    def derivatives(self, at: Any, factor: Array) -> tuple[Array, Array]:
+    def profile(self, factor: Array) -> Profile:
+        """Return the deviance at Psi = F F'; raises numpy.linalg.LinAlgError."""
+        return profile(self.moments, factor)
+
+    def derivatives(self, at: Profile, factor: Array) -> tuple[Array, Array]:
         """Return the gradient and the Hessian by F, flattened."""
+        return derivatives(self.moments, at, factor)
 
-    def escape(self, at: Any, factor: Array) -> tuple[float, Array]:
+    def escape(self, at: Profile, factor: Array) -> tuple[float, Array]:
         """Return what variance in the best direction would gain, and F with it added."""
+        first, second = derivatives_by_psi(self.moments, at)
+        slopes, directions = np.linalg.eigh(first)
+        if slopes[0] >= 0:
+            return 0.0, factor
+        direction = directions[:, 0]
+        curvature = np.einsum("abcd,a,b,c,d", second, *[direction] * 4)
+        curvature = max(curvature, -slopes[0])
+        added = np.sqrt(-slopes[0] / curvature) * direction
+        values, axes = np.linalg.eigh(factor @ factor.T + np.outer(added, added))
+        return float(slopes[0] ** 2 / curvature / 4), axes * np.sqrt(np.maximum(values, 0))
 
     def starts(self, count: int) -> Iterator[Array]:
-        """Yield values of F to start from."""
+        """Yield F with slopes that vary less than intercepts, then as much, then at random."""
+        q = self.moments.q
+        yield np.diag([0.3] + [0.05] * (q - 1))
+        generator = np.random.default_rng(0)
+        for number in range(1, count):
+            yield np.eye(q) if number == 1 else generator.normal(scale=0.3, size=(q, q))
 
 
 class Optimum(NamedTuple):
@@ -61,7 +88,7 @@ class Optimum(NamedTuple):
     """
 
     factor: Array
-    profile: Any
+    profile: Profile
     newton_decrement: float
     gradient_norm: float
     curvature: float
@@ -74,7 +101,7 @@ class Optimum(NamedTuple):
         return self.newton_decrement < ACCEPTED and self.curvature > -SADDLE and self.agreed
 
 
-def best_optimum(objective: Objective, starts: int) -> tuple[Optimum, list[float]]:
+def best_optimum(objective: Deviance, starts: int) -> tuple[Optimum, list[float]]:
     """Return the best of the optima found from several starts, and the deviances of all.
 
     On the boundary of the covariance matrices there may be several optima, of different rank.
@@ -85,14 +112,15 @@ def best_optimum(objective: Objective, starts: int) -> tuple[Optimum, list[float
     optima: list[Optimum] = []
     for start in objective.starts(starts):
         optima.append(optimise(objective, start))
-    values, axes = np.linalg.eigh(_best(optima).factor @ _best(optima).factor.T)
-    if values[0] < NO_VARIANCE or _reached(optima) < len(optima):
-        for start in _restarts(axes * np.sqrt(np.maximum(values, 0))):
+    psi = _best(optima).factor @ _best(optima).factor.T
+    if np.linalg.eigvalsh(psi)[0] < NO_VARIANCE or _reached(optima) < len(optima):
+        for start in _restarts(psi):
             optima.append(optimise(objective, start))
         for start in islice(objective.starts(starts + RESTARTS), starts, None):
             if _reached(optima) >= AGREED:
                 break
-            optima.append(optimise(objective, SCALES[len(optima) % len(SCALES)] * start))
+            scaled = SCALES[len(optima) % len(SCALES)] * start
+            optima.append(optimise(objective, scaled))
     best = _best(optima)
     agreed = len(optima) == 1 or _reached(optima) > 1
     return best._replace(agreed=agreed), [optimum.profile.deviance for optimum in optima]
@@ -111,15 +139,17 @@ def _reached(optima: list[Optimum]) -> int:
     return int((deviances < deviances.min() + SAME).sum())
 
 
-def _restarts(root: Array) -> Iterator[Array]:
-    """Yield F nearly without variance, F of much, and F less each direction that varies."""
+def _restarts(psi: Array) -> Iterator[Array]:
+    """Yield F nearly without variance, F of much, and of Psi less each direction that varies."""
     for size in (1e-3, 5.0):
-        yield size * np.eye(len(root))
+        yield size * np.eye(len(psi))
+    values, axes = np.linalg.eigh(psi)
+    root = axes * np.sqrt(np.maximum(values, 0))
     for axis in np.flatnonzero((root**2).sum(axis=0) > NO_VARIANCE):
         yield root * (np.arange(len(root)) != axis)
 
 
-def optimise(objective: Objective, start: Array) -> Optimum:
+def optimise(objective: Deviance, start: Array) -> Optimum:
     """Minimise the deviance from F = start."""
     optimum = _newton(objective, start)
     for _ in range(ESCAPES):
@@ -134,7 +164,7 @@ def optimise(objective: Objective, start: Array) -> Optimum:
     return optimum
 
 
-def _newton(objective: Objective, factor: Array) -> Optimum:
+def _newton(objective: Deviance, factor: Array) -> Optimum:
     """Follow Newton steps within a trust region, turned downhill where curvature is negative."""
     at, radius = objective.profile(factor), 1.0
     gradient, hessian = objective.derivatives(at, factor)
@@ -169,7 +199,7 @@ def _newton(objective: Objective, factor: Array) -> Optimum:
 
 def _optimum(
     factor: Array,
-    at: Any,
+    at: Profile,
     decrement: float,
     gradient: Array,
     curvature: Array,
@@ -190,7 +220,7 @@ def _within(along: Array, steep: Array, radius: float) -> Array:
     return step
 
 
-def _profile_or_none(objective: Objective, factor: Array) -> Any | None:
+def _profile_or_none(objective: Deviance, factor: Array) -> Profile | None:
     try:
         return objective.profile(factor)
     except np.linalg.LinAlgError:

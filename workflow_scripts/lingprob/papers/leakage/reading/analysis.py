@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -24,10 +24,9 @@ from lingprob.reading.predictors import (
 from lingprob.reading.times import count_exclusions
 from lingprob.reading.unigrams import unigram_surprisal
 from lingprob.stats.least_squares import fit_least_squares
-from lingprob.stats.linear_mixed.fit import fit_mixed_models
+from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models
 from lingprob.stats.linear_mixed.moments import MixedModelData
 from lingprob.stats.linear_mixed.reduce import reduce_random_effects
-from lingprob.stats.linear_mixed.result import MixedFit
 from lingprob.stats.resampling import resampled_sums
 
 logger = logging.getLogger(__name__)
@@ -114,7 +113,6 @@ def compare_regressions(
     corrected: bool = True,
     partition: str = "exploratory",
     random_effects: str = "paper",
-    held_out: str = "marginal",
     smoothing: float = 1.0,
     previous_words: int = 1,
     bootstrap: int,
@@ -139,9 +137,6 @@ def compare_regressions(
         corrected: take the corrected surprisals of a table.
         partition: that is evaluated.
         random_effects: `paper` (Table 3) or `reduced` (from the maximal one by the paper's rule).
-        held_out: `marginal` or `conditional` log-likelihood of the evaluated partition, or
-            `restandardised`: marginal, its predictors standardised by its own means and deviations
-            (as in the public code of the paper's authors).
         smoothing: of the unigram counts.
         previous_words: words before a word whose surprisals are predictors, too.
         bootstrap: draws of subjects (of sentences, for means) behind the intervals.
@@ -150,8 +145,9 @@ def compare_regressions(
     """
     entry, where = study.entry, study.where
     frame, models = study.frame(smoothing, corrected=corrected, previous_words=previous_words)
-    options = {"partition": partition, "random_effects": random_effects, "held_out": held_out}
-    fitted, evaluated, found = _compared(frame, models, entry, where, **options)
+    fitted, evaluated, found = _compared(
+        frame, models, entry, where, partition=partition, random_effects=random_effects
+    )
     common = {
         "dataset": study.dataset,
         "texts": entry["texts"],
@@ -215,7 +211,6 @@ def _compared(
     *,
     partition: str,
     random_effects: str,
-    held_out: str,
 ) -> tuple[pd.DataFrame, pd.DataFrame, list[Comparison]]:
     """Return the rows that models are fitted to and evaluated on, and each one's comparison."""
     if not {"fit", partition} <= {*frame["partition"]}:
@@ -224,8 +219,6 @@ def _compared(
     with models_named(models):
         frame = standardised(frame, columns, where)
         fitted, evaluated = (frame[frame["partition"] == name] for name in ("fit", partition))
-        if held_out == "restandardised":
-            evaluated = standardised(evaluated, columns, where, like=partition)
         if entry["unit"] != "subject":
             found = [_least_squares(fitted, evaluated, model) for model in models]
             return fitted, evaluated, found
@@ -236,7 +229,7 @@ def _compared(
             for part in (fitted, evaluated)
         )
         slopes = _slopes(entry["method"], models, data, random_effects)
-        return fitted, evaluated, _mixed(data, other, models, slopes, held_out)
+        return fitted, evaluated, _mixed(data, other, models, slopes)
 
 
 def _described(model: Predictors, comparison: Comparison) -> dict[str, Any]:
@@ -310,9 +303,9 @@ def _slopes(
         for model in models
         for column, role in zip(model.previous, previous, strict=True)
     }
-    reduction = reduce_random_effects(fitted, formulas, roles=roles)
-    logger.info("random slopes taken out, and the nats they cost: %s", reduction.removed)
-    return tuple(name for name in maximal if name not in reduction.removed)
+    _, removed = reduce_random_effects(fitted, formulas, roles)
+    logger.info("random slopes taken out, and the nats they cost: %s", removed)
+    return tuple(name for name in maximal if name not in removed)
 
 
 def _formulas(models: Sequence[Predictors], slopes: Sequence[str]) -> list[str]:
@@ -336,17 +329,11 @@ def _mixed(
     evaluated: MixedModelData,
     models: Sequence[Predictors],
     slopes: Sequence[str],
-    held_out: str,
 ) -> list[Comparison]:
     """Fit the baseline once and each model's regression, all on one pass over the data."""
     formulas = _formulas(models, slopes)
-    kind: Literal["marginal", "conditional"]
-    kind = "conditional" if held_out == "conditional" else "marginal"
-    without, *fits = fit_mixed_models(fitted, formulas, method="ML")
-    by_subject = [
-        cast(pd.Series, fit.held_out_log_likelihood(evaluated, kind=kind, per="group"))
-        for fit in (without, *fits)
-    ]
+    without, *fits = fit_mixed_models(fitted, formulas)
+    by_subject = [fit.held_out_log_likelihood(evaluated) for fit in (without, *fits)]
     _warn("baseline", without.formula.text, without)
     found = []
     for model, full, values in zip(models, fits, by_subject[1:], strict=True):
