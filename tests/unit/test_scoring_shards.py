@@ -11,10 +11,10 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
+from lingprob.io.shards import delete_shards
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.scoring.engine import score_sequences
-from lingprob.scoring.shards import delete_shards
 from lingprob.scoring.stimuli import score_stimuli
 from models_for_tests import CONTEXT_WINDOW, SENTENCES, save_tiny_model
 

@@ -25,7 +25,7 @@ from lingprob.io.download import RemoteFile, fetch_files
 from lingprob.io.files import atomic_path, identity_of, sha256_of
 from lingprob.io.hub import HubRepository, hub_endpoint
 from lingprob.io.progress import Progress
-from lingprob.scoring.shards import delete_shards, read_shard, write_shard
+from lingprob.io.shards import delete_shards, read_shard, write_shard
 
 ROWS_PER_PART = 10_000
 # A part's key of metadata for the place in the stream after it.

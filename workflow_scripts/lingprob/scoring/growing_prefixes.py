@@ -16,10 +16,10 @@ import pyarrow as pa
 from lingprob.errors import LingprobError
 from lingprob.io.files import require_identity
 from lingprob.io.progress import Progress
+from lingprob.io.shards import read_shard, shard_path, write_shard
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.continuations import ContextItem, Continuation, tokenize_item
 from lingprob.scoring.engine import Scorer, worker_map
-from lingprob.scoring.shards import read_shard, shard_path, write_shard
 from lingprob.scoring.trunk import score_along
 
 logger = logging.getLogger(__name__)

@@ -11,8 +11,8 @@ import pandas as pd
 import pyarrow as pa
 
 from lingprob.io.progress import Progress
+from lingprob.io.shards import read_shard, shard_path, write_shard
 from lingprob.models.loading import Tokens
-from lingprob.scoring.shards import read_shard, shard_path, write_shard
 
 logger = logging.getLogger(__name__)
 
