@@ -305,15 +305,16 @@ def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
     )  # fmt: skip
     run_rule(
         "scan_corpus", input={"index": tmp_path / "index.npz", "tokenizer": tokenizer},
-        output={"counts": tmp_path / "counts.npz"}, wildcards={"corpus": "c", "file": "f"},
+        output={"counts": tmp_path / "scan.npz"}, wildcards={"corpus": "c", "file": "f"},
         params={"path": str(tmp_path / "corpus.jsonl"), "entry": {"parser": "lines"},
                 "min_length": 1, "chunk": None},
     )  # fmt: skip
     run_rule(
         "tabulate_overlap",
         input={"index": tmp_path / "index.npz", "passages": tmp_path / "passages.parquet",
-               "counts": tmp_path / "counts.npz", "tokenizer": tokenizer, "ngrams": []},
-        output={"parquet": tmp_path / "overlap.parquet", "csv": tmp_path / "overlap.csv"},
+               "scans": [tmp_path / "scan.npz"], "tokenizer": tokenizer, "ngrams": []},
+        output={"counts": tmp_path / "counts.npz", "parquet": tmp_path / "overlap.parquet",
+                "csv": tmp_path / "overlap.csv"},
         wildcards={"corpus": "c"}, params={"no_chance_level": "none", "scale": "demo"},
     )  # fmt: skip
     theirs = read_table(tmp_path / "overlap.parquet", "overlap")
