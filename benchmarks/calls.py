@@ -1,4 +1,4 @@
-"""Two sentences, again and again, once a model is loaded: a call of the façade against minicons'.
+"""Two sentences, again and again, once a model is loaded: a call of the API against minicons'.
 
     python benchmarks/calls.py [--quick] [--model DIRECTORY] [--rival-python PYTHON]
 

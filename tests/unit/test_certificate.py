@@ -12,14 +12,14 @@ import pandas as pd
 import pytest
 
 import lingprob
+from lingprob.api import ngram_models
+from lingprob.api.cli import main
+from lingprob.api.corpora import named_tokenizer
 from lingprob.certificate import chance
 from lingprob.certificate.corpora import Corpus, CorpusFile
 from lingprob.certificate.page import by_gravity, certificate_page, marked
 from lingprob.certificate.table import whole_words
-from lingprob.command_line.parser import main
 from lingprob.errors import LingprobError
-from lingprob.facade import ngram_models
-from lingprob.facade.corpora import named_tokenizer
 from lingprob.overlap.chance import below_threshold, logprob_threshold
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run

@@ -1,4 +1,4 @@
-"""Masked models: what is masked with a token, pseudo-log-likelihoods, the façade over them."""
+"""Masked models: what is masked with a token, pseudo-log-likelihoods, the API over them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from transformers import AutoModelForMaskedLM
 
 import lingprob
-from lingprob.command_line.parser import main
+from lingprob.api.cli import main
 from lingprob.errors import LingprobError
 from lingprob.models.kinds import is_masked
 from lingprob.models.loading import check_language_model, load_language_model
@@ -156,7 +156,7 @@ def test_special_tokens_in_a_text_are_text(folder):
     assert len(text.tokens.ids) > 4
 
 
-def test_sentences_words_and_pairs_through_the_facade(folder, bert):
+def test_sentences_words_and_pairs_through_the_api(folder, bert):
     texts = [*SENTENCES[:3], SENTENCES[0]]
     table = bert.score(pd.Series(texts, index=list("wxyz")))
     assert table.index.tolist() == list("wxyz")

@@ -116,7 +116,7 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkey
     assert set(bert["bos"]) == {"within_word_l2r", "whole_word", "uncorrected"}
     assert set(bert["unigrams"]) == {"corpus_demo_sentences"}
     assert {"morcela", "slor"} <= set(bert["linking_function"])
-    # The façade, with the models and the unigrams of this run: the same numbers to the bit.
+    # The API, with the models and the unigrams of this run: the same numbers to the bit.
     monkeypatch.chdir(folder)
     for name, policies in (("tiny", ["bos", "none"]), ("bert", ["within_word_l2r", "whole_word"])):
         scores = read_table(f"results/sentence_scores/{name}/mine.parquet", "sentence_scores")

@@ -1,6 +1,6 @@
 """Every command of README and docs/: what Snakemake is asked for there, it plans as it stands.
 
-Commands of the façade are run in unit/test_python_page.py, README's first ones in test_demo.py.
+Commands of the API are run in unit/test_python_page.py, README's first ones in test_demo.py.
 """
 
 from __future__ import annotations

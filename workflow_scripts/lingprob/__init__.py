@@ -53,11 +53,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lingprob.api.certificates import certify
+    from lingprob.api.masked import MaskedModel
+    from lingprob.api.model import Model, load
+    from lingprob.api.overlap import find_overlap
     from lingprob.errors import LingprobError
-    from lingprob.facade.certificates import certify
-    from lingprob.facade.masked import MaskedModel
-    from lingprob.facade.model import Model, load
-    from lingprob.facade.overlap import find_overlap
     from lingprob.stats.linking import fit_linking_functions
 
 __version__ = "0.1.0"
@@ -74,12 +74,12 @@ __all__ = [
 # Where each name is; it is imported when it is first used, for a rule's job pays for no other.
 _PLACES = {
     "LingprobError": "lingprob.errors",
-    "MaskedModel": "lingprob.facade.masked",
-    "Model": "lingprob.facade.model",
-    "certify": "lingprob.facade.certificates",
-    "find_overlap": "lingprob.facade.overlap",
+    "MaskedModel": "lingprob.api.masked",
+    "Model": "lingprob.api.model",
+    "certify": "lingprob.api.certificates",
+    "find_overlap": "lingprob.api.overlap",
     "fit_linking_functions": "lingprob.stats.linking",
-    "load": "lingprob.facade.model",
+    "load": "lingprob.api.model",
 }
 
 

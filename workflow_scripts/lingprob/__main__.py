@@ -1,5 +1,5 @@
 """`python -m lingprob`: the same as the command `lingprob`."""
 
-from lingprob.command_line.parser import main
+from lingprob.api.cli import main
 
 main()

@@ -1,4 +1,4 @@
-"""Commands: a file in, a call of the façade, a file out."""
+"""Commands: a file in, a call of the API, a file out."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from pathlib import Path
 import pandas as pd
 
 import lingprob
+from lingprob.api.datasets import dataset_texts
+from lingprob.api.inputs import COLUMNS, read_passages
+from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
-from lingprob.facade.cache import cache_folder
-from lingprob.facade.datasets import dataset_texts
-from lingprob.facade.inputs import COLUMNS, read_passages
-from lingprob.facade.sources import find_model, read_config
 from lingprob.io.files import atomic_path, write_text
 from lingprob.io.own_tables import read_frame, text_of
 from lingprob.io.tables import write_csv

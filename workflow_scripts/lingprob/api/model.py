@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from lingprob.api.inputs import as_pairs, as_texts, as_words
+from lingprob.api.masked import MaskedModel
+from lingprob.api.prepared_models import cache_folder, find_model, find_unigrams, prepared_model
+from lingprob.api.scores import score_table, stimuli_of
 from lingprob.errors import LingprobError, looked_up
-from lingprob.facade.cache import cache_folder, prepared_model
-from lingprob.facade.inputs import as_pairs, as_texts, as_words
-from lingprob.facade.masked import MaskedModel
-from lingprob.facade.scores import score_table, stimuli_of
-from lingprob.facade.sources import find_model
-from lingprob.facade.unigrams import find_unigrams
 from lingprob.models.kinds import is_masked
 from lingprob.models.manifest import read_manifest
 from lingprob.models.masked import load_prepared_masked
@@ -243,7 +241,7 @@ class Model:
             accuracy, accuracy_low and accuracy_high (Wilson's 95% interval), bos. A tie counts
             half.
         """
-        from lingprob.facade.pairs import compare_pairs
+        from lingprob.api.pairs import compare_pairs
 
         policy = bos or self._start_policy(scope.string_bos(self.run, self.name))
         table = compare_pairs(self, as_pairs(pairs, self.entry["language"]), by, policy)
@@ -264,7 +262,7 @@ class Model:
         Returns:
             The `audit` table (lingprob.io.schemas.audit says what its columns are).
         """
-        from lingprob.facade.pairs import audit_pairs
+        from lingprob.api.pairs import audit_pairs
 
         return audit_pairs(self, as_pairs(pairs, self.entry["language"]), corpora)
 

@@ -9,16 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.api.corpora import found_corpus, named_tokenizer
+from lingprob.api.inputs import as_passages
+from lingprob.api.ngram_models import AUTO, NgramModels
+from lingprob.api.prepared_models import cache_folder, read_config, slug
 from lingprob.certificate.chance import verdicts, with_chance_level
 from lingprob.certificate.corpora import Corpus
 from lingprob.certificate.saved import save_corpus
 from lingprob.certificate.table import longest_overlaps
 from lingprob.errors import LingprobError
-from lingprob.facade.cache import cache_folder
-from lingprob.facade.corpora import found_corpus, named_tokenizer
-from lingprob.facade.inputs import as_passages
-from lingprob.facade.ngram_models import AUTO, NgramModels
-from lingprob.facade.sources import read_config, slug
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
 

@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from lingprob.api.corpora import OR_A_FILE, catalog_corpus, corpus_names
 from lingprob.certificate.corpora import Corpus
 from lingprob.errors import unknown_name
-from lingprob.facade.corpora import OR_A_FILE, catalog_corpus, corpus_names
 from lingprob.ngrams.lmplz import estimate_ngrams, obtain_programs
 from lingprob.overlap.chance import load_kenlm
 from lingprob.overlap.kenlm_programs import PROGRAMS, missing_for_kenlm

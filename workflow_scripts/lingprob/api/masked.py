@@ -9,9 +9,9 @@ from typing import NoReturn
 import numpy as np
 import pandas as pd
 
+from lingprob.api.inputs import as_pairs, as_texts, as_words
+from lingprob.api.scores import score_table, stimuli_of
 from lingprob.errors import LingprobError, looked_up
-from lingprob.facade.inputs import as_pairs, as_texts, as_words
-from lingprob.facade.scores import score_table, stimuli_of
 from lingprob.models.masked import MaskedLanguageModel
 from lingprob.scoring.masked import CORRECTIONS, score_masked
 from lingprob.scoring.sentences import summarise_sentences
@@ -138,7 +138,7 @@ class MaskedModel:
         bos: str | None = None,
     ) -> pd.DataFrame:
         """Return how often the model prefers the grammatical sentence; see `Model.compare`."""
-        from lingprob.facade.pairs import compare_pairs
+        from lingprob.api.pairs import compare_pairs
 
         self._refuse_sides(None, bos)
         language = self.run.catalog.model(self.name)["language"]

@@ -69,7 +69,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         if options.command != "certify" and not options.input.exists():
             raise no_such_file(options.input)
         # Heavy imports come after the options are known to be sound.
-        run = import_module("lingprob.command_line.commands").run
+        run = import_module("lingprob.api.commands").run
         run(options)
     except lingprob.LingprobError as error:
         sys.exit(f"lingprob {options.command}: {error}")

@@ -15,8 +15,8 @@ from lingprob.stats.proportions import accuracies, preferences
 from lingprob.workflow import scope, sources
 
 if TYPE_CHECKING:
-    from lingprob.facade.masked import MaskedModel
-    from lingprob.facade.model import Model
+    from lingprob.api.masked import MaskedModel
+    from lingprob.api.model import Model
 
 PAIRS = "pairs"
 GROUPS = ("phenomenon", "paradigm")
@@ -89,8 +89,8 @@ def _leakage(model: Model, paired: pd.DataFrame, corpora: list[Path]) -> pd.Data
     """Return the `audit_leakage` table of the corpora, or None without any."""
     if not corpora:
         return None
+    from lingprob.api.overlap import corpus_entry
     from lingprob.audit.leakage import find_sentences
-    from lingprob.facade.overlap import corpus_entry
     from lingprob.models.tokenizer import open_tokenizer
 
     tokenizer = open_tokenizer(model.cache / sources.model_manifest(model.name))

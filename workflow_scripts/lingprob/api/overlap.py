@@ -10,10 +10,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from lingprob.api.inputs import as_passages, as_texts
+from lingprob.api.prepared_models import cache_folder, find_model, prepared_model
 from lingprob.errors import LingprobError
-from lingprob.facade.cache import cache_folder, prepared_model
-from lingprob.facade.inputs import as_passages, as_texts
-from lingprob.facade.sources import find_model
 from lingprob.io.corpora import parser_of
 from lingprob.io.files import dataset_paths
 from lingprob.io.progress import Progress

@@ -1,4 +1,4 @@
-"""The façade and the command `lingprob`: their numbers are those that the rules' scripts write."""
+"""The API and the command `lingprob`: their numbers are those that the rules' scripts write."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ import pytest
 import torch
 
 import lingprob
+from lingprob.api import prepared_models as cache
+from lingprob.api.cli import COMMANDS, main
+from lingprob.api.inputs import read_passages
+from lingprob.api.overlap import corpus_entry
+from lingprob.api.prepared_models import find_model, find_unigrams
 from lingprob.catalog import Catalog
-from lingprob.command_line.parser import COMMANDS, main
 from lingprob.context.scores import score_prefixes
 from lingprob.errors import LingprobError
-from lingprob.facade import cache
-from lingprob.facade.inputs import read_passages
-from lingprob.facade.overlap import corpus_entry
-from lingprob.facade.sources import find_model
-from lingprob.facade.unigrams import find_unigrams
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.manifest import write_manifest
 from lingprob.models.prepare import prepare_model
@@ -52,7 +51,7 @@ CORPUS = ["Once the cat sat on the mat again.", "Nobody sees a test of accents t
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory) -> Path:
     """A tiny model's folder, and where a workflow would have made its tables."""
-    folder = tmp_path_factory.mktemp("facade")
+    folder = tmp_path_factory.mktemp("api")
     save_tiny_model("gpt_neox", folder / "tiny")
     return folder
 
@@ -263,7 +262,7 @@ def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
                 "words_edited": 2, "scale": "demo", "title": "Pairs", "model_title": "Tiny"},
     )  # fmt: skip
     theirs = read_table(tmp_path / "audit.parquet", "audit")
-    monkeypatch.setattr("lingprob.facade.pairs._distances", lambda *_: None)
+    monkeypatch.setattr("lingprob.api.pairs._distances", lambda *_: None)
     ours = lm.audit(PAIRS, corpora=[tmp_path / "corpus.txt"])
     pd.testing.assert_frame_equal(ours, theirs, check_exact=True, check_dtype=False)
 
@@ -466,14 +465,14 @@ def test_the_help_of_each_command_has_an_example_that_it_takes(command, capsys):
     shown = capsys.readouterr().out
     example = f"lingprob {command} {COMMANDS[command][3]}"
     assert f"example:\n  {example}" in shown
-    from lingprob.command_line.parser import build_parser
+    from lingprob.api.cli import build_parser
 
     assert build_parser().parse_args(example.split()[1:]).command == command
 
 
 def test_importing_the_package_and_asking_for_help_import_nothing_heavy():
     heavy = {"torch", "transformers", "pandas", "numpy", "scipy", "yaml", "spacy"}
-    statements = ("import lingprob", "import lingprob.command_line.parser as p; p.build_parser()")
+    statements = ("import lingprob", "import lingprob.api.cli as p; p.build_parser()")
     for statement in statements:
         code = f"import sys; {statement}; print(*sys.modules)"
         loaded = subprocess.run(
@@ -505,7 +504,7 @@ def test_a_column_of_pairs_that_is_not_there_is_named_with_its_file(
 def test_a_mistyped_model_is_told_before_anything_heavy_is_imported(tmp_path):
     (tmp_path / "in.csv").write_text("sentence\nThe cat sat.\n")
     code = (
-        "import sys; from lingprob.command_line.parser import main\n"
+        "import sys; from lingprob.api.cli import main\n"
         "try: main(['score', 'in.csv', '--model', 'smolm2-135m'])\n"
         "except SystemExit as end: print(end.code, {'torch', 'statsmodels'} & set(sys.modules))"
     )

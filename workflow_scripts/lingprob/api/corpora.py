@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from lingprob.api.datasets import fetched_files
+from lingprob.api.overlap import corpus_entry
+from lingprob.api.prepared_models import find_model, prepared_model
 from lingprob.certificate.corpora import Corpus, CorpusFile
 from lingprob.certificate.saved import CONTENTS, load_corpus
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.facade.cache import prepared_model
-from lingprob.facade.datasets import fetched_files
-from lingprob.facade.overlap import corpus_entry
-from lingprob.facade.sources import find_model
 from lingprob.io.files import dataset_paths
 from lingprob.models.tokenizer import Tokenizer, open_tokenizer
 from lingprob.workflow import sources

@@ -1,0 +1,288 @@
+"""Models by name, folder or repository of the hub: entries, prepared files and unigrams.
+
+Prepared models are kept in one folder, laid out as a workflow's: each is prepared once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import yaml
+from filelock import FileLock
+
+from lingprob.catalog import Catalog, Entry
+from lingprob.errors import LingprobError, looked_up, unknown_name
+from lingprob.io.files import write_text
+from lingprob.io.own_tables import FORMATS, need_columns, numeric, read_frame, whole
+from lingprob.io.tables import read_table
+from lingprob.models.kinds import is_masked
+from lingprob.models.manifest import files_digest, model_files, read_manifest, write_manifest
+from lingprob.models.prepare import origin_of, prepare_model
+from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
+from lingprob.workflow.sources import Run
+
+REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
+# Of a folder or repository whose family nobody names: the default of the workflow, and the others.
+POLICIES = ["none", "bos", "bos_first_excluded"]
+# Beside a manifest: sizes and times of the files whose digest it has.
+SEEN = ".seen.json"
+# Sources of models that rules make from text: nothing can be fetched.
+MADE = ("trained", "ngram")
+GIVEN = "given"
+
+
+def find_model(
+    model: str | Path,
+    revision: str | None = None,
+    family: str | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+) -> tuple[str, Run]:
+    """Return the name of a model, and the run in whose catalog it stands.
+
+    Args:
+        model: a name of the catalog (with the entries of `config`), a folder as transformers saves
+            models, or a repository of the hub, `owner/name` or `owner/name@revision`.
+        revision: of a repository: a commit, tag or branch. One that the catalog has needs none.
+        family: of a folder or repository; a known one (pythia, opt, gpt2) brings its conventions.
+        config: a file laid out as config.yaml, or its content.
+
+    Raises LingprobError for a model that is none of these, with the nearest names.
+    """
+    given = read_config(config)
+    settings, catalog = read_catalog(given)
+    catalog.check_references()
+    text = str(model)
+    if text in catalog.models:
+        return text, Run(settings, catalog)
+    folder = Path(model).expanduser()
+    if folder.is_dir():
+        name, entry = folder_entry(folder, family, catalog)
+    elif "/" in text and not folder.is_absolute() and not text.startswith((".", "~")):
+        name, entry = repository_entry(text, revision, family, catalog)
+    elif "/" in text:
+        raise LingprobError(f"{text}: no such folder. Mend the path of the model.")
+    else:
+        also = "A folder (./NAME) or a repository of the hub (OWNER/NAME) is a model, too."
+        raise unknown_name("model", text, catalog.models, also)
+    models = {**given.get("models", {}), name: entry}
+    return name, Run(*read_catalog({**given, "models": models}))
+
+
+def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the content of a file laid out as config.yaml, or a mapping as it is given.
+
+    Raises LingprobError if the file is not there, is not YAML or has a key twice.
+    """
+    if config is None or isinstance(config, Mapping):
+        return dict(config or {})
+    try:
+        refuse_duplicate_keys([config])
+        return yaml.safe_load(Path(config).read_text(encoding="utf-8")) or {}
+    except (OSError, UnicodeError, yaml.YAMLError) as error:
+        said = " ".join(str(error).split())
+        raise LingprobError(f"{config}: cannot be read as a configuration ({said}).") from error
+
+
+def folder_entry(folder: Path, family: str | None, catalog: Catalog) -> tuple[str, Entry]:
+    """Return the name and the catalog entry of a model in a folder of the user's."""
+    path = folder.resolve()
+    where = hashlib.sha256(str(path).encode()).hexdigest()[:8]
+    entry = {"title": path.name, "source": "local", "path": str(path)}
+    conventions = {"family": "own"} if is_masked(path) else conventions_of(family, catalog)
+    return f"{slug(path.name)}-{where}", {**entry, **conventions}
+
+
+def repository_entry(
+    repository: str, revision: str | None, family: str | None, catalog: Catalog
+) -> tuple[str, Entry]:
+    """Return the name and the catalog entry of a repository of the hub at a revision.
+
+    What the catalog says of the same repository counts, its revision where no other is given.
+    """
+    repository, _, stated = repository.partition("@")
+    revision = revision or stated or None
+    if not REPOSITORY.fullmatch(repository):
+        raise LingprobError(
+            f"{repository!r} is neither a folder that exists nor a repository of the hub "
+            "(OWNER/NAME). Mend the name of the model."
+        )
+    known = (entry for entry in catalog.models.values() if entry.get("repository") == repository)
+    same = next(known, None)
+    if revision is None and same is None:
+        raise LingprobError(
+            f"model repository {repository!r}: which revision? Name a commit, tag or branch, so "
+            f"that the numbers can be repeated: revision='main', or {repository}@main."
+        )
+    entry = dict(same) if same else {"title": repository, "source": "hub"}
+    entry |= {"repository": repository, "revision": revision or entry["revision"]}
+    if family or not same:
+        entry |= conventions_of(family, catalog)
+    # A complete entry has None where a config may have nothing.
+    stated_parts = {key: value for key, value in entry.items() if value is not None}
+    return slug(f"{repository}@{entry['revision']}"), stated_parts
+
+
+def conventions_of(family: str | None, catalog: Catalog) -> Entry:
+    """Return the part of an entry that says its family, or that of a model of no known one."""
+    if family is None:
+        return {"family": "own", "bos_policies": POLICIES}
+    looked_up("family", family, {entry["family"]: entry for entry in catalog.models.values()})
+    return {"family": family}
+
+
+def slug(name: str) -> str:
+    """Return a name that an entry and a folder may have."""
+    return re.sub(r"[^A-Za-z0-9._-]+", "--", name).lstrip("._-") or "model"
+
+
+def cache_folder(given: str | Path | None = None) -> Path:
+    """Return where models are kept: as given, LINGPROB_CACHE, or `lingprob` in the user's cache.
+
+    The folder in which a workflow ran will do: its models and unigrams are used.
+    """
+    chosen = given or os.environ.get("LINGPROB_CACHE")
+    if chosen:
+        return Path(chosen).expanduser()
+    return Path(os.environ.get("XDG_CACHE_HOME") or "~/.cache").expanduser() / "lingprob"
+
+
+def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
+    """Return the manifest of a model, which is prepared if it is not there as its entry says.
+
+    A model's files are known by their digest, which is taken anew where a size or time has changed.
+
+    Raises LingprobError as `prepare_model`, for a model without weights, and for one that a
+    workflow has to make first.
+    """
+    if entry["source"] == "scores":
+        raise LingprobError(
+            f"model {name!r} is a file of log-probabilities ({entry.get('path')}): it has no "
+            "weights to score other sentences by. Choose another."
+        )
+    if is_current(manifest, entry):
+        return manifest
+    if entry["source"] in MADE:
+        raise LingprobError(
+            f"model {name!r} is made by the workflow and not in {manifest.parent}. Run `snakemake "
+            f"--cores 2 resources/models/{name}/manifest.json` and name the folder in which it ran "
+            "as `cache`."
+        )
+    try:
+        manifest.parent.mkdir(parents=True, exist_ok=True)
+        with FileLock(manifest.parent / ".lock"):
+            if not is_current(manifest, entry):  # another process may have been here
+                prepare(name, entry, manifest)
+                _see(manifest, Path(read_manifest(manifest)["directory"]))
+    except OSError as error:
+        raise LingprobError(
+            f"{manifest.parent}: models cannot be kept there ({error}). Name another folder, by "
+            "`cache` or by the environment variable LINGPROB_CACHE."
+        ) from error
+    return manifest
+
+
+def prepare(name: str, entry: Entry, manifest: Path) -> None:
+    """Fetch a model and write its manifest as the rule does; a masked one is checked as such."""
+    if entry["source"] != "local":
+        print(f"Preparing {name}, once: it is kept in {manifest.parent}.", file=sys.stderr)
+    directory = Path(entry["path"]) if entry["source"] == "local" else manifest.parent
+    if entry["source"] == "hub":
+        from lingprob.models.hub import fetch_snapshot
+
+        fetch_snapshot(entry["repository"], entry["revision"], directory)
+    if entry["source"] in ("hub", "local") and is_masked(directory):
+        from lingprob.models.masked import check_masked_model
+
+        check_masked_model(directory)
+        write_manifest(name, entry["source"], origin_of(entry), directory, manifest)
+    else:
+        prepare_model(name, entry, manifest)
+
+
+def is_current(manifest: Path, entry: Entry) -> bool:
+    """Whether a manifest is of an entry's model, and its files are those that it was made for."""
+    try:
+        content = read_manifest(manifest)
+    except (OSError, ValueError, KeyError, LingprobError):
+        return False
+    directory = Path(content["directory"])
+    if entry["source"] == "local":
+        same = directory.resolve() == Path(entry["path"]).resolve()
+    else:
+        same = entry["source"] in MADE or content.get("origin") == origin_of(entry)
+    if not same:
+        return False
+    if _seen(manifest) == _sizes_and_times(directory):
+        return True
+    if files_digest(directory) != content.get("files_digest"):
+        return False
+    _see(manifest, directory)
+    return True
+
+
+def _see(manifest: Path, directory: Path) -> None:
+    write_text(json.dumps(_sizes_and_times(directory)), manifest.with_name(SEEN))
+
+
+def _seen(manifest: Path) -> object:
+    try:
+        return json.loads(manifest.with_name(SEEN).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+
+
+def _sizes_and_times(directory: Path) -> dict[str, list[int]]:
+    found = {path.name: path.stat() for path in model_files(directory)}
+    return {name: [state.st_size, state.st_mtime_ns] for name, state in found.items()}
+
+
+def find_unigrams(
+    wanted: str | Path | pd.DataFrame | pd.Series | None, model: str, run: Run, cache: Path
+) -> dict[str, pd.Series]:
+    """Return the unigram log-probabilities (nats, by token id) under their source's name.
+
+    Args:
+        wanted: a source, a file, a table (`token_id`, `logprob`) or a series by token id; None for
+            the first source of the model's entry that the cache has.
+        model, run: whose, and the run that has its entry.
+        cache: the folder, laid out as a workflow's.
+
+    Returns:
+        One source's, or nothing where none is wanted and none is there.
+
+    Raises LingprobError for a source that the cache has not, with the command that makes it.
+    """
+    if isinstance(wanted, pd.Series):
+        return {GIVEN: wanted.astype(float)}
+    if isinstance(wanted, pd.DataFrame):
+        return {GIVEN: _by_token(wanted, "the table of unigrams")}
+    if wanted is not None and Path(wanted).suffix in FORMATS:
+        return {GIVEN: _by_token(read_frame(Path(wanted)), wanted)}
+    entry = run.catalog.model(model)
+    sources = entry["unigrams"] if wanted is None else [str(wanted)]
+    for source in sources:
+        run.catalog.unigram_source(source)
+        table = f"results/unigrams/{entry['tokenizer']}/{source}.parquet"
+        if (cache / table).is_file():
+            return {source: read_table(cache / table, "unigrams").set_index("token_id")["logprob"]}
+        if wanted is not None:
+            raise LingprobError(
+                f"unigram source {source!r}: {cache / table} is not there. Make it, in the "
+                f"folder of the workflow: `snakemake --directory {cache} --cores 2 {table}`."
+            )
+    return {}
+
+
+def _by_token(frame: pd.DataFrame, path: str | Path) -> pd.Series:
+    need_columns(path, frame, ["token_id", "logprob"], "A row is a token of the vocabulary.")
+    ids = whole(path, "token_id", frame["token_id"])
+    logprobs = numeric(path, "logprob", frame["logprob"])
+    return pd.Series(logprobs.to_numpy(), index=ids.to_numpy())
