@@ -251,8 +251,7 @@ LAYERS = (
     "papers",
     "site",
     "audit certificate",
-    "facade",
-    "command_line",
+    "api",
 )
 # Rooms of numbers that many jobs wait for: they load no models.
 WITHOUT_MODELS = ("plot", "compare", "tabulate_paper", "fit_linking_functions")
