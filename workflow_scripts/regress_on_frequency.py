@@ -1,7 +1,7 @@
 """Regress tokens' log-probability on their unigram log-probability over a corpus."""
 
 from lingprob.io.tables import read_metadata, read_table, write_table
-from lingprob.stats.moments import frequency_slopes
+from lingprob.stats.least_squares import frequency_slopes
 from lingprob.workflow import job
 
 with job(snakemake):

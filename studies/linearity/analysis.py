@@ -22,8 +22,7 @@ from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.linear_mixed.fit import fit_mixed_models
 from lingprob.stats.linear_mixed.formula import parse_formula, write_formula
 from lingprob.stats.linear_mixed.moments import MixedModelData
-from lingprob.stats.permutation import swap_p_values
-from lingprob.stats.resampling import resampled_sums
+from lingprob.stats.resampling import resampled_sums, swap_p_values
 
 KNOTS = 5  # of each curve; the outer ones have 5% of the fitted surprisals beyond them
 OUTER_SHARE = 0.05

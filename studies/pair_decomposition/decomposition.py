@@ -16,10 +16,14 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.stats.designs import LINKING_FUNCTIONS, Array, Fit, checked_inputs, fit_design
 from lingprob.stats.linking import deviations_about, drawn_units, needs_unigrams
-from lingprob.stats.reweighted import (
+from lingprob.stats.linking_fits import (
+    LINKING_FUNCTIONS,
+    Array,
+    Fit,
+    checked_inputs,
     covariances,
+    fit_design,
     score_covariances,
     scoring_slopes,
     weighted_moments,

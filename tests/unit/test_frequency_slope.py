@@ -18,7 +18,7 @@ from lingprob.models.loading import load_language_model
 from lingprob.scoring import frequency_moments as module
 from lingprob.scoring.frequency_moments import frequency_moments, moments_by_start_token
 from lingprob.scoring.windows import sliding_windows
-from lingprob.stats.moments import (
+from lingprob.stats.least_squares import (
     Moments,
     document_sums,
     frequency_slope,

@@ -13,15 +13,14 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.stats.designs import LINKING_FUNCTIONS
 from lingprob.stats.linking import (
     deviations_about,
     fit_linking_functions,
     information_criteria,
     resample_linking_functions,
 )
+from lingprob.stats.linking_fits import LINKING_FUNCTIONS, correlations, weighted_moments
 from lingprob.stats.resampling import fold_numbers, resample_counts
-from lingprob.stats.reweighted import correlations, weighted_moments
 
 QUICK: dict[str, Any] = {"repeats": 2, "bootstrap": 20}
 

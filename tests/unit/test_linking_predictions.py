@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.stats.designs import LINKING_FUNCTIONS
+from lingprob.stats.linking_fits import LINKING_FUNCTIONS
 from lingprob.stats.linking_predictions import (
     fit_predictor,
     held_out,

@@ -12,7 +12,12 @@ from scipy.stats import multivariate_normal, norm
 
 from lingprob.errors import LingprobError
 from lingprob.stats import linear_mixed
-from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models
+from lingprob.stats.linear_mixed.fit import (
+    MixedFit,
+    fit_mixed_models,
+    reduce_random_effects,
+    settled,
+)
 from lingprob.stats.linear_mixed.formula import INTERCEPT, parse_formula, write_formula
 from lingprob.stats.linear_mixed.moments import (
     MixedModelData,
@@ -22,7 +27,6 @@ from lingprob.stats.linear_mixed.moments import (
     group_moments,
     response_scale,
 )
-from lingprob.stats.linear_mixed.reduce import reduce_random_effects, settled
 from mixed_data import EYE_TRACKING, SELF_PACED, read, simulated
 
 BALANCED = pd.DataFrame(

@@ -20,8 +20,8 @@ from lingprob.stats.logistic_mixed.fit import (
     all_interactions,
     checked_cells,
     fit_mixed_logistic,
+    item_standard_errors,
 )
-from lingprob.stats.logistic_mixed.items import item_standard_errors
 from lingprob.stats.logistic_mixed.laplace import (
     Cells,
     cells_in_groups,

@@ -23,7 +23,7 @@ from lingprob.io.tables import read_table, write_table
 from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.figures import model_differences as matrices
 from lingprob.papers.leakage.reading.trends import model_differences
-from lingprob.stats.permutation import swap_p_values
+from lingprob.stats.resampling import swap_p_values
 
 TIMES = 120
 DRAWS = {"draws": 400, "seed": 3}

@@ -15,7 +15,7 @@ from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.windows import sliding_windows
-from lingprob.stats.moments import Moments, document_sums, merge_documents
+from lingprob.stats.least_squares import Moments, document_sums, merge_documents
 
 CHARACTERS_PER_BATCH = 2**20
 WINDOWS_PER_PIECE = 4

@@ -8,7 +8,7 @@ rating ~ a p/l + b u/l + c 1/l + d, has beta = -b/a and gamma = c/a.
     fits = fit_linking_functions(table.logprob, table.unigram_logprob, table.n_tokens, table.rating)
     print(fits[["linking_function", "r_cv", "beta", "gamma"]])
 
-Cross-validation and bootstrap are fits on reweighted sentences (`stats.reweighted`).
+Cross-validation and bootstrap are fits on reweighted sentences (`stats.linking_fits`).
 """
 
 from __future__ import annotations
@@ -22,14 +22,18 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stats.designs import LINKING_FUNCTIONS, Array, Fit, checked_inputs, fit_design
-from lingprob.stats.resampling import fold_numbers, interval, resample_counts, tails
-from lingprob.stats.reweighted import (
+from lingprob.stats.linking_fits import (
+    LINKING_FUNCTIONS,
+    Array,
+    Fit,
+    checked_inputs,
     correlations,
+    fit_design,
     fitted_slopes,
     scoring_slopes,
     weighted_moments,
 )
+from lingprob.stats.resampling import fold_numbers, interval, resample_counts, tails
 
 logger = logging.getLogger(__name__)
 

@@ -19,8 +19,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import t as student
 
 from lingprob.errors import LingprobError, unknown_name
-from lingprob.stats.designs import LINKING_FUNCTIONS, checked_inputs, linking_terms
 from lingprob.stats.linking import needs_unigrams
+from lingprob.stats.linking_fits import LINKING_FUNCTIONS, checked_inputs, linking_terms
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.intp]

@@ -16,8 +16,12 @@ from lingprob.context.names import MATCHED, MISMATCHED, ORIGINAL, UNRELATED
 from lingprob.context.responses import at_longest
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.stats.logistic_mixed.fit import aggregate, all_interactions, fit_mixed_logistic
-from lingprob.stats.logistic_mixed.items import item_standard_errors
+from lingprob.stats.logistic_mixed.fit import (
+    aggregate,
+    all_interactions,
+    fit_mixed_logistic,
+    item_standard_errors,
+)
 
 logger = logging.getLogger(__name__)
 RELATED = (*MATCHED, *MISMATCHED)

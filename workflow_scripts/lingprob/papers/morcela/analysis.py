@@ -13,13 +13,13 @@ from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table
 from lingprob.stats.agreement import split_half
-from lingprob.stats.designs import LINKING_FUNCTIONS
 from lingprob.stats.linking import (
     MINIMUM_PER_FOLD,
     fit_linking_functions,
     needs_unigrams,
     resample_linking_functions,
 )
+from lingprob.stats.linking_fits import LINKING_FUNCTIONS
 from lingprob.stats.linking_predictions import fit_predictor, held_out, sentences
 
 logger = logging.getLogger(__name__)

@@ -24,9 +24,8 @@ from lingprob.reading.predictors import (
 from lingprob.reading.times import count_exclusions
 from lingprob.reading.unigrams import unigram_surprisal
 from lingprob.stats.least_squares import fit_least_squares
-from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models
+from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models, reduce_random_effects
 from lingprob.stats.linear_mixed.moments import MixedModelData
-from lingprob.stats.linear_mixed.reduce import reduce_random_effects
 from lingprob.stats.resampling import resampled_sums
 
 logger = logging.getLogger(__name__)

@@ -20,8 +20,7 @@ from statsmodels.stats.multitest import multipletests
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.leakage.reading.analysis import trend
-from lingprob.stats.permutation import swap_p_values
-from lingprob.stats.resampling import TAILS, resamples
+from lingprob.stats.resampling import TAILS, resamples, swap_p_values
 
 FEWEST = 3  # models
 STATE = "fine_tuning_steps"
