@@ -17,10 +17,9 @@ from lingprob.figures.palette import describe_models
 from lingprob.papers.description import Room
 from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.plan.missing import note_on
-from lingprob.reading.parsers.names import parser_function
+from lingprob.io.parsers import reading_times_parser, stimuli_parser
 from lingprob.site.facts import facts_of_model, run_facts, template_files
 from lingprob.site.papers import papers_of, read_captions
-from lingprob.stimuli.names import parser_module
 from lingprob.workflow import scope, sources
 from lingprob.workflow.scope import SECTIONS
 from lingprob.workflow.sources import pick

@@ -65,7 +65,7 @@ rule build_reading_times:
         runtime=60,
     params:
         code=lambda wildcards: code_over(
-            "build_reading_times", wildcards.dataset, parser_of=parser_function
+            "build_reading_times", wildcards.dataset, parser_of=reading_times_parser
         ),
         entry=entry_of("dataset", "parser path files texts method unit subjects zone_shift"),
         seed=settings["seed"],

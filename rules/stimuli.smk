@@ -84,7 +84,7 @@ rule build_stimuli:
         ),
     params:
         code=lambda wildcards: code_over(
-            "build_stimuli", wildcards.dataset, parser_of=parser_module
+            "build_stimuli", wildcards.dataset, parser_of=stimuli_parser
         ),
         entry=lambda wildcards: scope.stimuli_entry(run, wildcards.dataset),
         seed=settings["seed"],

@@ -1,9 +1,9 @@
 """Count each data set as published, as used, and what the filter by edit distance keeps."""
 
 from lingprob.io.tables import read_table
-from lingprob.minimalness.distances import EditFilter
 from lingprob.papers.string_probability.tables import count_datasets, count_filters
 from lingprob.site.page import write_pages
+from lingprob.stimuli.distances import EditFilter
 from lingprob.workflow import job
 
 with job(snakemake):

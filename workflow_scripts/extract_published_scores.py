@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lingprob.io.tables import write_csv
-from lingprob.stimuli.li_adger import published_scores
+from lingprob.stimuli.linguistic_inquiry import published_scores
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,9 +1,9 @@
 """Measure how near the two sentences of each pair are."""
 
 from lingprob.io.tables import read_table, write_table
-from lingprob.minimalness.distances import measure_pairs
 from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.manifest import read_manifest
+from lingprob.stimuli.distances import measure_pairs
 from lingprob.workflow import job
 
 with job(snakemake):

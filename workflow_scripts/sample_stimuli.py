@@ -1,7 +1,7 @@
 """Draw a sample of a data set's pairs."""
 
 from lingprob.io.tables import read_table, write_table
-from lingprob.stimuli.sample import sample_pairs
+from lingprob.stimuli.build import sample_pairs
 from lingprob.workflow import job
 
 with job(snakemake):

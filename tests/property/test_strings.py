@@ -7,10 +7,10 @@ import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.minimalness.distances import equal_bins
 from lingprob.stats.resampling import resamples
 from lingprob.stats.roc import area_intervals, area_under_roc, roc_curve
-from lingprob.stimuli.sample import sample_pairs
+from lingprob.stimuli.build import sample_pairs
+from lingprob.stimuli.distances import equal_bins
 
 scored = st.lists(st.tuples(st.integers(-3, 3), st.booleans()), min_size=2, max_size=40)
 

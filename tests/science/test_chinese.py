@@ -15,15 +15,14 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, Pre
 from checkout import copy_of_the_checkout, snakemake
 from lingprob.catalog import Catalog
 from lingprob.io.tables import read_table
-from lingprob.minimalness.distances import EditFilter, measure_pairs
 from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.loading import load_language_model
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.data import Options, assemble
 from lingprob.scoring.sentences import summarise_sentences
 from lingprob.scoring.stimuli import score_stimuli
-from lingprob.stimuli.build import build_stimuli
-from lingprob.stimuli.sample import sample_pairs
+from lingprob.stimuli.build import build_stimuli, sample_pairs
+from lingprob.stimuli.distances import EditFilter, measure_pairs
 
 PAIRS = {"zhoblimp": 118, "sling": 120}
 SPECIAL = {name: f"[{name[:-6].upper()}]" for name in

@@ -18,7 +18,7 @@ from lingprob.io.corpora import iter_documents
 from lingprob.models.loading import load_language_model
 from lingprob.papers.context.overlaps import dependency_labels
 from lingprob.stimuli.build import build_stimuli
-from lingprob.stimuli.suites import read_suite
+from lingprob.stimuli.syntaxgym import read_suite
 
 
 @pytest.fixture(scope="module")

@@ -10,11 +10,10 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.io.schemas import SCHEMAS
-from lingprob.minimalness.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
 from lingprob.papers.string_probability.tables import count_datasets, count_filters, read_accuracies
 from lingprob.stimuli.build import build_stimuli
-from lingprob.stimuli.li_adger import SCORES, published_scores
-from lingprob.stimuli.li_large import JUDGMENTS
+from lingprob.stimuli.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
+from lingprob.stimuli.linguistic_inquiry import JUDGMENTS, SCORES, published_scores
 
 # Pairs, pairs of identical sentences, paradigms and phenomena.
 PAIRS_AS_PUBLISHED = {

@@ -6,7 +6,7 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.stimuli.build import build_stimuli
-from lingprob.stimuli.suites import read_suites
+from lingprob.stimuli.syntaxgym import read_suites
 
 
 @pytest.fixture(scope="module")

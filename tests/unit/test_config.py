@@ -16,9 +16,8 @@ from lingprob.catalog import (
 )
 from lingprob.errors import LingprobError
 from lingprob.io import corpora
+from lingprob.io import parsers as parsers_by_name
 from lingprob.reading import texts
-from lingprob.reading.parsers import names as times_names
-from lingprob.stimuli import names as stimuli_names
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
 from lingprob.workflow.entries import entry_faults
@@ -51,10 +50,10 @@ def test_the_schema_lists_every_parser_of_a_kind():
     }
     generated = {"demo_control", "demo_sentences", "token_rows"}
     for kind, parsers in {
-        "stimuli": stimuli_names.PARSERS,
+        "stimuli": parsers_by_name.STIMULI,
         "corpus": corpora.PARSERS.keys() | generated,
         "reading_texts": texts.PARSERS,
-        "reading_times": times_names.PARSERS,
+        "reading_times": parsers_by_name.READING_TIMES,
     }.items():
         assert set(listed[kind]) == set(parsers)
 

@@ -15,7 +15,7 @@ from lingprob.context.scores import formula_regions, score_alone, score_prefixes
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.stimuli.formulas import parse_formula
-from lingprob.stimuli.suites import Item, Suite, item_id, join_regions
+from lingprob.stimuli.syntaxgym import Item, Suite, item_id, join_regions
 from models_for_tests import save_tiny_model
 
 

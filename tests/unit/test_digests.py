@@ -12,7 +12,7 @@ import pytest
 
 from lingprob.demo import MINIMAL_PAIRS, demo_files
 from lingprob.errors import LingprobError
-from lingprob.stimuli import names as stimuli_parsers
+from lingprob.io.parsers import STIMULI
 from lingprob.workflow import digests, source_files
 from lingprob.workflow.digests import CARRIERS, SCRIPTS, code_digest, import_chains, written_tables
 from lingprob.workflow.source_files import read_source
@@ -284,8 +284,8 @@ def test_a_chain_of_imports_is_a_shortest_one(tree):
     )
 
 
-def test_one_data_set_s_parser_is_no_other_one_s_code():
-    hll = import_chains("build_stimuli", stimuli_parsers.PARSERS["hll"])
-    assert "lingprob.stimuli.hll" in hll
-    assert not {"lingprob.stimuli.scamp", "lingprob.stimuli.blimp"} & hll.keys()
-    assert "lingprob.stimuli.hll" not in import_chains("build_stimuli")
+def test_pairs_parsers_are_not_the_code_of_sentences():
+    hll = import_chains("build_stimuli", STIMULI["hll"])
+    assert "lingprob.stimuli.sentences" in hll
+    assert "lingprob.stimuli.pairs" not in hll
+    assert "lingprob.stimuli.sentences" not in import_chains("build_stimuli")

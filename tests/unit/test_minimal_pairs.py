@@ -13,9 +13,8 @@ import pytest
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.stimuli.build import build_stimuli
-from lingprob.stimuli.li_adger import published_scores
-from lingprob.stimuli.sample import allotted, sample_pairs
+from lingprob.stimuli.build import allotted, build_stimuli, sample_pairs
+from lingprob.stimuli.linguistic_inquiry import published_scores
 
 PAIR = {
     "sentence_good": "She sings.",

@@ -14,7 +14,9 @@ from transformers import AutoTokenizer, BertConfig, BertModel
 
 from lingprob.errors import LingprobError
 from lingprob.minimalness import embeddings
-from lingprob.minimalness.distances import (
+from lingprob.minimalness.embeddings import SentenceEmbedder
+from lingprob.models.embedding import extract_folder
+from lingprob.stimuli.distances import (
     EditFilter,
     edit_threshold,
     equal_bins,
@@ -23,8 +25,6 @@ from lingprob.minimalness.distances import (
     pair_texts,
     pairs_in_use,
 )
-from lingprob.minimalness.embeddings import SentenceEmbedder
-from lingprob.models.embedding import extract_folder
 from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 
 

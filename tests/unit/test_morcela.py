@@ -39,7 +39,7 @@ from lingprob.papers.morcela.trends import points_of
 from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import fit_linking_functions
 from lingprob.stats.linking_fits import LINKING_FUNCTIONS
-from lingprob.stimuli.checks import NO_RATINGS
+from lingprob.stimuli.tables import NO_RATINGS
 from morcela_for_tests import FITTING, SENTENCES, data_set, fits, inputs, tables_of
 
 PUBLISHED = read_published("morcela")

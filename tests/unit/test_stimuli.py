@@ -10,7 +10,7 @@ import pytest
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.stimuli import minimal_pairs
+from lingprob.stimuli import demo_pairs
 from lingprob.stimuli.build import build_stimuli
 
 TABLE = {"title": "Mine", "kind": "stimuli", "parser": "table"}
@@ -64,12 +64,12 @@ def test_simulated_ratings_follow_the_paper_s_model():
     entry = Catalog().dataset("demo_minimal_pairs")
     tables = [build_stimuli("demo_minimal_pairs", entry, Path("."), seed)[0] for seed in range(8)]
     for stimuli in tables:
-        assert set(stimuli["phenomenon"]) == set(minimal_pairs.ERROR_PROBABILITY)
+        assert set(stimuli["phenomenon"]) == set(demo_pairs.ERROR_PROBABILITY)
         assert stimuli["rating"].notna().all()
     stimuli = tables[0].assign(rating=np.mean([table["rating"] for table in tables], axis=0))
     sides = stimuli.pivot(index="pair_id", columns="grammatical", values="rating")
     about = stimuli.drop_duplicates("pair_id").set_index("pair_id")
-    cost = -np.log(about["phenomenon"].map(minimal_pairs.ERROR_PROBABILITY))
+    cost = -np.log(about["phenomenon"].map(demo_pairs.ERROR_PROBABILITY))
     assert set(cost.round(6)) == {2.0, 4.0, 6.0}
     by_cost = (sides[True] - sides[False]).groupby(cost.round(6)).mean()
     assert by_cost.is_monotonic_increasing

@@ -19,7 +19,6 @@ from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.io.tables import write_table
-from lingprob.minimalness.distances import EditFilter
 from lingprob.papers.contract import Run
 from lingprob.papers.string_probability.analysis import (
     QUANTITIES,
@@ -69,6 +68,7 @@ from lingprob.papers.string_probability.tables import (
 )
 from lingprob.stats.resampling import resamples
 from lingprob.stimuli.build import build_stimuli
+from lingprob.stimuli.distances import EditFilter
 
 VOCABULARY = 1000
 OPTIONS = Options(

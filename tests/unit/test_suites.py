@@ -10,7 +10,7 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.stimuli.formulas import parse_formula
-from lingprob.stimuli.suites import join_regions, read_suite
+from lingprob.stimuli.syntaxgym import join_regions, read_suite
 
 SURPRISALS = {("a", 1): 1.0, ("a", 2): 5.0, ("b", 1): 2.0, ("b", 2): 3.0, ("a", 0): 6.0}
 

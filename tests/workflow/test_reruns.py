@@ -91,7 +91,9 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
     edited(PACKAGE / "models/loading.py", '"""', '"""In other words: ')
     edited(Path("workflow_scripts/score_stimuli.py"), '"""', '"""In other words: ')
     edited(PACKAGE / "tables.py", "\n\n\n", CODE + "\n\n")
-    edited(PACKAGE / "stimuli/hll.py", "\n\n\n", CODE + "\n\n")  # of no data set of the demo
+    edited(
+        PACKAGE / "stimuli/linguistic_inquiry.py", "\n\n\n", CODE + "\n\n"
+    )  # of no data set of the demo
     edited(PACKAGE / "catalog/datasets/scamp.yaml", "title: ", "title: The ")
     for script in (finished / "workflow_scripts").glob("*.py"):
         script.touch()
@@ -103,7 +105,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
     ("file", "old", "new", "expected"),
     [
         pytest.param(
-            PACKAGE / "stimuli/toy_strings.py", "\n\n\n", CODE + "\n\n",
+            PACKAGE / "stimuli/sentences.py", "\n\n\n", CODE + "\n\n",
             jobs("build_stimuli score_stimuli plot_string_probability compare",
                  SITE),
             id="a parser",

@@ -13,8 +13,8 @@ from lingprob.io.own_tables import FORMATS, need_columns, read_frame, text_of
 from lingprob.io.tables import as_table
 from lingprob.io.text_units import sentence_ends
 from lingprob.reading.texts import lines_of, with_places, words_of
-from lingprob.stimuli.checks import check_stimuli
-from lingprob.stimuli.user_table import as_stimuli
+from lingprob.stimuli.own_table import as_stimuli
+from lingprob.stimuli.tables import check_stimuli
 
 logger = logging.getLogger(__name__)
 PAIRS = "the table of pairs"

@@ -10,8 +10,8 @@ import pandas as pd
 
 from lingprob.audit.measures import Evidence, sides_of
 from lingprob.errors import LingprobError, looked_up
-from lingprob.minimalness.distances import pair_texts
 from lingprob.stats.proportions import accuracies, preferences
+from lingprob.stimuli.distances import pair_texts
 from lingprob.workflow import scope, sources
 
 if TYPE_CHECKING:
@@ -67,10 +67,10 @@ def _paired(stimuli: pd.DataFrame) -> pd.DataFrame:
 
 def _distances(model: Model, paired: pd.DataFrame) -> pd.DataFrame | None:
     """Return the `minimalness` table, or None where the language has no embedding model."""
-    from lingprob.minimalness.distances import measure_pairs
     from lingprob.minimalness.embeddings import SentenceEmbedder
     from lingprob.models.embedding import prepare_embedding
     from lingprob.models.manifest import read_manifest
+    from lingprob.stimuli.distances import measure_pairs
 
     names = model.run.settings["string_probability"]["embeddings"]
     name = names.get(model.entry["language"])

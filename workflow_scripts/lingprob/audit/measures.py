@@ -13,7 +13,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.minimalness.distances import edit_distances, pair_texts
+from lingprob.stimuli.distances import edit_distances, pair_texts
 
 Array = NDArray[np.float64]
 SIDES = ("good", "bad")

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import NO_PREFIX, with_suites
-from lingprob.stimuli.suites import Suite
+from lingprob.stimuli.syntaxgym import Suite
 
 KEYS = ["prefix_id", "length", "pair_id"]
 DESCRIBED = ["kind", "source_suite", "perturbation"]

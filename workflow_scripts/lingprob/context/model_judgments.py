@@ -15,7 +15,7 @@ from lingprob.context.scores import formula_regions, score_alone, score_prefixes
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import iterate_table, read_table
 from lingprob.models.loading import LanguageModel
-from lingprob.stimuli.suites import Suite, suites_of
+from lingprob.stimuli.syntaxgym import Suite, suites_of
 
 PREFIXES_AT_ONCE = 5000
 READ = ["prefix_id", "kind", "pair_ids", "text", "char_ends"]

@@ -17,7 +17,7 @@ from lingprob.models.loading import LanguageModel
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.growing_prefixes import TARGET, score_in_context, sum_tokens
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
-from lingprob.stimuli.suites import Region, Suite, item_id
+from lingprob.stimuli.syntaxgym import Region, Suite, item_id
 
 # Sentences after prefixes between two reductions of tokens to sums: what bounds the memory.
 SENTENCES_AT_ONCE = 250_000

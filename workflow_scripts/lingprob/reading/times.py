@@ -8,7 +8,6 @@ whether a row is a reader's or a mean over readers (`unit`).
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +15,10 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
+from lingprob.io.parsers import import_parser, reading_times_parser
 from lingprob.reading import exclusions
 from lingprob.reading.alignment import check_numbers, check_words
 from lingprob.reading.parsers import Source
-from lingprob.reading.parsers.names import parser_function
 
 COLUMNS = [
     "subject_id", "passage_id", "word_index", "rt_ms", "previous_fixated", "excluded", "partition",
@@ -99,9 +98,7 @@ def build_reading_times(
 
 def load_parser(corpus: str, parser: str) -> Callable[[Source], pd.DataFrame]:
     """Return a data set's parser, by its name. Raises LingprobError if there is none."""
-    module, function = parser_function(corpus, parser).split(":")
-    found: Callable[[Source], pd.DataFrame] = getattr(import_module(module), function)
-    return found
+    return import_parser(reading_times_parser(corpus, parser))
 
 
 def partitions(times: pd.DataFrame) -> pd.Series:

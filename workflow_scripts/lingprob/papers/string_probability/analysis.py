@@ -18,7 +18,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.minimalness.distances import equal_bins, pair_texts
 from lingprob.papers.string_probability.data import (
     Dataset,
     Options,
@@ -39,6 +38,7 @@ from lingprob.stats.resampling import (
     resamples,
 )
 from lingprob.stats.roc import area_intervals, area_under_roc
+from lingprob.stimuli.distances import equal_bins, pair_texts
 
 logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]

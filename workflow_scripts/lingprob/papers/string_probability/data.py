@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
-from lingprob.minimalness.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 from lingprob.papers.contract import Run, Tables
+from lingprob.stimuli.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
 TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]

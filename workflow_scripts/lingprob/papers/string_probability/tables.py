@@ -10,7 +10,9 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.minimalness.distances import (
+from lingprob.papers.string_probability.data import pairs_of
+from lingprob.stats.proportions import accuracies, preferences
+from lingprob.stimuli.distances import (
     COMPARISONS,
     POPULATIONS,
     EditFilter,
@@ -19,9 +21,7 @@ from lingprob.minimalness.distances import (
     pair_texts,
     pairs_in_use,
 )
-from lingprob.papers.string_probability.data import pairs_of
-from lingprob.stats.proportions import accuracies, preferences
-from lingprob.stimuli.csv_files import read_csv_utf8
+from lingprob.stimuli.tables import read_csv_utf8
 
 UNITS = ("characters", "words")
 COUNTS, FILTER = "Table 1a", "§5.1"

@@ -1,4 +1,4 @@
-"""Parsers of reading times; `names` has them by the name that a catalog entry gives.
+"""Parsers of reading times; `lingprob.io.parsers` has them by the name that an entry gives.
 
 Each takes a Source and returns subject_id, passage_id, word_index and rt_ms (ms;
 NaN or 0 where a word was not fixated) and, where known, word, previous_fixated, saccade (words),

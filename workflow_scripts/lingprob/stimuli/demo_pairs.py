@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.demo import MINIMAL_PAIRS
-from lingprob.stimuli.checks import two_sentences_a_pair
+from lingprob.stimuli.tables import two_sentences_a_pair
 
 PARTICIPANTS = 24
 # The model of the ratings (string_probability, §2.2 and Prediction 2). A message of N words has
@@ -37,7 +37,7 @@ SENTENCE_SD, BIAS_SD, USE_SD, TRIAL_SD = 0.5, 0.5, 0.2, 1.2
 ACCEPTABLE = 5.2
 
 
-def parse(
+def minimal_pairs(
     dataset: str, entry: dict[str, Any], directory: Path, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the pairs with ratings that nobody gave: every row says `simulated`."""

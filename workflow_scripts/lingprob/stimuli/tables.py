@@ -1,6 +1,9 @@
-"""What every stimulus table must satisfy, whoever made it."""
+"""Stimulus tables: how files of them are read, and what each must satisfy."""
 
 from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -56,3 +59,26 @@ def two_sentences_a_pair(pairs: pd.DataFrame) -> pd.DataFrame:
         )
     both = pd.concat(sides)
     return both.sort_index(kind="stable").reset_index(drop=True)
+
+
+def read_csv_utf8(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a CSV file in UTF-8, with or without a byte-order mark; `options` go to pandas.
+
+    Raises LingprobError that names a file in another encoding or that is no table.
+    """
+    try:
+        return pd.read_csv(path, encoding="utf-8-sig", **options)
+    except (UnicodeDecodeError, pd.errors.ParserError, pd.errors.EmptyDataError) as error:
+        raise LingprobError(f"{path}: not a CSV file in UTF-8 ({error}). Convert it.") from error
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a UTF-8 text file; raise LingprobError that names a line that is not."""
+    try:
+        return path.read_text(encoding="utf-8-sig").rstrip("\n").split("\n")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise LingprobError(
+            f"{path}, line {line}: not UTF-8 text. Convert the file, for instance with iconv, or "
+            "fetch it again."
+        ) from error

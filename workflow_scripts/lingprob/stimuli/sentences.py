@@ -1,4 +1,9 @@
-"""Rated sentences of The Syntax of Chinese (Huang, Li & Li 2009), judged in Chen et al. (2020)."""
+"""Published sentences that were judged one by one.
+
+CoLA: sentences from the literature, acceptable or not (Warstadt et al. 2019). HLL: rated sentences
+of The Syntax of Chinese (Huang, Li & Li 2009; Chen et al. 2020). The toy strings: the eight of the
+paper's example (string_probability, §2.1.1).
+"""
 
 from __future__ import annotations
 
@@ -11,16 +16,57 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.stats.agreement import standardise_ratings
-from lingprob.stimuli.checks import two_sentences_a_pair
-from lingprob.stimuli.cola import LABELS
-from lingprob.stimuli.csv_files import read_csv_utf8
+from lingprob.stimuli.tables import NO_RATINGS, read_csv_utf8, read_lines, two_sentences_a_pair
 
-COLUMNS = ["participant", "group", "sentence", "grammatical", "rating"]
+LABELS = {"1": True, "0": False}
+HLL_COLUMNS = ["participant", "group", "sentence", "grammatical", "rating"]
 NEVER_EMPTY = ["participant", "group", "sentence"]
+TOY_GRAMMATICAL = {("The", "moon", "emerges"), ("A", "moon", "emerges"), ("The", "moons", "emerge")}
 logger = logging.getLogger(__name__)
 
 
-def parse(
+def cola(
+    dataset: str, entry: dict[str, Any], directory: Path, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the sentences of the files: a line has source, label, the author's mark and text.
+
+    The sentences are in no pairs; the publication that one comes from is its paradigm.
+    """
+    tables = [read_sentences(directory / file["name"]) for file in entry["files"]]
+    stimuli = pd.concat(tables, ignore_index=True).assign(
+        pair_id=None,
+        condition=None,
+        rating=None,
+        rating_source=None,
+        phenomenon=None,
+        language="en",
+    )
+    return stimuli, NO_RATINGS
+
+
+def read_sentences(path: Path) -> pd.DataFrame:
+    """Read one file; raise LingprobError that names a line of another shape or label."""
+    rows = []
+    for number, line in enumerate(read_lines(path), start=1):
+        fields = line.split("\t")
+        if len(fields) != 4 or fields[1] not in LABELS:
+            raise LingprobError(
+                f"{path}, line {number}: expected source, label (0 or 1), mark and sentence with "
+                f"tabs between; found {fields}. Fetch the file again."
+            )
+        source, label, _, text = fields
+        rows.append(
+            {
+                "item_id": f"{path.stem}.{number}",
+                "text": text,
+                "grammatical": LABELS[label],
+                "paradigm": source,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def hll(
     dataset: str, entry: dict[str, Any], directory: Path, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Pair every grammatical sentence of a group with every other one (string_probability, §5.1).
@@ -54,9 +100,9 @@ def parse(
 def read_judgments(path: Path) -> pd.DataFrame:
     """Read the file; raise LingprobError that names a missing column or the row at fault."""
     table = read_csv_utf8(path, dtype=str)
-    missing = [column for column in COLUMNS if column not in table.columns]
+    missing = [column for column in HLL_COLUMNS if column not in table.columns]
     if missing:
-        raise LingprobError(f"{path}: no columns {missing}; it must have {COLUMNS}.")
+        raise LingprobError(f"{path}: no columns {missing}; it must have {HLL_COLUMNS}.")
     rating = pd.to_numeric(table["rating"], errors="coerce")
     at_fault = {
         "grammatical": ~table["grammatical"].isin(LABELS),
@@ -72,7 +118,7 @@ def read_judgments(path: Path) -> pd.DataFrame:
             path=path,
             column=column,
         )
-    return table[COLUMNS].assign(rating=rating, grammatical=table["grammatical"].map(LABELS))
+    return table[HLL_COLUMNS].assign(rating=rating, grammatical=table["grammatical"].map(LABELS))
 
 
 def pair_groups(sentences: pd.DataFrame) -> pd.DataFrame:
@@ -104,3 +150,25 @@ def pair_groups(sentences: pd.DataFrame) -> pd.DataFrame:
     if alone:
         logger.warning("%d groups have sentences of one kind alone and make no pair", alone)
     return pd.DataFrame(rows)
+
+
+def toy_strings(
+    dataset: str, entry: dict[str, Any], directory: Path, seed: int
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return {The, A} {moon, moons} {emerge, emerges}., of which three are grammatical."""
+    words = list(product(("The", "A"), ("moon", "moons"), ("emerge", "emerges")))
+    stimuli = pd.DataFrame(
+        {
+            "item_id": ["_".join(string).lower() for string in words],
+            "pair_id": None,
+            "condition": None,
+            "text": [" ".join(string) + "." for string in words],
+            "grammatical": [string in TOY_GRAMMATICAL for string in words],
+            "rating": None,
+            "rating_source": None,
+            "phenomenon": None,
+            "paradigm": None,
+            "language": "en",
+        }
+    )
+    return stimuli, NO_RATINGS

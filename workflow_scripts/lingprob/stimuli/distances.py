@@ -1,4 +1,4 @@
-"""A table of distances between the sentences of each pair, and what is made of them."""
+"""Distances between the sentences of each pair, and what is made of them."""
 
 from __future__ import annotations
 

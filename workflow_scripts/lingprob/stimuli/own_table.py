@@ -10,7 +10,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, nearest
 from lingprob.io.own_tables import as_boolean, need_columns, numeric, read_frame, refuse, text_of
-from lingprob.stimuli.checks import NO_RATINGS
+from lingprob.stimuli.tables import NO_RATINGS
 
 ONCE = (
     "A row is one sentence: average the judgments of a sentence first, or, if two items share "
@@ -29,7 +29,7 @@ OPTIONAL = {
 }
 
 
-def parse(
+def own_table(
     dataset: str, entry: dict[str, Any], directory: Path, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Return the user's table as stimuli; single judgments are not part of such a table.

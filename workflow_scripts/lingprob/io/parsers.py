@@ -1,0 +1,61 @@
+"""Which function parses a data set of stimuli or of reading times, by its entry's `parser`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any
+
+from lingprob.errors import looked_up
+
+STIMULI = {
+    "blimp": "lingprob.stimuli.pairs:blimp",
+    "cola": "lingprob.stimuli.sentences:cola",
+    "crows_pairs": "lingprob.stimuli.pairs:crows_pairs",
+    "hll": "lingprob.stimuli.sentences:hll",
+    "li_adger": "lingprob.stimuli.linguistic_inquiry:li_adger",
+    "li_large": "lingprob.stimuli.linguistic_inquiry:li_large",
+    "linguistic_inquiry": "lingprob.stimuli.linguistic_inquiry:linguistic_inquiry",
+    "minimal_pairs": "lingprob.stimuli.demo_pairs:minimal_pairs",
+    "scamp": "lingprob.stimuli.pairs:scamp",
+    "sling": "lingprob.stimuli.pairs:sling",
+    "syntaxgym": "lingprob.stimuli.syntaxgym:syntaxgym",
+    "syntaxgym_pairs": "lingprob.stimuli.syntaxgym:syntaxgym_pairs",
+    "table": "lingprob.stimuli.own_table:own_table",
+    "toy_strings": "lingprob.stimuli.sentences:toy_strings",
+    "zhoblimp": "lingprob.stimuli.pairs:zhoblimp",
+}
+READING_TIMES = {
+    "brown_spr_means": "lingprob.reading.parsers.means:brown_spr",
+    "brown_spr_times": "lingprob.reading.parsers.self_paced:brown_spr",
+    "demo_reading_times": "lingprob.reading.parsers.simulated:demo",
+    "dundee_first_pass": "lingprob.reading.parsers.dundee:first_pass",
+    "geco_first_pass": "lingprob.reading.parsers.eye_tracking:geco_first_pass",
+    "geco_total": "lingprob.reading.parsers.eye_tracking:geco_total",
+    "natural_stories_maze": "lingprob.reading.parsers.self_paced:natural_stories_maze",
+    "natural_stories_means": "lingprob.reading.parsers.means:natural_stories",
+    "natural_stories_spr": "lingprob.reading.parsers.self_paced:natural_stories",
+    "provo_first_pass": "lingprob.reading.parsers.eye_tracking:provo_first_pass",
+    "provo_first_pass_means": "lingprob.reading.parsers.means:provo_first_pass",
+    "provo_motr": "lingprob.reading.parsers.eye_tracking:provo_motr",
+    "reading_times_table": "lingprob.reading.parsers.self_paced:table",
+    "ucl_first_pass": "lingprob.reading.parsers.eye_tracking:ucl_first_pass",
+    "ucl_self_paced": "lingprob.reading.parsers.self_paced:ucl",
+}
+
+
+def stimuli_parser(dataset: str, parser: str) -> str:
+    """Return `module:function` of a data set's parser. Raises LingprobError if there is none."""
+    return looked_up("parser", parser, STIMULI, f"(datasets.{dataset}.parser)")
+
+
+def reading_times_parser(dataset: str, parser: str) -> str:
+    """Return `module:function` of a data set's parser. Raises LingprobError if there is none."""
+    return looked_up("parser", parser, READING_TIMES, f"(datasets.{dataset}.parser)")
+
+
+def import_parser(reference: str) -> Callable[..., Any]:
+    """Return the function that `module:function` names."""
+    module, function = reference.split(":")
+    parser: Callable[..., Any] = getattr(import_module(module), function)
+    return parser
