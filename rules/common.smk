@@ -6,7 +6,7 @@
 import re
 from types import SimpleNamespace
 
-from lingprob.catalog import read_published, surprisal_file, texts_in_file
+from lingprob.catalog import read_published
 from lingprob.workflow.chance_level import NO_TEXT
 from lingprob.workflow.names import surprisal_models
 from lingprob.context.names import figures_of, pairs_per_suite, primary_dataset

@@ -48,12 +48,7 @@ MORCELA_ROOM = Room(
 )
 
 
-# Tables of the data sets whose ratings a model's linking functions are fitted to, or predict.
-of_rated = lambda path: (
-    lambda wildcards: collect(
-        path, model=wildcards.model, dataset=scope.rated_datasets(run, wildcards.model)
-    )
-)
+# Tables of the data sets whose ratings a model's linking functions predict, those fitted to included.
 of_predicted = lambda path: (
     lambda wildcards: collect(
         path, model=wildcards.model, dataset=scope.predicted_datasets(run, wildcards.model)
@@ -62,14 +57,16 @@ of_predicted = lambda path: (
 
 
 rule fit_linking_functions:
-    """Fit every linking function of one model under each of its conventions (morcela, §3.4)."""
+    """Fit one model's linking functions under each convention, predict ratings by them (§3.4)."""
     input:
-        stimuli=of_rated("results/stimuli/{dataset}.parquet"),
-        scores=of_rated("results/sentence_scores/{model}/{dataset}.parquet"),
+        stimuli=of_predicted("results/stimuli/{dataset}.parquet"),
+        scores=of_predicted("results/sentence_scores/{model}/{dataset}.parquet"),
     output:
         fits="results/morcela/{model}.parquet",
         csv="results/morcela/{model}.csv",
         draws="results/morcela/draws/{model}.parquet",
+        predictions="results/morcela/predictions/{model}.parquet",
+        predictions_csv="results/morcela/predictions/{model}.csv",
     log:
         "logs/fit_linking_functions/{model}.log",
     benchmark:
@@ -83,35 +80,11 @@ rule fit_linking_functions:
         **pick(MORCELA, "folds", "repeats", "cluster", "keep_together"),
         **pick(settings, "bootstrap", "seed", "scale"),
         code=code_digest("fit_linking_functions"),
-        datasets=lambda wildcards: scope.rated_datasets(run, wildcards.model),
+        fitted=lambda wildcards: scope.rated_datasets(run, wildcards.model),
+        predicted=lambda wildcards: scope.predicted_datasets(run, wildcards.model),
         convention=lambda wildcards: scope.default_convention(run, wildcards.model),
     script:
         "../workflow_scripts/fit_linking_functions.py"
-
-
-rule predict_ratings:
-    """Predict the ratings of data sets by one model's linking functions, fitted to the rated ones."""
-    input:
-        stimuli=of_predicted("results/stimuli/{dataset}.parquet"),
-        scores=of_predicted("results/sentence_scores/{model}/{dataset}.parquet"),
-    output:
-        parquet="results/morcela/predictions/{model}.parquet",
-        csv="results/morcela/predictions/{model}.csv",
-    log:
-        "logs/predict_ratings/{model}.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-    params:
-        code=code_digest("predict_ratings"),
-        convention=lambda wildcards: scope.default_convention(run, wildcards.model),
-        cluster=MORCELA["cluster"],
-        scale=settings["scale"],
-        datasets=lambda wildcards: scope.predicted_datasets(run, wildcards.model),
-        fitted_to=lambda wildcards: scope.rated_datasets(run, wildcards.model),
-    script:
-        "../workflow_scripts/predict_ratings.py"
 
 
 rule correlate_participant_groups:

@@ -61,7 +61,7 @@ for section, model, datasets in scope.scoring_jobs(run, IMPORTED_TOKENS + IMPORT
         name:
             f"import_{model}_for_{section}"
         input:
-            scores=catalog.model(model)["path"],
+            scores=sources.imported_scores(run, model)[0],
             stimuli=[f"results/stimuli/{name}.parquet" for name in datasets],
             unigrams=scope.unigram_tables(run, model) if model in IMPORTED_TOKENS else [],
         output:
@@ -86,7 +86,9 @@ for section, model, datasets in scope.scoring_jobs(run, IMPORTED_TOKENS + IMPORT
         params:
             code=code_digest("import_scores"),
             model=model,
+            path=sources.imported_scores(run, model)[1],
             level=catalog.model(model)["level"],
+            published=model if "dataset" in catalog.model(model) else None,
             bos_policies=scope.bos_policies(run, model),
             unigrams=scope.unigram_sources(run, model),
         script:

@@ -64,26 +64,6 @@ STRINGS_ROOM = Room(
 )
 
 
-rule extract_published_scores:
-    """Put one model's published scores into the layout of imported ones."""
-    input:
-        "resources/datasets/li_adger/manifest.tsv",
-    output:
-        "resources/published_scores/{model}.csv",
-    log:
-        "logs/extract_published_scores/{model}.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=10,
-    params:
-        code=code_digest("extract_published_scores"),
-        file=catalog.dataset("li_adger")["files"][0]["name"],
-    script:
-        "../workflow_scripts/extract_published_scores.py"
-
-
 rule analyse_strings:
     """Test the three predictions on one model's scores (string_probability, §4 to §6)."""
     input:

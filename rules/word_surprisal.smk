@@ -1,8 +1,8 @@
 # Word surprisals of the texts that people read (Oh, Zhu & Schuler 2025, §3.1).
 # REQUIRES results/words/{texts}.parquet, a model's manifest or its word surprisals from elsewhere.
-# PROVIDES results/surprisal/{model}/{texts}.{parquet,csv}; one job scores all texts with a model.
+# PROVIDES results/surprisal/{model}/{texts}.{parquet,csv}; one job scores all texts with a model, and
+# one imports the surprisals of all models of a data set.
 
-IMPORTED_WORDS = sources.models_with(run, "scores", level="word")
 READ_TEXTS = scope.read_texts(run)
 
 
@@ -36,25 +36,27 @@ rule compute_word_surprisal:
         "../workflow_scripts/compute_word_surprisal.py"
 
 
-rule import_word_surprisal:
-    """Word surprisals from elsewhere, into the same table."""
-    input:
-        scores=lambda wildcards: scope.imported_surprisals(run, wildcards.model, wildcards.texts)[0],
-        words="results/words/{texts}.parquet",
-    output:
-        table="results/surprisal/{model}/{texts}.parquet",
-        csv="results/surprisal/{model}/{texts}.csv",
-    log:
-        "logs/import_word_surprisal/{model}/{texts}.log",
-    wildcard_constraints:
-        model=alternatives(IMPORTED_WORDS),
-        texts=READING_TEXTS,
-    conda:
-        "../envs/environment.yaml"
-    params:
-        code=code_digest("import_word_surprisal"),
-        path=lambda wildcards: scope.imported_surprisals(run, wildcards.model, wildcards.texts)[1],
-        unit=lambda wildcards: catalog.model(wildcards.model).get("unit", "bits"),
-        texts=lambda wildcards: texts_in_file(catalog.model(wildcards.model), wildcards.texts),
-    script:
-        "../workflow_scripts/import_word_surprisal.py"
+for name, imported in scope.surprisal_imports(run).items():
+
+    rule:
+        name:
+            f"import_surprisals_of_{name}"
+        input:
+            words=[f"results/words/{texts}.parquet" for _, texts in imported],
+            scores=(
+                sources.dataset_manifest(name)
+                if name in catalog.datasets
+                else [scope.imported_surprisals(run, *one)["path"] for one in imported]
+            ),
+        output:
+            tables=[f"results/surprisal/{model}/{texts}.parquet" for model, texts in imported],
+            csv=[f"results/surprisal/{model}/{texts}.csv" for model, texts in imported],
+        log:
+            f"logs/import_word_surprisal/{name}.log",
+        conda:
+            "../envs/environment.yaml"
+        params:
+            code=code_digest("import_word_surprisal"),
+            imported=[scope.imported_surprisals(run, *one) for one in imported],
+        script:
+            "../workflow_scripts/import_word_surprisal.py"

@@ -1,27 +1,35 @@
-"""Fit every linking function of one model: by convention, and to shared resamples."""
+"""Fit one model's linking functions by convention and to shared resamples; predict ratings."""
 
 from lingprob.io.tables import write_csv, write_table
-from lingprob.papers.morcela.analysis import draw_parameters, fit_model, read_datasets
+from lingprob.papers.morcela.analysis import (
+    draw_parameters,
+    fit_model,
+    predict_ratings,
+    read_datasets,
+)
 from lingprob.workflow import job
 
 with job(snakemake):
-    params, output = snakemake.params, snakemake.output
-    files = snakemake.input
-    given = (
-        snakemake.wildcards.model,
-        read_datasets(params.datasets, files.stimuli, files.scores),
-    )
-    shared = {
-        "default_convention": tuple(params.convention),
-        "bootstrap": params.bootstrap,
-        "seed": params.seed,
-        "scale": params.scale,
-    }
-    folds = {"folds": params.folds, "repeats": params.repeats}
+    params, output, model = snakemake.params, snakemake.output, snakemake.wildcards.model
+    every = read_datasets(params.predicted, snakemake.input.stimuli, snakemake.input.scores)
+    fitted = {name: every[name] for name in params.fitted}
+    convention, scale = tuple(params.convention), params.scale
     units = {"cluster": params.cluster, "keep_together": params.keep_together}
     origin = {"seed": params.seed, **units}
-    fits = fit_model(*given, **shared, **folds, **units)
+    options = {
+        "default_convention": convention,
+        "bootstrap": params.bootstrap,
+        "seed": params.seed,
+        "scale": scale,
+        "folds": params.folds,
+        "repeats": params.repeats,
+        **units,
+    }
+    fits = fit_model(model, fitted, **options)
     write_table(fits, "linking_functions", output.fits, origin)
     write_csv(fits, output.csv)
-    draws = draw_parameters(*given, **shared, **folds, **units)
-    write_table(draws, "linking_draws", output.draws, origin)
+    write_table(draw_parameters(model, fitted, **options), "linking_draws", output.draws, origin)
+    about = {"convention": convention, "cluster": params.cluster, "scale": scale}
+    predicted = predict_ratings(model, every, fitted_to=params.fitted, **about)
+    write_csv(predicted, output.predictions_csv)
+    write_table(predicted, "predicted_ratings", output.predictions)

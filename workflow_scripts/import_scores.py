@@ -15,9 +15,14 @@ with job(snakemake):
     for stimuli_file, sentence_file, csv in files:
         stimuli, dataset = read_table(stimuli_file, "stimuli"), Path(stimuli_file).stem
         tokens, sentences = import_scores(
-            Path(given.scores), params.level, stimuli, params.bos_policies, unigrams
+            Path(params.path),
+            params.level,
+            stimuli,
+            params.bos_policies,
+            unigrams,
+            published=params.published,
         )
-        origin = {"model": params.model, "imported_from": given.scores}
+        origin = {"model": params.model, "imported_from": params.path}
         if tokens is not None:
             write_table(tokens, "scores", next(token_files), origin)
         write_table(sentences, "sentence_scores", sentence_file, origin | {"dataset": dataset})

@@ -1,4 +1,4 @@
-"""Word surprisals from elsewhere, into the same table."""
+"""Word surprisals from elsewhere, of one or more models and texts, into the same tables."""
 
 from pathlib import Path
 
@@ -7,11 +7,13 @@ from lingprob.reading.imported import import_word_surprisals
 from lingprob.workflow import job
 
 with job(snakemake):
-    words = read_table(snakemake.input.words, "words")
-    path, params = Path(snakemake.params.path), snakemake.params
-    surprisals = import_word_surprisals(
-        path, words, params.unit, snakemake.wildcards.texts, params.texts
-    )
-    provenance = {"model": snakemake.wildcards.model, "origin": f"imported from {path}"}
-    write_table(surprisals, "surprisal", snakemake.output.table, provenance)
-    write_csv(with_texts(surprisals, "surprisal", words), snakemake.output.csv)
+    output, imported = snakemake.output, snakemake.params.imported
+    files = zip(imported, snakemake.input.words, output.tables, output.csv, strict=True)
+    for about, words_file, table, csv in files:
+        words, path = read_table(words_file, "words"), Path(about["path"])
+        surprisals = import_word_surprisals(
+            path, words, about["unit"], about["text"], about["texts_in_file"]
+        )
+        provenance = {"model": about["model"], "origin": f"imported from {path}"}
+        write_table(surprisals, "surprisal", table, provenance)
+        write_csv(with_texts(surprisals, "surprisal", words), csv)

@@ -11,6 +11,7 @@ import pandas as pd
 from lingprob.errors import refuse_rows
 from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.scoring.sentences import summarise_sentences
+from lingprob.stimuli.linguistic_inquiry import published_scores
 
 REMEDY = "README.md, `Your own data`, lists the columns."
 SIGN = (
@@ -25,21 +26,27 @@ def import_scores(
     stimuli: pd.DataFrame,
     bos_policies: Mapping[str, Mapping[str, str]],
     unigram_logprobs: Mapping[str, pd.Series],
+    published: str | None = None,
 ) -> tuple[pd.DataFrame | None, pd.DataFrame]:
     """Read the scores of stimuli, of a `level` of `token` or `sentence`.
+
+    Of a `published` model the file is the published one, which has the scores of several.
 
     Returns a `scores` table, None if there are no tokens, and a `sentence_scores` table; the other
     arguments and errors are those of `summarise_sentences` and of the two functions below.
     """
     if level == "sentence":
-        return None, import_sentence_scores(path, stimuli)
+        found = published_scores(path, published) if published else None
+        return None, import_sentence_scores(path, stimuli, found)
     tokens = import_token_scores(path, stimuli)
     by_start_token = {policy["start_token"]: tokens for policy in bos_policies.values()}
     return tokens, summarise_sentences(stimuli, by_start_token, bos_policies, unigram_logprobs)
 
 
-def import_sentence_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
-    """Read one row a sentence as a `sentence_scores` table.
+def import_sentence_scores(
+    path: Path, stimuli: pd.DataFrame, found: pd.DataFrame | None = None
+) -> pd.DataFrame:
+    """Read one row a sentence as a `sentence_scores` table; `found` is the file if it is read.
 
     Columns of the file: `item_id` (or `sentence`, the text itself), `logprob` (nats, summed over
     the sentence), `n_tokens` and, if known, `unigram_logprob` (nats). Sentences that the
@@ -48,7 +55,7 @@ def import_sentence_scores(path: Path, stimuli: pd.DataFrame) -> pd.DataFrame:
     Raises LingprobError that names the file, column and row for bad values, positive
     log-probabilities among them, or the first stimulus that the file lacks.
     """
-    given, frame = _read(path, ["logprob", "n_tokens"])
+    given, frame = _read(path, ["logprob", "n_tokens"], found)
     frame["logprob"] = _logprobs(path, "logprob", given["logprob"])
     frame["n_tokens"] = whole(path, "n_tokens", given["n_tokens"], smallest=1)
     frame["unigram_logprob"] = None
@@ -115,9 +122,11 @@ def _logprobs(path: Path, column: str, values: pd.Series, nullable: bool = False
     return numbers
 
 
-def _read(path: Path, needed: list[str]) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Read the file; return it, and a frame of its key alone, `item_id` or else `sentence`."""
-    given = read_frame(path)
+def _read(
+    path: Path, needed: list[str], found: pd.DataFrame | None = None
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the file's table, and a frame of its key alone, `item_id` or else `sentence`."""
+    given = read_frame(path) if found is None else found
     key = "item_id" if "item_id" in given.columns or "sentence" not in given.columns else "sentence"
     need_columns(path, given, [key, *needed], REMEDY)
     keys = text_of(path, key, given[key])

@@ -7,9 +7,10 @@ module, so it imports nothing that only a job needs.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from typing import Any
 
-from lingprob.catalog import Entry, read_yaml, surprisal_file
+from lingprob.catalog import Entry, read_yaml, surprisal_file, texts_in_file
 from lingprob.plan.work import prefix_lengths
 from lingprob.workflow import sources
 from lingprob.workflow.names import matches, surprisal_models
@@ -287,14 +288,29 @@ def reading_corrections(run: Run, models: list[str]) -> dict[str, bool | None]:
     }
 
 
-def imported_surprisals(run: Run, model: str, texts: str) -> tuple[str, str]:
-    """Return what brings a model's imported word surprisals of a text, and their file."""
+def surprisal_imports(run: Run) -> dict[str, list[tuple[str, str]]]:
+    """Return the models and texts that each job imports word surprisals of: all models of a data
+    set that has their surprisals, or one model of the user's."""
+    read, jobs = read_texts(run), defaultdict(list)
+    for model in sources.models_with(run, "scores", level="word"):
+        entry = run.catalog.model(model)
+        texts = [(model, name) for name in entry["texts"] if name in read]
+        jobs[entry.get("dataset", model)] += texts
+    return {name: imported for name, imported in jobs.items() if imported}
+
+
+def imported_surprisals(run: Run, model: str, texts: str) -> dict[str, Any]:
+    """Return a model, a text, the file with the word surprisals, their unit, and all its texts."""
     entry = run.catalog.model(model)
     path = str(surprisal_file(entry, texts))
-    if "dataset" not in entry:
-        return path, path
-    manifest = sources.dataset_manifest(entry["dataset"])
-    return manifest, f"resources/datasets/{entry['dataset']}/{path}"
+    folder = f"resources/datasets/{entry['dataset']}/" if "dataset" in entry else ""
+    return {
+        "model": model,
+        "text": texts,
+        "path": f"{folder}{path}",
+        "unit": entry.get("unit", "bits"),
+        "texts_in_file": texts_in_file(entry, texts),
+    }
 
 
 def suite_files(run: Run, datasets: list[str]) -> list[str]:

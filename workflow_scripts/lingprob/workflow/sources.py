@@ -121,6 +121,15 @@ def dataset_manifest(dataset: str) -> str:
     return f"resources/datasets/{dataset}/manifest.tsv"
 
 
+def imported_scores(run: Run, model: str) -> tuple[str, str]:
+    """Return what brings a model's imported scores, and their file: of a data set or the user's."""
+    entry = run.catalog.model(model)
+    if "dataset" not in entry:
+        return entry["path"], entry["path"]
+    manifest = dataset_manifest(entry["dataset"])
+    return manifest, str(Path(manifest).with_name(entry["path"]))
+
+
 def raw_dataset(run: Run, dataset: str) -> dict[str, str]:
     """Return what a parser reads: fetched files, the user's own, or (package data) nothing."""
     entry = run.catalog.dataset(dataset)
