@@ -4,7 +4,8 @@
 # PROVIDES results/morcela/{model}.{parquet,csv} and results/morcela/predictions/{model}.{parquet,csv}
 # for one model. Over the models of the scale, results/morcela/ has intergroup_correlation (parquet,
 # csv), figures 2 to 6, conventions, trends, differences, tables 2 to 4 and scorecard; for Figure 5
-# frequency_{moments,documents,slopes,bins}/.
+# frequency_{slopes,bins}/ (and
+# {moments,documents}/ of all shards but the first).
 
 MORCELA = settings["morcela"]
 FREQUENCY_MODELS = scope.frequency_models(run)
@@ -114,12 +115,23 @@ rule correlate_participant_groups:
         "../workflow_scripts/correlate_participant_groups.py"
 
 
+# What a job needs that scores a shard of the corpus for §5, and depends on.
+FREQUENCY_INPUT = dict(
+    model="resources/models/{model}/manifest.json",
+    corpus=sources.corpus_files(run, MORCELA["frequency_corpus"]),
+    unigrams=lambda wildcards: scope.unigram_tables(run, wildcards.model)[0],
+)
+FREQUENCY_PARAMS = dict(
+    **pick(settings["scoring"], "device", "dtype"),
+    entry=model_entry("", bulk=True),
+    regressed=lambda wildcards: scope.frequency_regression(run, wildcards.model),
+)
+
+
 rule sum_frequency_moments:
     """Score one shard of a corpus; sum up log-probabilities by unigram frequency (morcela, §5)."""
     input:
-        model="resources/models/{model}/manifest.json",
-        corpus=sources.corpus_files(run, MORCELA["frequency_corpus"]),
-        unigrams=lambda wildcards: scope.unigram_tables(run, wildcards.model)[0],
+        **FREQUENCY_INPUT,
     output:
         moments="results/morcela/frequency_moments/{model}/{shard}-of-{shards}.parquet",
         documents="results/morcela/frequency_documents/{model}/{shard}-of-{shards}.parquet",
@@ -135,28 +147,20 @@ rule sum_frequency_moments:
     resources:
         **with_model("sum_frequency_moments"),
     params:
-        **pick(settings["scoring"], "device", "dtype"),
+        **FREQUENCY_PARAMS,
         code=code_over("sum_frequency_moments", MORCELA["frequency_corpus"]),
-        corpus=MORCELA["frequency_corpus"],
-        entry=pick(catalog.dataset(MORCELA["frequency_corpus"]), "parser", "path", "files"),
-        model_entry=model_entry("", bulk=True),
-        start_tokens=lambda wildcards: {
-            name: catalog.start_tokens[name]
-            for name in scope.frequency_start_tokens(run, wildcards.model)
-        },
-        tokens=MORCELA["frequency_tokens"],
-        document_tokens=MORCELA["frequency_document_tokens"],
     script:
         "../workflow_scripts/sum_frequency_moments.py"
 
 
 rule regress_on_frequency:
-    """Regress tokens' log-probability on their unigram log-probability (morcela, §5)."""
+    """Score the first shard; regress all tokens' log-probability on their unigrams' (morcela, §5)."""
     input:
+        **FREQUENCY_INPUT,
         **{
             name: collect(
                 "results/morcela/frequency_%s/{{model}}/{shard}-of-{shards}.parquet" % name,
-                shard=range(MORCELA["frequency_shards"]),
+                shard=range(1, MORCELA["frequency_shards"]),
                 shards=MORCELA["frequency_shards"],
             )
             for name in ("moments", "documents")
@@ -166,11 +170,19 @@ rule regress_on_frequency:
         bins="results/morcela/frequency_bins/{model}.parquet",
     log:
         "logs/regress_on_frequency/{model}.log",
+    benchmark:
+        "logs/regress_on_frequency/{model}.benchmark.tsv"
+    wildcard_constraints:
+        model=alternatives(CAUSAL),
     conda:
         "../envs/environment.yaml"
+    threads: 1
+    resources:
+        **with_model("sum_frequency_moments", shards=MORCELA["frequency_shards"]),
     params:
-        code=code_digest("regress_on_frequency"),
-        corpus=MORCELA["frequency_corpus"],
+        **FREQUENCY_PARAMS,
+        code=code_over("regress_on_frequency", MORCELA["frequency_corpus"]),
+        shards=MORCELA["frequency_shards"],
         unigrams=lambda wildcards: scope.default_unigrams(run, wildcards.model),
         scale=settings["scale"],
     script:

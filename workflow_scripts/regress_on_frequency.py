@@ -1,17 +1,22 @@
 """Regress tokens' log-probability on their unigram log-probability over a corpus."""
 
-from lingprob.io.tables import read_metadata, read_table, write_table
+from lingprob.io.tables import read_table, write_table
+from lingprob.models.prepared import load_prepared
+from lingprob.scoring.frequency_moments import moments_of_shard
 from lingprob.stats.least_squares import frequency_slopes
-from lingprob.workflow import job
+from lingprob.workflow import job, means
 
 with job(snakemake):
     params, output, files = snakemake.params, snakemake.output, snakemake.input
+    how = means(snakemake, "device_map")
+    lm, provenance = load_prepared(files.model, params.entry, params.device, params.dtype, **how)
+    unigrams = read_table(files.unigrams, "unigrams")
+    binned, documents = moments_of_shard(lm, unigrams, params.regressed, 0, params.shards)
     slopes, bins = frequency_slopes(
-        [read_table(path, "frequency_moments") for path in files.moments],
-        [read_table(path, "frequency_documents") for path in files.documents],
+        [binned, *(read_table(path, "frequency_moments") for path in files.moments)],
+        [documents, *(read_table(path, "frequency_documents") for path in files.documents)],
     )
-    about = {"model": snakemake.wildcards.model, "corpus": params.corpus}
+    about = {"model": snakemake.wildcards.model, "corpus": params.regressed["corpus"]}
     slopes = slopes.assign(**about, unigrams=params.unigrams, scale=params.scale)
-    provenance = read_metadata(files.moments[0])
     write_table(slopes, "frequency_slopes", output.slopes, provenance)
     write_table(bins.assign(**about), "frequency_bins", output.bins, provenance)

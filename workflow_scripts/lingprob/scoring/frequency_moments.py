@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from itertools import islice
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.corpora import batches
+from lingprob.io.corpora import batches, iter_documents
 from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.engine import Scorer
@@ -28,6 +30,41 @@ class Piece(NamedTuple):
     document: int
     ids: np.ndarray
     keep_from: int
+
+
+def moments_of_shard(
+    lm: LanguageModel,
+    unigrams: pd.DataFrame,
+    regressed: Mapping[str, Any],
+    shard: int,
+    shards: int,
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Sum up tokens' log-probabilities over a shard of a corpus.
+
+    Args:
+        lm: the language model.
+        unigrams: a `unigrams` table of its vocabulary.
+        regressed: `corpus` (a name), its `parser` and `paths`, `start_tokens` by name, and how many
+            `tokens` there are at most, in all shards and (`document_tokens`) in a document.
+        shard, shards: as of `frequency_moments`.
+
+    Returns both tables of `moments_by_start_token`.
+    """
+    start_tokens = regressed["start_tokens"]
+    tokens = len(start_tokens) * regressed["tokens"] // shards
+    paths = [Path(path) for path in regressed["paths"]]
+    with Progress(tokens, f"tokens of {regressed['corpus']}", "tokens") as progress:
+        return moments_by_start_token(
+            lm,
+            partial(iter_documents, regressed["parser"], paths),
+            unigrams.sort_values("token_id")["logprob"].to_numpy(),
+            start_tokens,
+            max_tokens=regressed["tokens"],
+            max_document_tokens=regressed["document_tokens"],
+            shard=shard,
+            shards=shards,
+            progress=progress,
+        )
 
 
 def moments_by_start_token(

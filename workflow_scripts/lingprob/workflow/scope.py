@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import Any
 
 from lingprob.catalog import Entry, read_yaml, surprisal_file, texts_in_file
+from lingprob.io.files import dataset_paths
 from lingprob.plan.work import prefix_lengths
 from lingprob.workflow import sources
 from lingprob.workflow.names import matches, surprisal_models
@@ -159,6 +160,23 @@ def frequency_start_tokens(run: Run, model: str) -> list[str]:
     wanted = run.settings["morcela"]["frequency_start_tokens"]
     own = sources.own_start_token(run, model)
     return list(dict.fromkeys(own if one == "own" else one for one in wanted))
+
+
+def frequency_regression(run: Run, model: str) -> dict[str, Any]:
+    """Return the `regressed` of `scoring.frequency_moments.moments_of_shard`."""
+    morcela = run.settings["morcela"]
+    corpus = morcela["frequency_corpus"]
+    entry = run.catalog.dataset(corpus)
+    return {
+        "corpus": corpus,
+        "parser": entry["parser"],
+        "paths": [str(path) for path in dataset_paths(corpus, entry)],
+        "start_tokens": {
+            name: run.catalog.start_tokens[name] for name in frequency_start_tokens(run, model)
+        },
+        "tokens": morcela["frequency_tokens"],
+        "document_tokens": morcela["frequency_document_tokens"],
+    }
 
 
 def frequency_tables(run: Run, name: str) -> list[str]:
