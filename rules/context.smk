@@ -7,10 +7,6 @@
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
 # What changed prefixes of the primary data set have.
 CONTEXT_CHANGED = ["accuracy", "correlations", "points"]
-CONTEXT_SUMMARY = {
-    **pick(CONTEXT, "fewest_pairs"),
-    **pick(settings, "bootstrap", "seed", "scale"),
-}
 
 
 def context_tables(name):
@@ -72,15 +68,19 @@ rule measure_context_overlap:
 
 
 rule summarise_context:
-    """A model's accuracies with intervals, regressions, matrices, correlations (context, §4)."""
+    """A model's accuracies, regressions, matrices, correlations; what changed prefixes change (§4, §5)."""
     input:
         judgments="results/context/judgments/drawn/{model}.parquet",
         unprefixed="results/context/judgments/unprefixed/{model}.parquet",
         overlap="results/context/overlap.parquet",
         prefix_overlap="results/context/prefix_overlap.parquet",
+        perturbed="results/context/judgments/perturbed/{model}.parquet",
+        prefixes=f"results/context/prefixes/perturbed/{CONTEXT_PRIMARY}.parquet",
     output:
         parquet=collect("results/context/{table}/{{model}}.parquet", table=CONTEXT_TABLES),
         csv=collect("results/context/{table}/{{model}}.csv", table=CONTEXT_TABLES),
+        changed=collect("results/context/changed/{table}/{{model}}.parquet", table=CONTEXT_CHANGED),
+        changed_csv=collect("results/context/changed/{table}/{{model}}.csv", table=CONTEXT_CHANGED),
     log:
         "logs/summarise_context/{model}.log",
     benchmark:
@@ -91,37 +91,13 @@ rule summarise_context:
         mem_mb=lambda wildcards, attempt: costs.grown(5000, attempt),
         runtime=costs.at_most(240),
     params:
+        **pick(CONTEXT, "fewest_pairs"),
+        **pick(settings, "bootstrap", "seed", "scale"),
         code=code_digest("summarise_context"),
         datasets=CONTEXT["datasets"],
-        settings=CONTEXT_SUMMARY,
+        primary=CONTEXT_PRIMARY,
     script:
         "../workflow_scripts/summarise_context.py"
-
-
-rule summarise_changed_contexts:
-    """What perturbed prefixes change, and prefixes that a suite shares (context, §5)."""
-    input:
-        judgments="results/context/judgments/drawn/{model}.parquet",
-        perturbed="results/context/judgments/perturbed/{model}.parquet",
-        prefixes=f"results/context/prefixes/perturbed/{CONTEXT_PRIMARY}.parquet",
-    output:
-        parquet=collect("results/context/changed/{table}/{{model}}.parquet", table=CONTEXT_CHANGED),
-        csv=collect("results/context/changed/{table}/{{model}}.csv", table=CONTEXT_CHANGED),
-    log:
-        "logs/summarise_changed_contexts/{model}.log",
-    benchmark:
-        "logs/summarise_changed_contexts/{model}.benchmark.tsv"
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=lambda wildcards, attempt: costs.grown(5000, attempt),
-        runtime=costs.at_most(240),
-    params:
-        code=code_digest("summarise_changed_contexts"),
-        dataset=CONTEXT_PRIMARY,
-        settings=CONTEXT_SUMMARY,
-    script:
-        "../workflow_scripts/summarise_changed_contexts.py"
 
 
 rule context:

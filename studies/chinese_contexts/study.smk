@@ -94,7 +94,7 @@ rule summarise_chinese_contexts:
         runtime=costs.at_most(240),
     params:
         code=code_digest("studies.chinese_contexts.summarise_chinese_contexts"),
-        settings=CONTEXT_SUMMARY | {"fewest_pairs": 1},
+        settings={"fewest_pairs": 1, **pick(settings, "bootstrap", "seed", "scale")},
         run={
             "scale": settings["scale"],
             "models": describe_models(catalog.models, CHINESE_MODELS),

@@ -515,11 +515,13 @@ def test_reading_times_are_regressed_on_the_surprisals_of_their_text():
 def test_imported_surprisals_come_with_a_data_set_or_from_the_user_s_file():
     own = {**OWN_SCORES, "level": "word", "texts": ["demo_passages"]}
     there = plan(models={"other": own})
-    assert scope.imported_surprisals(there, "other", "demo_passages") == ("s.csv", "s.csv")
+    assert scope.imported_surprisals(there, "other", "demo_passages")["path"] == "s.csv"
     folder = "resources/datasets/kuribayashi_ppp_ns"
-    manifest, path = scope.imported_surprisals(there, "published-gpt2", "natural_stories")
-    assert manifest == f"{folder}/manifest.tsv"
-    assert path.startswith(f"{folder}/")
+    published = scope.imported_surprisals(there, "published-gpt2", "natural_stories")
+    assert published["path"].startswith(f"{folder}/")
+    jobs = scope.surprisal_imports(plan("laptop", models={"other": {**own, "texts": ["provo"]}}))
+    assert jobs["other"] == [("other", "provo")]
+    assert len(jobs["kuribayashi_ppp_ns"]) == 12
 
 
 def test_suites_alone_are_read_once_more_for_their_regions():

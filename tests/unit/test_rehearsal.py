@@ -159,8 +159,8 @@ def test_one_s_own_files_are_found_from_the_rehearsal_s_folder(tmp_path, monkeyp
     assert changed.models["theirs"]["paths"] == {"provo": str(tmp_path / "s.csv")}
     assert changed.datasets["ours"]["path"] == str(tmp_path / "c/*.txt")
     assert changed.models["mine"]["source"] == "stand_in"
-    path = "resources/published_scores/trigram.csv"
-    assert changed.models["trigram"]["path"] == path  # a rule's
+    path = "li-adger_min_pairs_all_models.csv"
+    assert changed.models["trigram"]["path"] == path  # in a data set
 
 
 def test_a_rehearsal_has_a_folder_of_its_own_and_its_jobs_know_where_it_began(

@@ -74,14 +74,14 @@ PAGES = f"{SITE} show_model show_model show_model"  # of all models
 # What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
 # it trains, of their contexts, from word surprisals, and from trained models.
 OVER_MODELS = "plot_morcela tabulate_morcela compare"
-TRAINED_FITS = "fit_linking_functions predict_ratings " * 2
-MORCELA = f"fit_linking_functions predict_ratings {TRAINED_FITS} {OVER_MODELS}"
+TRAINED_FITS = "fit_linking_functions " * 2
+MORCELA = f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS}"
 STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
 PERTURBED = "perturb_prefixes judge_perturbed_contexts"
-CONTEXTS = "summarise_context summarise_changed_contexts plot_context tabulate_context compare"
+CONTEXTS = "summarise_context plot_context tabulate_context compare"
 READING = "fit_reading_times tabulate_reading plot_reading compare"
 TRAINED = "measure_perplexity plot_training compare"
-FREQUENCY = "sum_frequency_moments regress_on_frequency "
+FREQUENCY = "regress_on_frequency "
 SURPRISAL = "compute_word_surprisal "
 
 

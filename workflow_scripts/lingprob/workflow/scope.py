@@ -309,7 +309,8 @@ def reading_corrections(run: Run, models: list[str]) -> dict[str, bool | None]:
 def surprisal_imports(run: Run) -> dict[str, list[tuple[str, str]]]:
     """Return the models and texts that each job imports word surprisals of: all models of a data
     set that has their surprisals, or one model of the user's."""
-    read, jobs = read_texts(run), defaultdict(list)
+    read = read_texts(run)
+    jobs: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for model in sources.models_with(run, "scores", level="word"):
         entry = run.catalog.model(model)
         texts = [(model, name) for name in entry["texts"] if name in read]
