@@ -18,7 +18,7 @@ from lingprob.overlap.streaming import ScanResult, merge, scan
 from lingprob.overlap.token_blocks import TokenBlock
 from overlap_reference import Sequences, arrays, block, random_case, slow_matches
 
-MIN_LENGTHS = (1, 4, 5, 6, 7, 9, 12)
+MIN_LENGTHS = (1, 2, 3, 4, 5, 6, 7, 9, 12)
 sequences = st.lists(st.lists(st.integers(0, 3), max_size=25), min_size=1, max_size=4)
 
 
@@ -43,7 +43,7 @@ def check_everything(passages: Sequences, documents: Sequences) -> None:
     for min_length in MIN_LENGTHS:
         result = scanned(index, [block(documents)], min_length=min_length)
         found, counted = longest_matches(index, result)
-        known = lengths >= (min_length if min_length >= 4 else 1)
+        known = lengths >= min_length
         np.testing.assert_array_equal(found, np.where(known, lengths, 0))
         np.testing.assert_array_equal(counted, np.where(known, frequencies, 0))
     cdawg = build_cdawg([block(documents)], tokenizer_hash="t", vocabulary_size=10)

@@ -35,7 +35,7 @@ class ScanResult:
     """What the scan of one file, or of several merged, did to the index's states.
 
     index_digest: of the index that was used.
-    min_length: matches of at least so many tokens were counted; 1 for all.
+    min_length: shortest matches that count, in tokens; 1 for all.
     files: digest of the tokens of each file, by its name.
     n_tokens: corpus tokens, separators included.
     states: the visited states in rising order, int32 (n,).
@@ -109,8 +109,8 @@ def scan(
         blocks: the file's token ids, whole documents in each block.
         file: its name; a merge refuses to count it twice.
         tokenizer_hash: of the corpus; must be the index's.
-        min_length: count matches of at least so many tokens. From 4 tokens on most of the
-            corpus is skipped, the faster the longer; below, every length is exact.
+        min_length: shortest matches that count, in tokens. From 4 tokens on most of the corpus
+            is skipped, the faster the longer.
         separator: a token id that ends documents inside the blocks' rows, as <|endoftext|>.
         progress: advanced by the number of tokens.
 
@@ -142,7 +142,7 @@ def scan(
             progress.advance(len(codes))
     states = np.flatnonzero(counts[:, 0])
     return ScanResult(
-        index.digest, min_length if filtered else 1, {file: content.hexdigest()}, n_tokens,
+        index.digest, min_length, {file: content.hexdigest()}, n_tokens,
         states.astype(np.int32), counts[states, 0], counts[states, 1].astype(np.int32),
         counts[states, 2],
     )  # fmt: skip
