@@ -1,11 +1,11 @@
-# The overlaps of any text with a corpus without a new pass over the corpus, on request.
-# REQUIRES results/words/{dataset}.parquet, a tokenizer, the documents of a corpus.
-# PROVIDES results/cdawg/{corpus}: the corpus's compacted DAWG, and by it
-# results/cdawg_overlap/{corpus}/{dataset}.parquet: the same table as results/overlap/{corpus}.parquet.
+# Saved corpora, which answer for any text without a pass over the corpus.
+# REQUIRES the documents of the corpora `overlap.indexed`, a tokenizer; their overlaps by a scan.
+# PROVIDES results/cdawg/{corpus}: compacted DAWGs for `find_overlap` and `certify`, and
+# results/cdawg/{corpus}.parquet: the overlaps by them, the same as results/overlap/{corpus}.parquet.
 
 
 rule build_cdawg:
-    """Build the compacted DAWG of a corpus, for the overlaps of any text without a new pass."""
+    """Save a corpus as compacted DAWGs, for the overlaps of any text without a new pass."""
     input:
         tokenizer=OVERLAP_TOKENIZER,
         corpus=lambda wildcards: sources.corpus_files(run, wildcards.corpus),
@@ -20,27 +20,31 @@ rule build_cdawg:
         runtime=costs.at_most(1440),
     params:
         code=lambda wildcards: code_over("build_cdawg", wildcards.corpus),
-        entry=entry_of("corpus", "parser separator path files"),
+        entry=entry_of("corpus", "parser separator path files words"),
+        tokenizer=OVERLAP["tokenizer"],
     script:
         "../workflow_scripts/build_cdawg.py"
 
 
 rule query_cdawg:
-    """Write a text's longest overlaps with a corpus by the corpus's compacted DAWG."""
+    """Write the overlaps with a corpus by its compacted DAWGs; those of the scan must be equal."""
     input:
-        graph="results/cdawg/{corpus}",
-        words="results/words/{dataset}.parquet",
+        graphs="results/cdawg/{corpus}",
+        scanned="results/overlap/{corpus}.parquet",
+        index="results/overlap/index.npz",
+        passages="results/overlap/passages.parquet",
         tokenizer=OVERLAP_TOKENIZER,
     output:
-        "results/cdawg_overlap/{corpus}/{dataset}.parquet",
+        "results/cdawg/{corpus}.parquet",
     log:
-        "logs/query_cdawg/{corpus}/{dataset}.log",
+        "logs/query_cdawg/{corpus}.log",
     conda:
         "../envs/environment.yaml"
     resources:
         mem_mb=4000,
         runtime=60,
     params:
+        **pick(OVERLAP, "min_length"),
         code=code_digest("query_cdawg"),
         scale=settings["scale"],
     script:

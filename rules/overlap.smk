@@ -1,15 +1,18 @@
 # Overlap of texts with corpora (Oh, Zhu & Schuler 2025, Study 1 and the choice of chunks).
 # REQUIRES results/words of each reading-time corpus, a tokenizer, corpora to search; for the chance
-# level what rules/chance_level.smk makes.
+# level what rules/models.smk makes.
 # PROVIDES results/overlap/{corpus}.{parquet,csv}: each passage's longest overlaps with a corpus, and
 # over all corpora of the scale results/overlap/: overlaps, summary, passage_lengths, chunks, figures
-# 1a and 1b, scorecard; on the way index, passages, files/ and counts/ there.
+# 1a and 1b, scorecard; soft_overlaps and soft_summary, but for case, punctuation, white space and
+# gaps; on the way index, passages, files/, soft/ and counts/ there.
 # The passages are indexed, and each file of a corpus streams through the index in a job of its own,
 # so that a killed run goes on at the next file.
 
 OVERLAP = settings["overlap"]
 OVERLAP_TOKENIZER = sources.tokenizer_files(run, OVERLAP["tokenizer"])
-PUBLISHED_OVERLAPS = ["the_pile", "owt"]
+PUBLISHED_OVERLAPS = {
+    name: f"resources/datasets/rt_leakage/rt_overlap_{name}.tsv" for name in OVERLAP["published"]
+}
 OVERLAP_CHUNKS = [
     (corpus, file)
     for corpus in OVERLAP["chunk_corpora"]
@@ -21,6 +24,7 @@ SOFT_CORPORA = [
     for name in OVERLAP["corpora"]
     if OVERLAP["soft_min_words"] and catalog.dataset(name)["parser"] != NO_TEXT
 ]
+SOFT_OPTIONS = dict(min_words=OVERLAP["soft_min_words"], gaps=2, scale=settings["scale"])
 OVERLAP_ROOM = Room(
     "overlap",
     category="Leakage",
@@ -34,6 +38,19 @@ OVERLAP_ROOM = Room(
         "the_pile": "The Pile (published)",
         "owt": "OpenWebText (published)",
     },
+)
+
+SOFT_FILES = (
+    dict(
+        soft="results/overlap/soft_overlaps.parquet",
+        soft_csv="results/overlap/soft_overlaps.csv",
+        soft_summary="results/overlap/soft_summary.csv",
+        soft_html=in_report(
+            "results/overlap/soft_summary.html", OVERLAP_ROOM, "Soft overlaps by corpus"
+        ),
+    )
+    if SOFT_CORPORA
+    else {}
 )
 
 
@@ -103,12 +120,6 @@ rule tabulate_overlap:
     """Write each passage's longest overlaps with a corpus, and how often they occur there."""
     input:
         ngrams=NGRAM_MODEL or [],
-        # Where the chance level is wanted and the catalog has no count of the corpus's words.
-        n_words=lambda wildcards: (
-            f"results/overlap/n_words/{wildcards.corpus}.txt"
-            if NGRAM_MODEL and "words" not in catalog.dataset(wildcards.corpus)
-            else []
-        ),
         index="results/overlap/index.npz",
         passages="results/overlap/passages.parquet",
         scans=lambda wildcards: collect(
@@ -134,33 +145,48 @@ rule tabulate_overlap:
         "../workflow_scripts/tabulate_overlap.py"
 
 
-rule import_published_overlap:
-    """Import the paper's own longest overlaps, with the flags of both conventions."""
+rule find_soft_overlaps:
+    """Find each passage's longest soft overlap with one file of a corpus."""
     input:
-        "resources/datasets/rt_leakage/manifest.tsv",
+        words=collect("results/words/{dataset}.parquet", dataset=OVERLAP["texts"]),
+        corpus=lambda wildcards: sources.corpus_file(run, wildcards.corpus, wildcards.file),
     output:
-        "results/overlap/{published}.parquet",
+        "results/overlap/soft/{corpus}/{file}.parquet",
     log:
-        "logs/import_published_overlap/{published}.log",
+        "logs/find_soft_overlaps/{corpus}/{file}.log",
+    benchmark:
+        "logs/find_soft_overlaps/{corpus}/{file}.benchmark.tsv"
     wildcard_constraints:
-        published=alternatives(PUBLISHED_OVERLAPS),
+        corpus=alternatives(SOFT_CORPORA),
+        file="[^/]+",
     conda:
         "../envs/environment.yaml"
+    threads: 1
+    resources:
+        # A gigabyte of text takes a minute and a half.
+        runtime=costs.at_most(240),
     params:
-        code=code_digest("import_published_overlap"),
-        path="resources/datasets/rt_leakage/rt_overlap_{published}.tsv",
-        scale=settings["scale"],
+        code=lambda wildcards: code_over("find_soft_overlaps", wildcards.corpus),
+        entry=entry_of("corpus", "parser"),
+        path=lambda wildcards: sources.corpus_file_path(run, wildcards.corpus, wildcards.file),
+        texts=OVERLAP["texts"],
+        options=SOFT_OPTIONS,
     script:
-        "../workflow_scripts/import_published_overlap.py"
+        "../workflow_scripts/find_soft_overlaps.py"
 
 
 rule summarise_overlap:
-    """Put the overlaps with all corpora in one table, the published ones last, and sum them up."""
+    """Sum up the overlaps with all corpora, the published ones last, and the soft overlaps."""
     input:
-        collect(
-            "results/overlap/{corpus}.parquet", corpus=OVERLAP["corpora"] + OVERLAP["published"]
-        ),
+        overlaps=collect("results/overlap/{corpus}.parquet", corpus=OVERLAP["corpora"]),
+        published=["resources/datasets/rt_leakage/manifest.tsv"] * bool(PUBLISHED_OVERLAPS),
+        soft=[
+            f"results/overlap/soft/{corpus}/{file}.parquet"
+            for corpus in SOFT_CORPORA
+            for file in sources.corpus_file_names(run, corpus)
+        ],
     output:
+        **SOFT_FILES,
         parquet="results/overlap/overlaps.parquet",
         csv="results/overlap/summary.csv",
         lengths="results/overlap/passage_lengths.csv",
@@ -172,6 +198,9 @@ rule summarise_overlap:
     params:
         code=code_digest("summarise_overlap"),
         no_chance_level=OVERLAP["no_chance_level"],
+        published=PUBLISHED_OVERLAPS,
+        soft=SOFT_OPTIONS,
+        scale=settings["scale"],
     script:
         "../workflow_scripts/summarise_overlap.py"
 
@@ -205,7 +234,7 @@ rule overlap:
     """Longest overlaps, figures and leakage-free chunks, for the texts and corpora of the scale."""
     input:
         collect("results/overlap/{corpus}.csv", corpus=OVERLAP["corpora"]),
+        collect("results/cdawg/{corpus}.parquet", corpus=OVERLAP["indexed"]),
         rules.summarise_overlap.output,
         rules.select_chunks.output,
-        ["results/overlap/soft_summary.csv"] * bool(SOFT_CORPORA),
         OVERLAP_ROOM.output(),

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
-from lingprob.audit.leakage import find_sentences
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
+from lingprob.overlap.corpora import corpus_of
+from lingprob.overlap.search import find_sentences
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -14,11 +15,7 @@ with job(snakemake):
         name: table[table["pair_id"].notna()].set_index("item_id")["text"]
         for name, table in zip(params.datasets, tables, strict=True)
     }
-    found = find_sentences(
-        texts,
-        snakemake.wildcards.corpus,
-        params.entry,
-        [Path(path) if path else None for path in params.files],
-        open_tokenizer(snakemake.input.tokenizer),
-    )
+    paths = [Path(path) for path in params.files if path]
+    corpus = corpus_of(snakemake.wildcards.corpus, params.entry, paths)
+    found = find_sentences(texts, [corpus], open_tokenizer(snakemake.input.tokenizer))
     write_table(found, "audit_leakage", snakemake.output[0])

@@ -1,21 +1,25 @@
-"""Write a text's longest overlaps with a corpus by the corpus's compacted DAWG."""
+"""Write each passage's longest overlaps with a corpus by its DAWG; a scan's must be the same."""
+
+from pathlib import Path
 
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap.cdawg import load_cdawg
-from lingprob.overlap.texts import index_texts
-from lingprob.papers.leakage.overlap.analysis import overlap_table
-from lingprob.reading.texts import passage_texts
+from lingprob.overlap.automaton import load_index
+from lingprob.overlap.corpora import load_corpus, search
+from lingprob.papers.leakage.overlap.analysis import overlap_table, require_same_overlaps
 from lingprob.workflow import job
 
 with job(snakemake):
-    wildcards = snakemake.wildcards
-    tokenizer = open_tokenizer(snakemake.input.tokenizer)
-    texts = passage_texts(read_table(snakemake.input.words, "words"))
-    index, passages = index_texts({wildcards.dataset: texts}, tokenizer)
-    graph = load_cdawg(snakemake.input.graph)
-    matches = graph.longest_matches(index.tokens, index.offsets, tokenizer_hash=tokenizer.sha256)
+    inputs, params = snakemake.input, snakemake.params
+    tokenizer, index = open_tokenizer(inputs.tokenizer), load_index(inputs.index)
+    found = search(load_corpus(Path(inputs.graphs)), index, tokenizer, params.min_length)
     overlaps = overlap_table(
-        index, passages, matches, tokenizer.decode, wildcards.corpus, snakemake.params.scale
+        index,
+        read_table(inputs.passages, "overlap_passages"),
+        (found.lengths, found.frequencies),
+        tokenizer.decode,
+        snakemake.wildcards.corpus,
+        params.scale,
     )
+    require_same_overlaps(overlaps, read_table(inputs.scanned, "overlap"), inputs.scanned)
     write_table(overlaps, "overlap", snakemake.output[0], {"method": "cdawg"})

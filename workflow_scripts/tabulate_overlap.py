@@ -1,7 +1,6 @@
 """Write each passage's longest overlaps with a corpus."""
 
 import logging
-from pathlib import Path
 
 from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
@@ -27,11 +26,12 @@ with job(snakemake):
         searched,
         params.scale,
     )
-    if inputs.ngrams:
-        n_words = params.n_words or float(Path(inputs.n_words).read_text())
+    n_words = params.n_words or result.n_words
+    if inputs.ngrams and n_words:
         overlaps = with_chance_level(overlaps, load_kenlm(inputs.ngrams), n_words)
     else:
-        logger.warning("%s: no chance level: %s", searched, params.no_chance_level)
+        why = params.no_chance_level or "nobody counted the words of these token ids"
+        logger.warning("%s: no chance level: %s", searched, why)
     write_csv(overlaps[PUBLISHED_COLUMNS], snakemake.output.csv)
     provenance = {"tokens": result.n_tokens, "files": len(result.files)}
     write_table(overlaps, "overlap", snakemake.output.parquet, provenance)

@@ -14,12 +14,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
-from lingprob.certificate.corpora import Corpus, CorpusFile
-from lingprob.certificate.saved import load_corpus, save_corpus
-from lingprob.certificate.table import longest_overlaps
 from lingprob.errors import LingprobError
 from lingprob.models.tokenizer import Tokenizer
-from lingprob.overlap.places import first_places, split_documents
+from lingprob.overlap.cdawg import build_cdawg
+from lingprob.overlap.corpora import (
+    Corpus,
+    CorpusFile,
+    SavedFile,
+    load_corpus,
+    save_corpus,
+    split_documents,
+)
+from lingprob.overlap.search import first_places, longest_overlaps
 from lingprob.overlap.token_blocks import normalise
 from models_for_tests import VOCABULARY_SIZE, save_tiny_tokenizer
 from overlap_reference import Sequences, block, slow_matches
@@ -96,6 +102,16 @@ def test_a_sequence_across_documents_is_none_and_a_file_that_lacks_one_is_named(
         first_places([np.array([4, 0])], [block(documents)], file="f", vocabulary_size=9)
 
 
+@pytest.mark.parametrize("vocabulary_size", [2**16 - 1, 2**16])
+def test_a_saved_file_has_its_documents_in_any_vocabulary(vocabulary_size: int) -> None:
+    documents = [[1, 2], [], [3]]
+    graph = build_cdawg([block(documents)], tokenizer_hash="t", vocabulary_size=vocabulary_size)
+    tokenizer = Tokenizer(None, vocabulary_size, "t")
+    (found,) = SavedFile("f", graph).blocks(tokenizer)
+    assert found.tokens.tolist() == [1, 2, 3]
+    assert found.offsets.tolist()[:4] == [0, 2, 2, 3]
+
+
 def test_two_bytes_of_neighbours_are_no_token() -> None:
     """258, 513, 258 are the bytes 2 1 1 2 2 1: 257 lies across two tokens before it is one."""
     documents = [[258, 513, 258, 257]]
@@ -124,11 +140,12 @@ def test_a_certificate_says_what_every_stretch_of_every_document_says(
         series = pd.Series(texts, [f"t{number}" for number in range(len(texts))])
         spaced = series.str.replace(" ", "\t ")
         table = longest_overlaps(spaced, [corpus], tokenizer, min_length)
-        save_corpus(corpus, tokenizer, Path(folder, "saved"))
+        save_corpus(corpus, tokenizer, "tiny", Path(folder, "saved"))
         saved = load_corpus(Path(folder, "saved"))
         again = longest_overlaps(spaced, [saved], tokenizer, min_length)
     pd.testing.assert_frame_equal(again, table)
-    assert saved.n_words == sum(len(text.split()) for documents in files for text in documents)
+    n_words = sum(len(text.split()) for documents in files for text in documents)
+    assert (table["corpus_words"] == n_words).all()
     assert table["text_id"].tolist() == series.index.tolist()
     for row, text in zip(table.itertuples(), texts, strict=True):
         variants = [tokenizer.tokenizer.encode(blank + text) for blank in ("", " ")]

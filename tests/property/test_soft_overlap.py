@@ -9,8 +9,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.errors import LingprobError
-from lingprob.overlap.folding import folded_words, quotation
-from lingprob.overlap.soft import build_soft_index, find_soft_overlaps, seed_words
+from lingprob.overlap.soft import (
+    build_soft_index,
+    find_soft_overlaps,
+    folded_words,
+    quotation,
+    seed_words,
+)
 from overlap_reference import slow_soft_overlap, words_in_common
 
 texts = st.lists(st.lists(st.sampled_from("abc"), max_size=20), min_size=1, max_size=3)

@@ -18,9 +18,8 @@ from lingprob.io.corpora import iter_documents
 from lingprob.overlap import chance
 from lingprob.overlap.automaton import StimulusIndex, build_index
 from lingprob.overlap.cdawg import build_cdawg
-from lingprob.overlap.folding import folded_words
 from lingprob.overlap.passages import longest_matches, passage_overlaps
-from lingprob.overlap.soft import build_soft_index, find_soft_overlaps
+from lingprob.overlap.soft import build_soft_index, find_soft_overlaps, folded_words
 from lingprob.overlap.streaming import scan
 from lingprob.overlap.texts import read_texts
 from lingprob.overlap.token_blocks import TokenBlock, normalise

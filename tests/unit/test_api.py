@@ -18,8 +18,8 @@ import torch
 import lingprob
 from lingprob.api import prepared_models as cache
 from lingprob.api.cli import COMMANDS, main
+from lingprob.api.corpora import corpus_entry
 from lingprob.api.inputs import read_passages
-from lingprob.api.overlap import corpus_entry
 from lingprob.api.prepared_models import find_model, find_unigrams
 from lingprob.catalog import Catalog
 from lingprob.context.scores import score_prefixes
@@ -314,15 +314,32 @@ def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
                "scans": [tmp_path / "scan.npz"], "tokenizer": tokenizer, "ngrams": []},
         output={"counts": tmp_path / "counts.npz", "parquet": tmp_path / "overlap.parquet",
                 "csv": tmp_path / "overlap.csv"},
-        wildcards={"corpus": "c"}, params={"no_chance_level": "none", "scale": "demo"},
+        wildcards={"corpus": "c"},
+        params={"no_chance_level": "none", "scale": "demo", "n_words": None},
     )  # fmt: skip
     theirs = read_table(tmp_path / "overlap.parquet", "overlap")
+    run_rule(
+        "build_cdawg", input={"tokenizer": tokenizer}, output={"graphs": tmp_path / "saved"},
+        wildcards={"corpus": "c"},
+        params={"entry": {"parser": "lines", "path": str(tmp_path / "corpus.jsonl")},
+                "tokenizer": str(folder / "tiny")},
+    )  # fmt: skip
+    run_rule(
+        "query_cdawg",
+        input={"graphs": tmp_path / "saved", "scanned": tmp_path / "overlap.parquet",
+               "index": tmp_path / "index.npz", "passages": tmp_path / "passages.parquet",
+               "tokenizer": tokenizer},
+        output={"table": tmp_path / "by_graph.parquet"}, wildcards={"corpus": "c"},
+        params={"min_length": 1, "scale": "demo"},
+    )  # fmt: skip
+    assert read_table(tmp_path / "by_graph.parquet", "overlap").equals(theirs)
     columns = {"n_tokens": "article_len", "overlap_tokens": "overlap_len",
                "last_token": "overlap_last_token", "occurrences": "overlap_freq",
                "overlap_text": "overlap_text"}  # fmt: skip
     from_file = [str(tmp_path / "corpus.jsonl"), [tmp_path / "corpus.jsonl"]]
-    for corpus in (CORPUS, *from_file):
-        ours = lingprob.find_overlap(PASSAGES, corpus, tokenizer=folder / "tiny", cache=folder)
+    for corpus in (CORPUS, *from_file, tmp_path / "saved"):
+        named = {} if corpus == tmp_path / "saved" else {"tokenizer": folder / "tiny"}
+        ours = lingprob.find_overlap(PASSAGES, corpus, **named, cache=folder)
         for name, named in columns.items():
             assert ours[name].tolist() == theirs[named].tolist(), name
         assert ours["text_id"].astype(str).tolist() == theirs["passage_id"].tolist()

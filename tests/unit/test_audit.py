@@ -10,13 +10,14 @@ import pandas as pd
 import pytest
 from transformers import AutoTokenizer
 
-from lingprob.audit.leakage import find_sentences
 from lingprob.audit.measures import Evidence, measure, mismatch
 from lingprob.audit.page import audit_page, marked
 from lingprob.audit.problems import PROBLEMS, audit, beyond
 from lingprob.errors import LingprobError
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
+from lingprob.overlap.corpora import corpus_of
+from lingprob.overlap.search import find_sentences
 from lingprob.rehearsal import STAMP
 from lingprob.stimuli.build import build_stimuli
 from models_for_tests import save_tiny_tokenizer
@@ -228,7 +229,8 @@ def test_sentences_are_found_whole_at_the_start_and_within_a_document(tokenizer,
         files.append(tmp_path / f"{number}.txt")
         files[-1].write_text("\n".join(part) + "\n")
     given = {"mine": texts, "twice": texts[:1]}
-    found = find_sentences(given, "c", {"parser": "lines"}, files, tokenizer)
+    corpus = corpus_of("c", {"parser": "lines"}, files)
+    found = find_sentences(given, [corpus], tokenizer)
     write_table(found, "audit_leakage", tmp_path / "leakage.parquet")
     mine = found[found["dataset"] == "mine"].set_index("item_id")
     whole = mine["overlap_tokens"] == mine["n_tokens"]

@@ -1,9 +1,8 @@
-"""Certificates by hand: planted texts, verdicts by chance level, names, files and the page."""
+"""Certificates by hand: planted texts, verdicts by chance level, names and files."""
 
 from __future__ import annotations
 
 import json
-import re
 from pathlib import Path
 from typing import Any
 
@@ -12,19 +11,17 @@ import pandas as pd
 import pytest
 
 import lingprob
-from lingprob.api import ngram_models
+from lingprob.api import corpora
 from lingprob.api.cli import main
 from lingprob.api.corpora import named_tokenizer
-from lingprob.certificate import chance
-from lingprob.certificate.corpora import Corpus, CorpusFile
-from lingprob.certificate.page import by_gravity, certificate_page, marked
-from lingprob.certificate.table import whole_words
 from lingprob.errors import LingprobError
+from lingprob.overlap import chance
 from lingprob.overlap.chance import below_threshold, logprob_threshold
+from lingprob.overlap.corpora import Corpus, CorpusFile
+from lingprob.overlap.search import whole_words
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run
 from models_for_tests import save_tiny_model
-from site_for_tests import links_of
 
 PLANTED = "Who did Mary say that John saw?"
 BIGRAMS = """\\data\\
@@ -67,9 +64,9 @@ def write_lines(path: Path, texts: list[str]) -> None:
     path.write_text("".join(json.dumps({"text": text}) + "\n" for text in texts))
 
 
-def certified(folder: Path, texts: Any, corpora: Any, **options: Any) -> pd.DataFrame:
+def certified(folder: Path, texts: Any, searched: Any, **options: Any) -> pd.DataFrame:
     return lingprob.certify(
-        texts, corpora, tokenizer=folder / "tiny", **{"ngrams": "none", **options}
+        texts, searched, tokenizer=folder / "tiny", **{"ngrams": "none", **options}
     )
 
 
@@ -120,7 +117,7 @@ def test_a_pattern_is_a_corpus_of_files_and_copies_are_refused(folder, place):
 
 
 @pytest.mark.parametrize(
-    ("corpora", "options", "said"),
+    ("searched", "options", "said"),
     [
         ("gutenburg", {}, "unknown corpus 'gutenburg'. Did you mean 'gutenberg'.*path of the file"),
         ("no.txt", {}, "unknown corpus 'no.txt'"),
@@ -131,11 +128,11 @@ def test_a_pattern_is_a_corpus_of_files_and_copies_are_refused(folder, place):
         ("rows", {}, "token ids of another tokenizer"),
     ],
 )
-def test_what_is_no_corpus_or_model_is_named(folder, place, corpora, options, said):
+def test_what_is_no_corpus_or_model_is_named(folder, place, searched, options, said):
     rows = {"title": "R", "kind": "corpus", "parser": "token_rows", "path": "r.npy",
             "tokenizer_sha256": "0" * 64}  # fmt: skip
     with pytest.raises(LingprobError, match=f"(?s){said}"):
-        certified(folder, PLANTED, corpora, config={"datasets": {"rows": rows}}, **options)
+        certified(folder, PLANTED, searched, config={"datasets": {"rows": rows}}, **options)
 
 
 def test_rows_of_token_ids_are_searched_up_to_their_separators(folder, place):
@@ -240,14 +237,14 @@ def test_a_corpus_is_judged_by_the_n_grams_of_another_one(place, monkeypatch):
         for name, parser in (("ids", "token_rows"), ("a", "text"), ("b", "text"))
     ]
     plan = Run(*read_settings({}))
-    models = ngram_models.NgramModels("auto", searched, plan, place)
-    monkeypatch.setattr(ngram_models, "missing_for_kenlm", lambda: None)
+    models = corpora.NgramModels("auto", searched, plan, place)
+    monkeypatch.setattr(corpora, "missing_for_kenlm", lambda: None)
     assert [models.source_for(corpus)[0] for corpus in searched] == ["a", "b", "a"]
-    alone = ngram_models.NgramModels("auto", searched[1:2], plan, place)
+    alone = corpora.NgramModels("auto", searched[1:2], plan, place)
     assert alone.source_for(searched[1]) == (None, "there is no other corpus; name one (ngrams)")
-    named = ngram_models.NgramModels("b", searched, plan, place)
+    named = corpora.NgramModels("b", searched, plan, place)
     assert [named.source_for(corpus)[0] for corpus in searched] == ["b"] * 3
-    monkeypatch.setattr(ngram_models, "missing_for_kenlm", lambda: "no cmake")
+    monkeypatch.setattr(corpora, "missing_for_kenlm", lambda: "no cmake")
     assert models.source_for(searched[0]) == (None, "no cmake")
 
 
@@ -281,10 +278,10 @@ def test_what_is_kept_of_a_model_is_of_corpora_that_cannot_change():
     entry = {"title": "M", "kind": "corpus", "parser": "lines", "path": "m.txt"}
     plan = Run(*read_settings({"datasets": {"mine": entry}}))
     names = ("gutenberg", "mine", "elsewhere.txt")
-    assert [ngram_models.is_pinned(name, plan) for name in names] == [True, False, False]
+    assert [corpora.is_pinned(name, plan) for name in names] == [True, False, False]
 
 
-def test_the_command_writes_a_table_and_a_page(folder, place):
+def test_the_command_writes_a_table(folder, place):
     """Of texts in a file, and of a data set of the catalog that the package has."""
     Path("texts.csv").write_text(f'text\n"{PLANTED}"\n<b>Zürich</b>\n')
     options = ["--corpus", "one.jsonl", "--corpus", "demo_control", "--model",
@@ -296,46 +293,6 @@ def test_the_command_writes_a_table_and_a_page(folder, place):
         table = pd.read_csv(output) if output == "d.csv" else pd.read_parquet(output)
         assert table["corpus"].unique().tolist() == ["one.jsonl", "demo_control"]
         assert len(table) == 4 or texts == "demo_minimal_pairs"
-        page = Path(output).with_suffix(".html").read_text()
-        assert f"Certificate: {texts}" in page
-        assert f'href="{output}"' in page
     assert table["text_id"][0] != 1
     with pytest.raises(SystemExit, match=r"'gutenberg' is of kind corpus.*a file of texts"):
         main(["certify", "gutenberg", *options])
-
-
-@pytest.fixture
-def table() -> pd.DataFrame:
-    found = chance.with_chance_level(overlaps(4), Improbable(), 1e6)
-    return found.assign(
-        text_id=[1, 2, 3, 4], text=["a b c d", "x a b c", "<i>a</i> & so", "nothing"],
-        corpus="books & co", overlap_text=["a b c d", " a b c", "a", ""], last_token=3,
-        occurrences=[2, 1, 9999, 0], verdict=chance.verdicts(found), ngrams="news",
-        file="f.txt", document=[1, 2, 3, 0], first_token=[0, 1234, 5, -1], before="<script>",
-        after=" then",
-    ).iloc[::-1]  # fmt: skip
-
-
-def test_the_page_stands_alone_and_has_the_gravest_on_top(table):
-    page = certificate_page(table, "My <texts>", "mine.csv")
-    assert links_of(page) == ["mine.csv"]
-    assert "Certificate: My &lt;texts&gt;" in page
-    texts = re.findall(r'<article class="item">(.*?)</article>', page, re.S)
-    assert [re.search(r"text (\d)", text)[1] for text in texts] == ["1", "2", "3", "4"]
-    assert "<mark>a b c d</mark>" in texts[0]
-    assert "4 of 4 tokens; 2 times; chance level 1e-06, 4e-06 among all texts." in texts[0]
-    assert "3 of 4 tokens; once; chance level 0.001, 0.003 among all texts." in texts[1]
-    assert "f.txt, document 2, from token 1,234 on:" in texts[1]
-    assert "&lt;i&gt;<mark>a</mark>&lt;/i&gt; &amp; so" in texts[2]
-    assert "&lt;script&gt;<mark>" in texts[2]
-    assert "document" not in texts[3]
-    row = re.search(r"<tr><td>books &amp; co</td>(.*?)</tr>", page, re.S)[1]
-    assert re.findall(r'number">([^<]*)<', row) == ["1", "1", "1", "1", "0", "2", "4"]
-    unjudged = table.assign(chance_level=np.nan, verdict=chance.OPEN)
-    assert by_gravity(unjudged)["text_id"].tolist() == [1, 2, 3, 4]
-
-
-def test_an_overlap_is_marked_where_the_text_has_it():
-    assert marked("one two", " two") == "one <mark>two</mark>"
-    assert marked("a <b>", "\ufffd") == "a &lt;b&gt;"
-    assert marked("a <b>", "") == "a &lt;b&gt;"

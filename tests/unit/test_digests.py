@@ -250,7 +250,7 @@ LAYERS = (
     "scorecard figures",
     "papers",
     "site",
-    "audit certificate",
+    "audit",
     "api",
 )
 # Rooms of numbers that many jobs wait for: they load no models.

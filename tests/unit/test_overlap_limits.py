@@ -19,8 +19,13 @@ from lingprob.errors import LingprobError
 from lingprob.overlap import chance
 from lingprob.overlap.automaton import StimulusIndex, build_index, load_index
 from lingprob.overlap.cdawg import build_cdawg, load_cdawg
-from lingprob.overlap.chunks import select_chunks, summarise_chunks
-from lingprob.overlap.passages import longest_matches, overlap_texts, passage_overlaps
+from lingprob.overlap.passages import (
+    longest_matches,
+    overlap_texts,
+    passage_overlaps,
+    select_chunks,
+    summarise_chunks,
+)
 from lingprob.overlap.streaming import ScanResult, load_result, scan
 from lingprob.overlap.token_blocks import count_rows, read_rows
 from lingprob.overlap.tokenizing import _tiktoken_of, fast_tokenize, usual_tokenize

@@ -10,10 +10,12 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_published
+from lingprob.errors import LingprobError
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
+from lingprob.overlap.corpora import corpus_of, load_corpus, save_corpus, search
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
 from lingprob.papers.contract import Run
@@ -90,6 +92,28 @@ def test_a_text_corpus_gives_every_passage_s_longest_overlaps(tokenizer, tmp_pat
     assert table["5gram_logprob"].isna().all()
     write_table(table, "overlap", tmp_path / "overlap.parquet")
     assert len(read_table(tmp_path / "overlap.parquet", "overlap")) == 5
+
+
+def test_overlaps_by_a_saved_corpus_must_be_those_of_the_scan(tokenizer, tmp_path):
+    path = tmp_path / "corpus.txt"
+    path.write_text("g b c d\na b\na b e\ne g\n")
+    index, passages, result = scanned(tokenizer, path, "lines")
+    assert result.n_words == 11
+    save_corpus(corpus_of("c", {"parser": "lines"}, [path]), tokenizer, "tiny", tmp_path / "saved")
+    found = search(load_corpus(tmp_path / "saved"), index, tokenizer, 1)
+    assert found.n_words == 11
+    by_graph, by_scan = (
+        leakage.overlap_table(index, passages, matches, tokenizer.decode, "corpus", "demo")
+        for matches in ((found.lengths, found.frequencies), longest_matches(index, result))
+    )
+    chance = {"5gram_logprob": -1.0, "below_threshold": True}
+    leakage.require_same_overlaps(by_graph, by_scan.assign(**chance), "scan.parquet")
+    for column, value in (("overlap_freq", 9), ("overlap_text", "e g")):
+        other = by_scan.assign(**{column: by_scan[column].where(by_scan.index != 1, value)})
+        with pytest.raises(LingprobError, match=r"scan\.parquet: .*passage '1' of 'one'"):
+            leakage.require_same_overlaps(by_graph, other, "scan.parquet")
+    with pytest.raises(LingprobError, match="passage '1' of 'two'"):
+        leakage.require_same_overlaps(by_graph, by_scan[:-1], "scan.parquet")
 
 
 def test_pre_tokenised_rows_are_split_at_the_separator(tokenizer, tmp_path):

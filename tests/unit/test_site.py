@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 
 from lingprob.audit.page import audit_page
-from lingprob.certificate.page import certificate_page
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.site.cards import scorecard_page
@@ -361,10 +360,6 @@ def hostile_pages(made: Made, text: str) -> dict[str, str]:
         for name, type_ in zip(SCHEMAS["audit"].names, SCHEMAS["audit"].types, strict=True)
     }
     problems = {"problems": "identical; words", "preferred": False, "dataset": "d"}
-    found = {"text_id": text, "text": text, "n_tokens": 4, "corpus": text, "overlap_tokens": 4,
-             "overlap_text": text[:4], "occurrences": 2, "verdict": "whole", "chance_level": 0.1,
-             "chance_level_holm": 0.1, "ngrams": text, "file": text, "document": 1,
-             "first_token": 1, "before": text, "after": text}  # fmt: skip
     return {
         **site_pages(site),
         "model": model_page(text, rows.assign(published=0.5), {"d": text}, [text]),
@@ -372,7 +367,6 @@ def hostile_pages(made: Made, text: str) -> dict[str, str]:
         "scorecard": scorecard_page(cards["morcela"], text, note=text),
         "audit": audit_page(pd.DataFrame([audited | problems]), pd.DataFrame({text: [True]}),
                             text, text),
-        "certificate": certificate_page(pd.DataFrame([found]), text, "a.csv"),
     }  # fmt: skip
 
 

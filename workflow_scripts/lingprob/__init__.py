@@ -53,10 +53,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lingprob.api.certificates import certify
     from lingprob.api.masked import MaskedModel
     from lingprob.api.model import Model, load
-    from lingprob.api.overlap import find_overlap
+    from lingprob.api.overlap import certify, find_overlap
     from lingprob.errors import LingprobError
     from lingprob.stats.linking import fit_linking_functions
 
@@ -76,7 +75,7 @@ _PLACES = {
     "LingprobError": "lingprob.errors",
     "MaskedModel": "lingprob.api.masked",
     "Model": "lingprob.api.model",
-    "certify": "lingprob.api.certificates",
+    "certify": "lingprob.api.overlap",
     "find_overlap": "lingprob.api.overlap",
     "fit_linking_functions": "lingprob.stats.linking",
     "load": "lingprob.api.model",

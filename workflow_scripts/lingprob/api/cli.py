@@ -14,7 +14,8 @@ import lingprob
 from lingprob.errors import no_such_file
 
 FORMATS = (".csv", ".tsv", ".parquet")
-NAMED = "the name of a corpus of the catalog, or the folder of a saved one"
+SAVED = "the folder of a saved corpus, such as results/cdawg/gutenberg"
+NAMED = f"the name of a corpus of the catalog, or {SAVED}"
 SEARCHES = ("overlap", "certify")
 MODEL_HELP = "a name of the catalog, a folder, or a repository of the hub (owner/name@revision)"
 TABLE = "CSV, TSV, Parquet, Excel (.xlsx) or JSON-lines (.jsonl) file"
@@ -55,7 +56,7 @@ COMMANDS = {
         "text file with a passage a line, a table with a column `text`, or a data set of the "
         "catalog, such as linguistic_inquiry",
         "Writes a row a text and corpus: the longest overlap in tokens, its occurrences, chance "
-        "level, verdict, place and context; and, beside the file, a page (.html).",
+        "level, verdict, place and context.",
         "texts.txt --corpus gutenberg --corpus corpus.jsonl.gz --model gpt-neox-20b "
         "--output certificate.csv",
     ),
@@ -104,8 +105,11 @@ def build_parser() -> argparse.ArgumentParser:
 
 def add_options(command: argparse.ArgumentParser, name: str) -> None:
     """Add what a command takes beside its input."""
-    models = f"{MODEL_HELP}{', or a tokenizer (gpt-neox-20b)' if name == 'certify' else ''}"
-    command.add_argument("--model", required=True, metavar="NAME", help=models)
+    if name in SEARCHES:
+        models = f"{MODEL_HELP}, or a tokenizer (gpt-neox-20b); if left out that of a saved corpus"
+    else:
+        models = MODEL_HELP
+    command.add_argument("--model", required=name not in SEARCHES, metavar="NAME", help=models)
     command.add_argument(
         "--output",
         type=_output,
@@ -123,7 +127,7 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
             action="append",
             required=name in SEARCHES,
             help="one or more: .txt (one document), .jsonl (field text) or .parquet (column text)"
-            + (f", {NAMED}" if name == "certify" else ""),
+            + {"certify": f", {NAMED}", "overlap": f", {SAVED}"}.get(name, ""),
         )
     if name in SEARCHES:
         command.add_argument("--min-length", type=int, metavar="N", help="shortest overlap, tokens")

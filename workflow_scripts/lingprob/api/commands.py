@@ -14,7 +14,7 @@ from lingprob.api.datasets import dataset_texts
 from lingprob.api.inputs import COLUMNS, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
-from lingprob.io.files import atomic_path, write_text
+from lingprob.io.files import atomic_path
 from lingprob.io.own_tables import read_frame, text_of
 from lingprob.io.tables import write_csv
 from lingprob.workflow.configuration import read_catalog
@@ -31,11 +31,6 @@ def run(options: argparse.Namespace) -> None:
     read_as = f" ({note})" if (note := NOTES.get(options.command)) else ""
     if options.output:
         print(f"{len(table):,} rows: {options.output}{read_as}", file=sys.stderr)
-    if options.command == "certify" and options.output:
-        from lingprob.certificate.page import certificate_page
-
-        page = certificate_page(table, options.input.name, options.output.name)
-        write_text(page, options.output.with_suffix(".html"))
 
 
 def score(options: argparse.Namespace) -> pd.DataFrame:

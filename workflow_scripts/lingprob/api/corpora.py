@@ -1,23 +1,43 @@
-"""Corpora and tokenizers by name: of the catalog, or files of one's own."""
+"""Corpora, their tokenizers and their n-gram models by name: of the catalog, or one's own files."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from lingprob.api.datasets import fetched_files
-from lingprob.api.overlap import corpus_entry
 from lingprob.api.prepared_models import find_model, prepared_model
-from lingprob.certificate.corpora import Corpus, CorpusFile
-from lingprob.certificate.saved import CONTENTS, load_corpus
 from lingprob.errors import LingprobError, unknown_name
+from lingprob.io.corpora import parser_of
 from lingprob.io.files import dataset_paths
 from lingprob.models.tokenizer import Tokenizer, open_tokenizer
+from lingprob.ngrams.lmplz import estimate_ngrams, obtain_programs
+from lingprob.overlap.chance import load_kenlm
+from lingprob.overlap.corpora import Corpus, CorpusFile, corpus_of, is_saved, load_corpus
+from lingprob.overlap.kenlm_programs import PROGRAMS, missing_for_kenlm
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run
 
 OR_A_FILE = "Or mend the path of the file."
+TOKENIZER = "smollm2-135m"
+AUTO, NO_MODEL = "auto", "none"
+ORDER = 5  # of the n-gram model (leakage, §2.1)
+MEMORY_MB = 2000  # that its estimate may take
+
+
+def chosen_tokenizer(
+    given: str | Path | None,
+    corpora: Iterable[str | Path],
+    config: str | Path | Mapping[str, Any] | None,
+    run: Run,
+    cache: Path,
+) -> tuple[str, Tokenizer]:
+    """Return a tokenizer and its name: as given, that of a saved corpus, or SmolLM2's."""
+    saved = [load_corpus(Path(corpus)).tokenizer for corpus in corpora if is_saved(corpus)]
+    name = str(given or next(filter(None, saved), TOKENIZER))
+    return name, named_tokenizer(name, config, run, cache)
 
 
 def named_tokenizer(
@@ -41,7 +61,7 @@ def corpus_names(run: Run) -> list[str]:
 
 
 def found_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path) -> Corpus:
-    """Return a corpus of the catalog, one that `certify` saved, or one of files.
+    """Return a corpus of the catalog, a saved one, or one of files.
 
     Raises LingprobError if it is neither, or token ids of another tokenizer.
     """
@@ -54,7 +74,7 @@ def found_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path)
                 "one or a model that has it."
             )
         return catalog_corpus(name, run, cache)
-    if Path(name, CONTENTS).is_file():
+    if is_saved(name):
         return load_corpus(Path(name))
     if not ("*" in name or Path(name).exists()):
         raise unknown_name("corpus", name, corpus_names(run), OR_A_FILE)
@@ -63,8 +83,74 @@ def found_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path)
 
 
 def catalog_corpus(name: str, run: Run, cache: Path) -> Corpus:
-    """Return a corpus of the catalog; its files are fetched where the cache lacks them."""
-    entry = run.catalog.dataset(name)
-    paths = fetched_files(name, run, cache)
-    files = [CorpusFile(path.name, entry, [path]) for path in paths]
-    return Corpus(name, files or [CorpusFile("package", entry, [])], entry.get("words"))
+    """Return a corpus of the catalog; its files are fetched if the cache lacks them."""
+    return corpus_of(name, run.catalog.dataset(name), fetched_files(name, run, cache))
+
+
+def corpus_entry(path: Path) -> dict[str, str]:
+    """Return what the catalog would say of a corpus file: which parser reads it."""
+    if not path.is_file():
+        raise LingprobError(f"{path}: no such corpus file. Correct its path.")
+    return {"parser": parser_of(path)}
+
+
+class NgramModels:
+    """The n-gram models that chance levels are computed with, each loaded once.
+
+    Args:
+        asked: as `ngrams` of `certify`.
+        searched: the corpora.
+        run, cache: of the catalog's corpora and of what is estimated over them.
+
+    Raises LingprobError if what is asked for is neither a corpus nor a file.
+    """
+
+    def __init__(
+        self, asked: str | Path, searched: Sequence[Corpus], run: Run, cache: Path
+    ) -> None:
+        self.asked, self.run, self.cache = str(asked), run, cache
+        self.by_name = {corpus.name: corpus for corpus in searched if corpus.is_text}
+        self.loaded: dict[str, Any] = {}
+        if self.asked in (AUTO, NO_MODEL, *self.by_name) or Path(asked).is_file():
+            return
+        if self.asked not in corpus_names(run):
+            raise unknown_name("n-gram model", self.asked, corpus_names(run), OR_A_FILE)
+        self.by_name[self.asked] = catalog_corpus(self.asked, run, cache)
+
+    def source_for(self, corpus: Corpus) -> tuple[str | None, str]:
+        """Return the corpus or file whose model judges a corpus, and why there is none."""
+        if self.asked == NO_MODEL:
+            return None, "no n-gram model was wanted"
+        if self.asked != AUTO:
+            return self.asked, ""
+        if missing := missing_for_kenlm():
+            return None, missing
+        others = [name for name in self.by_name if name != corpus.name]
+        return (others[0], "") if others else (None, "there is no other corpus; name one (ngrams)")
+
+    def load(self, source: str) -> Any:
+        """Return the model of a corpus, estimated where the cache has none, or that of a file."""
+        if source not in self.loaded:
+            self.loaded[source] = self._made(source)
+        return self.loaded[source]
+
+    def _made(self, source: str) -> Any:
+        if source not in self.by_name:
+            return load_kenlm(source)
+        programs = self.cache / "resources/tools/kenlm"
+        if not all((programs / program).is_file() for program in PROGRAMS):
+            obtain_programs(programs)
+        corpus = self.by_name[source]
+        with tempfile.TemporaryDirectory() as scratch:
+            target = Path(scratch, "own.kenlm")
+            if is_pinned(source, self.run):
+                target = self.cache / f"results/ngrams/{source}.kenlm"
+                target.parent.mkdir(parents=True, exist_ok=True)
+            if not target.is_file():
+                estimate_ngrams(programs, corpus.documents(), ORDER, MEMORY_MB, target)
+            return load_kenlm(target)
+
+
+def is_pinned(corpus: str, run: Run) -> bool:
+    """Whether what is estimated over a corpus may be kept: one's own files may change."""
+    return corpus in corpus_names(run) and "path" not in run.catalog.dataset(corpus)

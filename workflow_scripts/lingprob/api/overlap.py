@@ -1,35 +1,43 @@
-"""The longest sequences that texts share with a corpus, in one call."""
+"""The longest sequences that texts share with corpora, in one call, and whether that is chance."""
 
 from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from lingprob.api.corpora import AUTO, NgramModels, chosen_tokenizer, found_corpus
 from lingprob.api.inputs import as_passages, as_texts
-from lingprob.api.prepared_models import cache_folder, find_model, prepared_model
+from lingprob.api.prepared_models import cache_folder, read_config, slug
 from lingprob.errors import LingprobError
-from lingprob.io.corpora import parser_of
-from lingprob.io.files import dataset_paths
-from lingprob.io.progress import Progress
-from lingprob.models.tokenizer import open_tokenizer
-from lingprob.overlap.passages import longest_matches, overlap_texts, passage_overlaps
-from lingprob.overlap.streaming import merge
-from lingprob.overlap.texts import index_texts, scan_file
-from lingprob.workflow import sources
+from lingprob.overlap.chance import verdicts, with_chance_level
+from lingprob.overlap.corpora import Corpus, save_corpus, search
+from lingprob.overlap.passages import overlap_texts, passage_overlaps
+from lingprob.overlap.search import longest_overlaps
+from lingprob.overlap.texts import index_texts
+from lingprob.workflow.configuration import read_catalog
+from lingprob.workflow.sources import Run
 
 TEXTS = "texts"
+LEVELS = ["ngram_logprob", "chance_level", "chance_level_holm"]
+COLUMNS = [
+    "text_id", "text", "n_tokens", "corpus", "overlap_tokens", "overlap_text", "last_token",
+    "occurrences", "verdict", *LEVELS, "ngrams", "file", "document", "first_token", "before",
+    "after",
+]  # fmt: skip
 
 
 def find_overlap(
     texts: str | Iterable[str],
     corpus: str | Path | Iterable[str | Path],
     *,
-    tokenizer: str | Path = "smollm2-135m",
+    tokenizer: str | Path | None = None,
     min_length: int | None = None,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
@@ -37,10 +45,12 @@ def find_overlap(
 
     Args:
         texts: a text, or several.
-        corpus: a file, a folder or a pattern such as `books/*.txt`; several as `Path`s; or a list
-            of texts. A file is one document; of .jsonl a line (its field `text`), of .parquet a row
-            (column `text`).
-        tokenizer: the model whose tokenizer says what a token is, as for `load`.
+        corpus: a file, a folder or a pattern such as `books/*.txt`; a saved corpus (the workflow's
+            `results/cdawg/NAME`, or what `certify` saves), which answers without a pass over the
+            corpus; several of these as `Path`s; or a list of texts. A file is one document; of
+            .jsonl a line (its field `text`), of .parquet a row (column `text`).
+        tokenizer: the model whose tokenizer says what a token is, as for `load`, or a data set of
+            kind tokenizer. None: that of a saved corpus, else smollm2-135m.
         min_length: shortest sequence that counts, in tokens (`overlap.min_length`).
         cache: as for `load`.
 
@@ -49,20 +59,20 @@ def find_overlap(
         the text, overlap_tokens, last_token (counted from 0 in the text; -1 without overlap),
         occurrences in the corpus and overlap_text.
 
-    Raises LingprobError for a corpus without text, and as `load` for the tokenizer.
+    Raises LingprobError for a corpus without text, for a saved one of another tokenizer, and as
+    `load` for the tokenizer.
     """
     passages = as_passages(texts)
-    name, run = find_model(tokenizer)
-    manifest = cache_folder(cache) / sources.model_manifest(name)
-    opened = open_tokenizer(prepared_model(name, run.catalog.model(name), manifest))
+    run, folder = Run(*read_catalog({})), cache_folder(cache)
+    given = [corpus] if isinstance(corpus, str | Path) else list(corpus)
+    _, opened = chosen_tokenizer(tokenizer, given, None, run, folder)
     index, named = index_texts({TEXTS: passages}, opened)
-    shortest = min_length or run.settings["overlap"]["min_length"]
-    with corpus_files(corpus) as files, Progress(None, "scanning", "tokens") as progress:
-        scans = [
-            scan_file(index, opened, corpus_entry(file), [file], str(file), shortest, progress)
-            for file in files
-        ]
-    found = passage_overlaps(index, *longest_matches(index, merge(scans)))
+    with files_or_texts(corpus, given) as paths:
+        parts = [found_corpus(path, opened, run, folder) for path in paths]
+        searched = Corpus(TEXTS, [file for part in parts for file in part.files])
+        shortest = min_length or run.settings["overlap"]["min_length"]
+        matches = search(searched, index, opened, shortest)
+    found = passage_overlaps(index, matches.lengths, matches.frequencies)
     return pd.DataFrame(
         {
             "text_id": named["passage_id"].to_numpy()[found["passage"]].astype(int),
@@ -76,23 +86,93 @@ def find_overlap(
 
 
 @contextmanager
-def corpus_files(corpus: str | Path | Iterable[str | Path]) -> Iterator[list[Path]]:
-    """Give the files of a corpus; texts are put in one that is deleted afterwards."""
-    parts = [Path(corpus)] if isinstance(corpus, str | Path) else list(corpus)
-    paths = [part for part in parts if isinstance(part, Path)]
-    if paths and len(paths) == len(parts):
-        folders = [dataset_paths("corpus", {"path": str(path)}) for path in paths]
-        yield [file for folder in folders for file in folder]
+def files_or_texts(corpus: object, given: list[str | Path]) -> Iterator[list[str | Path]]:
+    """Give a corpus's names or paths; texts are put in a file that is deleted afterwards."""
+    if isinstance(corpus, str) or (given and all(isinstance(part, Path) for part in given)):
+        yield given
         return
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "texts.jsonl")
-        rows = (json.dumps({"text": text}) for text in as_texts(parts, "corpus text"))
+        rows = (json.dumps({"text": text}) for text in as_texts(given, "corpus text"))
         path.write_text("\n".join(rows) + "\n", encoding="utf-8")
         yield [path]
 
 
-def corpus_entry(path: Path) -> dict[str, str]:
-    """Return what the catalog would say of a corpus file: which parser reads it."""
-    if not path.is_file():
-        raise LingprobError(f"{path}: no such corpus file. Correct its path.")
-    return {"parser": parser_of(path)}
+def certify(
+    texts: str | Iterable[str] | pd.Series,
+    corpora: str | Path | Iterable[str | Path],
+    *,
+    tokenizer: str | Path | None = None,
+    ngrams: str | Path = AUTO,
+    min_length: int | None = None,
+    save: str | Path | None = None,
+    config: str | Path | Mapping[str, Any] | None = None,
+    cache: str | Path | None = None,
+) -> pd.DataFrame:
+    """Return what of each text is in each corpus, where, and whether that is more than chance.
+
+    Args:
+        texts: a text, or several, a Series by its ids; what is blank is left out.
+        corpora: one or several: a corpus of the catalog by name, a saved one by its folder, or a
+            file, a folder or a pattern as for `find_overlap`.
+        tokenizer: what a token is, as for `find_overlap`.
+        ngrams: what the chance level of an overlap is computed with: a corpus, over which a 5-gram
+            model is estimated, an ARPA or KenLM file, or `none`. `auto`: the first of the other
+            corpora; a model of the searched corpus would expect what stands there.
+        min_length: shortest overlap that counts, in tokens (`overlap.min_length`).
+        save: a folder in which each corpus gets one that may be named among the corpora later, and
+            be published: compacted DAWGs of about 25 bytes a token.
+        config: a file laid out as config.yaml, or its content, with entries of your own.
+        cache: where models and data sets are kept, as for `load`.
+
+    Returns:
+        A row a text and corpus:
+        text_id (from 1, or a Series' own), text, n_tokens, corpus;
+        of the longest overlap overlap_tokens (0 without one), overlap_text, last_token (from 0 in
+        the text; -1 without one), occurrences;
+        verdict (whole, in part, by chance, absent, not judged); ngram_logprob (nats, joint),
+        chance_level, chance_level_holm (corrected for the number of texts; the verdict goes by
+        it), ngrams (whose they are; without any, why);
+        of the first occurrence file, document (from 1; 0 without one), first_token (from 0 in the
+        document; -1 without one), before and after (some words).
+
+    Raises LingprobError for a name that is neither a corpus nor a file, a corpus without text or
+    twice, and as `load` for the tokenizer.
+    """
+    run, folder = Run(*read_catalog(read_config(config))), cache_folder(cache)
+    given = [corpora] if isinstance(corpora, str | Path) else list(corpora)
+    name, opened = chosen_tokenizer(tokenizer, given, config, run, folder)
+    searched = [found_corpus(corpus, opened, run, folder) for corpus in given]
+    names = [corpus.name for corpus in searched]
+    if len(set(names)) < len(names) or not names:
+        raise LingprobError(f"the corpora are {names}. Name at least one, and each one once.")
+    if save is not None:
+        for corpus in searched:
+            save_corpus(corpus, opened, name, Path(save) / slug(corpus.name))
+    models = NgramModels(ngrams, searched, run, folder)
+    shortest = min_length or run.settings["overlap"]["min_length"]
+    overlaps = longest_overlaps(texts_by_id(texts), searched, opened, shortest)
+    by_corpus = dict(iter(overlaps.groupby("corpus")))
+    parts = [judged(by_corpus[corpus.name], corpus, models) for corpus in searched]
+    table = pd.concat(parts, ignore_index=True)
+    return table.assign(verdict=verdicts(table))[COLUMNS]
+
+
+def texts_by_id(texts: str | Iterable[str] | pd.Series) -> pd.Series:
+    """Return texts by their ids, numbers from 1 if they have none; what is blank is left out."""
+    passages = as_passages(texts)
+    if not isinstance(texts, pd.Series):
+        return passages.set_axis(passages.index.astype(int))
+    return passages.set_axis(texts.index[passages.index.astype(int) - 1])
+
+
+def judged(overlaps: pd.DataFrame, corpus: Corpus, models: NgramModels) -> pd.DataFrame:
+    """Return the overlaps with a corpus with their chance levels, or why there are none."""
+    source, why_not = models.source_for(corpus)
+    n_words = overlaps["corpus_words"].iloc[0]
+    if source is not None and pd.isna(n_words):
+        source, why_not = None, "no count of the words of this corpus of token ids"
+    if source is None:
+        return overlaps.assign(**dict.fromkeys(LEVELS, np.nan), ngrams=f"none: {why_not}")
+    levels = with_chance_level(overlaps, models.load(source), float(n_words))
+    return levels.assign(ngrams=str(source))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -51,7 +52,7 @@ def audit_pairs(model: Model, stimuli: pd.DataFrame, corpora: Iterable[str | Pat
         model.sentence_scores(paired, policies, PAIRS),
         (chosen, next(iter(model.unigrams), "imported")),
         _distances(model, paired),
-        _leakage(model, paired, [Path(path) for path in corpora]),
+        _leakage(model, paired, list(corpora)),
     )
     settings = run.settings
     table, _ = audit(evidence, model.name, settings["audit"]["words_edited"], settings["scale"])
@@ -85,17 +86,16 @@ def _distances(model: Model, paired: pd.DataFrame) -> pd.DataFrame | None:
     return measure_pairs(paired, PAIRS, embed)
 
 
-def _leakage(model: Model, paired: pd.DataFrame, corpora: list[Path]) -> pd.DataFrame | None:
+def _leakage(model: Model, paired: pd.DataFrame, corpora: list[str | Path]) -> pd.DataFrame | None:
     """Return the `audit_leakage` table of the corpora, or None without any."""
     if not corpora:
         return None
-    from lingprob.api.overlap import corpus_entry
-    from lingprob.audit.leakage import find_sentences
+    from lingprob.api.corpora import found_corpus
     from lingprob.models.tokenizer import open_tokenizer
+    from lingprob.overlap.search import find_sentences
 
     tokenizer = open_tokenizer(model.cache / sources.model_manifest(model.name))
     texts = {PAIRS: paired.set_index("item_id")["text"]}
-    found = [
-        find_sentences(texts, path.name, corpus_entry(path), [path], tokenizer) for path in corpora
-    ]
-    return pd.concat(found, ignore_index=True)
+    found = [found_corpus(corpus, tokenizer, model.run, model.cache) for corpus in corpora]
+    searched = [replace(corpus, name=Path(corpus.name).name) for corpus in found]
+    return find_sentences(texts, searched, tokenizer)

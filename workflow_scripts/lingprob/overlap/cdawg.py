@@ -36,6 +36,7 @@ class Cdawg:
     counts: occurrences of each node's sequences, int64 (n_nodes,).
     tokenizer_hash: names the tokenizer.
     vocabulary_size: number of ids of the tokenizer.
+    n_words: white-space words of the corpus; 0 if it is token ids.
     """
 
     text: np.ndarray
@@ -46,6 +47,12 @@ class Cdawg:
     counts: np.ndarray
     tokenizer_hash: str
     vocabulary_size: int
+    n_words: int = 0
+
+    @property
+    def mark(self) -> int:
+        """What follows each document in the text."""
+        return mark_of(self.text.dtype)
 
     @property
     def bytes_per_token(self) -> float:
@@ -91,6 +98,7 @@ class Cdawg:
             facts = {
                 "tokenizer_hash": self.tokenizer_hash,
                 "vocabulary_size": self.vocabulary_size,
+                "n_words": self.n_words,
                 "bytes": sizes,
             }
             (scratch / "cdawg.json").write_text(json.dumps(facts))
@@ -123,8 +131,10 @@ def build_cdawg(
     Raises LingprobError for ids outside the vocabulary or more than 2**30 tokens.
     """
     dtype = np.dtype("uint16" if vocabulary_size < 2**16 else "uint32")
-    mark = min(np.iinfo(dtype).max, np.iinfo(np.int32).max)  # symbols of edges are int32
-    parts = [_marked(block, vocabulary_size, separator, mark, dtype) for block in blocks]
+    mark, n_words, parts = mark_of(dtype), 0, []
+    for block in blocks:
+        parts.append(_marked(block, vocabulary_size, separator, mark, dtype))
+        n_words += block.n_words
     text = np.concatenate(parts) if parts else np.empty(0, dtype)
     del parts
     if len(text) > MAX_TOKENS:
@@ -136,7 +146,7 @@ def build_cdawg(
     edges, firsts, counts = cdawg_build.pack(nodes, pool, ends)
     return Cdawg(
         text, nodes[:, 0].copy(), nodes[:, 1].copy(), firsts, edges, counts,
-        tokenizer_hash, vocabulary_size,
+        tokenizer_hash, vocabulary_size, n_words,
     )  # fmt: skip
 
 
@@ -156,11 +166,17 @@ def load_cdawg(directory: str | Path) -> Cdawg:
             **arrays,
             tokenizer_hash=facts["tokenizer_hash"],
             vocabulary_size=facts["vocabulary_size"],
+            n_words=facts["n_words"],
         )
     except (OSError, ValueError, KeyError, EOFError) as error:
         raise LingprobError(
             f"{directory}: not a whole CDAWG ({error}). Delete it and run again."
         ) from error
+
+
+def mark_of(dtype: np.dtype) -> int:
+    """Return what ends documents in a text of this dtype; symbols of edges are int32."""
+    return int(min(np.iinfo(dtype).max, np.iinfo(np.int32).max))
 
 
 def _marked(

@@ -1,6 +1,11 @@
 """Soft overlap: the longest match of a passage with a corpus but for case, punctuation and gaps.
 
-Both are folded words (`lingprob.overlap.folding`). A gap is a word that stands in one of the two
+A word is a run of letters and digits, and apostrophes between two of these are part of it. Folding
+takes the apostrophes out and the case off, and makes compatible characters one (Unicode's NFKC: a
+ligature is its letters). "Don't -- STOP!" and "dont stop" are the same two words; accents and
+spellings count, and "to-day" is two words.
+
+Both are folded words. A gap is a word that stands in one of the two
 alone, or another word in its place. Exact all the same: matches of `min_words` words with up to
 `gaps` gaps are gaps + 1 runs of equal words at most, so that one run has `seed` words or more, the
 quotient rounded up. The corpus streams by a table of the passages' sequences of so many words, and
@@ -12,9 +17,12 @@ every run that it shares with a passage is extended to both sides as far as the 
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, islice
 
 import numpy as np
 import pandas as pd
@@ -23,13 +31,15 @@ from numba import njit
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches
 from lingprob.io.progress import Progress
-from lingprob.overlap.folding import folded_words, quotation
+from lingprob.overlap.token_blocks import normalise
 
 MOST_GAPS = 3  # each is a substitution, a deletion or an insertion: 27 ways of three
 CHARACTERS_PER_BATCH = 2**20
 COLUMNS = ["overlap_words", "gaps", "first", "last"]
 PLACES = ["document", "begin", "end"]  # of the match in the corpus, in the columns after these
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the polynomial that hashes sequences; odd
+WORD = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
+FORMS_KEPT = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +73,31 @@ class SoftIndex:
     def encode(self, words: Iterable[str]) -> list[int]:
         """Return the numbers of folded words."""
         return [self.vocabulary.get(word, 0) for word in words]
+
+
+def folded_words(text: str) -> list[str]:
+    """Return the folded words of a text, in order."""
+    return [fold(word) for word in WORD.findall(_compatible(text))]
+
+
+@lru_cache(maxsize=FORMS_KEPT)
+def fold(word: str) -> str:
+    """Return a word's letters and digits without case."""
+    return "".join(filter(str.isalnum, word.casefold()))
+
+
+def quotation(text: str, first: int, last: int) -> str:
+    """Return a text from one folded word, counted from 0, to another, as it is printed.
+
+    Runs of white space are one blank.
+    """
+    compatible = _compatible(text)
+    places = list(islice(WORD.finditer(compatible), first, last + 1))
+    return normalise(compatible[places[0].start() : places[-1].end()])
+
+
+def _compatible(text: str) -> str:
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def seed_words(min_words: int, gaps: int) -> int:

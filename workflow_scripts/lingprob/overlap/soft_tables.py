@@ -9,8 +9,7 @@ import pandas as pd
 
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
-from lingprob.overlap.folding import folded_words
-from lingprob.overlap.soft import build_soft_index, find_soft_overlaps
+from lingprob.overlap.soft import build_soft_index, find_soft_overlaps, folded_words
 
 PASSAGE = ["searched", "corpus", "passage_id"]
 

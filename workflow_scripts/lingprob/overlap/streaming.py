@@ -42,6 +42,7 @@ class ScanResult:
     visits: positions of the corpus whose longest match ends in the state, int64 (n,).
     longest: longest match seen in the state, in tokens, int32 (n,).
     at_longest: the visits with that length, int64 (n,).
+    n_words: white-space words of the corpus (leakage, footnote 3); 0 if it is token ids.
     """
 
     index_digest: str
@@ -52,6 +53,7 @@ class ScanResult:
     visits: np.ndarray
     longest: np.ndarray
     at_longest: np.ndarray
+    n_words: int = 0
 
     def save(self, path: str | Path) -> None:
         """Write the result to one .npz file, atomically."""
@@ -68,6 +70,7 @@ class ScanResult:
                 visits=self.visits,
                 longest=self.longest,
                 at_longest=self.at_longest,
+                n_words=self.n_words,
             )
 
 
@@ -84,7 +87,8 @@ def load_result(path: str | Path) -> ScanResult:
                 dict(zip(archive["files"].tolist(), archive["digests"].tolist(),
                          strict=True)),
                 int(archive["n_tokens"]),
-                *(archive[name] for name in ("states", "visits", "longest", "at_longest")),
+                archive["states"], archive["visits"], archive["longest"], archive["at_longest"],
+                int(archive["n_words"]),
             )  # fmt: skip
     except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
         raise LingprobError(
@@ -126,7 +130,7 @@ def scan(
     bitmaps = [_gram_bitmap(index, size) for size in ((GRAM,) if filtered else (2, 3))]
     tables = (index.nodes, index.slots, index.root_targets, index.symbol_of_code, counts)
     content = hashlib.blake2b(digest_size=16)
-    n_tokens = 0
+    n_tokens, n_words = 0, 0
     for block in blocks:
         codes = index.encode(block.tokens)
         if len(codes):
@@ -138,13 +142,14 @@ def scan(
         else:
             _scan_all(*tables, *bitmaps, codes, block.offsets)
         n_tokens += len(codes)
+        n_words += block.n_words
         if progress is not None:
             progress.advance(len(codes))
     states = np.flatnonzero(counts[:, 0])
     return ScanResult(
         index.digest, min_length, {file: content.hexdigest()}, n_tokens,
         states.astype(np.int32), counts[states, 0], counts[states, 1].astype(np.int32),
-        counts[states, 2],
+        counts[states, 2], n_words,
     )  # fmt: skip
 
 
@@ -177,6 +182,7 @@ def merge(results: Sequence[ScanResult]) -> ScanResult:
     return ScanResult(
         first.index_digest, first.min_length, files, sum(result.n_tokens for result in results),
         visited, visits, longest.astype(np.int32), at_longest,
+        sum(result.n_words for result in results),
     )  # fmt: skip
 
 

@@ -123,7 +123,7 @@ def tokenised(documents: Iterable[str], tokenizer: Tokenizer) -> Iterator[TokenB
 
 
 def read_texts(documents: Iterable[str], tokenize: Tokenize) -> Iterator[TokenBlock]:
-    """Tokenise texts, about a megabyte at a time, after `normalise` (leakage, §2.1).
+    """Tokenise texts, about a megabyte at a time, as `normalise` gives them (leakage, §2.1).
 
     Args:
         documents: texts, as `lingprob.io.corpora.iter_documents` streams them.
@@ -133,5 +133,7 @@ def read_texts(documents: Iterable[str], tokenize: Tokenize) -> Iterator[TokenBl
         An iterator over blocks.
     """
     for batch in batches(documents, CHARACTERS_PER_BATCH):
-        ids = tokenize([normalise(text) for text in batch])
-        yield block_of([np.asarray(of_text, dtype=np.int64) for of_text in ids])
+        words = [text.split() for text in batch]
+        ids = tokenize(list(map(" ".join, words)))
+        arrays = [np.asarray(of_text, dtype=np.int64) for of_text in ids]
+        yield block_of(arrays, n_words=sum(map(len, words)))

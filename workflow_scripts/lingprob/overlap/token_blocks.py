@@ -20,17 +20,21 @@ class TokenBlock:
     """Whole documents: document i is tokens[offsets[i]:offsets[i + 1]].
 
     tokens: unsigned integers (n_tokens,). offsets: int64 (n_documents + 1,), from 0 to n_tokens.
+    n_words: white-space words of the documents; 0 if they are known as tokens only.
     """
 
     tokens: np.ndarray
     offsets: np.ndarray
+    n_words: int = 0
 
 
-def block_of(documents: Sequence[np.ndarray], dtype: str = "uint32") -> TokenBlock:
+def block_of(
+    documents: Sequence[np.ndarray], dtype: str = "uint32", n_words: int = 0
+) -> TokenBlock:
     """Join documents, integer arrays that may be empty, to one block."""
     tokens = np.concatenate([np.empty(0, dtype), *documents]).astype(dtype)
     offsets = np.cumsum([0, *map(len, documents)]).astype(np.int64)
-    return TokenBlock(tokens, offsets)
+    return TokenBlock(tokens, offsets, n_words)
 
 
 def count_rows(path: str | Path, *, row_length: int = ROW_LENGTH) -> int:

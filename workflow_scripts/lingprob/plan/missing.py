@@ -20,6 +20,7 @@ LISTS = {
     ("morcela", "predicted"): True,
     ("overlap", "texts"): False,
     ("overlap", "corpora"): False,
+    ("overlap", "indexed"): True,
     ("overlap", "chunk_corpora"): False,
     ("reading", "datasets"): False,
     ("reading", "models"): False,

@@ -321,7 +321,6 @@ KNOWN: dict[str, Callable[[Work, Any], float]] = {
     "scan_corpus": lambda w, job: w.scanning(job.corpus, job.file),
     "count_tokens": lambda w, job: w.scanning(job.corpus),
     "count_words": lambda w, job: w.scanning(job.corpus) / WORDS_FASTER,
-    "count_corpus_words": lambda w, job: w.scanning(job.corpus) / WORDS_FASTER,
     "estimate_ngram_model": lambda w, job: w.counting(job.model),
     "estimate_ngrams": lambda w, job: w.scanning(job.corpus),
     "download_dataset": lambda w, job: w.downloading(w.bytes_of(job.dataset)),

@@ -221,6 +221,9 @@ class Overlap(Section):
     """data sets of kind reading_texts whose passages are looked for"""
     corpora: Unique[str] = key(names="corpus", example=["gutenberg", "my-corpus"], min_length=1)
     """corpora that are searched"""
+    indexed: Unique[str] = key(names="corpus", example=["gutenberg", "my-corpus"])
+    """corpora that are saved as compacted DAWGs (`results/cdawg/`, 25 bytes a token), which
+    `find_overlap` and `certify` ask about any text without a pass over the corpus"""
     chunk_corpora: Unique[str] | None = key(names="corpus", example=["my-corpus"], min_length=1)
     """those of the corpora whose files are the chunks that models are trained on (leakage,
     §3.1; the Pile there); null takes all of them"""

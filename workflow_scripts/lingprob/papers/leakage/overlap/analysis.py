@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import as_table
 from lingprob.overlap.automaton import StimulusIndex
 from lingprob.overlap.chance import (
     CONVENTIONS,
@@ -19,8 +21,12 @@ from lingprob.overlap.chance import (
     logprob_threshold,
     read_published,
 )
-from lingprob.overlap.chunks import select_chunks, summarise_chunks
-from lingprob.overlap.passages import overlap_texts, passage_overlaps
+from lingprob.overlap.passages import (
+    overlap_texts,
+    passage_overlaps,
+    select_chunks,
+    summarise_chunks,
+)
 from lingprob.overlap.streaming import ScanResult
 
 # The published tables' names of the corpora that have another one here.
@@ -62,6 +68,27 @@ def overlap_table(
     return table.reindex(columns=SCHEMAS["overlap"].names)
 
 
+def require_same_overlaps(overlaps: pd.DataFrame, scanned: pd.DataFrame, where: str | Path) -> None:
+    """Raise LingprobError unless two `overlap` tables say the same, chance levels apart.
+
+    Args:
+        overlaps: by a compacted DAWG.
+        scanned: by a scan of the same corpus.
+        where: names the latter.
+    """
+    columns = [name for name in scanned.columns if "gram" not in name and "below" not in name]
+    ours, theirs = (table[columns].reset_index(drop=True) for table in (overlaps, scanned))
+    if ours.equals(theirs):
+        return
+    both = pd.concat([ours, theirs]).astype(object).drop_duplicates(keep=False)
+    first = both["corpus"].iloc[0], both["passage_id"].iloc[0]
+    raise LingprobError(
+        f"{where}: the overlaps of the compacted DAWG are not those of the scan, first in passage "
+        f"{first[1]!r} of {first[0]!r}. Delete both (results/cdawg and results/overlap) and run "
+        "again; if they differ again, report it."
+    )
+
+
 def with_chance_level(overlaps: pd.DataFrame, ngrams: Any, n_words: float) -> pd.DataFrame:
     """Fill an `overlap` table's joint log10-probability and flags (leakage, §2.1 and footnote 3).
 
@@ -96,6 +123,17 @@ def published_overlaps(path: str | Path, searched: str, scale: str) -> pd.DataFr
         table[f"below_threshold_{convention}"] = below_threshold(log10_prob, threshold, convention)
     table = table.assign(searched=searched, origin="published", scale=scale)
     return table.reindex(columns=SCHEMAS["overlap"].names)
+
+
+def with_published(
+    overlaps: pd.DataFrame, published: Mapping[str, str | Path], scale: str
+) -> pd.DataFrame:
+    """Return an `overlap` table of our corpora, with the published tables of these files below."""
+    theirs = [
+        as_table(published_overlaps(path, searched, scale), "overlap", str(path))
+        for searched, path in published.items()
+    ]
+    return pd.concat([overlaps, *theirs], ignore_index=True)
 
 
 def one_per_passage(overlaps: pd.DataFrame) -> pd.DataFrame:
@@ -172,7 +210,7 @@ def leakage_free_chunks(
         results: of each chunk, by searched corpus and file.
         decode: token ids in, text out.
         scale: of the run.
-        min_length, max_overlap, chunks_selected, seed: as in `lingprob.overlap.select_chunks`.
+        min_length, max_overlap, chunks_selected, seed: as `select_chunks` has them.
     """
     named = {f"{searched}/{name}": result for (searched, name), result in results.items()}
     chunks = select_chunks(
