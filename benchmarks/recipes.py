@@ -88,7 +88,7 @@ def train(job: dict[str, Any]) -> dict[str, Any]:
     plan = Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     never = plan.steps + 1
     means = Means(
-        device="cpu", micro_batch_size=plan.batch_size, parallel="replicate", compile="false",
+        device="cpu", micro_batch_size=plan.batch_size, compile="false",
         repeat_examples=True, validation_steps=never, checkpoint_steps=never,
     )  # fmt: skip
     data = TrainingData(job["corpus"], job["validation_examples"])

@@ -71,7 +71,7 @@ def measure_ours(job: dict[str, Any]) -> dict[str, Any]:
     """Train as the workflow does; options switch a part of it off."""
     import torch
 
-    import lingprob.training.loss as loss
+    from lingprob.training import model as loss
     from lingprob.training import trainer as training
     from lingprob.training.corpus import TrainingData
     from lingprob.training.parallel import world_of
@@ -82,7 +82,7 @@ def measure_ours(job: dict[str, Any]) -> dict[str, Any]:
         loss.CHUNK = dict.fromkeys(loss.CHUNK, options["chunk"])
     plan = training.Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     means = training.Means(
-        device="auto", micro_batch_size=job["micro_batch_size"], parallel="replicate",
+        device="auto", micro_batch_size=job["micro_batch_size"],
         compile=options.get("compile", "auto"), repeat_examples=True, validation_steps=10**9,
         checkpoint_steps=10**9,
     )  # fmt: skip
@@ -121,9 +121,9 @@ def setting(job: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
 
     from lingprob.training.corpus import TrainingData
     from lingprob.training.model import build_model
-    from lingprob.training.order import examples_of_step
-    from lingprob.training.schedule import learning_rate, warmup_steps
+    from lingprob.training.rows import examples_of_step
     from lingprob.training.sizes import ModelSize
+    from lingprob.training.updates import learning_rate, warmup_steps
 
     plan = job["plan"]
     data = TrainingData(job["corpus"], 0)

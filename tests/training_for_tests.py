@@ -86,7 +86,6 @@ def means(**changes: Any) -> dict[str, Any]:
     return {
         "device": "cpu",
         "micro_batch_size": 3,
-        "parallel": "replicate",
         "compile": "false",
         "repeat_examples": True,
         "validation_steps": 10,

@@ -5,8 +5,7 @@ from pathlib import Path
 
 from lingprob.io.progress import Progress
 from lingprob.io.tables import write_table
-from lingprob.training.corpus import TrainingData
-from lingprob.training.seen_tokens import count_seen_tokens
+from lingprob.training.corpus import TrainingData, count_seen_tokens
 from lingprob.unigrams.estimate import smoothed_logprobs, sums_table
 from lingprob.workflow import job
 

@@ -9,7 +9,7 @@ from lingprob.training.launch import kept_model, train
 from lingprob.workflow import job, means
 
 MEANS = (
-    "micro_batch_size", "parallel", "repeat_examples", "validation_steps", "checkpoint_steps",
+    "micro_batch_size", "repeat_examples", "validation_steps", "checkpoint_steps",
     "keep_checkpoints", "processes",
 )  # fmt: skip
 

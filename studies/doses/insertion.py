@@ -20,7 +20,7 @@ from lingprob.io.files import atomic_path
 from lingprob.overlap.tokenizing import usual_tokenize
 from lingprob.reading.texts import passage_texts
 from lingprob.training.corpus import TrainingData
-from lingprob.training.order import examples_of_step
+from lingprob.training.rows import examples_of_step
 
 OF_THE_ROW = -1  # in the place of a token: that of the row which is displaced
 NONE = -1  # in the place of a row's number

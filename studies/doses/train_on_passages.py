@@ -12,7 +12,7 @@ from lingprob.training.launch import train
 from lingprob.workflow import job, means
 from studies.doses.insertion import corpus_with_passages
 
-MEANS = ["micro_batch_size", "parallel", "repeat_examples", "validation_steps", "checkpoint_steps"]
+MEANS = ["micro_batch_size", "repeat_examples", "validation_steps", "checkpoint_steps"]
 
 with job(snakemake):
     params, files = snakemake.params, snakemake.input

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lingprob.training.loss import summed_cross_entropy
+from lingprob.training.model import summed_cross_entropy
 
 
 def obvious(hidden: torch.Tensor, weight: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:

@@ -16,7 +16,7 @@ from lingprob.models.prepare import write_manifest
 from lingprob.training.fine_tuning import accumulate, fine_tune, fine_tuning_rows
 from lingprob.training.launch import train
 from lingprob.training.perplexity import passage_logprobs, perplexities
-from lingprob.training.precision import LossScale
+from lingprob.training.updates import LossScale
 from training_for_tests import CONTEXT_WINDOW, job, save_corpus
 
 PASSAGES = [np.arange(1, 6), np.arange(6, 9), np.arange(9, 21)]

@@ -1,10 +1,9 @@
-"""What a training is, before anything is trained: sizes, schedule, order of examples, entries."""
+"""What a training is, before anything is trained: sizes, schedule, devices, entries."""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
 import pytest
 import torch
 
@@ -12,13 +11,13 @@ from lingprob.catalog import read_yaml
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import group_of
 from lingprob.training.model import build_model
-from lingprob.training.order import examples_of_step
 from lingprob.training.parallel import world_of
-from lingprob.training.precision import choose_dtype
-from lingprob.training.schedule import learning_rate, warmup_steps
 from lingprob.training.sizes import ModelSize
+from lingprob.training.updates import choose_dtype, learning_rate, warmup_steps
+from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.names import surprisal_models
+from lingprob.workflow.sources import Run
 
 PAPER = {"small": 28_125_440, "medium": 70_426_624, "large": 162_322_944}  # leakage, Table 1
 
@@ -111,30 +110,6 @@ def test_the_shortest_trainings_have_a_schedule():
         assert [learning_rate(n, steps, **options) for n in range(1, steps + 1)] == rates
 
 
-def test_the_order_of_examples_is_the_epochs_shuffles_one_after_another():
-    """Ten examples, four a step: step 3 has the last two of the first epoch, two of the next."""
-    shuffles = [[2, 3, 0, 9, 1, 4, 5, 8, 7, 6], [3, 0, 7, 8, 2, 1, 9, 4, 6, 5]]
-    for epoch, shuffle in enumerate(shuffles):
-        assert np.random.default_rng([2025, epoch]).permutation(10).tolist() == shuffle
-    steps = [examples_of_step(step, 4, 10, seed=2025).tolist() for step in (1, 2, 3, 4)]
-    assert steps == [[2, 3, 0, 9], [1, 4, 5, 8], [7, 6, 3, 0], [7, 8, 2, 1]]
-
-
-def test_every_epoch_has_each_example_once_in_another_order():
-    batches = [examples_of_step(step, 6, 15, seed=1) for step in range(1, 11)]
-    epochs = np.concatenate(batches).reshape(4, 15)
-    assert all(sorted(epoch) == list(range(15)) for epoch in epochs)
-    assert len({tuple(epoch) for epoch in epochs}) == 4
-
-
-def test_an_order_does_not_depend_on_what_was_asked_before():
-    later = examples_of_step(7, 6, 15, seed=1)
-    for step in range(1, 7):
-        examples_of_step(step, 6, 15, seed=2)
-    assert (examples_of_step(7, 6, 15, seed=1) == later).all()
-    assert (examples_of_step(7, 6, 15, seed=2) != later).any()
-
-
 def test_a_model_s_entry_follows_from_its_size():
     _, catalog = read_settings({"scale": "paper"})
     entry = catalog.model("trained-large-ft10")
@@ -164,8 +139,11 @@ def test_a_model_kept_in_training_has_an_entry_and_a_state_of_its_own():
     [
         ({"keep_checkpoints": [91]}, "no step 91 in a training of 90 steps"),
         ({"tokenizer": "gpt-neox"}, r"'gpt-neox-20b'.*\(training\.tokenizer\)"),
-        ({"sizes": {"mine": {"layers": 1, "heads": 1}}}, "'width' is a required property"),
-        ({"chunks": "some"}, r"training\.chunks: 'some' is not one of"),
+        (
+            {"sizes": {"mine": {"layers": 1, "heads": 1}}},
+            r"training\.sizes\.mine\.width: it is missing",
+        ),
+        ({"chunks": "some"}, r"training\.chunks: 'some' is not 'selected' or"),
         ({"fine_tuning": {"step": [3]}}, r"'step' \(did you mean 'steps'"),
     ],
 )
@@ -221,3 +199,28 @@ def test_half_precision_is_for_what_multiplies_in_it(avx512, amx, gpu, monkeypat
     assert choose_dtype("float32", torch.device("cpu")) == torch.float32
     with pytest.raises(LingprobError, match="float16 needs a GPU"):
         choose_dtype("float16", torch.device("cpu"))
+
+
+def test_each_step_s_model_has_the_unigrams_of_its_step():
+    kept = {"training": {"keep_checkpoints": [1, 2, 4]}}
+    settings, catalog = read_settings(kept)
+    listed = {
+        name: catalog.model(f"trained-tiny-small{name}")["unigrams"]
+        for name in ("", "-ft5", "-step1", "-step4")
+    }
+    assert {name: found[0] for name, found in listed.items()} == {
+        "": "training_90", "-ft5": "training_90", "-step1": "training_1", "-step4": "training_4"
+    }  # fmt: skip
+    assert {found[1] for found in listed.values()} == {"corpus_demo_sentences"}
+    plan = Run(settings, catalog)
+    assert scope.unigram_tables(plan, "trained-tiny-small-step4")[0] == (
+        "results/unigrams/trained/training_4.parquet"
+    )
+    _, paper = read_settings({**kept, "scale": "paper"})
+    model = paper.model("trained-small-step2")
+    assert model["unigrams"] == ["pile_published", "training_2"]
+    with pytest.raises(LingprobError, match="training_all"):
+        catalog.unigram_source("training_all")
+    with pytest.raises(LingprobError, match=r"'training_8'.*morcela\.unigrams"):
+        read_settings({**kept, "morcela": {"unigrams": ["training_8"]}})
+    read_settings({**kept, "morcela": {"unigrams": ["training_4"]}})

@@ -1,9 +1,11 @@
-"""Examples: text to rows, rows in files, chunks and tokenizers that fit or do not."""
+"""Examples: text to rows, rows in files, chunks and tokenizers that fit or do not, their order."""
 
 from __future__ import annotations
 
 import json
+import runpy
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,19 +17,24 @@ from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
 from lingprob.io.files import sha256_of
 from lingprob.io.progress import Progress
+from lingprob.io.tables import read_metadata, read_table
 from lingprob.training.corpus import (
     Chunk,
     TrainingData,
     choose_chunks,
+    count_seen_tokens,
     prepare_corpus,
     tokenizer_file,
     write_description,
 )
-from lingprob.training.rows import TokenRows, write_rows
+from lingprob.training.rows import TokenRows, examples_of_step, write_rows
+from lingprob.workflow.digests import SCRIPTS
 from training_for_tests import (
     CONTEXT_WINDOW,
     N_EXAMPLES,
     VOCABULARY,
+    job,
+    losses,
     rows_with_structure,
     save_corpus,
     save_word_tokenizer,
@@ -304,3 +311,72 @@ def test_a_corpus_is_described_in_a_file_that_says_all_of_it(tmp_path):
     assert json.loads(text) == described
     assert text.startswith('{\n "files": [\n')
     assert text.endswith("}\n")
+
+
+def test_the_order_of_examples_is_the_epochs_shuffles_one_after_another():
+    """Ten examples, four a step: step 3 has the last two of the first epoch, two of the next."""
+    shuffles = [[2, 3, 0, 9, 1, 4, 5, 8, 7, 6], [3, 0, 7, 8, 2, 1, 9, 4, 6, 5]]
+    for epoch, shuffle in enumerate(shuffles):
+        assert np.random.default_rng([2025, epoch]).permutation(10).tolist() == shuffle
+    steps = [examples_of_step(step, 4, 10, seed=2025).tolist() for step in (1, 2, 3, 4)]
+    assert steps == [[2, 3, 0, 9], [1, 4, 5, 8], [7, 6, 3, 0], [7, 8, 2, 1]]
+
+
+def test_every_epoch_has_each_example_once_in_another_order():
+    batches = [examples_of_step(step, 6, 15, seed=1) for step in range(1, 11)]
+    epochs = np.concatenate(batches).reshape(4, 15)
+    assert all(sorted(epoch) == list(range(15)) for epoch in epochs)
+    assert len({tuple(epoch) for epoch in epochs}) == 4
+
+
+def test_an_order_does_not_depend_on_what_was_asked_before():
+    later = examples_of_step(7, 6, 15, seed=1)
+    for step in range(1, 7):
+        examples_of_step(step, 6, 15, seed=2)
+    assert (examples_of_step(7, 6, 15, seed=1) == later).all()
+    assert (examples_of_step(7, 6, 15, seed=2) != later).any()
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    return save_corpus(tmp_path_factory.mktemp("corpus"))
+
+
+def test_counts_are_of_the_rows_that_a_training_reads(corpus, tmp_path, monkeypatch):
+    read: list[np.ndarray] = []
+    take = TrainingData.take
+
+    def recorded(self, numbers):
+        rows = take(self, numbers)
+        read.append(rows)
+        return rows
+
+    monkeypatch.setattr(TrainingData, "take", recorded)
+    losses(job(corpus, tmp_path, plan={"steps": 5}))
+    monkeypatch.undo()
+    expected = np.bincount(np.concatenate(read)[:, 1:].ravel(), minlength=corpus["vocabulary"])
+    counts = count_seen_tokens(TrainingData(corpus, 10), 5, 8, seed=3)
+    assert counts.tolist() == expected.tolist()
+
+
+def test_an_epoch_counts_every_example_and_two_count_them_twice(corpus):
+    data = TrainingData(corpus, 10)
+    once = np.bincount(
+        rows_with_structure(N_EXAMPLES)[:, 1:].ravel(), minlength=corpus["vocabulary"]
+    )
+    assert count_seen_tokens(data, 10, 9, seed=3).tolist() == once.tolist()
+    assert count_seen_tokens(data, 20, 9, seed=4).tolist() == (2 * once).tolist()
+
+
+def test_the_rule_s_counts_are_those_of_its_step(corpus, tmp_path):
+    (tmp_path / "corpus.json").write_text(json.dumps(corpus))
+    output = tmp_path / "training_4.parquet"
+    params = SimpleNamespace(batch_size=8, validation_examples=10, seed=3, smoothing=1.0)
+    snakemake = SimpleNamespace(
+        input=[str(tmp_path / "corpus.json")], output=[str(output)], params=params,
+        log=[str(tmp_path / "log.txt")], rule="count",
+    )  # fmt: skip
+    runpy.run_path(str(SCRIPTS / "count_training_tokens.py"), init_globals={"snakemake": snakemake})
+    expected = count_seen_tokens(TrainingData(corpus, 10), 4, 8, seed=3)
+    assert read_table(output, "unigrams")["count"].tolist() == expected.tolist()
+    assert read_metadata(output)["total"] == str(4 * 8 * corpus["context_window"])

@@ -20,7 +20,7 @@ from torch.distributed.checkpoint.state_dict import (
 from lingprob.errors import LingprobError
 from lingprob.io.files import atomic_path, write_text
 from lingprob.training.parallel import World
-from lingprob.training.precision import LossScale
+from lingprob.training.updates import LossScale
 
 KEYS = {"identity", "step", "model", "optimizer", "scale"}
 
@@ -36,15 +36,15 @@ def save_checkpoint(
     scale: LossScale,
     world: World,
 ) -> None:
-    """Write weights and optimizer state after a step; called by every process, written by one.
+    """Write weights and optimizer state after a step; the first process alone writes.
 
     The checkpoint before is kept beside it, in case this one comes to harm.
     Raises LingprobError if the disk is full; the checkpoint before stays as it is.
     """
-    options = StateDictOptions(full_state_dict=True, cpu_offload=world.size > 1)
-    weights, state = get_state_dict(model, optimizer, options=options)
     if not world.is_first:
         return
+    options = StateDictOptions(full_state_dict=True)
+    weights, state = get_state_dict(model, optimizer, options=options)
     content = {
         "identity": identity,
         "step": step,
@@ -77,7 +77,6 @@ def load_checkpoint(
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
     scale: LossScale,
-    world: World,
 ) -> int:
     """Restore the checkpoint at `path` and return its step; 0 if there is none of this training.
 
@@ -90,7 +89,7 @@ def load_checkpoint(
     if content["identity"] != identity:
         logger.warning("%s is of other settings, data or code: training starts anew", path)
         return 0
-    options = StateDictOptions(full_state_dict=True, cpu_offload=world.size > 1)
+    options = StateDictOptions(full_state_dict=True)
     set_state_dict(
         model,
         optimizer,

@@ -21,7 +21,7 @@ from lingprob.io.progress import Progress
 from lingprob.models.manifest import read_manifest
 from lingprob.overlap.token_blocks import count_rows
 from lingprob.overlap.tokenizing import usual_tokenize
-from lingprob.training.rows import TokenRows, write_rows
+from lingprob.training.rows import TokenRows, examples_of_step, write_rows
 from lingprob.training.sizes import SEPARATOR
 
 logger = logging.getLogger(__name__)
@@ -257,6 +257,30 @@ class TrainingData:
 
     def _in_files(self, numbers: np.ndarray) -> np.ndarray:
         return numbers if self._numbers is None else self._numbers[numbers]
+
+
+def count_seen_tokens(
+    data: TrainingData, steps: int, batch_size: int, seed: int, progress: Progress | None = None
+) -> np.ndarray:
+    """Count the tokens that the first `steps` steps predict, int64 (V,).
+
+    An example that comes twice counts twice, and the separators of documents count, because
+    they are predicted, too; an example's first token is not.
+
+    Args:
+        data: the examples.
+        steps: of training.
+        batch_size: examples a step.
+        seed: of the order of the examples.
+        progress: advanced by a step.
+    """
+    counts = np.zeros(data.vocabulary, dtype=np.int64)
+    for step in range(1, steps + 1):
+        rows = data.take(examples_of_step(step, batch_size, data.n_examples, seed))
+        counts += np.bincount(rows[:, 1:].ravel(), minlength=data.vocabulary)
+        if progress is not None:
+            progress.advance()
+    return counts
 
 
 def tokenizer_file(manifest: str | None) -> Path | None:

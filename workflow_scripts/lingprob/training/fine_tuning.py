@@ -15,9 +15,8 @@ from lingprob.io.progress import Progress
 from lingprob.models.loading import load_language_model
 from lingprob.overlap.tokenizing import usual_tokenize
 from lingprob.training.model import SummedLoss, save_model
-from lingprob.training.precision import LossScale, choose_dtype
 from lingprob.training.sizes import SEPARATOR
-from lingprob.training.updates import move_weights
+from lingprob.training.updates import LossScale, choose_dtype, move_weights
 
 logger = logging.getLogger(__name__)
 

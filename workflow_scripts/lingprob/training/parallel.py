@@ -1,4 +1,4 @@
-"""One process or several: torchrun's processes, gradients averaged (DDP) or sharded (FSDP2)."""
+"""One process, or several of torchrun's, whose gradients are averaged (DDP)."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.fsdp import MixedPrecisionPolicy, fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from lingprob.errors import LingprobError
@@ -71,27 +70,14 @@ def world_of(device: str) -> Iterator[World]:
             dist.destroy_process_group()
 
 
-def spread(model: nn.Module, layers: Any, world: World, how: str, dtype: torch.dtype) -> nn.Module:
-    """Return the model as all processes train it.
+def spread(model: nn.Module, world: World) -> nn.Module:
+    """Return the model as all processes train it: each has all weights, and gradients are averaged.
 
-    Args:
-        model: the same weights in every process, on its device.
-        layers: the modules that are sharded one by one.
-        world: the processes.
-        how: `replicate` (every process has all weights) or `shard` (each has a part of weights,
-            gradients and optimizer state).
-        dtype: of the products; sharded weights travel in it, gradients in float32.
+    It has the same weights in every process, on its device.
     """
     if world.size == 1:
         return model
-    if how == "replicate":
-        return DistributedDataParallel(
-            model, gradient_as_bucket_view=True, forward_sync_buffers=False
-        )
-    policy = MixedPrecisionPolicy(param_dtype=dtype, reduce_dtype=torch.float32)
-    for layer in layers:
-        fully_shard(layer, mp_policy=policy)
-    return fully_shard(model, mp_policy=policy)
+    return DistributedDataParallel(model, gradient_as_bucket_view=True, forward_sync_buffers=False)
 
 
 @contextmanager
@@ -101,6 +87,4 @@ def exchange_gradients(model: nn.Module, wanted: bool) -> Iterator[None]:
         with model.no_sync():
             yield
         return
-    if hasattr(model, "set_requires_gradient_sync"):
-        model.set_requires_gradient_sync(wanted)
     yield

@@ -1,4 +1,4 @@
-"""Examples as rows of token ids in memory-mapped files: reading them, and writing them from text.
+"""Examples as rows of token ids in memory-mapped files, and which of them a step sees.
 
 The layout is that of Pythia's training data: .npy files of uint16 or uint32 (or headerless ones of
 uint16), a row an example of `context_window` + 1 tokens, the last of which is only predicted. In
@@ -12,6 +12,7 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Iterable, Sequence
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -64,6 +65,32 @@ def _mapped(path: Path) -> np.ndarray:
     if path.suffix == ".npy":
         return np.load(path, mmap_mode="r")
     return np.memmap(path, dtype=np.uint16, mode="r")
+
+
+def examples_of_step(step: int, batch_size: int, n_examples: int, seed: int) -> np.ndarray:
+    """Return the numbers of a step's examples, int64 (batch_size,).
+
+    Every epoch has a shuffle of its own, and a batch may span two epochs: within an epoch each
+    example comes once.
+
+    Args:
+        step: from 1.
+        batch_size: examples a step, at most `n_examples`.
+        n_examples: examples in the data.
+        seed: of the shuffles.
+    """
+    places = np.arange((step - 1) * batch_size, step * batch_size)
+    epochs, within = np.divmod(places, n_examples)
+    numbers = np.empty(batch_size, dtype=np.int64)
+    for epoch in np.unique(epochs):
+        chosen = epochs == epoch
+        numbers[chosen] = _shuffle(seed, int(epoch), n_examples)[within[chosen]]
+    return numbers
+
+
+@lru_cache(maxsize=2)
+def _shuffle(seed: int, epoch: int, n_examples: int) -> np.ndarray:
+    return np.random.default_rng([seed, epoch]).permutation(n_examples)
 
 
 def write_rows(

@@ -14,22 +14,39 @@ from typing import Any
 import numpy as np
 import torch
 from torch import nn
-from torch.distributed.checkpoint.state_dict import StateDictOptions, get_model_state_dict
 
 from lingprob.errors import LingprobError
 from lingprob.io.progress import Progress
 from lingprob.training.checkpoint import cut_log, load_checkpoint, save_checkpoint
 from lingprob.training.corpus import TrainingData
 from lingprob.training.model import SummedLoss, build_model
-from lingprob.training.order import examples_of_step
 from lingprob.training.parallel import World, exchange_gradients, spread
-from lingprob.training.precision import LossScale, choose_dtype
-from lingprob.training.schedule import learning_rate, warmup_steps
+from lingprob.training.rows import examples_of_step
 from lingprob.training.sizes import ModelSize
-from lingprob.training.speed import peak_flops
-from lingprob.training.updates import build_optimizer, move_weights
+from lingprob.training.updates import (
+    LossScale,
+    build_optimizer,
+    choose_dtype,
+    learning_rate,
+    move_weights,
+    warmup_steps,
+)
 
 logger = logging.getLogger(__name__)
+
+# Dense peak in half precision as the maker states it, FLOP/s, by a part of the device's name.
+PEAKS = {
+    "H200": 989e12,
+    "H100": 989e12,
+    "A100": 312e12,
+    "L40S": 362e12,
+    "L4": 121e12,
+    "A40": 150e12,
+    "RTX 8000": 130.5e12,
+    "V100": 125e12,
+    "T4": 65e12,
+}
+SIDE, TRIALS = 1024, 5
 
 
 @dataclass(frozen=True)
@@ -58,7 +75,6 @@ class Means:
 
     device: str
     micro_batch_size: int
-    parallel: str
     repeat_examples: bool
     validation_steps: int
     checkpoint_steps: int
@@ -104,9 +120,7 @@ class Trainer:
         if means.compile == "true" or (means.compile == "auto" and world.device.type == "cuda"):
             for layer in layers:
                 layer.compile()
-        self.loss = spread(
-            SummedLoss(self.model, self.dtype), layers, world, means.parallel, self.dtype
-        )
+        self.loss = spread(SummedLoss(self.model, self.dtype), world)
         self.optimizer = build_optimizer(self.model, plan.betas, plan.weight_decay)
         self.scale = LossScale(self.dtype)
         self.warmup = warmup_steps(plan.steps, plan.warmup)
@@ -122,18 +136,17 @@ class Trainer:
         except torch.OutOfMemoryError as error:
             raise LingprobError(
                 f"{self.folder}: {self.world.device} has not enough memory ({error}). Lower "
-                f"training.micro_batch_size ({self.means.micro_batch_size}), or spread the weights "
-                "with training.parallel: shard. The checkpoint before is kept."
+                f"training.micro_batch_size ({self.means.micro_batch_size}). The checkpoint before "
+                "is kept."
             ) from error
-        return self.whole_model()
+        return self.model
 
     def _train(self) -> None:
         log = self.folder / "log.jsonl"
         self.folder.mkdir(parents=True, exist_ok=True)
         done = load_checkpoint(
-            self.folder / "checkpoint.pt", self.identity, self.loss, self.optimizer, self.scale,
-            self.world,
-        )  # fmt: skip
+            self.folder / "checkpoint.pt", self.identity, self.loss, self.optimizer, self.scale
+        )
         if self.world.is_first:
             cut_log(log, done)
         tokens = self.plan.batch_size * self.plan.context_window
@@ -142,10 +155,9 @@ class Trainer:
             progress.resume_at(done * tokens)
             for step in range(done + 1, self.plan.steps + 1):
                 record = self.step(step)
-                if step in self.means.keep_checkpoints:
-                    whole = self.whole_model()
-                    if self.keep is not None and self.world.is_first:
-                        self.keep(step, whole)
+                wanted = step in self.means.keep_checkpoints and self.world.is_first
+                if wanted and self.keep is not None:
+                    self.keep(step, self.model)
                 if step % self.means.validation_steps == 0 or step == self.plan.steps:
                     record["validation_loss"] = self.validation_loss()
                 if self.world.is_first:
@@ -162,19 +174,6 @@ class Trainer:
             self.folder / "checkpoint.pt", self.identity, step, self.loss, self.optimizer,
             self.scale, self.world,
         )  # fmt: skip
-
-    def whole_model(self) -> nn.Module:
-        """Return a model with the weights as they are, whole even where each process has a part."""
-        if self.world.size == 1:
-            return self.model
-        options = StateDictOptions(full_state_dict=True, cpu_offload=True)
-        weights = get_model_state_dict(self.loss, options=options)
-        whole = build_model(
-            self.plan.size, self.plan.vocabulary, self.plan.context_window, 0, self.data.separator
-        )
-        if self.world.is_first:
-            whole.load_state_dict({k.removeprefix("model."): v for k, v in weights.items()})
-        return whole
 
     def step(self, step: int) -> dict[str, Any]:
         """Do one step; return its log record.
@@ -306,3 +305,21 @@ def check_epochs(plan: Plan, data: TrainingData, repeat_examples: bool) -> None:
             "it with training.repeat_examples: true."
         )
     logger.info("%d examples, %.2f epochs in %d steps", data.n_examples, epochs, plan.steps)
+
+
+def peak_flops(device: torch.device, dtype: torch.dtype) -> float | None:
+    """Return the device's peak in FLOP/s, or None for a GPU that PEAKS does not have.
+
+    A CPU's is measured: the fastest of a few products in `dtype` on the threads in use, by CPU
+    time, so that other work on the machine does not count.
+    """
+    if device.type == "cuda":
+        name = torch.cuda.get_device_name(device)
+        return next((peak for part, peak in PEAKS.items() if part in name), None)
+    left, right = (torch.rand(SIDE, SIDE).to(dtype) for _ in range(2))
+    seconds = []
+    for _ in range(TRIALS):
+        started = time.process_time()
+        left @ right
+        seconds.append((time.process_time() - started) / torch.get_num_threads())
+    return 2 * SIDE**3 / min(seconds)

@@ -389,8 +389,6 @@ class Training(Section):
     """where models are trained; auto takes a GPU where there is one"""
     precision: Literal["auto", "float32", "bfloat16", "float16"] = key("auto")
     """number format of products (weights are float32); auto is half where that is fast"""
-    parallel: Literal["replicate", "shard"] = key("replicate")
-    """whether processes hold whole models (DDP) or parts of one (FSDP2)"""
     learning_rate: Number = key(0.001, gt=0)
     """the highest (leakage, Appendix A)"""
     fine_tuning: FineTuning
