@@ -1,6 +1,6 @@
 """Break the code on purpose, one change at a time, and list the changes that no test notices.
 
-    python tests/mutate.py reading/exclusions.py overlap/chance.py --sample 20 --seed 1
+    python tests/mutate.py reading/times.py overlap/chance.py --sample 20 --seed 1
 
 A seeded sample of each module's mutants (`mutants.py`) is tried in a copy of the checkout. The
 tests that import the module (where none calls it, or with `--distance`, what imports it) are run

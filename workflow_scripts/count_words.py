@@ -4,7 +4,7 @@ from lingprob.io.corpora import iter_documents
 from lingprob.io.files import dataset_paths
 from lingprob.io.progress import Progress
 from lingprob.io.tables import write_table
-from lingprob.reading.unigrams import count_words
+from lingprob.unigrams.counts import count_words
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,7 +2,7 @@
 
 from lingprob.io.files import dataset_paths
 from lingprob.io.tables import write_csv
-from lingprob.reading.parsers.printed import printed_geco, words_that_differ
+from lingprob.reading.printed import printed_geco, words_that_differ
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -13,7 +13,7 @@ import pytest
 from lingprob.catalog import read_datasets
 from lingprob.overlap.chance import read_published
 from lingprob.papers.leakage.overlap.analysis import CATALOG_NAMES
-from lingprob.reading.parsers.printed import printed_geco, words_that_differ
+from lingprob.reading.printed import printed_geco, words_that_differ
 from lingprob.reading.texts import build_words, passage_texts
 
 MIRROR = Path(

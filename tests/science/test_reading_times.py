@@ -11,10 +11,10 @@ from lingprob.catalog import read_datasets, read_published
 from lingprob.papers.leakage.reading.analysis import Study, compare_regressions
 from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.reading.imported import import_word_surprisals
-from lingprob.reading.parsers import Source
+from lingprob.reading.tables import Source
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times, count_exclusions, load_parser
-from lingprob.reading.unigrams import count_words
+from lingprob.unigrams.counts import count_words
 
 MODELS = ("gpt2", "opt-66b")
 

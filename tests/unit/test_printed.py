@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.reading.parsers.printed import (
+from lingprob.reading.printed import (
     cut_out,
     ids_between,
     opcodes_in_windows,
@@ -59,7 +59,7 @@ EXPECTED = [
 @pytest.fixture
 def files(tmp_path, monkeypatch):
     """The material and the novel; so short a text may differ in more than a twentieth."""
-    monkeypatch.setattr("lingprob.reading.parsers.printed.SMALLEST_SHARE", 0.8)
+    monkeypatch.setattr("lingprob.reading.printed.SMALLEST_SHARE", 0.8)
     material, novel = tmp_path / "material.csv", tmp_path / "novel.txt"
     lines = [",".join(row) for row in MATERIAL]
     material.write_text("\n".join(["WORD_ID,SENTENCE_ID,WORD", *lines, "2-1-5,2-1, "]))
@@ -252,7 +252,7 @@ def test_one_word_in_twenty_may_be_another_in_the_novel(tmp_path, others):
 
 
 def test_words_that_the_print_lacks_are_in_the_chapter_of_the_word_before(tmp_path, monkeypatch):
-    monkeypatch.setattr("lingprob.reading.parsers.printed.SMALLEST_SHARE", 0.5)
+    monkeypatch.setattr("lingprob.reading.printed.SMALLEST_SHARE", 0.5)
     novel = "CHAPTER I\n\nOne.\n\nCHAPTER II\n\nTwo three four five six."
     words = printed_geco(*saved_texts(tmp_path, "one gone two lost three four five six end", novel))
     assert words["word"].tolist() == [

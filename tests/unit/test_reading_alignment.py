@@ -10,8 +10,8 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words, attach_words, check_words
-from lingprob.reading.exclusions import saccades, sentence_boundaries
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
+from lingprob.reading.times import saccades, sentence_boundaries
 from words_for_tests import words_of
 
 NAMES = [f"w{number}" for number in range(60)]

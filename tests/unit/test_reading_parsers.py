@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced, simulated
-from lingprob.reading.parsers.tables import number, read, whole
+from lingprob.reading import eye_tracking, self_paced
+from lingprob.reading.tables import Source, number, read, whole
 from lingprob.reading.times import build_reading_times, load_parser
 
 
@@ -158,7 +158,7 @@ def test_dundee_has_lines_on_screens_and_readers_of_several_texts(tmp_path):
         dundee_text(tmp_path / "tx01wrdp.dat", first),
     ]
     words = text("a b c d", "e f g h")
-    found = dundee.first_pass(Source(files, words, {}, 0))
+    found = eye_tracking.dundee_first_pass(Source(files, words, {}, 0))
     assert rows_of(found) == [
         ("sa", "1", 0, 100.0), ("sa", "1", 1, 101.0 + 102.0), ("sa", "1", 2, 103.0),
         ("sb", "1", 0, 100.0), ("sb", "1", 3, 101.0), ("sb", "2", 0, 105.0),
@@ -169,13 +169,15 @@ def test_dundee_has_lines_on_screens_and_readers_of_several_texts(tmp_path):
     assert found["at_edge"].tolist() == [True, True, True, True, False, True, True, True]
     for left in (files[:3], files[3:]):
         with pytest.raises(LingprobError, match="list its txNN"):
-            dundee.first_pass(Source(left, words, {}, 0))
+            eye_tracking.dundee_first_pass(Source(left, words, {}, 0))
     short = saved(files[4], "a 1 1 1 1 1 0 1 1 0 0 0\n")
     with pytest.raises(LingprobError, match="a line with 12 fields, not 13"):
-        dundee.first_pass(Source([*files[:4], short], words, {}, 0))
+        eye_tracking.dundee_first_pass(Source([*files[:4], short], words, {}, 0))
     fault = saved(files[2], "WORD\nx 1 1 5 5 1 1 100 1\n\nx 1 1 5 5 1 one 100 1\n")
     with pytest.raises(LingprobError, match="row 4: no word number and duration in 'x 1"):
-        dundee.first_pass(Source([fault, *files[3:4], dundee_text(files[4], first)], words, {}, 0))
+        eye_tracking.dundee_first_pass(
+            Source([fault, *files[3:4], dundee_text(files[4], first)], words, {}, 0)
+        )
 
 
 def test_of_ten_words_of_geco_one_may_be_missing(tmp_path):
@@ -206,7 +208,7 @@ def test_simulated_times_are_longer_for_long_and_rare_words():
             mean = pace + letter * len(word.word) + 40 * rare[row]
             mean += 20 * rare[row - 1] if row else 0
             expected.append((f"s{reader}", word.passage_id, word.word_index, mean * noise[row]))
-    found = rows_of(simulated.demo(Source([], words, {}, 5)))
+    found = rows_of(self_paced.demo_reading_times(Source([], words, {}, 5)))
     assert [row[:3] for row in found] == [row[:3] for row in expected]
     assert [row[3] for row in found] == pytest.approx([row[3] for row in expected])
 
@@ -233,7 +235,7 @@ def test_limits_of_exclusion_and_seed_are_the_callers(tmp_path):
     )
     assert one.equals(same)
     assert not one.equals(other)
-    assert one.equals(simulated.demo(Source([], words, {}, 1))["rt_ms"])
+    assert one.equals(self_paced.demo_reading_times(Source([], words, {}, 1))["rt_ms"])
     again = build_reading_times("demo", demo, words, [])["rt_ms"]
     assert again.equals(build_reading_times("demo", demo, words, [], seed=0)["rt_ms"])
 
@@ -298,7 +300,7 @@ def test_dundee_counts_no_blink_and_no_second_look_back(tmp_path):
         ),
     )  # fmt: skip
     files = [reader, dundee_text(tmp_path / "tx01wrdp.dat", [(x, 1, 1) for x in "abcd"])]
-    found = dundee.first_pass(Source(files, words, {}, 0))
+    found = eye_tracking.dundee_first_pass(Source(files, words, {}, 0))
     assert rows_of(found) == [("sa", "1", 0, 100.0), ("sa", "1", 2, 110.0), ("sa", "1", 3, 150.0)]
     assert found["saccade"].tolist() == [1, 2, 1]
     assert set(found) == {

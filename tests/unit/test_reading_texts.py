@@ -10,7 +10,7 @@ import pytest
 from lingprob.catalog import Catalog
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
-from lingprob.reading.passages import passages_of
+from lingprob.reading.surprisal import passages_of
 from lingprob.reading.texts import build_words, passage_texts
 
 

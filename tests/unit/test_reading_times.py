@@ -13,13 +13,15 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.reading.alignment import align_words, attach_words, check_words
-from lingprob.reading.exclusions import eye_tracking_reason, saccades, self_paced_reason
-from lingprob.reading.parsers import Source
+from lingprob.reading.tables import Source
 from lingprob.reading.times import (
     build_reading_times,
     count_exclusions,
+    eye_tracking_reason,
     load_parser,
     partitions,
+    saccades,
+    self_paced_reason,
     sentence_numbers,
 )
 

@@ -19,7 +19,8 @@ from lingprob.models.masked import load_prepared_masked
 from lingprob.models.prepare import prepare_model
 from lingprob.models.prepared import load_prepared
 from lingprob.overlap.token_blocks import count_rows
-from lingprob.reading.parsers import Source, dundee, eye_tracking, self_paced
+from lingprob.reading import eye_tracking, self_paced
+from lingprob.reading.tables import Source
 from lingprob.reading.texts import build_words
 from lingprob.rehearsal import STAMP, folder, reading_times
 from lingprob.rehearsal.datasets import PASSAGES, ROWS, write_stand_ins
@@ -358,7 +359,9 @@ def test_made_up_fixations_are_read_as_dundee_s(words, tmp_path):
     text, path = words
     files = files_of("dundee_first_pass")
     write_stand_ins("dundee_first_pass", files, tmp_path, path)
-    found = dundee.first_pass(Source([tmp_path / file["name"] for file in files], text, {}, 1))
+    found = eye_tracking.dundee_first_pass(
+        Source([tmp_path / file["name"] for file in files], text, {}, 1)
+    )
     assert found["subject_id"].nunique() == 10
     share = len(found) / (10 * len(text))
     assert 0.65 < share < 0.75

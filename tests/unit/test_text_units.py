@@ -21,9 +21,10 @@ from lingprob.io.text_units import plain_word, sentence_ends, split_lines, split
 from lingprob.overlap.chance import load_kenlm
 from lingprob.reading.alignment import check_words
 from lingprob.reading.imported import import_word_surprisals
+from lingprob.reading.predictors import unigram_surprisal
 from lingprob.reading.texts import build_words
 from lingprob.reading.times import build_reading_times
-from lingprob.reading.unigrams import count_words, unigram_surprisal
+from lingprob.unigrams.counts import count_words
 
 
 @pytest.mark.parametrize("inside", ["\u2028", "\u2029", "\x85", "\x0c", "\x0b", "\x1c", "\x1e"])

@@ -13,6 +13,7 @@ import torch
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel, Tokens, load_language_model
 from lingprob.reading.imported import import_word_surprisals
+from lingprob.reading.predictors import unigram_surprisal
 from lingprob.reading.surprisal import (
     _batches,
     blank_tokens,
@@ -20,7 +21,7 @@ from lingprob.reading.surprisal import (
     token_word_index,
     word_surprisals,
 )
-from lingprob.reading.unigrams import count_words, unigram_surprisal
+from lingprob.unigrams.counts import count_words
 from models_for_tests import save_tiny_model
 from words_for_tests import words_of
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
+from lingprob.io.text_units import plain_word
 from lingprob.reading.times import sentence_numbers
 
 logger = logging.getLogger(__name__)
@@ -205,3 +206,26 @@ def _aligned(words: pd.DataFrame, found: pd.DataFrame, column: str, where: str) 
 def _previous(words: pd.DataFrame, values: np.ndarray, lag: int) -> np.ndarray:
     """Return the surprisal of the `lag`-th word before in the passage, NaN if it has none."""
     return pd.Series(values).groupby(words["passage_id"].to_numpy()).shift(lag).to_numpy()
+
+
+def unigram_surprisal(
+    words: pd.Series, counts: Iterable[pd.DataFrame], smoothing: float = 1.0
+) -> np.ndarray:
+    """Return the unigram surprisal (bits, float64) of each word by the sum of `word_counts` tables.
+
+    The paper asks KenLM's unigrams of OpenWebText. Here a word's probability is its count plus one
+    over the number of words and forms plus one; words are compared without case and outer
+    punctuation (leakage, Appendix B).
+
+    Raises LingprobError if a word is absent from the corpus and `smoothing` is 0.
+    """
+    total = pd.concat(list(counts)).groupby("word")["count"].sum()
+    forms = words.map(plain_word)
+    found = forms.map(total).fillna(0).to_numpy(float) + smoothing
+    refuse_rows(
+        found <= 0,
+        "the word {word!r} is not in the corpus of the unigrams, so its surprisal is infinite. "
+        "Give a smoothing above 0.",
+        words.to_frame("word"),
+    )
+    return -np.log2(found / (total.sum() + smoothing * (len(total) + 1)))

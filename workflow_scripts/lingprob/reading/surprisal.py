@@ -8,6 +8,8 @@ what precedes it) (Oh & Schuler 2024; Pimentel & Meister 2024).
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import unicodedata
 import zipfile
@@ -24,7 +26,6 @@ from lingprob.errors import LingprobError, unknown_name
 from lingprob.io.files import atomic_path, require_identity
 from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel, Tokens
-from lingprob.reading.passages import digest_of, passages_of
 from lingprob.scoring.engine import Scorer, worker_map
 
 logger = logging.getLogger(__name__)
@@ -36,6 +37,7 @@ WINDOW = 2048  # tokens that a model sees at once (leakage, §3.1)
 # What a window's tokens are: those with the one that is only predicted, or those that are fed.
 WINDOWS = {"predicted": 0, "fed": 1}
 TOKENS_PER_BATCH_OF_PASSAGES = 20_000
+CONTEXTS = ("passage", "sentence")
 
 
 @dataclass(frozen=True)
@@ -277,3 +279,42 @@ def _batches(sequences: Sequence[np.ndarray]) -> Iterator[list[np.ndarray]]:
             batch = []
     if batch:
         yield batch
+
+
+@dataclass(frozen=True)
+class Piece:
+    """A stretch of a passage: its name for messages, its words, and their keys in the table."""
+
+    name: str
+    words: list[str]
+    keys: pd.DataFrame
+
+    @property
+    def text(self) -> str:
+        """The words joined by single blanks."""
+        return " ".join(self.words)
+
+
+def passages_of(words: pd.DataFrame, context: str) -> list[Piece]:
+    """Cut a `words` table into the pieces that a model reads without knowing of the others.
+
+    `context` is `passage` or `sentence`. Raises LingprobError for any other, and where sentences
+    are asked for and not marked.
+    """
+    if context not in CONTEXTS:
+        raise unknown_name("context", context, CONTEXTS, "(reading.context)")
+    keys = ["passage_id"] if context == "passage" else ["passage_id", "sentence_index"]
+    if words[keys].isna().any(axis=None):
+        raise LingprobError("reading.context: sentence needs texts whose sentences are marked.")
+    pieces = []
+    for key, part in words.groupby(keys, sort=False):
+        name = f"passage {key[0]!r}" + (f", sentence {key[1]}" if len(keys) > 1 else "")
+        index = part[["passage_id", "word_index"]].reset_index(drop=True)
+        pieces.append(Piece(name, part["word"].tolist(), index))
+    return pieces
+
+
+def digest_of(settings: Sequence[object], sequences: Sequence[np.ndarray]) -> str:
+    """Return a digest of settings and token sequences, for the name of a file."""
+    described = json.dumps([settings, [ids.tolist() for ids in sequences]])
+    return hashlib.sha256(described.encode()).hexdigest()[:32]

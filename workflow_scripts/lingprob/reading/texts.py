@@ -20,8 +20,8 @@ from lingprob.errors import LingprobError, no_such_file, refuse_rows, unknown_na
 from lingprob.io.text_tables import decoded
 from lingprob.io.text_units import sentence_ends, split_lines, split_words
 from lingprob.reading.alignment import align_words
-from lingprob.reading.parsers.printed import printed_geco
-from lingprob.reading.parsers.tables import read
+from lingprob.reading.printed import printed_geco
+from lingprob.reading.tables import read
 
 logger = logging.getLogger(__name__)
 

@@ -2,7 +2,8 @@
 
 Each data set of kind `reading_times` names the text that was read (`texts`), how it was read
 (`method`: self_paced or eye_tracking, which decides what is excluded and the regression), and
-whether a row is a reader's or a mean over readers (`unit`).
+whether a row is a reader's or a mean over readers (`unit`). Exclusions are those of leakage,
+Appendix B.
 """
 
 from __future__ import annotations
@@ -16,9 +17,8 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.parsers import import_parser, reading_times_parser
-from lingprob.reading import exclusions
 from lingprob.reading.alignment import check_numbers, check_words
-from lingprob.reading.parsers import Source
+from lingprob.reading.tables import Source
 
 COLUMNS = [
     "subject_id", "passage_id", "word_index", "rt_ms", "previous_fixated", "excluded", "partition",
@@ -26,6 +26,9 @@ COLUMNS = [
 OWN_TABLE = "reading_times_table"  # the parser of a user's own table
 # The sum of the numbers of subject and sentence modulo 4 (leakage, Appendix B).
 PARTITIONS = ("fit", "fit", "exploratory", "held_out")
+# In this order: of several reasons, the first is given.
+SELF_PACED = ("missing", "comprehension", "sentence_boundary", "too_short", "too_long")
+EYE_TRACKING = ("unfixated", "saccade", "sentence_boundary", "line_or_screen_boundary")
 
 
 def build_reading_times(
@@ -68,9 +71,9 @@ def build_reading_times(
         check_words(times, words, f"data set {corpus!r}")
     elif entry["parser"] == OWN_TABLE:
         check_numbers(times, words, f"data set {corpus!r}")
-    place = words.assign(
-        boundary=exclusions.sentence_boundaries(words), sentence=sentence_numbers(words)
-    )[["passage_id", "word_index", "boundary", "sentence"]]
+    place = words.assign(boundary=sentence_boundaries(words), sentence=sentence_numbers(words))[
+        ["passage_id", "word_index", "boundary", "sentence"]
+    ]
     times = times.merge(place, on=["passage_id", "word_index"], how="left")
     refuse_rows(
         times["boundary"].isna(),
@@ -83,10 +86,10 @@ def build_reading_times(
     boundary = times["boundary"].to_numpy(bool)
     if entry["method"] == "eye_tracking":
         if "saccade" not in times:
-            times["previous_fixated"], times["saccade"] = exclusions.saccades(times)
-        reason = exclusions.eye_tracking_reason(times, boundary, max_saccade)
+            times["previous_fixated"], times["saccade"] = saccades(times)
+        reason = eye_tracking_reason(times, boundary, max_saccade)
     else:
-        reason = exclusions.self_paced_reason(times, boundary, min_ms, max_ms, min_correct)
+        reason = self_paced_reason(times, boundary, min_ms, max_ms, min_correct)
     times["excluded"] = reason
     if entry["method"] != "eye_tracking" or entry["unit"] == "word":
         times["previous_fixated"] = None
@@ -121,7 +124,7 @@ def count_exclusions(times: pd.DataFrame) -> pd.DataFrame:
     """Return a row a fate of reading times (an exclusion or a partition) and how many have it."""
     fate = times["excluded"].fillna(times["partition"])
     counts = fate.value_counts().rename_axis("fate").reset_index(name="rows")
-    order = [*exclusions.SELF_PACED, *exclusions.EYE_TRACKING, "fit", "exploratory", "held_out"]
+    order = [*SELF_PACED, *EYE_TRACKING, "fit", "exploratory", "held_out"]
     return counts.sort_values("fate", key=lambda fates: fates.map(order.index), ignore_index=True)
 
 
@@ -164,3 +167,88 @@ def _check_partitions(times: pd.DataFrame, corpus: str) -> None:
 def _natural(name: str) -> tuple[int, str]:
     digits = "".join(letter for letter in str(name) if letter.isdecimal())
     return (int(digits) if digits else 0, str(name))
+
+
+def self_paced_reason(
+    times: pd.DataFrame,
+    boundary: np.ndarray,
+    min_ms: float,
+    max_ms: float,
+    min_correct: int,
+) -> np.ndarray:
+    """Return why each reading time is excluded (object; None where it is kept).
+
+    Words at sentence boundaries, times below `min_ms` or above `max_ms`, and those of readers with
+    fewer than `min_correct` right answers, where the column `correct` has them.
+    """
+    rt = times["rt_ms"].to_numpy(float)
+    poor = np.zeros(len(times), dtype=bool)
+    if "correct" in times:
+        poor = times["correct"].to_numpy(float) < min_correct
+    return _first_reason(
+        {
+            "missing": np.isnan(rt),
+            "comprehension": poor,
+            "sentence_boundary": boundary,
+            "too_short": rt < min_ms,
+            "too_long": rt > max_ms,
+        },
+        SELF_PACED,
+    )
+
+
+def eye_tracking_reason(times: pd.DataFrame, boundary: np.ndarray, max_saccade: int) -> np.ndarray:
+    """Return why each duration is excluded (object; None where it is kept).
+
+    Words that were not fixated, that follow a saccade of more than `max_saccade` words, or that
+    stand at a sentence boundary or (column `at_edge`) at that of a line or screen.
+    """
+    edge = np.zeros(len(times), dtype=bool)
+    if "at_edge" in times:
+        edge = times["at_edge"].to_numpy(bool)
+    return _first_reason(
+        {
+            "unfixated": ~(times["rt_ms"].to_numpy(float) > 0),
+            "saccade": times["saccade"].to_numpy(float) > max_saccade,
+            "sentence_boundary": boundary,
+            "line_or_screen_boundary": edge,
+        },
+        EYE_TRACKING,
+    )
+
+
+def sentence_boundaries(words: pd.DataFrame) -> np.ndarray:
+    """Return which words of a `words` table are the first or last of a sentence (bool)."""
+    place = words["passage_id"].astype(str) + "/" + words["sentence_index"].astype(str)
+    place_array = place.to_numpy()
+    change = place_array[1:] != place_array[:-1]
+    return np.append(True, change) | np.append(change, True)
+
+
+def saccades(times: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Return whether the word before was fixated (bool), and words since the last fixated one.
+
+    `times` (subject_id, passage_id, word_index, rt_ms) has a row a reader and word; a word without
+    a row counts as not fixated. The order of fixations is not in most tables, so the saccade to a
+    word is taken to start at the nearest fixated word before it, or just before the passage, which
+    counts as fixated.
+    """
+    order = times.sort_values(["subject_id", "passage_id", "word_index"], kind="stable")
+    reading = order.groupby(["subject_id", "passage_id"], sort=False).ngroup().to_numpy()
+    index = order["word_index"].to_numpy(np.int64)
+    fixated = order["rt_ms"].to_numpy(float) > 0
+    # Places of all readings on one line, each with a place -1 before its first word.
+    offset = reading * (index.max() + 2) + 1
+    place = np.where(fixated, offset + index, offset - 1)
+    latest = np.maximum.accumulate(place)
+    before = np.maximum(np.append(-1, latest[:-1]), offset - 1)
+    distance = pd.Series((offset + index - before).astype(float), index=order.index)
+    distances = distance.reindex(times.index).to_numpy()
+    return distances == 1.0, distances
+
+
+def _first_reason(found: dict[str, np.ndarray], order: tuple[str, ...]) -> np.ndarray:
+    reason = np.full(len(found[order[0]]), None, dtype=object)
+    for name in reversed(order):
+        reason[found[name]] = name
+    return reason

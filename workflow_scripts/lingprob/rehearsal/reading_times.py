@@ -10,7 +10,7 @@ import pandas as pd
 
 from lingprob.io.files import atomic_path, write_text
 from lingprob.io.tables import write_csv
-from lingprob.reading.parsers.eye_tracking import geco_places
+from lingprob.reading.eye_tracking import geco_places
 from lingprob.rehearsal.prose import generator
 
 READERS = 12

@@ -1,16 +1,19 @@
-"""Token counts of a corpus, document by document."""
+"""Counts of the tokens and of the words of a corpus, document by document."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 from itertools import chain, islice
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches
 from lingprob.io.progress import Progress
+from lingprob.io.text_units import plain_word, split_words
 from lingprob.models.tokenizer import encode
 
 CHARACTERS_PER_BATCH = 2**20
@@ -56,3 +59,23 @@ def count_tokens(
         if progress is not None:
             progress.advance(len(ids))
     return counts
+
+
+def count_words(documents: Iterable[str], progress: Progress | None = None) -> pd.DataFrame:
+    """Count the word forms of a corpus; return a `word_counts` table, the most frequent first.
+
+    Raises LingprobError for a corpus without words.
+    """
+    counts: Counter[str] = Counter()
+    for document in documents:
+        found = split_words(document)
+        counts.update(found)
+        if progress is not None:
+            progress.advance(len(found))
+    merged: Counter[str] = Counter()
+    for word, count in counts.items():
+        merged[plain_word(word)] += count
+    if not merged:
+        raise LingprobError("the corpus of the unigrams has no words. Check its files.")
+    ordered = sorted(merged.items(), key=lambda item: (-item[1], item[0]))
+    return pd.DataFrame(ordered, columns=["word", "count"])

@@ -53,7 +53,7 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
         rule: name of the rule and of its script; of a study's script its dotted name
             (`studies.my_study.fit_models`).
         parts: what the script finds by a name that only the settings know: modules (such as
-            `lingprob.reading.times`, or a function, `lingprob.reading.parsers.means:brown_spr`)
+            `lingprob.reading.times`, or a function, `lingprob.reading.self_paced:brown_spr_means`)
             and files of the package (its demo data).
         scripts: folder of the scripts and of the package.
 

@@ -20,9 +20,9 @@ from lingprob.reading.predictors import (
     previous_name,
     regression_frame,
     standardised,
+    unigram_surprisal,
 )
 from lingprob.reading.times import count_exclusions
-from lingprob.reading.unigrams import unigram_surprisal
 from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.linear_mixed.fit import MixedFit, fit_mixed_models, reduce_random_effects
 from lingprob.stats.linear_mixed.moments import MixedModelData

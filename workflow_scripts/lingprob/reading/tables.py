@@ -1,15 +1,26 @@
-"""Reading the tables of reading times that corpora come as, with clear errors."""
+"""The tables that reading times come as, read with clear errors.
+
+A parser of reading times takes a Source and returns subject_id, passage_id, word_index and rt_ms
+(ms; NaN or 0 where a word was not fixated) and, where known, word, previous_fixated, saccade
+(words), at_edge (of a line or screen) and correct (answers to comprehension questions).
+`lingprob.io.parsers` has the parsers by the name that an entry gives.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.workbooks import as_text, rows_of_first_sheet
 
+if TYPE_CHECKING:
+    import pandas as pd
+
+READER = "mean"  # of times that are only known as means over readers
 LARGEST = 2**53  # whole numbers up to here are exact as floats
 
 
@@ -91,3 +102,16 @@ def whole(path: Path, values: pd.Series) -> pd.Series:
         column=values.name,
     )
     return found.astype(int)
+
+
+class Source(NamedTuple):
+    """What the parser of a data set's reading times reads.
+
+    files: of the data set. words: the `words` table of its text. entry: the catalog's. seed: of
+    simulated times.
+    """
+
+    files: Sequence[Path]
+    words: pd.DataFrame
+    entry: dict[str, Any]
+    seed: int

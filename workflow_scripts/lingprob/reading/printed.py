@@ -19,8 +19,7 @@ import numpy as np
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.reading.parsers.tables import read
-from lingprob.reading.passages import SENTENCE_END
+from lingprob.reading.tables import read
 
 HEADING = re.compile(r"^CHAPTER [IVXLC]+\b.*$", re.MULTILINE)
 END = re.compile(r"^\*\*\* ?END OF", re.MULTILINE)
@@ -35,6 +34,8 @@ NO_PRINT = re.compile(r"^\s*\d\d\s*$|_", re.MULTILINE)
 WINDOW = 1000  # words that are aligned at once
 ANCHOR = 8  # words in a row that must agree where one window ends and the next begins
 SMALLEST_SHARE = 0.95
+# Of a word that ends a sentence, where the corpus does not mark any.
+SENTENCE_END = r"[.?!][\"'\u201d\u2019)\]]*$"
 
 Opcode = tuple[str, int, int, int, int]
 # Place in the material, place and wording in the print, word.

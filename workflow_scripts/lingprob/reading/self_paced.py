@@ -1,4 +1,4 @@
-"""Self-paced reading and maze times, by subject."""
+"""Self-paced reading and maze times: by subject, as means over readers, or simulated."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ import pandas as pd
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io import own_tables
 from lingprob.reading.alignment import attach_words, check_words
-from lingprob.reading.parsers import Source
-from lingprob.reading.parsers.tables import number, read, whole
+from lingprob.reading.tables import READER, Source, number, read, whole
 
 # The stories of A-maze by name (Boyce & Levy 2023), numbered as in Natural Stories.
 STORIES = (
@@ -33,6 +32,7 @@ SECONDS = 20.0  # what no median of reading times in milliseconds is below
 REMEDY = "README.md, `Your own data`, lists the columns."
 UCL_WORD = re.compile(r"^  Word \d+: '(.*)'  <<(not fixated|[\d.]+)>>", re.M)
 UCL_TRIAL = re.compile(r"^Trial \d+:$", re.M)
+SUBJECTS = 8
 
 
 def natural_stories(source: Source) -> pd.DataFrame:
@@ -220,3 +220,58 @@ def _ucl_text(words_read: Sequence[str]) -> str:
     for wrong, right in UCL_TYPING_ERRORS.items():
         text = text.replace(wrong, right)
     return text
+
+
+def natural_stories_means(source: Source) -> pd.DataFrame:
+    """Read processed_wordinfo.tsv: word, zone, item, meanItemRT (Futrell et al. 2021).
+
+    A zone of the release before May 2025 has the time of the word after it: `zone_shift: 1` moves
+    it there, so that the first word of a story has none.
+    """
+    path = source.files[0]
+    table = read(path, "\t", ["word", "zone", "item", "meanItemRT"])
+    times = pd.DataFrame(
+        {
+            "subject_id": READER,
+            "passage_id": table["item"],
+            "word_index": whole(path, table["zone"]) - 1,
+            "word": table["word"],
+            "rt_ms": number(path, table["meanItemRT"]),
+        }
+    )
+    return shifted(times, source.words, source.entry.get("zone_shift", 0), str(path))
+
+
+def brown_spr_means(source: Source) -> pd.DataFrame:
+    """Read docid, sentid, sentpos, word, mean_rt (empty for first words; Smith & Levy 2013)."""
+    path = source.files[0]
+    table = read(path, "\t", ["docid", "word", "mean_rt"])
+    return pd.DataFrame(
+        {
+            "subject_id": READER,
+            "passage_id": table["docid"],
+            "word_index": table.groupby("docid").cumcount(),
+            "word": table["word"],
+            "rt_ms": number(path, table["mean_rt"]),
+        }
+    )
+
+
+def demo_reading_times(source: Source) -> pd.DataFrame:
+    """Simulate self-paced times (ms): longer for long words and for words that the text has once.
+
+    Readers differ in pace and in how much a letter costs them; noise is log-normal.
+    """
+    words = source.words
+    random = np.random.default_rng(source.seed)
+    letters = words["word"].str.len().to_numpy(float)
+    rare = (words.groupby(words["word"].str.lower())["word"].transform("size") == 1).to_numpy(float)
+    parts = []
+    for reader in range(1, SUBJECTS + 1):
+        pace, slope = random.normal(250, 40), random.normal(10, 4)
+        mean = pace + slope * letters + 40 * rare + 20 * np.append(0, rare[:-1])
+        times = words[["passage_id", "word_index"]].assign(
+            subject_id=f"s{reader}", rt_ms=mean * random.lognormal(0, 0.2, len(words))
+        )
+        parts.append(times)
+    return pd.concat(parts, ignore_index=True)
