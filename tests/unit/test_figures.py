@@ -209,3 +209,15 @@ def test_no_name_in_a_file_is_cut_off(tmp_path):
 def test_a_figure_that_nothing_draws_is_named(tmp_path):
     with pytest.raises(LingprobError, match=r"figure_3.png: no figure is called 'figure_3'; .*_2"):
         save_figures(two_figures(), [tmp_path / "figure_3.png"])
+
+
+@pytest.mark.parametrize("text", [r"\frac{1$", "$5 and $6", "a_b^c $x$"])
+def test_dollar_signs_of_users_are_text(text, tmp_path):
+    figure, ax = plt.subplots()
+    ax.plot([1, 1000], [1, 10], label=text)
+    ax.set(title=text, xlabel=text, xscale="log")
+    ax.legend()
+    save_figures({"figure": figure}, [tmp_path / "figure.png"])
+    assert (tmp_path / "figure.png").stat().st_size > 0
+    assert not ax.title.get_parse_math()
+    assert [label.get_text() for label in ax.get_xticklabels() if "$" in label.get_text()] == []

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from textwrap import fill
-from unittest.mock import patch
 
 import matplotlib
 
 matplotlib.use("Agg")
 
 import matplotlib.pyplot as plt
-from fontTools import subset
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, NullFormatter
 
 from lingprob.errors import LingprobError
 from lingprob.figures import palette
@@ -45,6 +43,8 @@ plt.rcParams.update(
         "figure.max_open_warning": 0,
         "pdf.fonttype": 42,
         "savefig.dpi": 200,
+        # Titles and names come from users, and a dollar sign in them is no mathematics.
+        "text.parse_math": False,
     }
 )
 
@@ -81,12 +81,11 @@ def save_figures(figures: Mapping[str, Figure], paths: Iterable[str | Path]) -> 
     for name in {path.stem for path in saved}:
         # Once, so that the files of a figure are alike; laying out is a third of the time to save.
         lay_out(figures[name])
-    with _fonts_without_layout():
-        for path in saved:
-            with atomic_path(path) as temporary:
-                # A fixed date keeps a PDF the same when nothing in it changed.
-                metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
-                figures[path.stem].savefig(temporary, metadata=metadata)
+    for path in saved:
+        with atomic_path(path) as temporary:
+            # A fixed date keeps a PDF the same when nothing in it changed.
+            metadata = {"CreationDate": None} if path.suffix == ".pdf" else {}
+            figures[path.stem].savefig(temporary, metadata=metadata)
     for figure in figures.values():
         plt.close(figure)
 
@@ -95,14 +94,11 @@ def lay_out(figure: Figure) -> None:
     """Put everything of a finished figure where it stays: panels first, then names of points."""
     # Letters are not as wide at every resolution, so at that of the file.
     figure.set_dpi(plt.rcParams["savefig.dpi"])
+    for axis in (axis for ax in figure.axes for axis in (ax.xaxis, ax.yaxis)):
+        if isinstance(axis.get_major_formatter(), LogFormatterMathtext):
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+        if isinstance(axis.get_minor_formatter(), LogFormatterMathtext):
+            axis.set_minor_formatter(NullFormatter())
     figure.draw_without_rendering()
     figure.set_layout_engine("none")
     keep_names_apart(figure)
-
-
-@contextmanager
-def _fonts_without_layout() -> Iterator[None]:
-    """Embed no tables of a font that lay text out: in a PDF it is, and they take longest to cut."""
-    kept_out = [*subset.Options._drop_tables_default, "GDEF", "GPOS", "GSUB", "kern"]
-    with patch.object(subset.Options, "_drop_tables_default", kept_out):
-        yield

@@ -24,6 +24,8 @@ from lingprob.workflow.refusals import refusals
 Settings = dict[str, Any]
 DEEPEST = 20
 TAG = re.compile("<[a-zA-Z/!?]")
+# Keys whose values are text, whatever they look like.
+TEXTS = ("revision", "title", "family", "family_title", "repository", "version")
 # Keys whose values Snakemake's report shows as they are; a special token is none of them.
 SHOWN = ("title", "family_title", "path", "paths", "citation")
 
@@ -165,7 +167,11 @@ def export_package() -> None:
 
 
 def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
-    """Raise LingprobError for a key that a YAML file has twice: the first would be lost."""
+    """Raise LingprobError for keys and values of YAML files that would silently become others.
+
+    These are a key that is there twice, of which the first would be lost, and names, revisions and
+    titles without quotation marks that YAML reads as numbers or as true and false.
+    """
     for path in paths:
         pending = [yaml.compose(Path(path).read_text(encoding="utf-8"))]
         met: set[int] = set()  # a node may hold itself
@@ -178,11 +184,22 @@ def refuse_duplicate_keys(paths: Iterable[str | Path]) -> None:
             for key, value in node.value:
                 if key.value in seen:
                     raise LingprobError(
-                        f"{path}, line {key.start_mark.line + 1}: {key.value!r} stands there a "
-                        "second time, and the first would be lost. Merge the two."
+                        f"{path}, line {key.start_mark.line + 1}: {key.value!r} is there twice, "
+                        "and the first would be lost. Merge the two."
                     )
                 seen.add(key.value)
+                for scalar in (key, value) if key.value in TEXTS else (key,):
+                    _refuse_other_scalar(path, scalar)
                 pending.append(value)
+
+
+def _refuse_other_scalar(path: str | Path, node: yaml.Node) -> None:
+    kind = node.tag.rpartition(":")[2]
+    if isinstance(node, yaml.ScalarNode) and kind in ("int", "float", "bool", "timestamp"):
+        raise LingprobError(
+            f"{path}, line {node.start_mark.line + 1}: YAML reads {node.value} as a value of kind "
+            f'{kind}, and text is needed. Put it in quotation marks: "{node.value}".'
+        )
 
 
 def refuse_odd_parts(value: Any, where: str = "", depth: int = 0) -> None:

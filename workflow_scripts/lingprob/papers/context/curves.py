@@ -16,7 +16,7 @@ from lingprob.figures.panels import in_percent
 from lingprob.papers.contract import Run
 
 LENGTH = "Length of the prefix (tokens)"
-DELTA = r"$\Delta$ accuracy (points)"
+DELTA = "Δ accuracy (points)"
 # Curves of one figure share their y axis.
 CURVES: dict[str, Any] = {
     "width": 2.4, "height": 2.0, "margins": (1.2, 0.9), "narrowest": 3.8, "sharey": True

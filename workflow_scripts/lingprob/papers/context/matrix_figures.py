@@ -54,7 +54,7 @@ def overlaps(overlap: pd.DataFrame) -> Figure:
         image = ax.imshow(wide, cmap="viridis")
         index_axes(ax, wide)
         ax.set_title(f"{measure.capitalize()} overlap")
-        figure.colorbar(image, ax=ax, label="$F_1$", shrink=0.8)
+        figure.colorbar(image, ax=ax, label="F₁", shrink=0.8)
     return figure
 
 
@@ -70,7 +70,7 @@ def suite_matrix(matrix: pd.DataFrame, dataset: str, models: Models) -> Figure:
         here = rows[rows["model"] == model]
         panels = (
             ("accuracy", "Accuracy", "viridis", 0),
-            ("delta", "$\\Delta$ accuracy", "RdBu", -1),
+            ("delta", "Δ accuracy", "RdBu", -1),
         )
         for ax, (column, name, colours, low) in zip(line, panels, strict=True):
             wide = square(here, column)
@@ -152,6 +152,6 @@ def correlation(
     ]
     if rows.empty or rows["value"].isna().iloc[0]:
         return "no correlation"
-    symbol = {"spearman": r"$\rho_s$", "pearson": "$r$"}[rows["statistic"].iloc[0]]
+    symbol = {"spearman": "Spearman's ρ", "pearson": "Pearson's r"}[rows["statistic"].iloc[0]]
     p = rows["p"].iloc[0]
     return f"{symbol} = {rows['value'].iloc[0]:.2f}, p {f'= {p:.3f}' if p >= 0.001 else '< .001'}"

@@ -90,8 +90,8 @@ def perturbation_scatter(points: pd.DataFrame, correlations: pd.DataFrame, run: 
                 name_point(ax, PERTURBATION_TITLES[row.point], row.x, row.y, fontsize=5.5)
             rho = correlation(correlations, model, "perturbations", "y", f"delta, {kind}")
             ax.set_title(f"{run.models[model]['title']}: {side} prefixes\n{rho}")
-            ax.set_xlabel("Token $F_1$ with the original prefix")
+            ax.set_xlabel("Token F₁ with the original prefix")
             ax.yaxis.set_major_formatter(in_percent())
             ax.margins(0.2, 0.4)
-        line[0].set_ylabel(r"Mean $\Delta$ accuracy (points)")
+        line[0].set_ylabel("Mean Δ accuracy (points)")
     return figure

@@ -51,7 +51,7 @@ STYLES = {
     "morcela_beta_1": (palette.GREEN, "D"),
     "morcela": (palette.BLUE, "o"),
 }
-SHORT_LABELS = {"beta": r"$\beta$", "gamma": r"$\gamma$ (nats)"}
+SHORT_LABELS = {"beta": "β", "gamma": "γ (nats)"}
 QUANTITIES = {"r_cv": R_LABEL, "beta": PARAMETER_LABELS["beta"], "gamma": PARAMETER_LABELS["gamma"]}
 ROW_INCHES = 0.2
 MOST_WRITTEN = 6  # models whose differences are numbers beside colours

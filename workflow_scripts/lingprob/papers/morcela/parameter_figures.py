@@ -37,13 +37,13 @@ from lingprob.papers.morcela.tables import kind_of
 
 Fit = Mapping[Any, Any]  # a row of a table of fits
 R_LABEL = "Pearson r with ratings"
-PARAMETER_LABELS = {"gamma": r"Optimal $\gamma$ (nats)", "beta": r"Optimal $\beta$"}
+PARAMETER_LABELS = {"gamma": "Optimal γ (nats)", "beta": "Optimal β"}
 NAMES = {
     "logprob": "Log-probability",
     "mean_logprob": "Mean log-probability",
     "slor": "SLOR",
-    "morcela_gamma_0": r"MORCELA$_{\gamma=0}$",
-    "morcela_beta_1": r"MORCELA$_{\beta=1}$",
+    "morcela_gamma_0": "MORCELA (γ = 0)",
+    "morcela_beta_1": "MORCELA (β = 1)",
     "morcela": "MORCELA",
 }
 ROWS = {"r_cv": R_LABEL, **PARAMETER_LABELS}
