@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.models.manifest import files_digest, model_files, read_manifest
+from lingprob.models.manifest import files_digest, model_files, read_manifest, write_manifest
 from lingprob.models.prepare import prepare_model
 from lingprob.models.prepared import load_prepared
 from models_for_tests import save_tiny_model
@@ -89,3 +89,17 @@ def test_scores_say_which_files_they_are_of_and_an_old_manifest_is_refused(study
 def test_a_model_s_context_window_is_what_its_entry_says(study):
     lm, _ = load_prepared(prepared("models/mine"), {"context_window": 16}, "cpu")
     assert lm.context_window == 16
+
+
+def test_one_flipped_bit_in_the_weights_is_refused(tmp_path):
+    folder = save_tiny_model("llama", tmp_path / "model")
+    write_manifest("m", "local", "here", folder, tmp_path / "manifest.json")
+    load_prepared(tmp_path / "manifest.json", {})
+    weights = bytearray((folder / "model.safetensors").read_bytes())
+    weights[-5] ^= 1
+    (folder / "model.safetensors").write_bytes(weights)
+    with pytest.raises(LingprobError, match=r"have changed since .* or are damaged"):
+        load_prepared(tmp_path / "manifest.json", {})
+    (tmp_path / "manifest.json").write_text('{"model": ')
+    with pytest.raises(LingprobError, match=r"manifest\.json: no manifest of a model"):
+        load_prepared(tmp_path / "manifest.json", {})

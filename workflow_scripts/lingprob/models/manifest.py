@@ -48,6 +48,19 @@ def read_manifest(path: str | Path) -> dict[str, str]:
     return {**content, "directory": directory}
 
 
+def refuse_changed_files(manifest: str | Path, content: dict[str, str]) -> None:
+    """Raise LingprobError if a model's files are no longer those that its manifest was made for.
+
+    A damaged disk or a replaced file would give other numbers without a word.
+    """
+    directory = Path(content["directory"])
+    if files_digest(directory) != content.get("files_digest"):
+        raise LingprobError(
+            f"{directory}: the model's files have changed since {manifest} was written, or are "
+            "damaged. Restore them, or delete the manifest to have the model prepared again."
+        )
+
+
 def seen_from(manifest: Path, directory: Path) -> str:
     """Return how a manifest names a directory: from its own folder, so that both may be moved.
 

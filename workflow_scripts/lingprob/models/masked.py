@@ -17,7 +17,7 @@ from lingprob.models.devices import choose_device
 from lingprob.models.kinds import refuse_other_kinds
 from lingprob.models.letters import Letters
 from lingprob.models.loading import DTYPES, UNSTATED_CONTEXT_WINDOW, Tokens, tokens_of
-from lingprob.models.manifest import read_manifest
+from lingprob.models.manifest import read_manifest, refuse_changed_files
 from lingprob.models.prepared import KEPT
 from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
 from lingprob.models.tokenizer import encode, name_different_tokens, read_tokenizer
@@ -127,6 +127,7 @@ def load_prepared_masked(
 ) -> tuple[MaskedLanguageModel, dict[str, str]]:
     """Load a prepared masked model; return it with the provenance that its results carry."""
     content = read_manifest(manifest)
+    refuse_changed_files(manifest, content)
     lm = load_masked_model(
         content["directory"], device=device, dtype=dtype, unknown_letters=unknown_letters
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lingprob.errors import LingprobError
-from lingprob.models.manifest import read_manifest
+from lingprob.models.manifest import read_manifest, refuse_changed_files
 
 if TYPE_CHECKING:
     from lingprob.models.loading import LanguageModel
@@ -37,6 +37,7 @@ def load_prepared(
             f"{manifest}: says nothing of {', '.join(missing)}, for another version wrote it. "
             "Delete it and run again; what was fetched is kept."
         )
+    refuse_changed_files(manifest, content)
     if dtype == "auto":
         on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
         dtype = entry.get("dtype", {}).get("cuda" if on_gpu else "cpu", "auto")
