@@ -1,10 +1,9 @@
 """Audit the pairs of one data set."""
 
-from lingprob.audit.measures import Evidence
-from lingprob.audit.page import audit_page
-from lingprob.audit.problems import audit
 from lingprob.io.files import write_text
 from lingprob.io.tables import read_as_one, read_table, write_csv, write_table
+from lingprob.pairs.audit import Evidence, audit
+from lingprob.site.audit import audit_page
 from lingprob.workflow import job
 
 with job(snakemake):

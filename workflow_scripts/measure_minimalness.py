@@ -1,8 +1,8 @@
 """Measure how near the two sentences of each pair are."""
 
 from lingprob.io.tables import read_table, write_table
-from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.manifest import read_manifest
+from lingprob.pairs.embeddings import SentenceEmbedder
 from lingprob.stimuli.distances import measure_pairs
 from lingprob.workflow import job
 

@@ -15,8 +15,8 @@ from transformers import BertConfig, BertModel, GPT2Config, GPT2LMHeadModel, Pre
 from checkout import copy_of_the_checkout, snakemake
 from lingprob.catalog import Catalog
 from lingprob.io.tables import read_table
-from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.loading import load_language_model
+from lingprob.pairs.embeddings import SentenceEmbedder
 from lingprob.papers.string_probability.analysis import analyse
 from lingprob.papers.string_probability.data import Options, assemble
 from lingprob.scoring.sentences import summarise_sentences

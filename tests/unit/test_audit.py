@@ -10,15 +10,14 @@ import pandas as pd
 import pytest
 from transformers import AutoTokenizer
 
-from lingprob.audit.measures import Evidence, measure, mismatch
-from lingprob.audit.page import audit_page, marked
-from lingprob.audit.problems import PROBLEMS, audit, beyond
 from lingprob.errors import LingprobError
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.corpora import corpus_of
 from lingprob.overlap.search import find_sentences
+from lingprob.pairs.audit import PROBLEMS, Evidence, audit, beyond, measure, mismatch
 from lingprob.rehearsal import STAMP
+from lingprob.site.audit import audit_page, marked
 from lingprob.stimuli.build import build_stimuli
 from models_for_tests import save_tiny_tokenizer
 from site_for_tests import links_of

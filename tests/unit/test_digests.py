@@ -245,12 +245,11 @@ LAYERS = (
     "stats models",
     "catalog scoring stimuli",
     "reading overlap unigrams context",
-    "ngrams training minimalness",
+    "ngrams training pairs",
     "workflow",
     "scorecard figures",
     "papers",
     "site",
-    "audit",
     "api",
 )
 # Rooms of numbers that many jobs wait for: they load no models.

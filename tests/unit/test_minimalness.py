@@ -13,9 +13,9 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
 from lingprob.errors import LingprobError
-from lingprob.minimalness import embeddings
-from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.embedding import extract_folder
+from lingprob.pairs import embeddings
+from lingprob.pairs.embeddings import SentenceEmbedder
 from lingprob.stimuli.distances import (
     EditFilter,
     edit_threshold,

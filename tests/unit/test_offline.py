@@ -8,8 +8,8 @@ import pytest
 import torch
 from transformers import BertConfig, BertModel
 
-from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.loading import load_language_model
+from lingprob.pairs.embeddings import SentenceEmbedder
 from lingprob.scoring.stimuli import score_stimuli
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model, save_tiny_tokenizer
 

@@ -220,7 +220,7 @@ def test_a_masked_model_has_a_masked_one_in_its_place(tmp_path):
 
 @pytest.mark.parametrize("architecture", ["mpnet", "bert"])
 def test_a_tiny_embedding_model_tells_sentences_apart_chinese_ones_too(architecture, tmp_path):
-    from lingprob.minimalness.embeddings import SentenceEmbedder
+    from lingprob.pairs.embeddings import SentenceEmbedder
 
     stand_in = {
         "architecture": architecture, "context_window": 64, "predicts": "nothing",

@@ -13,11 +13,11 @@ from pathlib import Path
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.minimalness.embeddings import SentenceEmbedder
 from lingprob.models.embedding import prepare_embedding
 from lingprob.models.loading import load_language_model
 from lingprob.models.prepare import prepare_model, write_manifest
 from lingprob.models.tokenizer import load_tokenizer
+from lingprob.pairs.embeddings import SentenceEmbedder
 from models_for_tests import save_tiny_model
 
 ENTRY = {"source": "local"}

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.audit.page import audit_page
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
+from lingprob.site.audit import audit_page
 from lingprob.site.cards import scorecard_page
 from lingprob.site.facts import (
     facts_of_model,
@@ -387,6 +387,6 @@ def test_text_of_others_never_becomes_markup(made):
     {"datasets": {"d": {**PAIRS, "path": "a/<!--.csv"}}},
 ])  # fmt: skip
 def test_snakemake_s_report_is_given_no_markup_of_a_configuration(config):
-    with pytest.raises(LingprobError, match="would take what follows `<` for HTML"):
+    with pytest.raises(LingprobError, match="would take the text after `<` for HTML"):
         read_settings({"scale": "demo", **config})
     read_settings({"scale": "demo", "models": {"m": {**OWN, "title": "p < .05 & more"}}})

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from lingprob.audit.measures import Evidence, sides_of
 from lingprob.errors import LingprobError, looked_up
+from lingprob.pairs.audit import Evidence, sides_of
 from lingprob.stats.proportions import accuracies, preferences
 from lingprob.stimuli.distances import pair_texts
 from lingprob.workflow import scope, sources
@@ -40,7 +40,7 @@ def compare_pairs(
 
 def audit_pairs(model: Model, stimuli: pd.DataFrame, corpora: Iterable[str | Path]) -> pd.DataFrame:
     """Return the `audit` table of pairs; see `Model.audit`."""
-    from lingprob.audit.problems import audit
+    from lingprob.pairs.audit import audit
 
     paired = _paired(stimuli)
     run, entry = model.run, model.entry
@@ -68,9 +68,9 @@ def _paired(stimuli: pd.DataFrame) -> pd.DataFrame:
 
 def _distances(model: Model, paired: pd.DataFrame) -> pd.DataFrame | None:
     """Return the `minimalness` table, or None where the language has no embedding model."""
-    from lingprob.minimalness.embeddings import SentenceEmbedder
     from lingprob.models.embedding import prepare_embedding
     from lingprob.models.manifest import read_manifest
+    from lingprob.pairs.embeddings import SentenceEmbedder
     from lingprob.stimuli.distances import measure_pairs
 
     names = model.run.settings["string_probability"]["embeddings"]

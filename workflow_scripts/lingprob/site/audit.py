@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 from markupsafe import Markup, escape
 
-from lingprob.audit.problems import PROBLEMS
+from lingprob.pairs.audit import PROBLEMS
 from lingprob.site.page import render_page
 from lingprob.stats.proportions import accuracies
 

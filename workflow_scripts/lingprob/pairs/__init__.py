@@ -1,0 +1,1 @@
+"""Minimal pairs: how near their two sentences are in meaning, and an audit of them."""
