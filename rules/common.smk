@@ -15,12 +15,12 @@ from lingprob.workflow.digests import code_digest, modules_digest
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.papers.description import Room
-from lingprob.plan.costs import BASE_MEMORY_MB, Costs
-from lingprob.plan.missing import note_on
 from lingprob.io.parsers import reading_times_parser, stimuli_parser
 from lingprob.site.facts import facts_of_model, run_facts, template_files
 from lingprob.site.papers import papers_of, read_captions
 from lingprob.workflow import scope, sources
+from lingprob.workflow.costs import BASE_MEMORY_MB, Costs
+from lingprob.workflow.missing import note_on
 from lingprob.workflow.scope import SECTIONS
 from lingprob.workflow.sources import pick
 
@@ -64,9 +64,9 @@ def model_entry(keys, bulk=False):
     return lambda wildcards: sources.model_entry(run, wildcards.model, keys, bulk)
 
 
-def with_model(rule, model=None, **known):
-    """Resources of a rule's jobs that feed a model: one that is known, with what else is, or the
-    one that a wildcard names."""
+def with_model(seconds, model=None, **known):
+    """Resources of jobs that feed a model: one that is known, with what else is, or the one that a
+    wildcard names. `seconds` says how long such a job runs."""
 
     def job_of(wildcards):
         named = known | {"model": model} if model else known
@@ -77,7 +77,7 @@ def with_model(rule, model=None, **known):
             costs.memory_mb(job_of(wildcards).model), attempt
         ),
         "gpu": lambda wildcards: costs.gpus(job_of(wildcards).model),
-        "runtime": lambda wildcards: costs.runtime(rule, job_of(wildcards)),
+        "runtime": lambda wildcards: costs.runtime(seconds(job_of(wildcards))),
     }
 
 

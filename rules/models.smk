@@ -60,7 +60,7 @@ rule estimate_ngram_model:
         "../envs/environment.yaml"
     resources:
         mem_mb=lambda wildcards: costs.memory_mb(wildcards.model),
-        runtime=lambda wildcards: costs.runtime("estimate_ngram_model", wildcards),
+        runtime=lambda wildcards: costs.runtime(costs.counting(wildcards.model)),
     params:
         code=lambda wildcards: code_over(
             "estimate_ngram_model", catalog.model(wildcards.model)["corpus"]

@@ -145,7 +145,7 @@ rule sum_frequency_moments:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        **with_model("sum_frequency_moments"),
+        **with_model(lambda job: costs.regressing(job.model) / int(job.shards)),
     params:
         **FREQUENCY_PARAMS,
         code=code_over("sum_frequency_moments", MORCELA["frequency_corpus"]),
@@ -178,7 +178,7 @@ rule regress_on_frequency:
         "../envs/environment.yaml"
     threads: 1
     resources:
-        **with_model("sum_frequency_moments", shards=MORCELA["frequency_shards"]),
+        **with_model(lambda job: costs.regressing(job.model) / MORCELA["frequency_shards"]),
     params:
         **FREQUENCY_PARAMS,
         code=code_over("regress_on_frequency", MORCELA["frequency_corpus"]),

@@ -80,7 +80,7 @@ rule scan_corpus:
         tokenizer=OVERLAP_TOKENIZER,
         corpus=lambda wildcards: (
             []
-            if costs.work.passes_by(wildcards.corpus)
+            if costs.passes_by(wildcards.corpus)
             else sources.corpus_file(run, wildcards.corpus, wildcards.file)
         ),
     output:
@@ -97,16 +97,18 @@ rule scan_corpus:
     resources:
         disk_mb=lambda wildcards: (
             costs.download_mb(wildcards.corpus, wildcards.file)
-            if costs.work.passes_by(wildcards.corpus)
+            if costs.passes_by(wildcards.corpus)
             else 1000
         ),
-        download=lambda wildcards: int(costs.work.passes_by(wildcards.corpus)),
-        runtime=lambda wildcards: costs.runtime("scan_corpus", wildcards),
+        download=lambda wildcards: int(costs.passes_by(wildcards.corpus)),
+        runtime=lambda wildcards: costs.runtime(
+            costs.scanning(wildcards.corpus, wildcards.file), start=30
+        ),
     params:
         code=lambda wildcards: code_over("scan_corpus", wildcards.corpus),
         chunk=lambda wildcards: (
             sources.corpus_file_source(run, wildcards.corpus, wildcards.file)
-            if costs.work.passes_by(wildcards.corpus)
+            if costs.passes_by(wildcards.corpus)
             else None
         ),
         entry=entry_of("corpus", "parser separator"),

@@ -49,7 +49,7 @@ rule measure_minimalness:
     threads: 1
     resources:
         mem_mb=4000,
-        gpu=costs.embedding_gpus(),
+        gpu=int(costs.takes_gpu(settings["scoring"]["device"])),
         runtime=costs.at_most(240),
     params:
         code=code_digest("measure_minimalness"),

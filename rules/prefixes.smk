@@ -113,7 +113,7 @@ rule judge_contexts:
     # On a CPU each thread has a prefix of its own.
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
-        **with_model("judge_contexts")
+        **with_model(lambda job: costs.judging(job.model))
         | dict(
             mem_mb=lambda wildcards, threads, attempt: costs.grown(
                 4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt
@@ -145,7 +145,7 @@ rule judge_perturbed_contexts:
         "../envs/environment.yaml"
     threads: lambda wildcards: 1 if costs.gpus(wildcards.model) else 8
     resources:
-        **with_model("judge_perturbed_contexts")
+        **with_model(lambda job: costs.judging_perturbed(job.model))
         | dict(
             mem_mb=lambda wildcards, threads, attempt: costs.grown(
                 4000 + costs.memory_mb(wildcards.model) * (16 + threads) // 16, attempt

@@ -39,7 +39,13 @@ for section, model, datasets in scope.scoring_jobs(run, CAUSAL + MASKED):
             "../envs/environment.yaml"
         threads: costs.threads(model)
         resources:
-            **with_model("score_stimuli", model, datasets=datasets),
+            **with_model(
+                lambda job: costs.scoring_stimuli(
+                    job.model, [name.format(**vars(job)) for name in job.datasets]
+                ),
+                model,
+                datasets=datasets,
+            ),
         params:
             **pick(settings["scoring"], "device", "dtype"),
             code=code_digest("score_stimuli"),

@@ -53,9 +53,11 @@ rule fetch_chosen_chunks:
         "../envs/environment.yaml"
     resources:
         mem_mb=1000,
-        disk_mb=lambda wildcards: costs.chosen_disk_mb(wildcards.corpus),
+        disk_mb=lambda wildcards: 100 + int(costs.chosen_bytes(wildcards.corpus) / 1e6),
         download=1,
-        runtime=lambda wildcards: costs.runtime("fetch_chosen_chunks", wildcards),
+        runtime=lambda wildcards: costs.runtime(
+            costs.downloading(costs.chosen_bytes(wildcards.corpus))
+        ),
     params:
         code=code_digest("fetch_chosen_chunks"),
         chunks=lambda wildcards: [
@@ -73,7 +75,7 @@ rule prepare_training_corpus:
         corpora=[
             (
                 f"resources/datasets/{corpus}/manifests/chosen.tsv"
-                if costs.work.passes_by(corpus)
+                if costs.passes_by(corpus)
                 else sources.corpus_files(run, corpus)
             )
             for corpus in OVERLAP["chunk_corpora"]
@@ -126,7 +128,7 @@ rule train_model:
     resources:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
-        runtime=lambda wildcards: costs.runtime("train_model", wildcards),
+        runtime=lambda wildcards: costs.runtime(costs.training(wildcards.size)),
     params:
         **pick(TRAINING, "device", "validation_examples"),
         code=code_digest("train_model"),

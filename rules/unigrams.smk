@@ -74,7 +74,7 @@ rule sample_unigrahams:
     conda:
         "../envs/environment.yaml"
     resources:
-        **with_model("sample_unigrahams"),
+        **with_model(lambda job: costs.sampling(job.model) / int(job.shards)),
     params:
         **pick(settings["unigrahams"], "samples"),
         **pick(settings["scoring"], "device", "dtype"),

@@ -24,7 +24,7 @@ rule compute_word_surprisal:
         "../envs/environment.yaml"
     threads: lambda wildcards: costs.threads(wildcards.model)
     resources:
-        **with_model("compute_word_surprisal", texts=READ_TEXTS),
+        **with_model(lambda job: costs.reading(job.model, READ_TEXTS)),
     params:
         **pick(settings["scoring"], "device", "dtype"),
         **pick(READING, "context", "window_counts"),

@@ -4,23 +4,20 @@ from pathlib import Path
 
 from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.scoring.imported import import_scores
+from lingprob.stimuli.linguistic_inquiry import published_scores
 from lingprob.unigrams.estimate import read_unigrams
 from lingprob.workflow import job
 
 with job(snakemake):
     params, given, output = snakemake.params, snakemake.input, snakemake.output
     unigrams = read_unigrams(params.unigrams, given.unigrams)
-    token_files = iter(output.tokens)
+    path, token_files = Path(params.path), iter(output.tokens)
+    found = published_scores(path, params.published) if params.published else None
     files = zip(given.stimuli, output.sentences, output.csv, strict=True)
     for stimuli_file, sentence_file, csv in files:
         stimuli, dataset = read_table(stimuli_file, "stimuli"), Path(stimuli_file).stem
         tokens, sentences = import_scores(
-            Path(params.path),
-            params.level,
-            stimuli,
-            params.bos_policies,
-            unigrams,
-            published=params.published,
+            path, params.level, stimuli, params.bos_policies, unigrams, found
         )
         origin = {"model": params.model, "imported_from": params.path}
         if tokens is not None:

@@ -1,15 +1,18 @@
 """Print and write what a run costs: GPU hours, memory and downloads of each model and paper."""
 
+import pandas as pd
+
 from lingprob.io.files import write_text
 from lingprob.io.tables import write_csv
-from lingprob.plan.estimate import as_text, estimate, totals
 from lingprob.workflow import job
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.costs import Costs
+from lingprob.workflow.plan import as_text, plan, totals
 
 with job(snakemake):
-    settings, catalog = read_settings(snakemake.params.config)
-    table = estimate(settings, catalog)
-    text = as_text(totals(table), settings["scale"], snakemake.params.left_out)
-    write_csv(table, snakemake.output.csv)
+    costs = Costs(*read_settings(snakemake.params.config))
+    rows = plan(costs)
+    text = as_text(totals(rows), costs.settings["scale"], snakemake.params.left_out)
+    write_csv(pd.DataFrame(rows), snakemake.output.csv)
     write_text(text, snakemake.output.txt)
     print(text, flush=True)

@@ -31,7 +31,7 @@ rule train_on_passages:
     resources:
         mem_mb=lambda wildcards: costs.training_memory_mb(wildcards.size),
         gpu=costs.training_gpus(),
-        runtime=lambda wildcards: costs.runtime("train_model", wildcards),
+        runtime=lambda wildcards: costs.runtime(costs.training(wildcards.size)),
     params:
         code=code_digest("studies.doses.train_on_passages"),
         folder="resources/training/dosed-{size}-{copies}",

@@ -25,7 +25,6 @@ from lingprob.ngrams.lmplz import PROGRAMS, obtain_programs
 from lingprob.ngrams.model import as_language_model
 from lingprob.ngrams.tables import read_arpa
 from lingprob.ngrams.tokens import word_tokenizer
-from lingprob.plan.costs import BASE_MEMORY_MB, Costs
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.engine import score_sequences
@@ -33,6 +32,7 @@ from lingprob.scoring.growing_prefixes import score_in_context
 from lingprob.unigrams.counts import count_tokens
 from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.costs import BASE_MEMORY_MB, Costs
 from lingprob.workflow.digests import SCRIPTS
 from lingprob.workflow.sources import Run
 from models_for_tests import save_tiny_tokenizer
@@ -277,10 +277,10 @@ def test_an_n_gram_model_asks_for_what_its_corpus_makes_it(monkeypatch, tmp_path
     Path("text.txt").write_text("a " * 4_000_000)
     plan = plan_of(monkeypatch, missing=None)
     costs = Costs(plan.settings, plan.catalog)
-    assert costs.work.parameters("grams") == 3 * 2_000_000
+    assert costs.parameters("grams") == 3 * 2_000_000
     assert costs.gpus("grams") == 0
     assert costs.memory_mb("grams") == BASE_MEMORY_MB + 360
-    assert costs.runtime("estimate_ngram_model", SimpleNamespace(model="grams")) < 90
+    assert costs.runtime(costs.counting("grams")) < 90
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import yaml
 
 from checkout import ROOT, copy_of_the_checkout, planned_jobs, planned_resources, snakemake
 from lingprob.catalog import Catalog, read_yaml
-from lingprob.plan.costs import BASE_MEMORY_MB
+from lingprob.workflow.costs import BASE_MEMORY_MB
 
 NOWHERE = (
     'datasets={"mine": {"title": "M", "kind": "stimuli", "parser": "table", "path": "nowhere.csv"}}'

@@ -11,7 +11,6 @@ import pandas as pd
 from lingprob.errors import refuse_rows
 from lingprob.io.own_tables import need_columns, numeric, read_frame, refuse, text_of, whole
 from lingprob.scoring.sentences import summarise_sentences
-from lingprob.stimuli.linguistic_inquiry import published_scores
 
 REMEDY = "README.md, `Your own data`, lists the columns."
 SIGN = (
@@ -26,17 +25,16 @@ def import_scores(
     stimuli: pd.DataFrame,
     bos_policies: Mapping[str, Mapping[str, str]],
     unigram_logprobs: Mapping[str, pd.Series],
-    published: str | None = None,
+    found: pd.DataFrame | None = None,
 ) -> tuple[pd.DataFrame | None, pd.DataFrame]:
     """Read the scores of stimuli, of a `level` of `token` or `sentence`.
 
-    Of a `published` model the file is the published one, which has the scores of several.
+    `found` is the file's table of sentences if it is read, such as a published one's.
 
     Returns a `scores` table, None if there are no tokens, and a `sentence_scores` table; the other
     arguments and errors are those of `summarise_sentences` and of the two functions below.
     """
     if level == "sentence":
-        found = published_scores(path, published) if published else None
         return None, import_sentence_scores(path, stimuli, found)
     tokens = import_token_scores(path, stimuli)
     by_start_token = {policy["start_token"]: tokens for policy in bos_policies.values()}

@@ -12,7 +12,6 @@ from typing import Any
 
 from lingprob.catalog import Entry, read_yaml, surprisal_file, texts_in_file
 from lingprob.io.files import dataset_paths
-from lingprob.plan.work import prefix_lengths
 from lingprob.workflow import sources
 from lingprob.workflow.names import matches, surprisal_models
 from lingprob.workflow.sources import Run, pick
@@ -342,8 +341,11 @@ def suite_files(run: Run, datasets: list[str]) -> list[str]:
 
 
 def context_lengths(run: Run, stage: str) -> list[int]:
-    """Return the lengths of a stage's prefixes, tokens."""
-    return prefix_lengths(run.settings["context"], stage)
+    """Return the lengths of a stage's prefixes, tokens: of later stages than `sampled` as far as
+    perturbed ones go."""
+    context = run.settings["context"]
+    longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
+    return [length for length in context["lengths"] if length <= longest]
 
 
 def context_task(run: Run, stage: str, dataset: str) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from lingprob.catalog import Catalog, Entry
 from lingprob.io.files import dataset_paths
 from lingprob.models import manifest
 from lingprob.overlap.kenlm_programs import PROGRAMS, lmplz_missing
-from lingprob.plan.work import formats
 from lingprob.training.sizes import model_name
 
 # Sources of models that can score what they have not seen.
@@ -114,6 +113,13 @@ def model_entry(run: Run, model: str, keys: str, bulk: bool) -> Entry:
     entry = run.catalog.model(model)
     # In one order for good: Snakemake takes params in another order for other params.
     return {"dtype": formats(entry, bulk), **pick(entry, *keys.split())}
+
+
+def formats(model: Entry, bulk: bool) -> dict[str, str]:
+    """Return the number formats of a model's weights by device (`cpu`, `cuda`), from its entry."""
+    by_device = dict(model.get("dtype", {}))
+    much = by_device.pop("bulk", by_device.get("cuda"))
+    return {**by_device, "cuda": much} if bulk and much else by_device
 
 
 def dataset_manifest(dataset: str) -> str:

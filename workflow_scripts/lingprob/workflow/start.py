@@ -16,7 +16,6 @@ from typing import Any
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.io.files import dataset_paths
-from lingprob.plan.missing import LeftOut, announce, leave_out
 from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
 from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.workflow.configuration import (
@@ -25,6 +24,7 @@ from lingprob.workflow.configuration import (
     read_settings,
     refuse_duplicate_keys,
 )
+from lingprob.workflow.missing import LeftOut, announce, leave_out
 from lingprob.workflow.sources import Run
 
 PREPARED = "resources/{section}/{name}/manifest.json"

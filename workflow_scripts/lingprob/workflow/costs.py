@@ -1,0 +1,309 @@
+"""What jobs ask for: memory, time, GPUs and disk, by the sizes of their models and data.
+
+Times follow from the speeds in `catalog/costs.yaml`. Rules read this module, so it imports nothing
+that only a job needs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from lingprob.catalog import Entry, read_yaml
+from lingprob.context.names import CROWS_PAIRS, pairs_per_suite, primary_dataset
+from lingprob.io.files import dataset_paths
+from lingprob.training.sizes import ModelSize, model_name
+from lingprob.workflow.scope import context_lengths
+from lingprob.workflow.sources import Run, formats
+
+BASE_MEMORY_MB = 2000  # Python with torch
+MARGIN = 3  # times the expected time that a job asks for
+START = 60  # minutes to start, and to load what may be large
+TINY = 50e6  # parameters
+SMALL = 250e6  # parameters; such models do without a GPU, except on a cluster
+BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
+OUTSIDE = {"files", "path"}  # keys of entries whose data are not in the package
+
+# Sizes that the catalog does not know.
+PARAMETERS = 1_000_000_000
+FEWEST_NGRAMS = 1_000_000
+ITEMS = 130_000  # of a data set that is fetched
+PACKAGE_ITEMS = 1000  # of one in the package
+ITEM_BYTES = 40  # of a table of one's own, a sentence with its rating
+SUITES, BIAS_TYPES = 70, 9
+SUITE_PAIRS = 1000
+TEXT_WORDS, WORD_BYTES = 60_000, 6  # of a text that people read
+FILE_BYTES = 1e9
+ROW_BYTES = 4000  # of text on the web, a row of a corpus on the hub
+CHUNK_BYTES = 1_024_000 * 2049 * 2  # of Pythia's training data
+
+SENTENCE_TOKENS, WORD_TOKENS, TOKEN_BYTES = 15, 1.3, 4
+TARGET_TOKENS = 16  # of a pair after a prefix: its sentences' common beginning is run once
+PREFIX_TOKENS = 100  # of a prefix in the matrix of suites
+SAMPLE_TOKENS, SAMPLES_AT_ONCE = 34, 128  # of unigrahams
+# Prefixes before the same pairs, by stage: five kinds; eight perturbations of two.
+CONDITIONS = {"sampled": 5, "shared": 5, "perturbed": 16}
+
+
+class Costs(Run):
+    """Expected sizes and times (seconds) of a run's work; what its jobs ask for (MB, minutes)."""
+
+    def parameters(self, model: str) -> int:
+        """Return a model's number of parameters. An n-gram model has at most an n-gram of each
+        order at each token of its corpus."""
+        entry = self.catalog.model(model)
+        if entry["source"] == "ngram":
+            tokens = self.bytes_of(entry["corpus"]) / TOKEN_BYTES
+            return max(FEWEST_NGRAMS, int(entry["order"] * tokens))
+        return int(entry["parameters"] or PARAMETERS)
+
+    def items(self, dataset: str) -> int:
+        """Return the sentences of a data set, or of a sample of one (two a pair)."""
+        name, _, pairs = dataset.partition("_sample")
+        if pairs.isdigit() and name in self.catalog.datasets:
+            return 2 * int(pairs)
+        entry = self.catalog.dataset(dataset)
+        if "items" not in entry and (own := own_bytes(dataset, entry)):
+            return int(max(1, own / ITEM_BYTES))
+        return int(entry.get("items", ITEMS if OUTSIDE & entry.keys() else PACKAGE_ITEMS))
+
+    def bytes_of(self, dataset: str, file: str | None = None) -> float:
+        """Return the size of a data set's files, or of one of them."""
+        entry = self.catalog.dataset(dataset)
+        if not OUTSIDE & entry.keys():
+            return 0.0
+        if own := own_bytes(dataset, entry, file):
+            return own
+        unstated = CHUNK_BYTES if "shards" in entry else FILE_BYTES
+        unstated = ROW_BYTES * entry["rows"] if "rows" in entry else unstated
+        files = entry.get("files", [{}])
+        known = [part for part in files if file in (None, part.get("name", file))]
+        return float(sum(part.get("bytes", unstated) for part in known))
+
+    def chosen_bytes(self, corpus: str) -> float:
+        """Return the size of the chunks of a corpus that are trained and validated on: before the
+        scans, twice those that are sampled (leakage, §3.1: 18 and 10)."""
+        chunks = len(self.catalog.dataset(corpus)["files"])
+        if self.settings["training"]["chunks"] != "all":
+            chunks = min(chunks, 2 * self.settings["overlap"]["chunks_selected"])
+        return float(chunks * CHUNK_BYTES)
+
+    def passes_by(self, corpus: str) -> bool:
+        """Tell whether the jobs that scan a corpus fetch its files, and delete them."""
+        keeps = self.settings["overlap"]["keep_chunks"]
+        return "shards" in self.catalog.dataset(corpus) and not keeps
+
+    def text_tokens(self, texts: str) -> float:
+        """Return about how many tokens the texts have that people read."""
+        entry = self.catalog.dataset(texts)
+        words = own_bytes(texts, entry) / WORD_BYTES or TEXT_WORDS
+        return WORD_TOKENS * float(entry.get("words", words))
+
+    def context_tokens(self, stage: str, dataset: str) -> float:
+        """Return about how many tokens a stage's prefixes and targets have: targets at each length
+        after prefixes that several pairs share, and in the matrix after each other suite's."""
+        context, entry = self.settings["context"], self.catalog.dataset(dataset)
+        unstated = BIAS_TYPES if dataset == CROWS_PAIRS else SUITES
+        suites = len(entry.get("suites", [])) or unstated
+        pairs = suites * (pairs_per_suite(context, dataset, entry) or SUITE_PAIRS)
+        pairs = min(pairs, entry.get("pairs", math.ceil(self.items(dataset) / 2)))
+        sharing = pairs / suites if stage == "shared" else context["pairs_per_prefix"]
+        matrix = 0.0
+        if stage == "sampled" and dataset != CROWS_PAIRS:
+            targets = min(pairs, suites * (context["matrix_targets"] or pairs))
+            prefixes = suites * context["matrix_prefixes"] * PREFIX_TOKENS
+            matrix = (suites - 1) * targets * TARGET_TOKENS + prefixes
+        if stage == "perturbed":
+            pairs = pairs * min(1.0, context["perturbed_suites"] / suites)
+        lengths = context_lengths(self, stage)
+        targets = pairs * TARGET_TOKENS * len(lengths)
+        return CONDITIONS[stage] * (pairs / sharing * lengths[-1] + targets) + matrix
+
+    def device(self, model: str) -> str:
+        """Return where a model runs: `gpu` or `cpu`."""
+        if self.catalog.model(model)["source"] == "ngram":  # nothing of which is multiplied
+            return "cpu"
+        takes = self.takes_gpu(self.settings["scoring"]["device"], self.parameters(model))
+        return "gpu" if takes else "cpu"
+
+    def takes_gpu(self, device: str, parameters: float = 0) -> bool:
+        """Tell whether a job runs on a GPU: by itself on a cluster, or for a large model."""
+        auto = self.settings["scale"] == "paper" or parameters >= SMALL
+        return device == "cuda" or (device == "auto" and auto)
+
+    def dtype(self, model: str, bulk: bool = False) -> str:
+        """Return the number format of a model's weights on its device, for much work or usual."""
+        wanted = self.settings["scoring"]["dtype"]
+        by_device = formats(self.catalog.model(model), bulk)
+        found = by_device.get("cuda" if self.device(model) == "gpu" else "cpu", "float32")
+        return str(found if wanted == "auto" else wanted)
+
+    def scoring(self, model: str, tokens: float, bulk: bool = False) -> float:
+        """Return the seconds of a model over so many tokens: 2 FLOP a parameter and token.
+
+        Several GPUs add no speed, because the layers of a model that lies on them wait.
+        """
+        device, parameters = self.device(model), self.parameters(model)
+        dtype = self.dtype(model, bulk)
+        return tokens / speed("scoring", 2.0 * parameters, parameters, device, dtype)
+
+    def scoring_stimuli(self, model: str, datasets: Iterable[str]) -> float:
+        """Return the seconds in which a model reads data sets after each of its start tokens; a
+        masked model reads each sentence once for each token of it."""
+        of_sentence = SENTENCE_TOKENS ** (2 if self.catalog.is_masked(model) else 1)
+        sentences = sum(map(self.items, datasets))
+        return self.scoring(model, self._readings(model) * of_sentence * sentences)
+
+    def sampling(self, model: str) -> float:
+        """Return the seconds in which a model generates its samples: as it reads them, and on a GPU
+        no faster than its weights are read of memory once a step."""
+        tokens = float(self.settings["unigrahams"]["samples"] * SAMPLE_TOKENS)
+        seconds = self.scoring(model, tokens)
+        if self.device(model) == "cpu":
+            return seconds
+        weights = BYTES[self.dtype(model)] * self.parameters(model)
+        steps = tokens / SAMPLES_AT_ONCE
+        return max(seconds, steps * weights / speeds()["gpu"]["bytes_per_second"])
+
+    def regressing(self, model: str) -> float:
+        """Return the seconds in which a model reads the corpus of MORCELA, §5; windows overlap."""
+        morcela = self.settings["morcela"]
+        tokens = 2.0 * morcela["frequency_tokens"] * len(morcela["frequency_start_tokens"])
+        return self.scoring(model, tokens, bulk=True)
+
+    def reading(self, model: str, texts: Iterable[str]) -> float:
+        """Return the seconds in which a model reads texts; windows overlap by half."""
+        return self.scoring(model, 2 * sum(map(self.text_tokens, texts)))
+
+    def judging(self, model: str) -> float:
+        """Return the seconds in which a model judges all pairs, with and without a prefix."""
+        context, tokens = self.settings["context"], 0.0
+        for name in context["datasets"]:
+            alone = self._readings(model) * TARGET_TOKENS * self.items(name) / 2
+            tokens += self.context_tokens("sampled", name) + alone
+        if context["compare_sharing"]:
+            tokens += self.context_tokens("shared", str(primary_dataset(context["datasets"])))
+        return self.scoring(model, tokens, bulk=True)
+
+    def judging_perturbed(self, model: str) -> float:
+        """Return the seconds in which a model judges pairs after perturbed prefixes."""
+        primary = str(primary_dataset(self.settings["context"]["datasets"]))
+        return self.scoring(model, self.context_tokens("perturbed", primary), bulk=True)
+
+    def training(self, size: str) -> float:
+        """Return the seconds of a training, shared by its processes."""
+        training = self.settings["training"]
+        model, window = ModelSize(**training["sizes"][size]), training["context_window"]
+        tokens = training["steps"] * training["batch_size"] * window
+        rate = speed(
+            "training",
+            model.flops_per_token(training["vocabulary"], window),
+            model.parameters(training["vocabulary"]),
+            "gpu" if self.takes_gpu(training["device"]) else "cpu",
+            "float32" if training["precision"] == "float32" else "bfloat16",
+        )
+        return float(tokens / rate / training["processes"])
+
+    def scanning(self, corpus: str, file: str | None = None) -> float:
+        """Return the seconds in which a corpus, or one file of it, streams by."""
+        rates, size = speeds()["scanning"], self.bytes_of(corpus, file)
+        fetched = self.downloading(size) if self.passes_by(corpus) else 0.0
+        return fetched + size / rates.get(self.catalog.dataset(corpus)["parser"], rates["text"])
+
+    def counting(self, model: str) -> float:
+        """Return the seconds in which an n-gram model is estimated, each order like a scan."""
+        entry = self.catalog.model(model)
+        return (1 + int(entry["order"])) * self.scanning(entry["corpus"])
+
+    def downloading(self, size: float) -> float:
+        """Return the seconds in which so many bytes arrive."""
+        return size / float(speeds()["downloading"]["bytes_per_second"])
+
+    def runtime(self, seconds: float, start: float = START) -> int:
+        """Return the minutes that a job asks for: some to start, and three times its work's."""
+        return self.at_most(start + MARGIN * seconds / 60)
+
+    def at_most(self, minutes: float) -> int:
+        """Return a job's time, at most `machine.max_runtime`. What takes longer goes on in the next
+        attempt: scoring after its last shard, training after its last checkpoint."""
+        return min(int(minutes), int(self.settings["machine"]["max_runtime"]))
+
+    def memory_mb(self, model: str) -> int:
+        """Return the memory of a job that holds a model: four bytes a parameter, half as much
+        again while loading; an n-gram model's have keys, and are sorted as they are counted."""
+        a_parameter = 60 if self.catalog.model(model)["source"] == "ngram" else 6
+        return BASE_MEMORY_MB + int(a_parameter * self.parameters(model) / 1e6)
+
+    def grown(self, memory_mb: int, attempt: int) -> int:
+        """Return the memory of a job that is tried again: twice and three times as much, and no
+        more, because later attempts ran out of time; nor more than a node has, because a cluster
+        refuses a job that fits no node. A first attempt is not cut."""
+        wanted, node = min(attempt, 3) * memory_mb, self.settings["machine"]["memory_mb"]
+        return wanted if node is None else max(memory_mb, min(wanted, node))
+
+    def gpus(self, model: str) -> int:
+        """Return the GPUs that a model's weights, and a quarter more for the rest, need."""
+        if self.device(model) == "cpu":
+            return 0
+        needed = 1.25 * BYTES[self.dtype(model)] * self.parameters(model) / 1e6
+        return 1 + int(needed // self.settings["machine"]["gpu_memory_mb"])
+
+    def threads(self, model: str) -> int:
+        """Return the threads of a job that feeds a model: a small one is loaded longer than run."""
+        return 1 if self.gpus(model) or self.parameters(model) < TINY else 8
+
+    def download_mb(self, dataset: str, file: str | None = None) -> int:
+        """Return the disk that a data set's files, or one of them, take."""
+        return 100 + int(self.bytes_of(dataset, file) / 1e6)
+
+    def model_download_mb(self, model: str) -> int:
+        """Return the disk that a model's files take: at most four bytes a parameter; twice that of
+        one from a package, which is unpacked."""
+        copies = 2 if self.catalog.model(model)["source"] == "package" else 1
+        return 1000 + copies * int(4 * self.parameters(model) / 1e6)
+
+    def training_gpus(self) -> int:
+        """Return the GPUs that a training asks for: one a process."""
+        training = self.settings["training"]
+        return int(training["processes"]) if self.takes_gpu(training["device"]) else 0
+
+    def training_memory_mb(self, size: str) -> int:
+        """Return the memory of a training: a process holds weights, gradients and Adam's two
+        moments (16 bytes a parameter), and the first one a copy of them for the checkpoint."""
+        a_process = 2 * BASE_MEMORY_MB + int(32 * self.parameters(model_name(size)) / 1e6)
+        return int(self.settings["training"]["processes"]) * a_process
+
+    def _readings(self, model: str) -> int:
+        """Return how many start tokens a model's BOS policies have."""
+        policies = self.catalog.model(model)["bos_policies"]
+        return len({self.catalog.start_token_of(policy) for policy in policies})
+
+
+def own_bytes(dataset: str, entry: Entry, file: str | None = None) -> float:
+    """Return the size of the user's own files of a data set, or of one; 0 if they are absent."""
+    own = dataset_paths(dataset, entry) if "path" in entry else []
+    if not all(path.is_file() for path in own):
+        return 0.0
+    return float(sum(path.stat().st_size for path in own if file in (None, path.name)))
+
+
+def speed(work: str, flops: float, parameters: int, device: str, dtype: str) -> float:
+    """Return the tokens a second of `scoring` or `training` on a GPU, or on one core of a `cpu`."""
+    if device == "cpu":
+        near = min(
+            speeds()["cpu"][work],
+            key=lambda point: abs(math.log(point["parameters"] / parameters)),
+        )
+        # A core has about the same FLOP/s at the nearest size.
+        return float(near["tokens_per_second"] * near["parameters"] / parameters)
+    gpu = speeds()["gpu"]
+    most = gpu["share_of_peak"][work] * gpu["peak"][dtype] / flops
+    return float(min(most, gpu["most_tokens_per_second"]))
+
+
+@cache
+def speeds() -> dict[str, Any]:
+    """Return the speeds of the catalog, each with what it rests on."""
+    return dict(read_yaml("costs.yaml"))
