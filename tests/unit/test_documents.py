@@ -14,7 +14,6 @@ from jsonschema import Draft202012Validator
 from checkout import ROOT
 from lingprob.catalog import read_yaml
 from lingprob.workflow.configuration import read_settings
-from lingprob.workflow.digests import written_tables
 from lingprob.workflow.settings import Morcela, keys
 from lingprob.workflow.written_settings import json_schema, written_files
 
@@ -184,36 +183,6 @@ def test_the_list_of_results_has_every_folder_that_a_rule_writes_and_no_other():
     assert len(written) > 25
     assert [folder for folder in written if not any(alike(folder, one) for one in listed)] == []
     assert [folder for folder in listed if not any(alike(folder, one) for one in written)] == []
-
-
-def imports_of(path: Path) -> set[str]:
-    """Modules that a Python file imports, and what it takes out of them."""
-    found = set()
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return found
-
-
-def test_a_rule_s_module_test_and_tables_are_found_in_the_list_of_rules():
-    text = (ROOT / "tests" / "README.md").read_text(encoding="utf-8")
-    rows = [
-        re.findall(r"`([^`]+)`", row)
-        for row in text.partition("| script |")[2].splitlines()
-        if row.startswith("| `")
-    ]
-    scripts = sorted((ROOT / "workflow_scripts").glob("*.py"))
-    assert [row[0] for row in rows] == [path.stem for path in scripts]
-    for (name, module, test, *tables), script in zip(rows, scripts, strict=True):
-        module_path = ROOT.joinpath("workflow_scripts", "lingprob", *module.split("."))
-        assert module_path.is_dir() or module_path.with_suffix(".py").is_file(), name
-        # Rules alone, not the script, need `plan`.
-        assert module == "plan" or f"lingprob.{module}" in imports_of(script), name
-        tested = ROOT / "tests" / test
-        assert f"lingprob.{module}" in imports_of(tested) or name in tested.read_text(), name
-        written = written_tables(script)
-        assert set(tables) <= set(written), name
-        assert bool(tables) == bool(written), name
 
 
 def test_where_things_are_names_every_room_and_no_other():
