@@ -39,7 +39,6 @@ COLUMNS = ["overlap_words", "gaps", "first", "last"]
 PLACES = ["document", "begin", "end"]  # of the match in the corpus, in the columns after these
 BASE = np.uint64(0x9E3779B97F4A7C15)  # of the polynomial that hashes sequences; odd
 WORD = re.compile(r"[^\W_]+(?:['\u2019\u02bc][^\W_]+)*")
-FORMS_KEPT = 2**18
 
 
 @dataclass(frozen=True, eq=False)
@@ -80,7 +79,7 @@ def folded_words(text: str) -> list[str]:
     return [fold(word) for word in WORD.findall(_compatible(text))]
 
 
-@lru_cache(maxsize=FORMS_KEPT)
+@lru_cache(maxsize=2**18)
 def fold(word: str) -> str:
     """Return a word's letters and digits without case."""
     return "".join(filter(str.isalnum, word.casefold()))
