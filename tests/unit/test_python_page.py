@@ -67,7 +67,7 @@ def test_calls_return_what_the_page_shows(place, smollm2, page, shown_tables):
 def test_commands_run_and_write_their_files(place, monkeypatch):
     """With a tiny model in the place of the page's."""
     save_tiny_model("gpt_neox", place / "tiny")
-    monkeypatch.setattr("lingprob.api.pairs._distances", lambda *_: None)
+    monkeypatch.setattr("lingprob.api.pairs.measure_distances", lambda *_: None)
     for line in COMMAND_LINES:
         program, *arguments = shlex.split(line.replace("smollm2-135m", "./tiny"))
         assert program == "lingprob"

@@ -53,7 +53,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lingprob.api.masked import MaskedModel
     from lingprob.api.model import Model, load
     from lingprob.api.overlap import certify, find_overlap
     from lingprob.errors import LingprobError
@@ -62,7 +61,6 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "LingprobError",
-    "MaskedModel",
     "Model",
     "certify",
     "find_overlap",
@@ -73,7 +71,6 @@ __all__ = [
 # Where each name is; it is imported when it is first used, for a rule's job pays for no other.
 _PLACES = {
     "LingprobError": "lingprob.errors",
-    "MaskedModel": "lingprob.api.masked",
     "Model": "lingprob.api.model",
     "certify": "lingprob.api.overlap",
     "find_overlap": "lingprob.api.overlap",

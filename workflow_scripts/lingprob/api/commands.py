@@ -114,7 +114,7 @@ COMMANDS = {
 }
 
 
-def load(options: argparse.Namespace) -> lingprob.Model | lingprob.MaskedModel:
+def load(options: argparse.Namespace) -> lingprob.Model:
     """Load the model that a command line names; a wrong name is told before torch is imported."""
     find_model(options.model, family=options.family, config=options.config)
     return lingprob.load(

@@ -42,6 +42,37 @@ def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = Fals
     return [str(text) for text in texts]
 
 
+def stimuli_of(texts: list[str]) -> pd.DataFrame:
+    """Return sentences with what scoring reads of a `stimuli` table; they are numbered from 1."""
+    numbers = [str(number) for number in range(1, len(texts) + 1)]
+    return pd.DataFrame({"item_id": numbers, "text": texts})
+
+
+def as_contexts(context: str | Iterable[str | None], n: int, separator: str) -> list[str]:
+    """Return what precedes each of n sentences, nothing as an empty text.
+
+    Warns of a context that ends in white space if a separator follows, because two blanks change
+    the sentence's log-probability. Raises LingprobError for another number of contexts.
+    """
+    if isinstance(context, str):
+        contexts = [context] * n
+    else:
+        given = ["" if pd.isna(one) else one for one in context]
+        if len(given) != n:
+            raise LingprobError(
+                f"there are {len(given)} contexts for {n} sentences. Give one for all, or each one."
+            )
+        contexts = as_texts(given, "context", True)
+    ending = [row for row, one in enumerate(contexts, start=1) if one != one.rstrip()]
+    if separator and ending:
+        logger.warning(
+            "context %d, %r, ends in white space, and the separator %r follows it, which changes "
+            "the log-probability of the sentence (%d such contexts). Strip it, or set "
+            "context_separator=''.", ending[0], contexts[ending[0] - 1], separator, len(ending),
+        )  # fmt: skip
+    return contexts
+
+
 def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> pd.DataFrame:
     """Return minimal pairs as a `stimuli` table.
 
