@@ -287,6 +287,69 @@ def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
     assert lm.compare(zip(PAIRS["good"], PAIRS["bad"], strict=True))["n"].tolist() == [4]
 
 
+def test_all_calls_give_one_number_for_one_convention(lm):
+    good, bad = PAIRS["good"].tolist(), PAIRS["bad"].tolist()
+    for bos in (None, "paper", "bos", "bos_first_excluded", "none", "eos"):
+        table = lm.compare(PAIRS, by="pair", bos=bos)
+        assert (
+            table[["good", "bad"]].to_numpy().tolist() == PAIRS[["good", "bad"]].to_numpy().tolist()
+        )
+        for side, texts in (("good", good), ("bad", bad)):
+            scores = lm.score(texts, bos=bos)
+            np.testing.assert_allclose(table[f"logprob_{side}"], scores["logprob"], atol=1e-4)
+            assert set(table["bos"]) == set(scores["bos"])
+        difference = table["logprob_good"] - table["logprob_bad"]
+        assert table["difference"].tolist() == difference.tolist()
+        assert table["preferred"].tolist() == ["good" if d > 0 else "bad" for d in difference]
+    for bos in (None, "bos", "eos"):
+        words = lm.surprisal(good, bos=bos).groupby("text_id")["surprisal_uncorrected"].sum()
+        np.testing.assert_allclose(-words * np.log(2), lm.score(good, bos=bos)["logprob"], 1e-5)
+    assert lm.surprisal(good).equals(lm.surprisal(good, bos="paper"))
+    same = lm.compare([("A cat.", "A cat.")], by="pair")
+    assert same["preferred"].tolist() == ["neither"]
+
+
+@pytest.mark.parametrize(
+    ("tokens", "policy"),
+    [
+        ({"bos_token": "<s>", "eos_token": "</s>"}, "bos"),
+        ({"eos_token": "</s>"}, "eos"),
+        ({"pad_token": "<|endoftext|>", "eos_token": "</s>"}, "endoftext"),
+        ({}, "none"),
+    ],
+)
+def test_a_sentence_follows_the_start_token_that_the_tokenizer_has(
+    tmp_path, caplog, tokens, policy
+):
+    save_tiny_model("gpt_neox", tmp_path / "m")
+    path = tmp_path / "m/tokenizer_config.json"
+    content = json.loads(path.read_text())
+    for name in ("bos_token", "eos_token", "pad_token"):
+        del content[name]
+    path.write_text(json.dumps(content | tokens))
+    if "pad_token" in tokens:
+        whole = (tmp_path / "m/tokenizer.json").read_text().replace("<pad>", "<|endoftext|>")
+        (tmp_path / "m/tokenizer.json").write_text(whole)
+    model = lingprob.load(tmp_path / "m", cache=tmp_path)
+    assert caplog.text.count("has no start token") == (policy == "none")
+    assert set(model.score(SENTENCES)["bos"]) == {policy}
+    assert set(model.compare(PAIRS)["bos"]) == {policy}
+    said = "1 of 4 pairs differ in their first token"
+    assert (said in caplog.text) == (policy == "none")
+    assert caplog.text.count("has no start token") == (policy == "none")
+
+
+def test_a_context_that_ends_in_a_space_is_warned_of(lm, caplog):
+    plain = lm.score("It sat.", context="The cat saw me.")
+    assert "white space" not in caplog.text
+    spaced = lm.score("It sat.", context="The cat saw me. ")
+    assert "context 1, 'The cat saw me. ', ends in white space" in caplog.text
+    assert abs(spaced["logprob"] - plain["logprob"])[0] > 0.01
+    caplog.clear()
+    lm.score("It sat.", context="The cat saw me. ", context_separator="")
+    assert "white space" not in caplog.text
+
+
 def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
     (tmp_path / "corpus.jsonl").write_text(
         "".join(json.dumps({"text": text}) + "\n" for text in CORPUS)

@@ -133,6 +133,13 @@ def test_intervals_resample_the_unit_that_the_table_names():
         ).set_index("linking_function")
         assert set(table["cluster"]) == {cluster}
         widths[cluster] = (table["r_cv_high"] - table["r_cv_low"])["logprob"]
+        one = scores[scores["bos"] == "bos"]
+        called = fit_linking_functions(
+            one["logprob"], one["unigram_logprob"], one["n_tokens"], stimuli["rating"],
+            clusters=stimuli["phenomenon" if cluster == "article" else "item_id"],
+            **{name: options[name] for name in ("folds", "repeats", "bootstrap", "seed")},
+        ).set_index("linking_function")  # fmt: skip
+        pd.testing.assert_frame_equal(called, table[called.columns])
     assert widths["article"] > 1.3 * widths["sentence"]
 
 
@@ -491,7 +498,7 @@ def test_normalising_published_unigrams_moves_no_fit():
     moved = one["unigram_logprob"] - np.log(1.05) * one["n_tokens"]
     tables = [
         fit_linking_functions(one["logprob"], unigram, one["n_tokens"], stimuli["rating"],
-                              repeats=2, bootstrap=20)
+                              clusters=None, repeats=2, bootstrap=20)
         for unigram in (one["unigram_logprob"], moved)
     ]  # fmt: skip
     pd.testing.assert_frame_equal(*tables, rtol=1e-9)

@@ -330,6 +330,7 @@ def fit_verdicts(beta: float, gamma: float, n: int, runs: int, claims: list[str]
     """Verdicts of claims on sentences, fitted as the room fits them: runs in rows."""
     rng = np.random.default_rng(4)
     options = {"repeats": 1, "bootstrap": 200, "linking_functions": FUNCTIONS[1:]}
+    options["clusters"] = None
     tables = [
         fit_linking_functions(**sentences(beta, gamma, n, rng), **options, seed=run)
         .assign(model="pythia-1b", **(described(n) | {"dataset": str(run)}))

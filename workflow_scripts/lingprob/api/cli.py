@@ -165,12 +165,15 @@ def add_options(command: argparse.ArgumentParser, name: str) -> None:
             "--bos",
             metavar="POLICY",
             help="what precedes a sentence and whether its first token counts: none, bos, "
-            "bos_first_excluded ... (docs/catalog.md); if left out the model's first"
-            + (" that counts the first token" if name == "compare" else ""),
+            "bos_first_excluded ... (docs/catalog.md), or paper, that of the model's paper; if "
+            "left out, a start token, and every token counts",
         )
     if name == "compare":
         command.add_argument(
-            "--by", default="phenomenon", choices=("phenomenon", "paradigm"), help="what a row is"
+            "--by",
+            default="phenomenon",
+            choices=("phenomenon", "paradigm", "pair"),
+            help="what a row is",
         )
     ours = {"score": "sentence", "surprisal": "text"}.get(name, "good")
     command.add_argument(

@@ -5,7 +5,8 @@ function is an ordinary least-squares (OLS) regression of the rating on a few te
 rating ~ a p/l + b u/l + c 1/l + d, has beta = -b/a and gamma = c/a.
 
     from lingprob.stats.linking import fit_linking_functions
-    fits = fit_linking_functions(table.logprob, table.unigram_logprob, table.n_tokens, table.rating)
+    given = (table.logprob, table.unigram_logprob, table.n_tokens, table.rating)
+    fits = fit_linking_functions(*given, clusters=table.article)
     print(fits[["linking_function", "r_cv", "beta", "gamma"]])
 
 Cross-validation and bootstrap are fits on reweighted sentences (`stats.linking_fits`).
@@ -49,21 +50,29 @@ def fit_linking_functions(
     unigram_logprob: ArrayLike | None,
     n_tokens: ArrayLike,
     rating: ArrayLike,
+    *,
+    clusters: ArrayLike | None,
     **options: Any,
 ) -> pd.DataFrame:
     """Fit and evaluate linking functions on n sentences; return one row a function.
 
     The first four arguments have shape (n,): logprob and unigram_logprob in nats, n_tokens, rating.
+    `clusters`, ids of shape (n,), say what was sampled: sentences of one article, paradigm or pair
+    are drawn together in a resample, since they are no independent observations. The workflow
+    resamples articles. None resamples sentences.
+
     Options are `linking_functions` (names; all six if absent), `folds` (5), `repeats` (100 shuffles
-    into folds), `bootstrap` (1000 resamples), `confidence` (.95), `seed` (0), `together` and
-    `clusters` (ids: which sentences no fold parts, and which a resample draws together).
+    into folds), `bootstrap` (1000 resamples), `confidence` (.95), `seed` (0) and `together` (ids:
+    which sentences no fold parts). With the workflow's clusters, seed and order of sentences, the
+    numbers are the workflow's.
 
     Columns: linking_function, predictors, n; r_cv (cross-validated) and r, each with _low and
     _high, r_cv_shuffle_sd; logprob_slope, beta and gamma with theirs; sse, aic, bic; over_slor and
     below_morcela with theirs (differences of r_cv). `resample_linking_functions` in
     lingprob.stats.linking says how each is computed, and which input it refuses.
     """
-    return resample_linking_functions(logprob, unigram_logprob, n_tokens, rating, **options)[0]
+    given = (logprob, unigram_logprob, n_tokens, rating)
+    return resample_linking_functions(*given, clusters=clusters, **options)[0]
 
 
 def resample_linking_functions(
