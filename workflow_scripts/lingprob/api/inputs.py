@@ -67,7 +67,8 @@ def as_contexts(context: str | Iterable[str | None], n: int, separator: str) -> 
     if separator and ending:
         logger.warning(
             "context %d, %r, ends in white space, and the separator %r follows it, which changes "
-            "the log-probability of the sentence (%d such contexts). Strip it.", ending[0], contexts[ending[0] - 1], separator, len(ending),
+            "the log-probability of the sentence (%d such contexts). Strip it.",
+            ending[0], contexts[ending[0] - 1], separator, len(ending),
         )  # fmt: skip
     return contexts
 
