@@ -238,7 +238,7 @@ class Model:
 
         Args:
             pairs: as for `compare`.
-            corpora: text files in which their sentences are looked for.
+            corpora: names or files, as for `certify`, in which their sentences are looked for.
 
         Returns:
             The `audit` table (lingprob.io.schemas.audit says what its columns are).
