@@ -1,7 +1,7 @@
 # What every rules file uses. `scope` (lingprob/workflow/) says which model meets which data set,
-# `sources` from which files, and `costs` what jobs ask for. A rule's params hold all that its numbers depend on: a digest of the package
-# modules that its script imports (`code`), catalog entries and settings. A rehearsal's `costs` are
-# those of the run itself.
+# `sources` from which files, and `costs` what jobs ask for. A rule's params hold all that its numbers
+# depend on: a digest of the package modules that its script imports (`code`), catalog entries and
+# settings.
 
 import re
 from types import SimpleNamespace
@@ -24,7 +24,7 @@ from lingprob.workflow.missing import note_on
 from lingprob.workflow.scope import SECTIONS
 from lingprob.workflow.sources import pick
 
-costs = Costs(*run.asked_for)
+costs = Costs(settings, catalog)
 # What changes only how the work is done (batch sizes, a device map) must not repeat the work. So it
 # is no param: scripts read it from `snakemake.config`, which triggers nothing (`lingprob.workflow`).
 config.update(pick(settings, "scoring", "training"))

@@ -20,14 +20,14 @@ rule prepare_model:
     benchmark:
         "logs/prepare_model/{model}.benchmark.tsv"
     wildcard_constraints:
-        model=alternatives(sources.models_with(run, "hub", "package", "local", "stand_in")),
+        model=alternatives(sources.models_with(run, "hub", "package", "local")),
     conda:
         "../envs/environment.yaml"
     resources:
         # Only a model from a package is loaded, to dequantise it.
         mem_mb=lambda wildcards: (
             costs.memory_mb(wildcards.model)
-            if costs.catalog.model(wildcards.model)["source"] == "package"
+            if catalog.model(wildcards.model)["source"] == "package"
             else BASE_MEMORY_MB
         ),
         disk_mb=lambda wildcards: costs.model_download_mb(wildcards.model),
@@ -37,8 +37,7 @@ rule prepare_model:
         code=code_digest("prepare_model"),
         entry=entry_of(
             "model",
-            "source kind repository revision package version sha256 member member_sha256 path "
-            "stand_in",
+            "source kind repository revision package version sha256 member member_sha256 path",
         ),
     script:
         "../workflow_scripts/prepare_model.py"

@@ -26,7 +26,7 @@ rule prepare_embedding:
         runtime=costs.at_most(240),
     params:
         code=code_digest("prepare_embedding"),
-        entry=entry_of("embedding", "source repository revision folder wheels path stand_in"),
+        entry=entry_of("embedding", "source repository revision folder wheels path"),
     script:
         "../workflow_scripts/prepare_embedding.py"
 

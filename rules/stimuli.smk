@@ -10,8 +10,6 @@ FROM_HUB = [name for name, entry in catalog.datasets.items() if "source" in entr
 
 rule download_dataset:
     """Fetch a data set's files: from disk, the mirror, the public URL (always checked) or the hub."""
-    input:
-        words=lambda wildcards: sources.words_read(run, wildcards.dataset),
     output:
         "resources/datasets/{dataset}/manifest.tsv",
     log:

@@ -4,12 +4,10 @@ from pathlib import Path
 
 from lingprob.io.hub_rows import fetch_dataset
 from lingprob.io.tables import write_csv
-from lingprob.rehearsal.datasets import write_stand_ins
 from lingprob.workflow import job
 
 with job(snakemake):
     dataset, params = snakemake.wildcards.dataset, snakemake.params
     folder = Path(snakemake.output[0]).parent
-    write_stand_ins(dataset, params.entry["files"], folder, snakemake.input.get("words"))
     manifest = fetch_dataset(dataset, params.entry, folder, code=params.code)
     write_csv(manifest, snakemake.output[0])

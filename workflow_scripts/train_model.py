@@ -18,9 +18,7 @@ with job(snakemake):
     folder, directory = Path(params.folder), Path(output.manifest).parent
     corpus = json.loads(Path(snakemake.input[0]).read_text())
     how = means(snakemake, *MEANS, section="training")
-    processes, steps = how.pop("processes"), params.plan["steps"]
-    # A rehearsal ends before some of the steps.
-    how["keep_checkpoints"] = keep = [min(step, steps) for step in how["keep_checkpoints"]]
+    processes = how.pop("processes")
     train(
         {
             "corpus": corpus,
@@ -36,7 +34,7 @@ with job(snakemake):
     )
     shutil.copy(folder / "log.jsonl", output.log)
     origin = f"trained by lingprob, code {params.code}"
-    for step, manifest in zip(keep, map(Path, output.kept), strict=True):
+    for step, manifest in zip(how["keep_checkpoints"], map(Path, output.kept), strict=True):
         shutil.copytree(kept_model(folder, step), manifest.parent, dirs_exist_ok=True)
         write_manifest(manifest.parent.name, "trained", origin, manifest.parent, manifest)
     write_manifest(params.model, "trained", origin, directory, Path(output.manifest))

@@ -19,6 +19,7 @@ from checkout import (
     snakemake,
     without_model,
 )
+from lingprob.rehearsal.folder import write_rehearsal
 from slurm_faults import (
     Fault,
     Faults,
@@ -33,7 +34,7 @@ from slurm_faults import (
 pytestmark = pytest.mark.cluster
 
 # A node of the tests' cluster has one CPU.
-WANTED = ["--configfile", "profiles/one_of_each.yaml", "--set-threads", "train_model=1"]
+WANTED = ["--set-threads", "train_model=1"]
 CHECKPOINT = 4  # steps of a rehearsed training
 SUBMITTED = re.compile(r"SLURM jobid (\d+) \(log: \S+/slurm_logs/rule_([\w.-]+)/")
 
@@ -46,21 +47,32 @@ def arguments(on_slurm, mirror: Path) -> list[str]:
     return [*WANTED, "--config", f"mirror={mirror}", machine, "--", "all"]
 
 
+def rehearsal(checkout: Path, mirror: Path) -> list[str]:
+    """Write a folder `rehearsal` beside a copy of the checkout; return the options to run there."""
+    folder = copy_of_the_checkout(checkout).with_name("rehearsal")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LINGPROB_MIRROR", str(mirror))
+        write_rehearsal(folder, "paper", short=True)
+    return ["--directory", str(folder), "--configfile", str(folder / "config.yaml")]
+
+
 @pytest.fixture(scope="module")
-def undisturbed(on_slurm, arguments, tmp_path_factory) -> Path:
+def undisturbed(on_slurm, arguments, mirror, tmp_path_factory) -> Path:
     """The results of the same rehearsal on this machine."""
-    folder = copy_of_the_checkout(tmp_path_factory.mktemp("local") / "lingprob")
-    done = snakemake(folder, "--resources", "gpu=2", *arguments)
+    checkout = tmp_path_factory.mktemp("local") / "lingprob"
+    done = snakemake(checkout, *rehearsal(checkout, mirror), "--resources", "gpu=2", *arguments)
     assert done.returncode == 0, done.stdout[-4000:]
-    return folder / "rehearsal/results"
+    return checkout.with_name("rehearsal") / "results"
 
 
 @pytest.fixture(scope="module")
-def disturbed(on_slurm, arguments, tmp_path_factory) -> tuple[Path, str, dict[str, Fault]]:
+def disturbed(on_slurm, arguments, mirror, tmp_path_factory) -> tuple[Path, str, dict[str, Fault]]:
     """The rehearsal's folder after a run through SLURM, what Snakemake said, and the faults."""
     if not Path(os.environ.get("SLURM_CONF", "none")).with_name("slurmd.n2.pid").exists():
         pytest.skip("a node can be lost on the cluster of tests/cluster/start_slurm.sh alone")
-    folder = copy_of_the_checkout(tmp_path_factory.mktemp("slurm") / "lingprob")
+    checkout = tmp_path_factory.mktemp("slurm") / "lingprob"
+    options = rehearsal(checkout, mirror)
+    folder = checkout.with_name("rehearsal")
     lost_node = LostNode()
     faults = [
         Fault("score_stimuli", cancel, "resources/shards/scores/*/*", 3),
@@ -69,12 +81,13 @@ def disturbed(on_slurm, arguments, tmp_path_factory) -> tuple[Path, str, dict[st
         Fault("sample_unigrahams", run_out_of_memory),
         Fault("scan_corpus", requeue),
     ]
-    watching = Faults(folder / "rehearsal", faults)
+    watching = Faults(folder, faults)
     watching.start()
-    command = on_slurm("-p", "--slurm-init-seconds-before-status-checks", "3", *arguments)
+    patience = ["--slurm-init-seconds-before-status-checks", "3"]
+    command = on_slurm("-p", *options, *patience, *arguments)
     try:
         done = subprocess.run(
-            command, cwd=folder, env=environment(), text=True, capture_output=True
+            command, cwd=checkout, env=environment(), text=True, capture_output=True
         )
     finally:
         watching.end()
@@ -82,7 +95,7 @@ def disturbed(on_slurm, arguments, tmp_path_factory) -> tuple[Path, str, dict[st
     text = done.stdout + done.stderr
     (folder / "run.txt").write_text(text)
     assert done.returncode == 0, text[-4000:]
-    return folder / "rehearsal", text, {fault.rule: fault for fault in faults}
+    return folder, text, {fault.rule: fault for fault in faults}
 
 
 def tables_of(folder: Path) -> list[Path]:

@@ -16,7 +16,6 @@ from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.corpora import corpus_of
 from lingprob.overlap.search import find_sentences
 from lingprob.pairs.audit import PROBLEMS, Evidence, audit, beyond, measure, mismatch
-from lingprob.rehearsal import STAMP
 from lingprob.site.audit import audit_page, marked
 from lingprob.stimuli.build import build_stimuli
 from models_for_tests import save_tiny_tokenizer
@@ -247,7 +246,7 @@ def test_words_that_differ_are_marked_and_everything_is_escaped():
     assert marked("a b", "a b") == ("a b", "a b")
 
 
-def test_the_page_stands_alone_and_has_the_worst_pairs_on_top(audited, monkeypatch):
+def test_the_page_stands_alone_and_has_the_worst_pairs_on_top(audited):
     page = audit_page(*audited, "My <pairs>", "Model & co")
     assert links_of(page) == ["mine.csv"]
     assert "Audit: My &lt;pairs&gt;" in page
@@ -263,9 +262,6 @@ def test_the_page_stands_alone_and_has_the_worst_pairs_on_top(audited, monkeypat
     counts = re.findall(r"([^>]*)</span></td><td>[^<]*</td>\n<td[^>]*>(\d+)", page)
     assert dict(counts)["frequency"] == "2"
     assert "not so by mean log p" in page
-    assert STAMP not in page
-    monkeypatch.setattr("lingprob.site.page.in_rehearsal_folder", lambda: True)
-    assert f"{STAMP}: random models" in audit_page(*audited, "Mine", "M")
 
 
 def own(path: Path, **entry: object) -> pd.DataFrame:

@@ -87,10 +87,10 @@ def test_labels_of_ticks_beyond_the_limits_do_not_count():
 
 @pytest.mark.parametrize("width", [COLUMN_INCHES, PAGE_INCHES])
 @pytest.mark.parametrize("source", ["human", "simulated"])
-def test_a_legend_of_sixteen_models_and_a_rehearsal_s_footer_fit(width, source):
+def test_a_legend_of_sixteen_models_and_a_footer_fit(width, source):
     figure, _ = grid(1, 1, width=width, height=2.0, margins=(0.0, 1.0), narrowest=width)
     legend_above(figure, model_handles(SIXTEEN, MODELS))
-    label_provenance(figure, ["paper, REHEARSAL"], [source], "reading times", note="a note " * 12)
+    label_provenance(figure, ["paper"], [source], "reading times", note="a note " * 12)
     assert layout_faults(figure) == []
 
 
@@ -111,7 +111,7 @@ def test_five_data_sets_by_the_size_of_many_models_fit():
     table["token_perplexity"] = 4e3 / np.log10(table["parameters"])
     titles = {name: f"{name.replace('_', ' ').capitalize()}, first pass" for name in datasets}
     figure = figure_2(table, Run("paper", MODELS, titles))
-    label_provenance(figure, ["paper, REHEARSAL"])
+    label_provenance(figure, ["paper"])
     assert layout_faults(figure) == []
 
 

@@ -1,95 +1,83 @@
-"""A rehearsal has the jobs of the run that it stands for, and what they ask for."""
+"""In a folder that `lingprob rehearse` writes, the workflow of scale paper runs as it is."""
 
 from __future__ import annotations
 
-import re
+import os
 import subprocess
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
-from checkout import copy_of_the_checkout, planned_jobs, snakemake
+from checkout import copy_of_the_checkout, planned_jobs, planned_resources, snakemake
+from lingprob.rehearsal.folder import write_rehearsal
 
-ALL = ["--", "all"]
-FLAGS = ["--resources", "gpu=8", "--config", "scale=paper"]
-# Without a cluster, tiny models wait for no GPU.
-ONE_OF_EACH = ["--resources", "gpu=1000", "--configfile", "profiles/one_of_each.yaml"]
-# What nobody can fetch, and what is measured on it.
-NOT_THERE = ["brown_spr", "dundee", "hll", "llama-3-70b", "pile_test"]
+ALL = ["--resources", "gpu=1000", "--", "all"]
 
 
-def asked(plan: str) -> dict[str, set[str]]:
-    """The resources that every job asks for, by what it makes."""
-    jobs = re.findall(r"output: (.*)\n(?:(?! +resources:).*\n)+ +resources: (.*)", plan)
-    assert len(jobs) > 1000
-    return {made: set(resources.split(", ")) for made, resources in jobs}
+def in_folder(checkout: Path, folder: Path, *arguments: str) -> subprocess.CompletedProcess:
+    """Run the unchanged workflow of a checkout in a rehearsal's folder."""
+    config = ["--directory", str(folder), "--configfile", str(folder / "config.yaml")]
+    done = snakemake(checkout, *config, *arguments)
+    assert done.returncode == 0, done.stdout[-4000:]
+    return done
+
+
+def written(folder: Path, mirror: Path, scale: str = "paper", short: bool = False) -> Path:
+    """Write a rehearsal with the small public files of the mirror."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("LINGPROB_MIRROR", str(mirror))
+        write_rehearsal(folder, scale, short)
+    return folder
 
 
 @pytest.fixture(scope="module")
-def rehearsal(checkout: Path) -> subprocess.CompletedProcess:
+def plan(checkout: Path, mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> str:
     """The plan of the whole rehearsal of the papers."""
-    plan = snakemake(checkout, "-n", *FLAGS, "rehearse=true", *ALL)
-    assert plan.returncode == 0, plan.stdout[-2000:]
-    return plan
+    folder = written(tmp_path_factory.mktemp("paper"), mirror)
+    return in_folder(checkout, folder, "-n", *ALL).stdout
 
 
-def test_a_rehearsal_of_the_papers_has_their_jobs_with_their_resources(checkout, rehearsal):
-    run = snakemake(checkout, "-n", *FLAGS, "missing=stop", *ALL)
-    assert "Left out" not in rehearsal.stdout
-    assert planned_jobs(rehearsal.stdout) == planned_jobs(run.stdout)
-    jobs, rehearsed = asked(run.stdout), asked(rehearsal.stdout)
-    differs = {key.partition("=")[0] for job in jobs for key in jobs[job] ^ rehearsed[job]}
-    # How a training goes is handed to it as a resource.
-    assert differs == {"micro_batch_size", "validation_steps", "checkpoint_steps"}
+@pytest.fixture(scope="module")
+def short(mirror: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a rehearsal of each rule."""
+    return written(tmp_path_factory.mktemp("short"), mirror, short=True)
 
 
-def test_the_small_rehearsal_has_every_rule_of_the_whole_one(checkout, rehearsal):
-    plan = snakemake(checkout, "-n", *ONE_OF_EACH, *ALL)
-    assert plan.returncode == 0, plan.stdout[-2000:]
-    jobs, whole = planned_jobs(plan.stdout), planned_jobs(rehearsal.stdout)
+def test_a_rehearsal_of_the_papers_has_their_jobs_which_ask_for_the_same(checkout, plan):
+    run = snakemake(checkout, "-n", "--config", "scale=paper", "missing=stop", *ALL).stdout
+    assert "Left out" not in plan
+    jobs, rehearsed = planned_jobs(run), planned_jobs(plan)
+    differs = {rule for rule in rehearsed if rehearsed[rule] != jobs.get(rule)}
+    # Sets are sampled, and the stream of a corpus is a file.
+    assert differs == {"sample_stimuli", "download_dataset", "download_corpus_file", "total"}
+    keys = ["rule", "wildcards"]
+    asked = planned_resources(run).merge(planned_resources(plan), on=keys, suffixes=("", "_less"))
+    assert len(asked) > 0.98 * jobs["total"]
+    assert (asked["gpu"] == asked["gpu_less"]).all()
+    less = asked[asked["mem_mb"] != asked["mem_mb_less"]]
+    # Models that are trained are small.
+    others = less[~less["rule"].isin(["train_model", "fine_tune_model"])]
+    assert others["wildcards"].str.contains("model=trained-").all()
+
+
+def test_the_short_rehearsal_has_every_rule_of_the_whole_one(checkout, plan, short):
+    jobs, whole = planned_jobs(in_folder(checkout, short, "-n", *ALL).stdout), planned_jobs(plan)
     assert whole.keys() <= jobs.keys()
-    assert jobs["total"] <= 180 < 1000 < whole["total"]
+    assert jobs["total"] <= 180 < 900 < whole["total"]
 
 
-def test_a_rehearsal_of_what_is_available_leaves_out_what_the_run_would(checkout):
-    plan = snakemake(checkout, "-n", "--config", "scale=paper", "rehearse=available", *ALL)
-    assert plan.returncode == 0, plan.stdout[-2000:]
-    for name in NOT_THERE:
-        assert len(re.findall(rf"^Left out: {name} .*\(", plan.stdout, re.M)) == 1
-        assert f"={name}\n" not in plan.stdout
-    jobs = planned_jobs(plan.stdout)
-    assert (jobs["analyse_strings"], jobs["count_strings"]) == (3, 1)
-    assert (jobs["train_model"], jobs["fit_reading_times"]) == (3, 3)
-    assert jobs["fit_linking_functions"] == 16
-    assert "regress_on_frequency" not in jobs
-    # Nothing of it lies where results do.
-    assert not (checkout / "results").exists()
-    found = {path.name for path in (checkout / "rehearsal").iterdir()}
-    assert found == {"REHEARSAL", ".snakemake"}
-
-
-def has_ended(folder: Path, *arguments: str) -> None:
-    """Run a rehearsal, which then has nothing to do and has stamped what it made."""
-    done = snakemake(folder, *arguments)
-    assert done.returncode == 0, done.stdout[-4000:]
-    assert not (folder / "results").exists()
-    assert not (folder / "resources").exists()
-    pages = list((folder / "rehearsal").glob("results/**/*.html"))
-    assert folder / "rehearsal/results/morcela/scorecard.html" in pages
-    assert all("REHEARSAL: " in page.read_text() for page in pages)
-    assert "Nothing to be done" in snakemake(folder, "-n", *arguments).stdout
-
-
-def test_one_of_each_rule_ends_in_a_folder_of_its_own_and_has_then_nothing_to_do(mirror, tmp_path):
-    folder = copy_of_the_checkout(tmp_path / "lingprob")
-    has_ended(folder, *ONE_OF_EACH, "--config", f"mirror={mirror}", *ALL)
-    card = (folder / "rehearsal/results/scorecard.csv").read_text().splitlines()
-    assert len(card) > 100
-    assert all("paper, REHEARSAL" in row for row in card[1:])
+def test_one_of_each_rule_ends_and_has_then_nothing_to_do(mirror, short, tmp_path):
+    checkout = copy_of_the_checkout(tmp_path / "lingprob")
+    mirrored = ["--config", f"mirror={mirror}", *ALL]
+    in_folder(checkout, short, *mirrored)
+    assert not {"results", "resources"} & set(os.listdir(checkout))
+    assert len(pd.read_csv(short / "results/scorecard.csv")) > 100
+    assert "Nothing to be done" in in_folder(checkout, short, "-n", *mirrored).stdout
 
 
 @pytest.mark.slow
-def test_the_demo_is_rehearsed(tmp_path):
-    folder = copy_of_the_checkout(tmp_path / "lingprob")
-    has_ended(folder, "--config", "scale=demo", "rehearse=true", *ALL)
-    assert "demo, REHEARSAL" in (folder / "rehearsal/results/morcela/scorecard.csv").read_text()
+def test_the_demo_is_rehearsed(checkout, mirror, tmp_path):
+    folder = written(tmp_path / "demo", mirror, "demo")
+    in_folder(checkout, folder, *ALL)
+    assert (folder / "results/scorecard.csv").exists()

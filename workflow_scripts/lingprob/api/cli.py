@@ -67,10 +67,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and exit: 0, 1 after an error of the input, 2 after one of options."""
     options = build_parser().parse_args(arguments)
     try:
-        if options.command != "certify" and not options.input.exists():
+        if options.command not in ("certify", "rehearse") and not options.input.exists():
             raise no_such_file(options.input)
         # Heavy imports come after the options are known to be sound.
-        run = import_module("lingprob.api.commands").run
+        room = "rehearsal.folder" if options.command == "rehearse" else "api.commands"
+        run = import_module(f"lingprob.{room}").run
         run(options)
     except lingprob.LingprobError as error:
         sys.exit(f"lingprob {options.command}: {error}")
@@ -100,7 +101,21 @@ def build_parser() -> argparse.ArgumentParser:
         )
         command.add_argument("input", metavar="INPUT", type=Path, help=given)
         add_options(command, name)
+    add_rehearse(commands.add_parser("rehearse", help="a folder to try the workflow in"))
     return parser
+
+
+def add_rehearse(command: argparse.ArgumentParser) -> None:
+    """Add what the rehearsal of a scale takes."""
+    command.description = (
+        "Write tiny models, made-up data and config.yaml to FOLDER. Then run `snakemake all "
+        "--cores 2 --directory FOLDER --configfile FOLDER/config.yaml` in the checkout."
+    )
+    command.add_argument("folder", metavar="FOLDER", type=Path, help="a new folder")
+    command.add_argument("--scale", default="paper", help="demo, laptop or paper (if left out)")
+    command.add_argument(
+        "--short", action="store_true", help="of scale paper one or two jobs of each rule"
+    )
 
 
 def add_options(command: argparse.ArgumentParser, name: str) -> None:

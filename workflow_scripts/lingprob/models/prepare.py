@@ -19,8 +19,6 @@ def origin_of(entry: dict[str, Any]) -> str:
     if entry["source"] == "package":
         package = f"{entry['package']}=={entry['version']} sha256:{entry['sha256']}"
         return f"{package} conversion {CONVERSION}"
-    if entry["source"] == "stand_in":
-        return "made up for a rehearsal"
     return str(Path(entry["path"]))
 
 
@@ -55,10 +53,6 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
         )
         directory = directory / "float32"
         convert_gguf(gguf, directory)
-    elif source == "stand_in":
-        from lingprob.rehearsal.models import make_model
-
-        make_model(name, entry["stand_in"], directory := directory / "stand-in")
     else:
         directory = Path(entry["path"])
     if entry.get("kind") == "masked":

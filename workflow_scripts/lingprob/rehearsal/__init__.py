@@ -1,8 +1,6 @@
-"""Rehearsals: a scale's own jobs with stand-ins for what is large, to try a cluster by.
+"""Rehearsals: a folder in which a scale's own workflow runs in minutes, to try a cluster by.
 
-`stand_ins` changes settings and catalog once; what fetches or prepares something then makes a tiny
-model (`models`) or a file in the documented format (`datasets`). Nothing else knows of it. All that
-comes of it lies in a folder of its own (`folder`), and what states its scale states STAMP with it.
+`lingprob rehearse FOLDER` writes tiny models (`models`), made-up data in the documented formats
+(`datasets`), and a `config.yaml` whose entries take the place of the catalog's (`entries`). The
+workflow itself knows nothing of it.
 """
-
-STAMP = "REHEARSAL"

@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from lingprob.errors import LingprobError
+from lingprob.catalog import Catalog, Entry
 from lingprob.io.download import RemoteFile, fetch_files
 from lingprob.io.files import atomic_path, write_text
-from lingprob.io.tables import read_table, write_csv
+from lingprob.io.tables import write_csv
 from lingprob.overlap.token_blocks import ROW_LENGTH
+from lingprob.reading.texts import build_words
 from lingprob.rehearsal import reading_times
 from lingprob.rehearsal.prose import documents, generator
 
@@ -28,31 +28,35 @@ PASSAGES = {"dundee": 67, "brown_spr": 13}
 GROUPS, JUDGES = 60, 12  # of HLL
 
 
-def write_stand_ins(
-    dataset: str, files: Sequence[Mapping[str, Any]], folder: Path, words: str | Path | None = None
+def make_datasets(
+    place: Path, catalog: Catalog, entries: Mapping[str, Entry], writers: Mapping[str, str]
 ) -> None:
-    """Write those files of a data set to `folder` that an entry of its catalog says are made up.
+    """Write the made-up files of data sets to DATASET/FILE in `place`, texts before their times.
 
     Args:
-        dataset: its name; what is written depends on it and the files' names alone.
-        files: entries of the catalog; `stand_in` is the name of a writer.
-        folder: of the data set's files.
-        words: the `words` table of the texts that reading times are of.
+        place: the folder in which the workflow looks first (`resources/datasets`).
+        catalog: has the texts that reading times are of.
+        entries: of the data sets; files with a checksum are fetched.
+        writers: the name of each data set's writer.
     """
-    made = [file for file in files if "stand_in" in file and not (folder / file["name"]).exists()]
-    if not made:
-        return
-    writer = made[0]["stand_in"]
-    if writer in reading_times.WRITERS:
-        if words is None:
-            raise LingprobError(f"{dataset}: reading times cannot be made up without their words.")
-        others = [file for file in files if "stand_in" not in file]
+    for dataset, entry in entries.items():
+        folder, writer = place / dataset, writers[dataset]
+        made = [file["name"] for file in entry["files"] if "sha256" not in file]
+        if writer not in reading_times.WRITERS:
+            for name in made:
+                WRITERS[writer](dataset, folder / name)
+            continue
+        others = [file for file in entry["files"] if "sha256" in file]
         fetch_files(map(RemoteFile.of, others), folder, dataset=dataset)
-        table = read_table(words, "words")
-        reading_times.WRITERS[writer](folder, [file["name"] for file in made], table)
-        return
-    for file in made:
-        WRITERS[writer](dataset, folder / file["name"])
+        texts = entry["texts"]
+        words = read_words(texts, entries.get(texts, catalog.dataset(texts)), place / texts)
+        reading_times.WRITERS[writer](folder, made, words)
+
+
+def read_words(texts: str, entry: Entry, folder: Path) -> pd.DataFrame:
+    """Return the `words` table of a text; its files are made up already or fetched."""
+    fetch_files(map(RemoteFile.of, entry["files"]), folder, dataset=texts)
+    return build_words(texts, entry, [folder / file["name"] for file in entry["files"]])
 
 
 def lines(dataset: str, path: Path) -> None:

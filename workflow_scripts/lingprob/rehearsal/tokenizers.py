@@ -1,4 +1,4 @@
-"""Tokenizers of stand-in models: the family's own where it can be had, else one of its kind."""
+"""Tokenizers of tiny models: the family's own if it can be had, else one of its kind."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ logger = logging.getLogger(__name__)
 
 
 def tokenizer_of(described: Mapping[str, Any], folder: Path) -> PreTrainedTokenizerFast:
-    """Return a tokenizer as `tokenizers` of catalog/rehearsal.yaml describes it.
+    """Return a tokenizer as `tokenizers` of less.yaml describes it.
 
-    Its files come from the mirror or their public address, to `folder`; where they cannot be had
-    (the log says so), or there are none, a tokenizer of the same kind is made of the demo's text.
+    Its files come from the mirror or their public address, to `folder`. If they cannot be had
+    (a warning says so), or there are none, a tokenizer of the same kind is made of the demo's text.
     """
     kind, special = described["kind"], dict(described.get("special", {}))
     files = described.get("files", [])

@@ -14,8 +14,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from lingprob.errors import looked_up
 from lingprob.io.files import write_text
 from lingprob.io.tables import write_csv
-from lingprob.rehearsal import STAMP
-from lingprob.rehearsal.folder import in_rehearsal_folder
 from lingprob.site import TEMPLATES
 
 # Of what is simulated: the column of a table that says so, and the words in a scorecard's notes.
@@ -32,9 +30,7 @@ def render_page(template: str, title: str, **values: Any) -> str:
     """
     common = {"menu": [], "here": "", "root": "", "simulated": [], "scale": ""}
     return (
-        _environment()
-        .get_template(f"{template}.html")
-        .render({**common, **values, "title": title, "rehearsed": in_rehearsal_folder()})
+        _environment().get_template(f"{template}.html").render({**common, **values, "title": title})
     )
 
 
@@ -116,7 +112,6 @@ def _environment() -> Environment:
     )
     environment.filters |= {"shown": shown, "interval": interval, "heading": heading_of}
     environment.filters["parts"] = breakable
-    environment.globals["stamp"] = STAMP
     return environment
 
 

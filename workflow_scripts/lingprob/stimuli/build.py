@@ -20,7 +20,7 @@ def build_stimuli(
 
     Args:
         dataset: name in the catalog or in config.yaml.
-        entry: its entry; `rehearsed_pairs` are all that a rehearsal takes of it.
+        entry: its entry.
         directory: folder of the downloaded files.
         seed: seed of simulated ratings; of no effect elsewhere.
         sentences_needed: for what will be fitted to the ratings.
@@ -46,19 +46,7 @@ def build_stimuli(
                 f"data set {dataset!r}: {found} {key}, but the catalog expects {entry[key]}. "
                 "Is the downloaded file another version?"
             )
-    if "rehearsed_pairs" in entry:
-        return sample_at_most(stimuli, ratings, entry["rehearsed_pairs"], seed)
     return stimuli, ratings
-
-
-def sample_at_most(
-    stimuli: pd.DataFrame, ratings: pd.DataFrame, pairs: int, seed: int
-) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return so many pairs with the judgments of their sentences, or all where there are fewer."""
-    if stimuli["pair_id"].fillna(stimuli["item_id"]).nunique() <= pairs:
-        return stimuli, ratings
-    drawn = sample_pairs(stimuli, pairs, seed)
-    return drawn, ratings[ratings["item_id"].isin(drawn["item_id"])]
 
 
 def sample_pairs(stimuli: pd.DataFrame, pairs: int, seed: int) -> pd.DataFrame:

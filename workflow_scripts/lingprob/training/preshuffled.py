@@ -33,7 +33,6 @@ from lingprob.io.download import (
 from lingprob.io.hub import hub_endpoint
 from lingprob.io.progress import Progress
 from lingprob.overlap.token_blocks import ROW_LENGTH, count_rows
-from lingprob.rehearsal.datasets import write_stand_ins
 
 ROWS_PER_CHUNK = 1_024_000
 ITEM_BYTES = 2
@@ -56,7 +55,6 @@ def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataF
     """
     if "shards" in entry:
         return obtain_chunk(corpus, entry, folder)
-    write_stand_ins(corpus, [entry["file"]], folder)
     instructions = entry.get("instructions")
     file = RemoteFile.of(entry["file"])
     return fetch_files([file], folder, dataset=corpus, instructions=instructions)
@@ -65,7 +63,6 @@ def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataF
 def obtain_chunk(corpus: str, chunk: Mapping[str, Any], folder: Path) -> pd.DataFrame:
     """Put a chunk into `folder`, from there, the mirror or the hub's shards, as `obtain_file`."""
     file = RemoteFile.of({"name": chunk["file"]["name"]})
-    write_stand_ins(corpus, [chunk["file"]], folder)
     try:
         return fetch_files([file], folder, dataset=corpus)
     except LingprobError:

@@ -21,8 +21,8 @@ from lingprob.workflow.source_files import read_source
 SCRIPTS = Path(__file__).resolve().parents[2]
 PACKAGES = ("lingprob", "studies")
 # Modules that carry bytes and numbers without changing them (downloads are checked by checksum,
-# schemas count with the rules that write their tables), those that only say where a parser or a
-# file is, which `code_digest` is told, and a rehearsal's stand-ins: an edit there repeats no work.
+# schemas count with the rules that write their tables), and those that only say where a parser or a
+# file is, which `code_digest` is told: an edit there repeats no work.
 CARRIERS = tuple(
     f"lingprob.{name}"
     for name in (
@@ -38,7 +38,6 @@ CARRIERS = tuple(
         "models.embedding",
         "models.hub",
         "models.package",
-        "rehearsal",
         "training.preshuffled",
         "workflow",
     )

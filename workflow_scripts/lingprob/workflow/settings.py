@@ -463,10 +463,6 @@ class Settings(Section):
     missing: Literal["skip", "stop"] = key("skip")
     """data sets of manual or gated access, and gated models, that are not there: left out of
     everything (any run begins with what and why), or kept, so that what needs them stops"""
-    rehearse: bool | Literal["available"] = key(False)
-    """run the scale's own jobs with tiny random models and made-up or shortened data, in the
-    folder rehearsal/, to try a cluster before its GPUs are spent; available: without what
-    `missing` leaves out, which is made up otherwise"""
     bootstrap: int = key(1000, ge=2)
     """draws behind each interval"""
     seed: int = key(2025, ge=0)

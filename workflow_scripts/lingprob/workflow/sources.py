@@ -18,7 +18,7 @@ from lingprob.overlap.kenlm_programs import PROGRAMS, lmplz_missing
 from lingprob.training.sizes import model_name
 
 # Sources of models that can score what they have not seen.
-WITH_WEIGHTS = ("hub", "package", "local", "stand_in", "trained", "ngram")
+WITH_WEIGHTS = ("hub", "package", "local", "trained", "ngram")
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,6 @@ def raw_dataset(run: Run, dataset: str) -> dict[str, str]:
     if entry.get("files"):
         return {"manifest": dataset_manifest(entry.get("files_of", dataset))}
     return {"own": entry["path"]} if "path" in entry else {}
-
-
-def words_read(run: Run, dataset: str) -> str | list[str]:
-    """Return the words that made-up reading times are of; none of files that are fetched."""
-    entry = run.catalog.dataset(dataset)
-    made_up = any("stand_in" in file for file in entry.get("files", []))
-    return f"results/words/{entry['texts']}.parquet" if made_up and "texts" in entry else []
 
 
 def corpus_file_names(run: Run, corpus: str) -> list[str]:

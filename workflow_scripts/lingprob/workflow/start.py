@@ -16,8 +16,6 @@ from typing import Any
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.io.files import dataset_paths
-from lingprob.rehearsal.folder import enter_rehearsal_folder, leave_rehearsal_folder
-from lingprob.rehearsal.stand_ins import rehearse
 from lingprob.workflow.configuration import (
     export_mirror,
     export_package,
@@ -32,13 +30,9 @@ PREPARED = "resources/{section}/{name}/manifest.json"
 
 @dataclass(frozen=True)
 class StartedRun(Run):
-    """A run, what is left out of it, and what was asked for.
-
-    `asked_for` differs from `settings` and `catalog` in a rehearsal alone.
-    """
+    """A run, and what is left out of it."""
 
     left_out: list[LeftOut]
-    asked_for: tuple[dict[str, Any], Catalog]
 
 
 def read_run(config: dict[str, Any]) -> StartedRun:
@@ -54,21 +48,14 @@ def read_run(config: dict[str, Any]) -> StartedRun:
 
 
 def _read_run(config: dict[str, Any]) -> StartedRun:
-    leave_rehearsal_folder()
     refuse_duplicate_keys(named_configfiles(sys.argv[1:]))
     settings, catalog = read_settings(config)
     check_own_paths(settings, catalog)
     export_mirror(settings)
     export_package()
-    left_out: list[LeftOut] = []
-    if settings["rehearse"] is not True:
-        settings, left_out = leave_out(settings, catalog)
-        announce(left_out)
-    asked_for = settings, catalog
-    if settings["rehearse"]:
-        settings, catalog = rehearse(settings, catalog)
-        enter_rehearsal_folder()
-    return StartedRun(settings, catalog, left_out, asked_for)
+    settings, left_out = leave_out(settings, catalog)
+    announce(left_out)
+    return StartedRun(settings, catalog, left_out)
 
 
 def named_configfiles(arguments: list[str]) -> list[Path]:
