@@ -40,7 +40,7 @@ def test_a_comparison_is_of_two_fits(converged, singular, said, monkeypatch, cap
     model = Predictors("m", "surprisal_0", ("previous_surprisal_0",), ("length",))
     fits = [
         SimpleNamespace(
-            held_out_log_likelihood=lambda _, kind, per, of=of: pd.Series(of, ["s1", "s2"]),
+            held_out_log_likelihood=lambda _, of=of: pd.Series(of, ["s1", "s2"]),
             formula=SimpleNamespace(text=text),
             fixed_effects={model.surprisal: 4.0, model.previous[0]: 3.0},
             standard_errors={model.surprisal: 0.4, model.previous[0]: 0.3},
@@ -50,8 +50,8 @@ def test_a_comparison_is_of_two_fits(converged, singular, said, monkeypatch, cap
             ("rt_ms ~ length", [-10.0, -20.0]), ("rt_ms ~ surprisal_0 + length", [-8.0, -15.0])
         ])
     ]  # fmt: skip
-    monkeypatch.setattr(analysis, "fit_mixed_models", lambda data, formulas, method: fits)
-    (found,) = analysis._mixed("fitted", "evaluated", [model], ("surprisal", "length"), "marginal")
+    monkeypatch.setattr(analysis, "fit_mixed_models", lambda data, formulas: fits)
+    (found,) = analysis._mixed("fitted", "evaluated", [model], ("surprisal", "length"))
     assert (found.gains.tolist(), found.items.tolist()) == ([2, 5], ["s1", "s2"])
     assert analysis._described(model, found) == {
         "model": "m", "regression": "mixed model",

@@ -61,7 +61,7 @@ def test_own_passages_are_lines_and_joining_words_gives_them_back(tmp_path):
     path = tmp_path / "own.txt"
     path.write_text("One  two\n\nthree\n")
     words = build_words("mine", {"parser": "passages"}, [path])
-    assert passage_texts(words).to_dict() == {"1": "One two", "3": "three"}
+    assert passage_texts(words).to_dict() == {"1": "One two", "2": "three"}
 
 
 @pytest.mark.parametrize(
