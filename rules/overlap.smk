@@ -90,6 +90,9 @@ rule scan_corpus:
     benchmark:
         "logs/scan_corpus/{corpus}/{file}.benchmark.tsv"
     wildcard_constraints:
+        corpus=alternatives(
+            name for name in sources.datasets_of(run, "corpus") if name not in SOFT_CORPORA
+        ),
         file="[^/]+",
     conda:
         "../envs/environment.yaml"
@@ -116,6 +119,42 @@ rule scan_corpus:
         min_length=OVERLAP["min_length"],
     script:
         "../workflow_scripts/scan_corpus.py"
+
+
+rule scan_text:
+    """Stream one file of a corpus of text likewise, and find each passage's longest soft overlap."""
+    input:
+        index="results/overlap/index.npz",
+        tokenizer=OVERLAP_TOKENIZER,
+        words=collect("results/words/{dataset}.parquet", dataset=OVERLAP["texts"]),
+        corpus=lambda wildcards: sources.corpus_file(run, wildcards.corpus, wildcards.file),
+    output:
+        counts="results/overlap/files/{corpus}/{file}.npz",
+        soft="results/overlap/soft/{corpus}/{file}.parquet",
+    log:
+        "logs/scan_text/{corpus}/{file}.log",
+    benchmark:
+        "logs/scan_text/{corpus}/{file}.benchmark.tsv"
+    wildcard_constraints:
+        corpus=alternatives(SOFT_CORPORA),
+        file="[^/]+",
+    conda:
+        "../envs/environment.yaml"
+    threads: 1
+    resources:
+        # The soft search of a gigabyte of text takes a minute and a half.
+        runtime=lambda wildcards: costs.runtime(
+            1.5 * costs.scanning(wildcards.corpus, wildcards.file), start=30
+        ),
+    params:
+        code=lambda wildcards: code_over("scan_text", wildcards.corpus),
+        entry=entry_of("corpus", "parser separator"),
+        path=lambda wildcards: sources.corpus_file_path(run, wildcards.corpus, wildcards.file),
+        min_length=OVERLAP["min_length"],
+        texts=OVERLAP["texts"],
+        options=SOFT_OPTIONS,
+    script:
+        "../workflow_scripts/scan_text.py"
 
 
 rule tabulate_overlap:
@@ -145,36 +184,6 @@ rule tabulate_overlap:
         scale=settings["scale"],
     script:
         "../workflow_scripts/tabulate_overlap.py"
-
-
-rule find_soft_overlaps:
-    """Find each passage's longest soft overlap with one file of a corpus."""
-    input:
-        words=collect("results/words/{dataset}.parquet", dataset=OVERLAP["texts"]),
-        corpus=lambda wildcards: sources.corpus_file(run, wildcards.corpus, wildcards.file),
-    output:
-        "results/overlap/soft/{corpus}/{file}.parquet",
-    log:
-        "logs/find_soft_overlaps/{corpus}/{file}.log",
-    benchmark:
-        "logs/find_soft_overlaps/{corpus}/{file}.benchmark.tsv"
-    wildcard_constraints:
-        corpus=alternatives(SOFT_CORPORA),
-        file="[^/]+",
-    conda:
-        "../envs/environment.yaml"
-    threads: 1
-    resources:
-        # A gigabyte of text takes a minute and a half.
-        runtime=costs.at_most(240),
-    params:
-        code=lambda wildcards: code_over("find_soft_overlaps", wildcards.corpus),
-        entry=entry_of("corpus", "parser"),
-        path=lambda wildcards: sources.corpus_file_path(run, wildcards.corpus, wildcards.file),
-        texts=OVERLAP["texts"],
-        options=SOFT_OPTIONS,
-    script:
-        "../workflow_scripts/find_soft_overlaps.py"
 
 
 rule summarise_overlap:

@@ -3,7 +3,7 @@
 # of each data set of `audit.datasets`; the corpora of `audit.corpora`; an embedding model's files.
 # PROVIDES resources/embeddings/{embedding}/manifest.json, results/minimalness/{embedding}/{dataset}
 # .parquet; results/audit/{dataset}.{parquet,csv,html}: a row a pair, the worst first, and a page;
-# results/audit/leakage/{corpus}.parquet: each sentence's longest overlap with a corpus.
+# results/audit/leakage/{dataset}.parquet: each sentence's longest overlap with each corpus.
 
 AUDIT = settings["audit"]
 
@@ -59,48 +59,16 @@ rule measure_minimalness:
         "../workflow_scripts/measure_minimalness.py"
 
 
-rule find_pairs_in_corpus:
-    """Look for the sentences of all audited pairs in a corpus."""
-    input:
-        stimuli=[
-            f"results/stimuli/{scope.scored_as(run, name)}.parquet" for name in AUDIT["datasets"]
-        ],
-        corpus=lambda wildcards: sources.corpus_files(run, wildcards.corpus),
-        tokenizer=sources.tokenizer_files(run, AUDIT["model"]),
-    output:
-        "results/audit/leakage/{corpus}.parquet",
-    log:
-        "logs/find_pairs_in_corpus/{corpus}.log",
-    benchmark:
-        "logs/find_pairs_in_corpus/{corpus}.benchmark.tsv"
-    wildcard_constraints:
-        corpus=CORPORA,
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=8000,
-        runtime=costs.at_most(720),
-    params:
-        code=lambda wildcards: code_over("find_pairs_in_corpus", wildcards.corpus),
-        datasets=AUDIT["datasets"],
-        entry=entry_of("corpus", "parser separator"),
-        files=lambda wildcards: [
-            sources.corpus_file_path(run, wildcards.corpus, file)
-            for file in sources.corpus_file_names(run, wildcards.corpus)
-        ],
-    script:
-        "../workflow_scripts/find_pairs_in_corpus.py"
-
-
 rule audit_pairs:
-    """Measure the pairs of a data set, and put the worst on top of a page."""
+    """Measure the pairs of a data set, look for them in corpora, put the worst on top of a page."""
     input:
         stimuli=lambda wildcards: f"results/stimuli/{scope.scored_as(run, wildcards.audited)}.parquet",
         scores=lambda wildcards: (
             f"results/sentence_scores/{AUDIT['model']}/{scope.scored_as(run, wildcards.audited)}.parquet"
         ),
         distances=lambda wildcards: scope.distances_if_any(run, wildcards.audited),
-        leakage=collect("results/audit/leakage/{corpus}.parquet", corpus=AUDIT["corpora"]),
+        corpora=[sources.corpus_files(run, corpus) for corpus in AUDIT["corpora"]],
+        tokenizer=sources.tokenizer_files(run, AUDIT["model"]),
     output:
         parquet="results/audit/{audited}.parquet",
         csv="results/audit/{audited}.csv",
@@ -110,17 +78,30 @@ rule audit_pairs:
             category="Audit of pairs",
             labels={"what": "{audited}"},
         ),
+        leakage=["results/audit/leakage/{audited}.parquet"] * bool(AUDIT["corpora"]),
     log:
         "logs/audit_pairs/{audited}.log",
+    benchmark:
+        "logs/audit_pairs/{audited}.benchmark.tsv"
     wildcard_constraints:
         audited=alternatives(AUDIT["datasets"]),
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=4000,
-        runtime=30,
+        mem_mb=8000,
+        runtime=costs.at_most(720),
     params:
-        code=code_digest("audit_pairs"),
+        code=code_over("audit_pairs", *AUDIT["corpora"]),
+        corpora={
+            name: {
+                **pick(catalog.dataset(name), "parser", "separator"),
+                "files": [
+                    sources.corpus_file_path(run, name, file)
+                    for file in sources.corpus_file_names(run, name)
+                ],
+            }
+            for name in AUDIT["corpora"]
+        },
         dataset=lambda wildcards: wildcards.audited,
         title=lambda wildcards: catalog.dataset(wildcards.audited)["title"],
         model=AUDIT["model"],

@@ -246,21 +246,15 @@ def test_pairs_are_judged_and_audited_as_the_rules_do_to_the_bit(
     scores = scored_by_rules(run_rule, lm, plan, folder, made, tmp_path)
     (tmp_path / "corpus.txt").write_text(CORPUS[0])
     run_rule(
-        "find_pairs_in_corpus",
-        input={"stimuli": [tmp_path / "stimuli.parquet"],
-               "tokenizer": folder / sources.model_manifest("tiny")},
-        output={"table": tmp_path / "leakage.parquet"},
-        wildcards={"corpus": "corpus.txt"},
-        params={"datasets": ["pairs"], "entry": {"parser": "text"},
-                "files": [str(tmp_path / "corpus.txt")]},
-    )  # fmt: skip
-    run_rule(
         "audit_pairs",
         input={"stimuli": tmp_path / "stimuli.parquet", "scores": tmp_path / "sentences.parquet",
-               "distances": [], "leakage": [tmp_path / "leakage.parquet"]},
-        output={name: tmp_path / f"audit.{name}" for name in ("parquet", "csv", "html")},
+               "distances": [], "tokenizer": folder / sources.model_manifest("tiny")},
+        output={**{name: tmp_path / f"audit.{name}" for name in ("parquet", "csv", "html")},
+                "leakage": [tmp_path / "leakage.parquet"]},
         params={"dataset": "pairs", "convention": ["bos", "unigrahams_tiny"], "model": "tiny",
-                "words_edited": 2, "scale": "demo", "title": "Pairs", "model_title": "Tiny"},
+                "words_edited": 2, "scale": "demo", "title": "Pairs", "model_title": "Tiny",
+                "corpora": {"corpus.txt": {"parser": "text",
+                                           "files": [str(tmp_path / "corpus.txt")]}}},
     )  # fmt: skip
     theirs = read_table(tmp_path / "audit.parquet", "audit")
     monkeypatch.setattr("lingprob.api.pairs.measure_distances", lambda *_: None)
