@@ -29,7 +29,7 @@ rule compute_word_surprisal:
         **pick(settings["scoring"], "device", "dtype"),
         **pick(READING, "context", "window_counts"),
         code=code_digest("compute_word_surprisal"),
-        engine=modules_digest("lingprob.reading.surprisal", "lingprob.models.prepared"),
+        engine=modules_digest("lingprob.reading.surprisal", "lingprob.models.loading"),
         start_token=lambda wildcards: sources.generation_start_token(run, wildcards.model),
         entry=model_entry("context_window"),
     script:

@@ -10,7 +10,7 @@ from filelock import FileLock
 
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
-from lingprob.models.manifest import read_manifest
+from lingprob.models.folders import read_manifest
 from lingprob.models.prepare import prepare_model
 
 # The processes of pytest-xdist inherit this. Two of them with two threads each, on two cores, wait

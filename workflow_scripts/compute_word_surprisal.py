@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lingprob.io.files import identity_of
 from lingprob.io.tables import read_table, with_texts, write_csv, write_table
-from lingprob.models.prepared import load_prepared
+from lingprob.models.loading import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.engine import Scorer
 from lingprob.workflow import job, means

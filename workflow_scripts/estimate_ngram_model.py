@@ -5,7 +5,7 @@ from pathlib import Path
 
 from lingprob.io.corpora import iter_documents
 from lingprob.io.files import dataset_paths
-from lingprob.models.manifest import write_manifest
+from lingprob.models.folders import write_manifest
 from lingprob.models.tokenizer import load_tokenizer
 from lingprob.ngrams.estimate import estimate_model
 from lingprob.workflow import job

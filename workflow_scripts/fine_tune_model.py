@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lingprob.io.tables import read_table
-from lingprob.models.manifest import read_manifest, write_manifest
+from lingprob.models.folders import read_manifest, write_manifest
 from lingprob.reading.texts import passage_texts
 from lingprob.training.fine_tuning import fine_tune
 from lingprob.workflow import job, means

@@ -1,7 +1,7 @@
 """Measure how near the two sentences of each pair are."""
 
 from lingprob.io.tables import read_table, write_table
-from lingprob.models.manifest import read_manifest
+from lingprob.models.folders import read_manifest
 from lingprob.pairs.embeddings import SentenceEmbedder
 from lingprob.stimuli.distances import measure_pairs
 from lingprob.workflow import job

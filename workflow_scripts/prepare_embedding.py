@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from lingprob.models.embedding import prepare_embedding
+from lingprob.models.downloads import prepare_embedding
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -1,7 +1,7 @@
 """Regress tokens' log-probability on their unigram log-probability over a corpus."""
 
 from lingprob.io.tables import read_table, write_table
-from lingprob.models.prepared import load_prepared
+from lingprob.models.loading import load_prepared
 from lingprob.scoring.frequency_moments import moments_of_shard
 from lingprob.stats.least_squares import frequency_slopes
 from lingprob.workflow import job, means

@@ -5,7 +5,7 @@ from pathlib import Path
 from lingprob.io.files import identity_of
 from lingprob.io.progress import Progress
 from lingprob.io.tables import write_table
-from lingprob.models.prepared import load_prepared
+from lingprob.models.loading import load_prepared
 from lingprob.unigrams.estimate import sums_table
 from lingprob.unigrams.unigrahams import unigrahams_sums
 from lingprob.workflow import job, means

@@ -1,7 +1,7 @@
 """Sum up a model's token log-probabilities over one shard of a corpus, by unigram frequency."""
 
 from lingprob.io.tables import read_table, write_table
-from lingprob.models.prepared import load_prepared
+from lingprob.models.loading import load_prepared
 from lingprob.scoring.frequency_moments import moments_of_shard
 from lingprob.workflow import job, means
 

@@ -4,7 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
-from lingprob.models.manifest import write_manifest
+from lingprob.models.folders import write_manifest
 from lingprob.training.launch import kept_model, train
 from lingprob.workflow import job, means
 

@@ -7,7 +7,7 @@ from lingprob.context.prefixes import tokenizer_of
 from lingprob.io.files import identity_of
 from lingprob.io.shards import delete_shards
 from lingprob.io.tables import table_writer
-from lingprob.models.prepared import load_prepared
+from lingprob.models.loading import load_prepared
 from lingprob.workflow import job
 from studies.chinese_contexts.analysis import CHINESE
 

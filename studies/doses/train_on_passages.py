@@ -5,8 +5,8 @@ import shutil
 from pathlib import Path
 
 from lingprob.io.tables import read_table, write_table
-from lingprob.models.manifest import write_manifest
-from lingprob.models.prepared import load_prepared
+from lingprob.models.folders import write_manifest
+from lingprob.models.loading import load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.training.launch import train
 from lingprob.workflow import job, means

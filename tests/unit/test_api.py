@@ -25,7 +25,7 @@ from lingprob.catalog import Catalog
 from lingprob.context.scores import score_prefixes
 from lingprob.errors import LingprobError
 from lingprob.io.tables import read_table, write_table
-from lingprob.models.manifest import write_manifest
+from lingprob.models.folders import write_manifest
 from lingprob.models.prepare import prepare_model
 from lingprob.ngrams.estimate import estimate_model
 from lingprob.scoring.engine import Scorer

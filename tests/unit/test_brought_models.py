@@ -16,10 +16,9 @@ from tokenizers import Regex, Tokenizer, decoders, models, normalizers, pre_toke
 
 import lingprob
 from lingprob.errors import LingprobError
-from lingprob.models.letters import Letters
 from lingprob.models.loading import Tokens, load_language_model
 from lingprob.models.masked import number_words
-from lingprob.models.tokenizer import name_different_tokens, read_tokenizer
+from lingprob.models.tokenizer import Letters, name_different_tokens, read_tokenizer
 from models_for_tests import CONTEXT_WINDOW, SENTENCES, VOCABULARY_SIZE
 
 DIGITS = [f"In {year} there were {year * 7919} of them." for year in range(1900, 2000)]
@@ -337,7 +336,7 @@ def test_weights_of_a_compiled_model_are_named(tmp_path):
 
 @pytest.mark.parametrize("beside_weights", [True, False])
 def test_an_adapter_is_never_scored_as_its_base(beside_weights, tmp_path, monkeypatch):
-    monkeypatch.setattr("lingprob.models.adapters.find_spec", lambda name: None)
+    monkeypatch.setattr("lingprob.models.loading.find_spec", lambda name: None)
     folder = save(tmp_path / "model", byte_level(), causal(hf.LlamaConfig(**GROUPED)))
     base = tmp_path / "base"
     if not beside_weights:

@@ -20,7 +20,7 @@ from lingprob.context.prefixes import (
 from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
 from lingprob.context.sentences import joined, natural, unrelated_sentences
 from lingprob.errors import LingprobError
-from lingprob.models.manifest import write_manifest
+from lingprob.models.folders import write_manifest
 from models_for_tests import save_tiny_model
 
 CONTROL = [f"Unrelated text number {number} is here." for number in range(30)]

@@ -23,7 +23,7 @@ from transformers import (
 
 from lingprob.errors import LingprobError
 from lingprob.io import download
-from lingprob.models.hub import choose_files, fetch_snapshot
+from lingprob.models.downloads import choose_files, fetch_snapshot
 from loopback import Fault, FileServer, HubServer, Repository
 
 NAME = "lab/tiny"

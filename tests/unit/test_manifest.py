@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.models.manifest import files_digest, model_files, read_manifest, write_manifest
+from lingprob.models.folders import files_digest, model_files, read_manifest, write_manifest
+from lingprob.models.loading import load_prepared
 from lingprob.models.prepare import prepare_model
-from lingprob.models.prepared import load_prepared
 from models_for_tests import save_tiny_model
 
 

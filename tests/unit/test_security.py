@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from lingprob.errors import LingprobError
-from lingprob.models.embedding import prepare_embedding
+from lingprob.models.downloads import prepare_embedding
 from lingprob.models.loading import load_language_model
 from lingprob.models.prepare import prepare_model, write_manifest
 from lingprob.models.tokenizer import load_tokenizer

@@ -10,7 +10,7 @@ import pytest
 from transformers import AutoConfig, AutoTokenizer
 
 from lingprob.errors import LingprobError
-from lingprob.models.manifest import write_manifest
+from lingprob.models.folders import write_manifest
 from lingprob.models.tokenizer import encode, load_tokenizer
 from models_for_tests import SENTENCES, save_tiny_model
 

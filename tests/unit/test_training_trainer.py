@@ -18,9 +18,8 @@ import torch
 from transformers import GPTNeoXForCausalLM
 
 from lingprob.errors import LingprobError
-from lingprob.models.loading import load_language_model
-from lingprob.models.manifest import write_manifest
-from lingprob.models.prepared import load_prepared
+from lingprob.models.folders import write_manifest
+from lingprob.models.loading import load_language_model, load_prepared
 from lingprob.scoring.engine import score_sequences
 from lingprob.training.checkpoint import before
 from lingprob.training.corpus import TrainingData

@@ -10,7 +10,7 @@ import pytest
 
 from checkout import ROOT
 from lingprob.catalog import Catalog
-from lingprob.models.manifest import write_manifest
+from lingprob.models.folders import write_manifest
 from lingprob.models.prepare import origin_of
 
 TUTORIAL = runpy.run_path(str(ROOT / "docs" / "run_tutorial.py"))

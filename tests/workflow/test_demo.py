@@ -21,7 +21,7 @@ from checkout import command, copy_of_the_checkout, environment, planned_jobs, s
 from lingprob.context.names import KINDS
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.io.tables import read_metadata, read_table
-from lingprob.models.manifest import read_manifest
+from lingprob.models.folders import read_manifest
 from lingprob.overlap.chance import PUBLISHED_COLUMNS
 
 

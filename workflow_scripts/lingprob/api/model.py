@@ -13,10 +13,9 @@ from lingprob.api.inputs import as_contexts, as_pairs, as_texts, as_words, stimu
 from lingprob.api.prepared_models import cache_folder, find_model, find_unigrams, prepared_model
 from lingprob.api.scorers import CausalScorer, MaskedScorer
 from lingprob.errors import LingprobError
-from lingprob.models.kinds import is_masked
-from lingprob.models.manifest import read_manifest
+from lingprob.models.folders import is_masked, read_manifest
+from lingprob.models.loading import load_prepared
 from lingprob.models.masked import load_prepared_masked
-from lingprob.models.prepared import load_prepared
 from lingprob.scoring.growing_prefixes import sum_tokens
 from lingprob.scoring.sentences import unigram_sums
 from lingprob.workflow import sources

@@ -23,8 +23,13 @@ from lingprob.errors import LingprobError, looked_up, unknown_name
 from lingprob.io.files import write_text
 from lingprob.io.own_tables import FORMATS, need_columns, numeric, read_frame, whole
 from lingprob.io.tables import read_table
-from lingprob.models.kinds import is_masked
-from lingprob.models.manifest import files_digest, model_files, read_manifest, write_manifest
+from lingprob.models.folders import (
+    files_digest,
+    is_masked,
+    model_files,
+    read_manifest,
+    write_manifest,
+)
 from lingprob.models.prepare import origin_of, prepare_model
 from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
 from lingprob.workflow.sources import Run
@@ -195,7 +200,7 @@ def prepare(name: str, entry: Entry, manifest: Path) -> None:
         print(f"Preparing {name}, once: it is kept in {manifest.parent}.", file=sys.stderr)
     directory = Path(entry["path"]) if entry["source"] == "local" else manifest.parent
     if entry["source"] == "hub":
-        from lingprob.models.hub import fetch_snapshot
+        from lingprob.models.downloads import fetch_snapshot
 
         fetch_snapshot(entry["repository"], entry["revision"], directory)
     if entry["source"] in ("hub", "local") and is_masked(directory):

@@ -12,7 +12,7 @@ from typing import Any
 import yaml
 
 from lingprob.errors import LingprobError, looked_up, unknown_name
-from lingprob.models.kinds import is_masked
+from lingprob.models.folders import is_masked
 
 FOLDER = Path(__file__).parent
 Entry = dict[str, Any]

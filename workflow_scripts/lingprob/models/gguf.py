@@ -20,7 +20,7 @@ from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.io.files import disk_problem
-from lingprob.models.safe_files import ONLY_DATA
+from lingprob.models.folders import ONLY_DATA
 
 # Pre-tokenizers of byte-level tokenizers, by the name that llama.cpp gives to each rule
 # (`tokenizer.ggml.pre`). That of smollm splits off each numeral (Unicode category N) first.

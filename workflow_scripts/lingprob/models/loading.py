@@ -1,4 +1,8 @@
-"""Loading a causal language model and its tokenizer from a local directory."""
+"""Loading a causal language model and its tokenizer from a local directory.
+
+An adapter such as LoRA changes the weights of a base model in another folder. A prepared model is
+one that a manifest names.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +10,7 @@ import logging
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +20,26 @@ from transformers import AutoModelForCausalLM
 from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
-from lingprob.models.adapters import base_of, merge
-from lingprob.models.architectures import register
 from lingprob.models.devices import choose_device
-from lingprob.models.kinds import is_masked, refuse_other_kinds
-from lingprob.models.letters import Letters
-from lingprob.models.safe_files import ONLY_DATA, TOKENIZER_FILES, check_folder, unloadable
-from lingprob.models.tokenizer import encode, name_different_tokens, read_tokenizer
+from lingprob.models.folders import (
+    ONLY_DATA,
+    TOKENIZER_FILES,
+    check_folder,
+    is_masked,
+    read_json,
+    read_manifest,
+    refuse_changed_files,
+    refuse_other_kinds,
+    stated_base,
+    unloadable,
+)
+from lingprob.models.tokenizer import (
+    Letters,
+    encode,
+    name_different_tokens,
+    read_tokenizer,
+    register,
+)
 
 logger = logging.getLogger(__name__)
 
@@ -30,6 +48,7 @@ UNSTATED_CONTEXT_WINDOW = 2048
 # Names of tables of learnt positions in transformers' models.
 POSITION_TABLES = ("wpe", "embed_positions", "position_embeddings", "positions_embed")
 COMPILED = "_orig_mod."  # torch.compile's prefix of a weight's name
+KEPT = ("model", "origin", "tokenizer_sha256", "files_digest")
 
 
 @dataclass(frozen=True)
@@ -277,3 +296,75 @@ def _positions_of(model: Any) -> int | None:
             skipped = getattr(module, "offset", 0 if padding is None else padding + 1)
             return int(module.num_embeddings - skipped)
     return None
+
+
+def base_of(directory: Path) -> Path | None:
+    """Return the folder of the base model if `directory` holds an adapter, and None otherwise.
+
+    Raises LingprobError unless the adapter can be merged here: its base model must be a folder on
+    this machine, and the package peft must be installed.
+    """
+    if not (directory / "adapter_config.json").is_file():
+        return None
+    config = read_json(directory / "adapter_config.json")
+    base = stated_base(directory) or Path("unknown")
+    by_hand = (
+        "merge it and save the result: PeftModel.from_pretrained(BASE, FOLDER).merge_and_unload()"
+        ".save_pretrained(NEW) of peft, and load NEW."
+    )
+    if (directory / "config.json").is_file() or not (base / "config.json").is_file():
+        raise LingprobError(
+            f"{directory}: a {config.get('peft_type', 'PEFT')} adapter of {str(base)!r} "
+            "(adapter_config.json), and the weights of its base model alone are not it. First "
+            f"{by_hand}"
+        )
+    if find_spec("peft") is None:
+        raise LingprobError(
+            f"{directory}: a {config.get('peft_type', 'PEFT')} adapter of {str(base)!r}, which "
+            f"needs the package peft: `pip install peft`. Or {by_hand}"
+        )
+    return base
+
+
+def merge(model: Any, directory: Path) -> Any:
+    """Return a base model with the adapter of a folder merged into its weights."""
+    from peft import PeftModel
+
+    adapted = PeftModel.from_pretrained(model, str(directory), local_files_only=True)
+    return adapted.merge_and_unload()
+
+
+def load_prepared(
+    manifest: str | Path,
+    entry: dict[str, Any],
+    device: str = "auto",
+    dtype: str = "auto",
+    device_map: str = "single",
+    unknown_letters: str = "warn",
+) -> tuple[LanguageModel, dict[str, str]]:
+    """Load a prepared model; return it with the provenance that its results carry.
+
+    `dtype` auto is what the entry names for the device, `context_window` the entry's if any.
+    """
+    import torch
+
+    content = read_manifest(manifest)
+    if missing := [key for key in KEPT if key not in content]:
+        raise LingprobError(
+            f"{manifest}: says nothing of {', '.join(missing)}, for another version wrote it. "
+            "Delete it and run again; what was fetched is kept."
+        )
+    refuse_changed_files(manifest, content)
+    if dtype == "auto":
+        on_gpu = device.startswith("cuda") or (device == "auto" and torch.cuda.is_available())
+        dtype = entry.get("dtype", {}).get("cuda" if on_gpu else "cpu", "auto")
+    lm = load_language_model(
+        content["directory"],
+        device=device,
+        dtype=dtype,
+        device_map=device_map,
+        context_window=entry.get("context_window"),
+        unknown_letters=unknown_letters,
+    )
+    kept = {key: content[key] for key in KEPT}
+    return lm, {**kept, "dtype": str(lm.dtype), "device": lm.device.type}

@@ -14,13 +14,16 @@ from transformers.utils import logging as transformers_logging
 
 from lingprob.errors import LingprobError
 from lingprob.models.devices import choose_device
-from lingprob.models.kinds import refuse_other_kinds
-from lingprob.models.letters import Letters
-from lingprob.models.loading import DTYPES, UNSTATED_CONTEXT_WINDOW, Tokens, tokens_of
-from lingprob.models.manifest import read_manifest, refuse_changed_files
-from lingprob.models.prepared import KEPT
-from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
-from lingprob.models.tokenizer import encode, name_different_tokens, read_tokenizer
+from lingprob.models.folders import (
+    ONLY_DATA,
+    check_folder,
+    read_manifest,
+    refuse_changed_files,
+    refuse_other_kinds,
+    unloadable,
+)
+from lingprob.models.loading import DTYPES, KEPT, UNSTATED_CONTEXT_WINDOW, Tokens, tokens_of
+from lingprob.models.tokenizer import Letters, encode, name_different_tokens, read_tokenizer
 
 
 @dataclass(frozen=True)

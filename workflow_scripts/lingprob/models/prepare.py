@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from lingprob.models.manifest import write_manifest
+from lingprob.models.folders import write_manifest
 
 # Raised when the conversion of packaged weights or tokenizers changes, so that kept ones are
 # converted again. 2: the pre-tokenizer that the GGUF file names.
@@ -36,12 +36,12 @@ def prepare_model(name: str, entry: dict[str, Any], manifest: Path) -> None:
     directory = manifest.parent
     source = entry["source"]
     if source == "hub":
-        from lingprob.models.hub import fetch_snapshot
+        from lingprob.models.downloads import fetch_snapshot
 
         fetch_snapshot(entry["repository"], entry["revision"], directory)
     elif source == "package":
+        from lingprob.models.downloads import fetch_package_file
         from lingprob.models.gguf import convert_gguf
-        from lingprob.models.package import fetch_package_file
 
         gguf = fetch_package_file(
             entry["package"],

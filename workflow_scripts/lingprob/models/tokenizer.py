@@ -1,21 +1,25 @@
-"""A tokenizer alone: a prepared model's, or a downloaded tokenizer.json."""
+"""A tokenizer alone, a prepared model's or a downloaded tokenizer.json; and letters that it lacks.
+
+Architectures of our own are made known to transformers before it loads a folder.
+"""
 
 from __future__ import annotations
 
+import importlib
 import json
 import logging
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
+import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, looked_up
 from lingprob.io.files import sha256_of
-from lingprob.models.architectures import register
-from lingprob.models.manifest import read_manifest
-from lingprob.models.safe_files import ONLY_DATA, unloadable
+from lingprob.models.folders import ONLY_DATA, read_manifest, unloadable
 
 logger = logging.getLogger(__name__)
 
@@ -38,6 +42,11 @@ PROBES = (
     "line\nend\t.",
     "He's COMING, isn't he?",
 )
+# By `model_type` of config.json, the module that registers it. It is named, not imported: its code
+# counts in the rule that makes such a model, and is none of what scores the others.
+OWN = {"ngram": "lingprob.ngrams.model"}
+CHOICES = ("warn", "refuse")
+SHOWN = 10  # letters and rows that a message lists
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +218,97 @@ def _number_of_logits(directory: Path) -> int:
 
 def _content(path: Path) -> dict[str, Any]:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else {}
+
+
+def register(directory: Path) -> None:
+    """Make transformers know what the folder of a model holds, if that is ours.
+
+    A config.json that is none is left to transformers.
+    """
+    try:
+        config = json.loads((directory / "config.json").read_text(encoding="utf-8"))
+        module = OWN.get(str(config.get("model_type")))
+    except (OSError, ValueError, AttributeError):
+        return
+    if module is not None:
+        importlib.import_module(module)
+
+
+class Spans(Protocol):
+    """Tokens of one text: ids and character offsets, each of shape (n_tokens,)."""
+
+    @property
+    def ids(self) -> np.ndarray: ...
+    @property
+    def char_start(self) -> np.ndarray: ...
+    @property
+    def char_end(self) -> np.ndarray: ...
+
+
+@dataclass(frozen=True)
+class Letters:
+    """The check of a tokenizer's coverage.
+
+    Attributes:
+        unknown_id: id of the token that stands for any unknown text, or None.
+        composes: whether the tokenizer normalises text, so that an accent may be part of the
+            letter before it.
+        choice: `warn` logs texts with unknown letters, `refuse` raises LingprobError.
+    """
+
+    unknown_id: int | None = None
+    composes: bool = False
+    choice: str = "warn"
+
+    @staticmethod
+    def of(tokenizer: Any, choice: str = "warn") -> Letters:
+        """Return the check for a fast tokenizer of transformers."""
+        looked_up("choice of unknown letters", choice, dict.fromkeys(CHOICES))
+        return Letters(
+            tokenizer.unk_token_id, tokenizer.backend_tokenizer.normalizer is not None, choice
+        )
+
+    def check(self, texts: Sequence[str], tokens: Sequence[Spans]) -> None:
+        """Log, or refuse, texts that have letters without a token.
+
+        Raises LingprobError that names the letters and rows if the choice is `refuse`.
+        """
+        found: dict[str, None] = {}
+        rows = []
+        for row, (text, spans) in enumerate(zip(texts, tokens, strict=True)):
+            if lost := self.lost(text, spans):
+                rows.append(row)
+                found.update(dict.fromkeys(lost))
+        if not rows:
+            return
+        letters = ", ".join(map(repr, list(found)[:SHOWN])) + (" ..." if len(found) > SHOWN else "")
+        places = ", ".join(str(row + 1) for row in rows[:SHOWN])
+        more = f" and {len(rows) - SHOWN} more" if len(rows) > SHOWN else ""
+        said = (
+            f"the tokenizer has no token for {letters}. Texts that differ only in such letters "
+            f"get the same score. Text {places}{more}, for instance {texts[rows[0]]!r}."
+        )
+        if self.choice == "refuse":
+            raise LingprobError(f"{said} Choose a model whose tokenizer covers the texts.")
+        logger.warning("%s", said)
+
+    def lost(self, text: str, tokens: Spans) -> list[str]:
+        """Return the letters of a text that its tokens leave out or replace by the unknown token.
+
+        White space, and control and format characters, are not counted.
+        """
+        unknown = () if self.unknown_id is None else np.flatnonzero(tokens.ids == self.unknown_id)
+        covered = np.zeros(len(text) + 1, dtype=np.int64)
+        np.add.at(covered, tokens.char_start, 1)
+        np.add.at(covered, tokens.char_end, -1)
+        gaps = np.flatnonzero(np.cumsum(covered)[:-1] <= 0)
+        lost = [text[place] for place in gaps if _counts(text[place], self.composes)]
+        for token in unknown:
+            lost += text[tokens.char_start[token] : tokens.char_end[token]].strip()
+        return lost
+
+
+def _counts(letter: str, composes: bool) -> bool:
+    if letter.isspace() or unicodedata.category(letter) in ("Cc", "Cf"):
+        return False
+    return not (composes and unicodedata.category(letter).startswith("M"))

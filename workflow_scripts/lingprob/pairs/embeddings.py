@@ -11,7 +11,7 @@ from transformers import AutoModel, AutoTokenizer
 from transformers.utils import logging as transformers_logging
 
 from lingprob.io.progress import Progress
-from lingprob.models.safe_files import ONLY_DATA, check_folder, unloadable
+from lingprob.models.folders import ONLY_DATA, check_folder, unloadable
 
 BATCH = 128
 

@@ -20,9 +20,8 @@ import torch
 from transformers import DynamicCache
 
 from lingprob.errors import LingprobError, is_out_of_memory
-from lingprob.models.devices import has_float64, widened
+from lingprob.models.devices import has_float64, in_float64, widened
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.float64 import in_float64
 from lingprob.scoring.key_values import KeyValues, states_of
 from lingprob.scoring.trees import Branch, Row, pack, visible
 

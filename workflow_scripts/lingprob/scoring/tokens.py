@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from lingprob.io.files import identity_of
-from lingprob.models.prepared import load_prepared
+from lingprob.models.loading import load_prepared
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.stimuli import score_stimuli
 

@@ -18,7 +18,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.corpora import iter_documents
 from lingprob.io.files import atomic_path, identity_of, sha256_of, write_text
 from lingprob.io.progress import Progress
-from lingprob.models.manifest import read_manifest
+from lingprob.models.folders import read_manifest
 from lingprob.overlap.token_blocks import count_rows
 from lingprob.overlap.tokenizing import usual_tokenize
 from lingprob.training.rows import TokenRows, examples_of_step, write_rows

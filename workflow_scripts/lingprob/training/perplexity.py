@@ -11,7 +11,7 @@ import pandas as pd
 
 from lingprob.io.progress import Progress
 from lingprob.io.schemas import SCHEMAS
-from lingprob.models.prepared import load_prepared
+from lingprob.models.loading import load_prepared
 from lingprob.scoring.engine import score_sequences
 from lingprob.training.sizes import ALL_TEXTS, SEPARATOR
 

@@ -35,9 +35,7 @@ CARRIERS = tuple(
         "io.progress",
         "io.schemas",
         "io.tables",
-        "models.embedding",
-        "models.hub",
-        "models.package",
+        "models.downloads",
         "training.preshuffled",
         "workflow",
     )

