@@ -86,7 +86,7 @@ def test_the_api_s_page_has_all_that_is_offered_with_its_docstring():
     for name in lingprob.__all__:
         assert f"\n## lingprob.{name}\n" in page
         assert getattr(lingprob, name).__doc__.splitlines()[0] in page
-    assert "score(sentences, *, context=None, bos=None)" in page
+    assert "score(sentences, *, context=None, context_separator=None, bos=None)" in page
     assert "### Model._" not in page
 
 
