@@ -1,6 +1,7 @@
 # Pages for a browser that open from disk: the site, and one of each model.
 # REQUIRES what the targets of `site.papers` make; of a model, tables of the papers that name it.
-# PROVIDES results/index.html and what it leads to in results/site/; results/models/{model}.{html,csv};
+# PROVIDES results/index.html and what it leads to in results/site/, a page of each model among them,
+# which is results/models/{model}.{html,csv} on request, from that model's jobs alone;
 # results/scorecard.csv: all verdicts; results/left_out.csv: data sets and models that no number is
 # about because they were not there.
 
@@ -13,8 +14,9 @@ SITE_FILES = [
     for room in SITE_ROOMS
     for file in getattr(rules, SITE_TARGETS.get(room.paper, room.paper)).input
 ]
-# Pages that the site leads to beside those of papers.
-SITE_PAGES = [f"results/models/{model}.html" for model in SHOWN_MODELS] + [
+MODEL_PAGES = [f"results/site/models/{model}.html" for model in SHOWN_MODELS]
+# Pages of audits that the site leads to.
+SITE_AUDITS = [
     f"results/audit/{name}.html" for name in AUDIT["datasets"] if name in settings["datasets"]
 ]
 # What every model's rows are made of: by the names of `site.models.TABLES`.
@@ -67,7 +69,7 @@ rule build_site:
         **SITE_TABLES,
         cards=[f"results/{room.paper}/scorecard.parquet" for room in SITE_ROOMS],
         files=SITE_FILES,
-        pages=SITE_PAGES,
+        pages=SITE_AUDITS,
     output:
         index="results/index.html",
         pages=collect(
@@ -75,6 +77,8 @@ rule build_site:
             page=[paper.name for paper in papers_of([room.paper for room in SITE_ROOMS])]
             + ["models", "methods"],
         ),
+        models=collect("results/site/models/{model}.html", model=SHOWN_MODELS),
+        rows="results/site/models.csv",
         scorecard="results/scorecard.csv",
         left_out=report(
             "results/left_out.csv",
@@ -99,7 +103,12 @@ rule build_site:
         tables={room.paper: list(room.pages) for room in SITE_ROOMS},
         captions=read_captions(CHECKOUT / "report", [room.paper for room in SITE_ROOMS]),
         files=[file.removeprefix("results/") for file in SITE_FILES],
-        linked=[page.removeprefix("results/") for page in SITE_PAGES],
+        linked=[page.removeprefix("results/") for page in MODEL_PAGES + SITE_AUDITS],
+        shown={
+            name: (catalog.model(name)["title"], facts_of_model(catalog.model(name)))
+            for name in SHOWN_MODELS
+        },
+        published=read_published("morcela"),
         row_tables=list(SITE_TABLES),
         facts=run_facts(settings, catalog),
         models={

@@ -6,7 +6,7 @@ import pandas as pd
 
 from lingprob.io.files import write_text
 from lingprob.io.tables import read_table, write_csv
-from lingprob.site.models import rows_by_model, titled
+from lingprob.site.models import model_pages, rows_by_model, titled
 from lingprob.site.pages import Made, site_pages
 from lingprob.workflow import job
 
@@ -29,6 +29,10 @@ with job(snakemake):
     )
     for path, text in site_pages(made).items():
         write_text(text, results / path)
+    pages = model_pages(rows, params.shown, params.titles, params.published, "../../")
+    for path, text in zip(output.models, pages.values(), strict=True):
+        write_text(text, path)
+    write_csv(rows, output.rows)
     write_csv(pd.concat(cards.values(), ignore_index=True), output.scorecard)
     columns = ["name", "named_in", "remedy"]
     write_csv(pd.DataFrame(params.left_out, columns=columns), output.left_out)

@@ -354,7 +354,7 @@ def hostile_pages(made: Made, text: str) -> dict[str, str]:
             "own": {"models": ["m"], "datasets": []}}  # fmt: skip
     site = replace(made, cards=cards, rows=titled(rows, looks, {"d": text}), facts=told,
                    captions={"morcela/figure_2": f"A {text}. B {text}. C {text}."},
-                   linked=["models/m.html"])  # fmt: skip
+                   linked=["site/models/m.html"])  # fmt: skip
     audited = {
         name: text if str(type_) == "string" else 1
         for name, type_ in zip(SCHEMAS["audit"].names, SCHEMAS["audit"].types, strict=True)

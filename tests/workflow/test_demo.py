@@ -284,9 +284,9 @@ def test_results_say_where_they_come_from(demo):
 
 
 def test_the_demo_s_model_has_a_page_with_all_four_papers(demo):
-    page = "results/models/smollm2-135m.html"
+    page = "results/site/models/smollm2-135m.html"
     assert "<h1>SmolLM2 135M</h1>" in (demo / page).read_text()
-    table = pd.read_csv(demo / page.replace(".html", ".csv"))
+    table = pd.read_csv(demo / "results/site/models.csv").query("model == 'smollm2-135m'")
     assert set(table["paper"]) == {"morcela", "string_probability", "reading", "context"}
     fits = pd.read_parquet(demo / "results/morcela/smollm2-135m.parquet")
     best = fits[fits["default_convention"] & (fits["linking_function"] == "morcela")]

@@ -70,7 +70,6 @@ def jobs(*names: str) -> Counter[str]:
 
 
 SITE = "build_site"
-PAGES = f"{SITE} show_model show_model show_model"  # of all models
 # What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
 # it trains, of their contexts, from word surprisals, and from trained models.
 OVER_MODELS = "plot_morcela tabulate_morcela compare"
@@ -114,17 +113,17 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             PACKAGE / "schemas/scoring.py",
             'INT32, "n_tokens", "n_words"', 'FLOAT64, "n_tokens", "n_words"',
             jobs("score_stimuli " * 4, "audit_pairs", MORCELA, STRINGS,
-                 PAGES),
+                 SITE),
             id="a column's type",
         ),
         pytest.param(
             PACKAGE / "stats/linking.py", "\n\n\n", CODE + "\n\n",
-            jobs("correlate_participant_groups", MORCELA, PAGES),
+            jobs("correlate_participant_groups", MORCELA, SITE),
             id="a regression",
         ),
         pytest.param(
             PACKAGE / "stats/linear_mixed/optimise.py", "\n\n\n", CODE + "\n\n",
-            jobs(READING, PAGES),
+            jobs(READING, SITE),
             id="mixed models",
         ),
         pytest.param(
@@ -138,27 +137,27 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             jobs("score_stimuli " * 4, "audit_pairs", MORCELA, STRINGS,
                  FREQUENCY * 3,
                  "judge_contexts", PERTURBED, CONTEXTS,
-                 SURPRISAL * 3, READING, TRAINED, PAGES),
+                 SURPRISAL * 3, READING, TRAINED, SITE),
             id="scoring",
         ),
         pytest.param(
             PACKAGE / "training/updates.py", "\n\n\n", CODE + "\n\n",
             jobs("train_model fine_tune_model " * 2, TRAINED, "score_stimuli " * 2,
                  TRAINED_FITS, OVER_MODELS, FREQUENCY * 2,
-                 SURPRISAL * 2, READING, PAGES),
+                 SURPRISAL * 2, READING, SITE),
             id="training",
         ),
         pytest.param(
             PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
             jobs("plot_context plot_morcela plot_reading plot_string_probability",
                  "tabulate_context tabulate_morcela tabulate_strings audit_pairs",
-                 "tabulate_string_probability", SITE, "show_model"),
+                 "tabulate_string_probability", SITE),
             id="a model's title",
         ),
         pytest.param(
             PACKAGE / "demo/control_sentences.txt", "the", "a",
             jobs("sample_prefixes judge_contexts",
-                 "measure_context_overlap", PERTURBED, CONTEXTS, SITE, "show_model"),
+                 "measure_context_overlap", PERTURBED, CONTEXTS, SITE),
             id="the package's data",
         ),
     ],

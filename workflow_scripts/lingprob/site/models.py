@@ -174,8 +174,34 @@ def own_rows(rows: pd.DataFrame, own: Mapping[str, Sequence[str]]) -> list[dict[
     return rows[is_own & rows["value"].notna()].to_dict("records")
 
 
+def model_pages(
+    rows: pd.DataFrame,
+    shown: Mapping[str, tuple[str, Sequence[str]]],
+    titles: Mapping[str, str],
+    published: Published,
+    root: str,
+) -> dict[str, str]:
+    """Return the page of each model that is shown.
+
+    Args:
+        rows: `rows_by_model`.
+        shown: title and facts of each model, as `model_page` takes them.
+        titles, root: as `model_page` takes them.
+        published: as `with_published` takes it.
+    """
+    pages = {}
+    for model, (title, facts) in shown.items():
+        own = rows[rows["model"] == model].reset_index(drop=True)
+        pages[model] = model_page(title, with_published(own, model, published), titles, facts, root)
+    return pages
+
+
 def model_page(
-    title: str, rows: pd.DataFrame, titles: Mapping[str, str], facts: Sequence[str]
+    title: str,
+    rows: pd.DataFrame,
+    titles: Mapping[str, str],
+    facts: Sequence[str],
+    root: str = "../",
 ) -> str:
     """Return the page of one model.
 
@@ -184,6 +210,7 @@ def model_page(
         rows: `rows_of_model`, `with_published`.
         titles: of data sets, by name.
         facts: about the model, each a few words.
+        root: the way from the page to the results.
     """
     told = rows.assign(data=[titles.get(name, name) for name in rows["dataset"]])
     papers = [
@@ -202,7 +229,7 @@ def model_page(
         papers=papers,
         scale=", ".join(rows["scale"].unique()),
         simulated=simulated_in([rows]),
-        root="../",
+        root=root,
     )
 
 

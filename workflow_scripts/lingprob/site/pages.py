@@ -85,7 +85,7 @@ def site_pages(made: Made) -> dict[str, str]:
 def _front(papers: Sequence[Paper], made: Made) -> dict[str, Any]:
     """Return what the front page shows: the user's own rows, and each paper at a glance."""
     own = made.facts["own"]
-    links = [(f"models/{name}.html", f"Model: {name}") for name in own["models"]]
+    links = [(f"{FOLDER}/models/{name}.html", f"Model: {name}") for name in own["models"]]
     links += [(f"audit/{name}.html", f"Audit: {name}") for name in own["datasets"]]
     return {
         "about": "" if own["models"] or own["datasets"] else ABOUT.get(made.scale, ""),
@@ -111,7 +111,7 @@ def _models(made: Made) -> dict[str, Any]:
     """Return what the page of models shows."""
     return {
         "table_of": model_table(made.rows),
-        "linked": [Path(path).stem for path in made.linked if path.startswith("models/")],
+        "linked": [Path(path).stem for path in made.linked if path.startswith(f"{FOLDER}/models/")],
         "simulated": simulated_in([made.rows]),
     }
 
