@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import lingprob
-from lingprob.api.datasets import dataset_texts
+from lingprob.api.corpora import dataset_texts
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run
 

@@ -344,6 +344,54 @@ def test_a_context_that_ends_in_a_space_is_warned_of(lm, caplog):
     assert "white space" not in caplog.text
 
 
+def test_tokens_are_those_of_a_plain_forward_pass(lm):
+    text, context = SENTENCES[0], "The teacher read."
+    for bos, before in (("bos", [0]), ("none", []), (None, [0])):
+        ids = lm.tokenizer(text)["input_ids"]
+        with torch.no_grad():
+            logits = lm.model(torch.tensor([[*before, *ids]])).logits[0].double()
+        logp = logits.log_softmax(-1)[: len(ids) - 1 + len(before)]
+        table = lm.tokens([SENTENCES[1], text], bos=bos).query("sentence_id == 2")
+        assert table["token_id"].tolist() == ids
+        assert table["token"].str.cat() == text
+        assert [text[a:b] for a, b in zip(table["char_start"], table["char_end"], strict=True)] == (
+            table["token"].tolist()
+        )
+        seen = table.iloc[len(ids) - len(logp) :]
+        assert table["logprob"].isna().sum() == 1 - len(before)
+        rows = range(len(logp))
+        own = logp[rows, seen["token_id"].tolist()]
+        np.testing.assert_allclose(seen["logprob"], own, atol=1e-4)
+        np.testing.assert_allclose(seen["surprisal"], -own / np.log(2), atol=1e-4)
+        entropy = -(logp.exp() * logp).sum(1) / np.log(2)
+        np.testing.assert_allclose(seen["entropy"], entropy, atol=1e-4)
+        order = logp.argsort(1, descending=True).tolist()
+        assert seen["rank"].tolist() == [
+            order[row].index(token) + 1 for row, token in zip(rows, seen["token_id"], strict=True)
+        ]
+    after = lm.tokens([text, SENTENCES[1]], context=context).groupby("sentence_id")
+    expected = lm.score([text, SENTENCES[1]], context=context)
+    np.testing.assert_allclose(after["logprob"].sum(), expected["logprob"], atol=1e-4)
+    assert after.size().tolist() == expected["n_tokens"].tolist()
+    assert after["char_end"].max().tolist() == [len(text), len(SENTENCES[1])]
+
+
+def test_next_tokens_are_the_likeliest_of_a_plain_forward_pass(lm):
+    ids = lm.tokenizer("The cat")["input_ids"]
+    with torch.no_grad():
+        p = lm.model(torch.tensor([[0, *ids]])).logits[0, -1].double().softmax(0)
+    table = lm.next_tokens("The cat", top=5)
+    assert table["token_id"].tolist() == p.argsort(descending=True)[:5].tolist()
+    np.testing.assert_allclose(table["probability"], p[table["token_id"].tolist()], atol=1e-6)
+    assert table["rank"].tolist() == [1, 2, 3, 4, 5]
+    assert len(lm.next_tokens("", top=1)) == 1
+    for options in ({"bos": "none"}, {"top": 0}):
+        with pytest.raises(LingprobError, match="give a context or a start token"):
+            lm.next_tokens("", **options)
+    with pytest.raises(LingprobError, match="does not fit the context window"):
+        lm.tokens("The cat sat. " * 60)
+
+
 def test_overlaps_are_those_of_the_rules(run_rule, plan, folder, tmp_path, lm):
     (tmp_path / "corpus.jsonl").write_text(
         "".join(json.dumps({"text": text}) + "\n" for text in CORPUS)

@@ -198,6 +198,8 @@ def test_unigrams_give_slor(folder):
         (lambda lm: lm.score("The cat.", context="A dog."), "sees both sides.*Leave the context"),
         (lambda lm: lm.score("The cat.", bos="none"), r"bos='none' out.*whole_word"),
         (lambda lm: lm.compare([("a", "b")], bos="bos"), r"bos='bos' out"),
+        (lambda lm: lm.tokens("The cat."), "predicts no next token"),
+        (lambda lm: lm.next_tokens("The cat"), "predicts no next token"),
         (lambda lm: lm.audit([("a", "b")]), "`compare` judges pairs"),
         (lambda lm: lm.score(" "), "sentence 1 is empty"),
         (lambda lm: lm.surprisal("cat \u0007 cat"), "text 1, word 2"),

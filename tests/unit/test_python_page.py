@@ -44,7 +44,7 @@ def shown(table: pd.DataFrame) -> list[list[str]]:
     return [list(table.columns), *cells]
 
 
-@pytest.mark.parametrize(("page", "shown_tables"), [(README, 3), (PAGE, 5)])
+@pytest.mark.parametrize(("page", "shown_tables"), [(README, 3), (PAGE, 7)])
 def test_calls_return_what_the_page_shows(place, smollm2, page, shown_tables):
     name, folder = "smollm2-135m", place / "resources/models/smollm2-135m"
     folder.mkdir(parents=True)

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 
 import lingprob
-from lingprob.api.datasets import dataset_texts
+from lingprob.api.corpora import dataset_texts
 from lingprob.api.inputs import COLUMNS, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest

@@ -1,4 +1,7 @@
-"""Corpora, their tokenizers and their n-gram models by name: of the catalog, or one's own files."""
+"""Corpora with their tokenizers and n-gram models, and data sets: of the catalog, or own files.
+
+Files of the catalog lie in the cache, laid out as a workflow's: each is fetched once.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +10,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lingprob.api.datasets import fetched_files
+import pandas as pd
+
 from lingprob.api.prepared_models import find_model, prepared_model
 from lingprob.errors import LingprobError, unknown_name
 from lingprob.io.corpora import parser_of
+from lingprob.io.download import RemoteFile, fetch_files
 from lingprob.io.files import dataset_paths
+from lingprob.io.tables import write_csv
 from lingprob.models.tokenizer import Tokenizer, open_tokenizer
 from lingprob.ngrams.lmplz import estimate_ngrams, obtain_programs
 from lingprob.overlap.chance import load_kenlm
@@ -25,6 +31,8 @@ TOKENIZER = "smollm2-135m"
 AUTO, NO_MODEL = "auto", "none"
 ORDER = 5  # of the n-gram model (leakage, §2.1)
 MEMORY_MB = 2000  # that its estimate may take
+# Kinds of data sets that have texts.
+TEXT_KINDS = ("stimuli", "reading_texts")
 
 
 def chosen_tokenizer(
@@ -154,3 +162,61 @@ class NgramModels:
 def is_pinned(corpus: str, run: Run) -> bool:
     """Whether what is estimated over a corpus may be kept: one's own files may change."""
     return corpus in corpus_names(run) and "path" not in run.catalog.dataset(corpus)
+
+
+def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
+    """Return the sentences of a data set of stimuli, or the passages of a text, by their ids.
+
+    Raises LingprobError for a data set of another kind, and as `fetched_files`.
+    """
+    from lingprob.reading.texts import build_words, passage_texts
+    from lingprob.stimuli.build import build_stimuli
+
+    entry = run.catalog.dataset(name)
+    if entry["kind"] not in TEXT_KINDS:
+        raise LingprobError(
+            f"data set {name!r} is of kind {entry['kind']}. Name one of kind "
+            f"{' or '.join(TEXT_KINDS)}, or a file of texts."
+        )
+    files = fetched_files(name, run, cache)
+    if entry["kind"] == "reading_texts":
+        return passage_texts(build_words(name, entry, files))
+    folder = dataset_folder(name, run, cache)
+    stimuli, _ = build_stimuli(name, entry, folder, run.settings["seed"])
+    return stimuli.set_index("item_id")["text"]
+
+
+def dataset_folder(name: str, run: Run, cache: Path) -> Path:
+    """Return where a data set's files lie in the cache; it may share those of another one."""
+    home = run.catalog.dataset(name).get("files_of", name)
+    return cache / Path(sources.dataset_manifest(home)).parent
+
+
+def fetched_files(name: str, run: Run, cache: Path) -> list[Path]:
+    """Return a data set's files: one's own where they are, others in the cache.
+
+    They are fetched and checked as the workflow does, and their manifest is beside them. A data set
+    of the package has none.
+
+    Raises LingprobError as `fetch_files`, and for rows of the hub, which the workflow streams.
+    """
+    entry = run.catalog.dataset(name)
+    if "path" in entry or not entry.get("files"):
+        return dataset_paths(name, entry)
+    folder = dataset_folder(name, run, cache)
+    paths = [folder / file["name"] for file in entry["files"]]
+    if "source" not in entry:
+        manifest = fetch_files(
+            map(RemoteFile.of, entry["files"]),
+            folder,
+            dataset=folder.name,
+            mirror=run.settings["mirror"],
+            instructions=entry.get("instructions"),
+        )
+        write_csv(manifest, folder / "manifest.tsv")
+    elif missing := [path for path in paths if not path.is_file()]:
+        raise LingprobError(
+            f"{missing[0]}: the rows of {name!r} on the hub are not in the cache. Run `snakemake "
+            f"--cores 1 --directory {cache} {sources.dataset_manifest(name)}` first."
+        )
+    return paths

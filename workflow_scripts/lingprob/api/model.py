@@ -195,6 +195,47 @@ class Model:
         table["passage_id"] = table["passage_id"].astype(int)
         return table.rename(columns={"passage_id": "text_id"})
 
+    def tokens(
+        self,
+        sentences: str | Iterable[str],
+        *,
+        context: str | Iterable[str | None] | None = None,
+        context_separator: str | None = None,
+        bos: str | None = None,
+    ) -> pd.DataFrame:
+        """Return what the model says of each token of sentences, a row a token.
+
+        Arguments are as of `score`; a sentence and its context must fit the context window.
+
+        Returns:
+            sentence_id (from 1), token_index (from 0), token (its text), token_id, char_start and
+            char_end (offsets in the sentence), logprob (nats), surprisal (bits), rank (1 for the
+            likeliest token) and entropy (bits, of the distribution that the token is from), bos. A
+            first token that nothing precedes has none of the last four.
+
+        Raises LingprobError for a masked model.
+        """
+        texts, convention = as_texts(sentences, "sentence"), self.scorer.convention(bos)
+        separator = self._separator() if context_separator is None else context_separator
+        contexts = as_contexts("" if context is None else context, len(texts), separator)
+        table = self.scorer.describe_tokens(contexts, texts, convention, separator)
+        return table.assign(bos=convention)
+
+    def next_tokens(self, context: str, *, top: int = 10, bos: str | None = None) -> pd.DataFrame:
+        """Return the likeliest next tokens after a context, a row a token.
+
+        Args:
+            context: a text; an empty one leaves the start token alone.
+            top: how many tokens.
+            bos: the BOS policy, of which the start token counts, as for `surprisal`.
+
+        Returns:
+            rank (from 1), token (its text), token_id, probability, logprob (nats).
+
+        Raises LingprobError for a masked model, or if nothing precedes the token.
+        """
+        return self.scorer.likeliest_tokens(context, self.scorer.convention(bos), top)
+
     def compare(
         self,
         pairs: pd.DataFrame | Iterable[tuple[str, str]],

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from lingprob.api.distributions import describe_tokens, likeliest_tokens
 from lingprob.errors import LingprobError, looked_up
 from lingprob.models.loading import LanguageModel
 from lingprob.models.masked import MaskedLanguageModel
@@ -155,6 +156,17 @@ class CausalScorer:
             scorer=self.engine,
         )
 
+    def describe_tokens(
+        self, contexts: list[str], texts: list[str], bos: str, separator: str
+    ) -> pd.DataFrame:
+        """Return a row a token of each text after its context, with its rank and entropy."""
+        start_token = self.policy(bos)["start_token"]
+        return describe_tokens(self.lm, contexts, texts, start_token, separator)
+
+    def likeliest_tokens(self, context: str, bos: str, top: int) -> pd.DataFrame:
+        """Return the likeliest tokens after a context."""
+        return likeliest_tokens(self.lm, context, self.policy(bos)["start_token"], top)
+
     def warn_of_first_tokens(self, paired: pd.DataFrame, bos: str) -> None:
         """Warn if sentences of a pair differ in a first token that a BOS policy leaves out."""
         if self.policy(bos)["first_token"] == "scored":
@@ -228,6 +240,15 @@ class MaskedScorer:
             f"model {self.name!r} is a masked one, which has no probability of a sentence after a "
             "context: it sees both sides of a token. Leave the context out, or take a causal model."
         )
+
+    def describe_tokens(self, *_: Any) -> pd.DataFrame:
+        """Raise LingprobError: no single pass has the distributions of all tokens."""
+        raise LingprobError(
+            f"model {self.name!r} is a masked one, which predicts no next token. Take a causal "
+            "model; `score` and `surprisal` take this one."
+        )
+
+    likeliest_tokens = describe_tokens
 
     def surprisal(self, words: pd.DataFrame, bos: str | None) -> pd.DataFrame:
         """Return -log2 (bits) of each word's probability given the rest of its passage.
