@@ -10,7 +10,6 @@ from pathlib import Path
 import pandas as pd
 
 import lingprob
-from lingprob.api.corpora import dataset_texts
 from lingprob.api.inputs import COLUMNS, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
@@ -82,6 +81,8 @@ def overlap(options: argparse.Namespace) -> pd.DataFrame:
 
 def certify(options: argparse.Namespace) -> pd.DataFrame:
     """Return what corpora have of texts, of a file or of a data set of the catalog."""
+    from lingprob.api.corpora import dataset_texts
+
     cache = cache_folder(options.cache)
     run = Run(*read_catalog(read_config(options.config)))
     name = str(options.input)
