@@ -89,41 +89,56 @@ def architectures(kind: str) -> dict[str, Any]:
     return dict(sorted({config.model_type: config for config in mapping}.items()))
 
 
-def tiny_config(config_class: Any, kind: str) -> Any:
-    """Build a configuration of a few thousand parameters; leave out what a class refuses."""
+def tiny_configs(config_class: Any, kind: str) -> Iterator[Any]:
+    """Yield configurations of a few thousand parameters, from the barest to the most usual.
+
+    Hybrids need more layers to have one of each kind, and some classes refuse a setting.
+    """
     usual = config_class()
     given = {name: value for name, value in SMALL.items() if hasattr(usual, name)}
     if getattr(usual, "sliding_window", None) is None:
         given.pop("sliding_window", None)
     if kind == "masked":
         given.pop("is_decoder", None)
-    for name in ("", *OPTIONAL):
-        given.pop(name, None)
+    for left_out in ((), ("head_dim",), ("sliding_window",), OPTIONAL):
+        for layers in (2, 4, 8):
+            kept = {name: value for name, value in given.items() if name not in left_out}
+            yield config_class, kept | ({"num_hidden_layers": layers} if layers > 2 else {})
+
+
+def save_tiny(kind: str, config_class: Any, folder: Path) -> None:
+    """Save a random model far from uniform predictions with a tokenizer.
+
+    Raises the last error of transformers if it builds no tiny model that predicts.
+    """
+    auto = hf.AutoModelForCausalLM if kind == "causal" else hf.AutoModelForMaskedLM
+    for build, settings in tiny_configs(config_class, kind):
         try:
-            return config_class(**given)
+            model = tiny_model(auto, build(**settings))
+            break
         except Exception as error:  # each class has checks of its own
             problem = error
-    raise problem
-
-
-def save_tiny(kind: str, config: Any, folder: Path) -> Any:
-    """Save a random model far from uniform predictions with a tokenizer; return the model."""
-    auto = hf.AutoModelForCausalLM if kind == "causal" else hf.AutoModelForMaskedLM
-    with torch.device("meta"):
-        size = sum(one.numel() for one in auto.from_config(config).parameters())
-    if size > LARGEST:
-        raise ValueError(f"no tiny model: {size / 1e6:.0f} million parameters")
-    torch.manual_seed(0)
-    model = auto.from_config(config, dtype=torch.float32)
-    with torch.no_grad():
-        for parameter in model.parameters():
-            parameter.add_(0.1 * torch.randn_like(parameter))
-        model.eval()(input_ids=torch.tensor([[0, 5, 6, 7, 8, 9]]))  # an unusable one raises here
+    else:
+        raise problem
     model.save_pretrained(folder)
     if kind == "causal":
         save_tiny_tokenizer(folder)
     else:
         save_tiny_masked_tokenizer("roberta", folder)
+
+
+@torch.no_grad()
+def tiny_model(auto: Any, config: Any) -> Any:
+    """Return a random model, which must be small and predict without a cache."""
+    with torch.device("meta"):
+        size = sum(one.numel() for one in auto.from_config(config).parameters())
+    if size > LARGEST:
+        raise ValueError(f"no tiny model: {size / 1e6:.0f} million parameters")
+    torch.manual_seed(0)
+    model = auto.from_config(config, dtype=torch.float32).eval()
+    for parameter in model.parameters():
+        parameter.add_(0.1 * torch.randn_like(parameter))
+    model(input_ids=torch.tensor([[0, 5, 6, 7, 8, 9]]), use_cache=False)
     return model
 
 
@@ -183,7 +198,7 @@ def judge(kind: str, architecture: str, config_class: Any) -> Verdict:
         folder.mkdir()
         os.environ["LINGPROB_CACHE"] = str(Path(name, "cache"))
         try:
-            save_tiny(kind, tiny_config(config_class, kind), folder)
+            save_tiny(kind, config_class, folder)
         except Exception as error:  # transformers' own, of many kinds
             return Verdict(kind, architecture, "not built", f"{type(error).__name__}: {error}")
         try:

@@ -427,7 +427,7 @@ class Forward:
         """Return the logits of sequences of one length as the model's authors meant them made."""
         fed = torch.from_numpy(np.stack(sequences)).to(self.language_model.device)
         self._forget_lengths()
-        logits: torch.Tensor = self.language_model.model(input_ids=fed).logits
+        logits: torch.Tensor = self.language_model.model(input_ids=fed, use_cache=False).logits
         for ids, of_one in zip(sequences, widened(logits[:, :-1]), strict=True):
             targets = torch.from_numpy(ids[1:, None]).to(of_one.device)
             logprobs = of_one - of_one.logsumexp(dim=1, keepdim=True)
