@@ -49,7 +49,7 @@ for section, model, datasets in scope.scoring_jobs(run, CAUSAL + MASKED):
         params:
             **pick(settings["scoring"], "device", "dtype"),
             code=code_digest("score_stimuli"),
-            engine=modules_digest("lingprob.scoring.tokens"),
+            engine=modules_digest("lingprob.scoring.stimuli"),
             model=model,
             entry=sources.model_entry(run, model, "kind context_window", bulk=False),
             start_tokens={

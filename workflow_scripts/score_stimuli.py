@@ -4,7 +4,7 @@ from pathlib import Path
 
 from lingprob.io.tables import read_table, with_texts, write_csv, write_table
 from lingprob.scoring.sentences import summarise_sentences
-from lingprob.scoring.tokens import load_token_scorer
+from lingprob.scoring.stimuli import load_token_scorer
 from lingprob.unigrams.estimate import read_unigrams
 from lingprob.workflow import job, means
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.models.masked import MaskedLanguageModel, load_masked_model
-from lingprob.scoring.masked import CORRECTIONS, hidden_tokens, pseudo_logprobs
+from lingprob.scoring.stimuli import CORRECTIONS, hidden_tokens, pseudo_logprobs
 from models_for_tests import save_tiny_masked_model
 
 

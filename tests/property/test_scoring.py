@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
 from lingprob.scoring import engine
-from lingprob.scoring.engine import Scorer, score_sequences
+from lingprob.scoring.engine import Scorer, score_sequences, sliding_windows
 from lingprob.scoring.trees import Branch, pack, visible
-from lingprob.scoring.windows import sliding_windows
 from models_for_tests import save_tiny_model
 
 ids = st.lists(st.integers(3, 319), min_size=0, max_size=90).map(np.array)

@@ -15,14 +15,7 @@ from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.palette import FAMILIES, SPARE, describe_models, shade
-from lingprob.figures.panels import (
-    grid,
-    in_percent,
-    join_models,
-    plain_ticks,
-    whiskers,
-    wrapped,
-)
+from lingprob.figures.panels import grid, in_percent, join_models, plain_ticks, whiskers, wrapped
 from lingprob.figures.style import PAGE_INCHES, save_figures
 
 

@@ -16,8 +16,8 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
 from lingprob.models.loading import load_language_model
 from lingprob.scoring import frequency_moments as module
+from lingprob.scoring.engine import sliding_windows
 from lingprob.scoring.frequency_moments import frequency_moments, moments_by_start_token
-from lingprob.scoring.windows import sliding_windows
 from lingprob.stats.least_squares import (
     Moments,
     document_sums,

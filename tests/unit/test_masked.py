@@ -19,7 +19,7 @@ from lingprob.models.folders import is_masked
 from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.masked import load_masked_model
 from lingprob.models.prepare import prepare_model
-from lingprob.scoring.masked import CORRECTIONS, hidden_tokens, score_masked
+from lingprob.scoring.stimuli import CORRECTIONS, hidden_tokens, score_masked
 from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.sources import Run

@@ -18,12 +18,16 @@ from lingprob.errors import LingprobError
 from lingprob.models.folders import write_manifest
 from lingprob.models.loading import load_language_model, load_prepared
 from lingprob.models.tokenizer import load_tokenizer
-from lingprob.ngrams.counted import FALLBACK, count_ngrams, discounts
-from lingprob.ngrams.estimate import estimate_model
+from lingprob.ngrams.estimate import (
+    FALLBACK,
+    count_ngrams,
+    discounts,
+    estimate_model,
+    word_tokenizer,
+)
 from lingprob.ngrams.lmplz import PROGRAMS, obtain_programs
 from lingprob.ngrams.model import as_language_model
 from lingprob.ngrams.tables import read_arpa
-from lingprob.ngrams.tokens import word_tokenizer
 from lingprob.reading.surprisal import word_surprisals
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.engine import score_sequences

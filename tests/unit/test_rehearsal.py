@@ -26,7 +26,7 @@ from lingprob.rehearsal.datasets import PASSAGES, ROWS, make_datasets
 from lingprob.rehearsal.entries import dataset_entry, lowered, model_entry, model_shape
 from lingprob.rehearsal.models import LAYERS, make_model
 from lingprob.rehearsal.tokenizers import tokenizer_of
-from lingprob.scoring.masked import score_masked
+from lingprob.scoring.stimuli import score_masked
 from lingprob.stimuli.build import build_stimuli
 from lingprob.workflow.configuration import read_settings
 

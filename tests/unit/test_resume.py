@@ -90,7 +90,7 @@ def run_script(rule: str, state: State, monkeypatch, **parts: dict[str, Any]) ->
     snakemake = SimpleNamespace(rule=rule, threads=1, log=["log.txt"], config=HOW, **named)
     with monkeypatch.context() as patched:
         patched.setattr("lingprob.models.loading.load_prepared", load)
-        patched.setattr("lingprob.scoring.tokens.load_prepared", load)
+        patched.setattr("lingprob.scoring.stimuli.load_prepared", load)
         if state.code == "edited":
             patched.setattr("lingprob.training.trainer.learning_rate", lambda *_, **__: 0.02)
         runpy.run_path(str(SCRIPTS / f"{rule}.py"), init_globals={"snakemake": snakemake})

@@ -10,7 +10,7 @@ from transformers import AutoModelForCausalLM
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import load_language_model
-from lingprob.scoring import engine, forward, trunk
+from lingprob.scoring import continuations, engine, forward
 from lingprob.scoring.engine import Scorer, score_sequences
 from models_for_tests import CONFIGS, CONTEXT_WINDOW, SENTENCES, save_tiny_model
 from without_float64 import without_float64
@@ -59,7 +59,7 @@ def test_a_device_without_float64_gives_the_same_numbers(family, start_id):
 
 def test_every_kind_of_device_has_its_sizes():
     sizes = [forward.LOGITS_AT_ONCE, forward.LOGITS_PER_PASS, engine.TOKENS_PER_BATCH,
-             engine.TOKENS_PER_ROW, trunk.TOKENS_PER_PIECE]  # fmt: skip
+             engine.TOKENS_PER_ROW, continuations.TOKENS_PER_PIECE]  # fmt: skip
     assert [set(by_device) for by_device in sizes] == [{"cpu", "cuda", "mps"}] * len(sizes)
 
 

@@ -11,10 +11,10 @@ import torch
 
 from lingprob.errors import LingprobError
 from lingprob.models.loading import LanguageModel, load_language_model
-from lingprob.scoring import engine, forward, trunk
+from lingprob.scoring import continuations, engine, forward
+from lingprob.scoring.continuations import score_along
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.trees import Branch, Row, batches, pack
-from lingprob.scoring.trunk import score_along
 from models_for_tests import VOCABULARY_SIZE, save_tiny_model
 
 
@@ -221,7 +221,7 @@ def test_a_chain_and_what_hangs_on_it_are_run_once(
 ):
     scorer, asked = Scorer(llama, tokens_per_batch=budget), []
     score_along(scorer, CHAIN, ALONG, FIRST, start_id)
-    monkeypatch.setitem(trunk.TOKENS_PER_PIECE, "cpu", piece)
+    monkeypatch.setitem(continuations.TOKENS_PER_PIECE, "cpu", piece)
     plain = scorer.forward._logprobs_at
 
     def recorded(outputs, wanted, targets, members=None):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
-from lingprob.figures.trends import bits_a_byte, draw_against, frame
+from lingprob.figures.panels import bits_a_byte, draw_against, frame
 from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import STATISTICS, judged_fits
 from lingprob.papers.morcela.figures import (

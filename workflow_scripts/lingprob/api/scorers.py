@@ -17,9 +17,8 @@ from lingprob.models.masked import MaskedLanguageModel
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.engine import Scorer
 from lingprob.scoring.growing_prefixes import score_in_context
-from lingprob.scoring.masked import CORRECTIONS, score_masked
 from lingprob.scoring.sentences import summarise_sentences
-from lingprob.scoring.stimuli import score_stimuli
+from lingprob.scoring.stimuli import CORRECTIONS, score_masked, score_stimuli
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run
 

@@ -15,8 +15,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.corpora import batches, iter_documents
 from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.engine import Scorer
-from lingprob.scoring.windows import sliding_windows
+from lingprob.scoring.engine import Scorer, sliding_windows
 from lingprob.stats.least_squares import Moments, document_sums, merge_documents
 
 CHARACTERS_PER_BATCH = 2**20

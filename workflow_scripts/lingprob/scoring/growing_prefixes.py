@@ -18,9 +18,8 @@ from lingprob.io.files import require_identity
 from lingprob.io.progress import Progress
 from lingprob.io.shards import read_shard, shard_path, write_shard
 from lingprob.models.loading import LanguageModel
-from lingprob.scoring.continuations import ContextItem, Continuation, tokenize_item
+from lingprob.scoring.continuations import ContextItem, Continuation, score_along, tokenize_item
 from lingprob.scoring.engine import Scorer, worker_map
-from lingprob.scoring.trunk import score_along
 
 logger = logging.getLogger(__name__)
 T = TypeVar("T")

@@ -1,19 +1,112 @@
-"""Token log-probabilities of a stimulus table, in shards: a killed job goes on where it stopped."""
+"""Token log-probabilities of stimuli under any model with weights, causal or masked.
+
+A masked model gives pseudo-log-likelihoods: each token of a text given all others. What else is
+masked with a token is the *correction*: nothing (Salazar et al. 2020, Masked Language Model
+Scoring), the tokens of its word that follow it (`within_word_l2r`) or all of its word
+(`whole_word`), both of Kauf & Ivanova (2023, A Better Way to Do Masked Language Model Scoring).
+Without one, a word of several tokens is nearly known from its own other tokens. Scores are kept
+in shards, so that a killed job goes on where it stopped.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import torch
 
 from lingprob.errors import LingprobError
-from lingprob.io.files import require_identity
+from lingprob.io.files import identity_of, require_identity
 from lingprob.io.progress import Progress
-from lingprob.models.loading import LanguageModel, Tokens
+from lingprob.io.shards import read_shard, shard_path, write_shard
+from lingprob.models.loading import LanguageModel, Tokens, load_prepared
+from lingprob.models.masked import MaskableText, MaskedLanguageModel
 from lingprob.scoring.engine import Scorer, worker_map
-from lingprob.scoring.texts import score_in_shards, scores_table
+
+logger = logging.getLogger(__name__)
+CORRECTIONS = ("within_word_l2r", "whole_word", "none")
+# Tokens that a masked model runs at once.
+TOKENS_PER_BATCH = {"cpu": 512, "cuda": 16_384}
+# Scores a `stimuli` table after a start token (or under a correction); the last is its name.
+TokenScorer = Callable[[pd.DataFrame, str, str], pd.DataFrame]
+
+
+def score_in_shards(
+    tokens: Mapping[str, Tokens],
+    score: Callable[[list[str], Progress], list[np.ndarray]],
+    settings: Sequence[object],
+    *,
+    dataset: str,
+    sentences_per_shard: int,
+    shard_directory: str | Path | None,
+    mapping: Callable[..., Iterator[list[np.ndarray]]] = map,
+) -> dict[str, np.ndarray]:
+    """Return the token log-probabilities of each distinct text, float32 or float64, nats.
+
+    `score` is given texts and advances the progress by each. With a `shard_directory` what it
+    returns is kept there, in float32, and found again by a later call with the same texts, tokens
+    and `settings` (JSON values: all else that the numbers depend on). `mapping` may work on several
+    shards at once.
+    """
+    ordered = sorted(tokens, key=lambda text: (tokens[text].ids.tolist(), text))  # alike ones meet
+    logprobs: dict[str, np.ndarray] = {}
+    missing: list[tuple[Path | None, list[str]]] = []
+    starts = range(0, len(ordered), sentences_per_shard)
+    for first in starts:
+        shard = ordered[first : first + sentences_per_shard]
+        described = [settings, shard, [tokens[text].ids.tolist() for text in shard]]
+        path = None if shard_directory is None else shard_path(shard_directory, described)
+        if path is not None and (kept := read_shard(path)) is not None:
+            values = [row.values.to_numpy(zero_copy_only=False) for row in kept.column("logprob")]
+            logprobs.update(zip(shard, values, strict=True))
+        else:
+            missing.append((path, shard))
+    with Progress(len(ordered), f"scoring {dataset}", "sentences") as progress:
+        if logprobs:
+            there = len(starts) - len(missing)
+            logger.info("%d of %d shards were there already", there, len(starts))
+        progress.resume_at(len(logprobs))
+
+        def scored(one: tuple[Path | None, list[str]]) -> list[np.ndarray]:
+            path, shard = one
+            values = score(shard, progress)
+            if path is not None:
+                rows = pa.array([row.astype(np.float32) for row in values], pa.list_(pa.float32()))
+                write_shard(path, pa.table({"logprob": rows}))
+            return values
+
+        for (_, shard), values in zip(missing, mapping(scored, missing), strict=True):
+            logprobs.update(zip(shard, values, strict=True))
+    return logprobs
+
+
+def scores_table(
+    item_ids: Sequence[str],
+    texts: Sequence[str],
+    tokens: Mapping[str, Tokens],
+    logprobs: Mapping[str, np.ndarray],
+) -> pd.DataFrame:
+    """Return the `scores` table: a row a token of each item, `scored` where it has a number."""
+    lengths = [len(tokens[text].ids) for text in texts]
+    logprob = np.concatenate([logprobs[text] for text in texts]).astype(np.float32)
+    return pd.DataFrame(
+        {
+            "item_id": np.repeat(np.array(item_ids, dtype=object), lengths),
+            "token_index": np.concatenate([np.arange(n, dtype=np.int32) for n in lengths]),
+            "token_id": np.concatenate([tokens[text].ids for text in texts]),
+            "char_start": np.concatenate([tokens[text].char_start for text in texts]),
+            "char_end": np.concatenate([tokens[text].char_end for text in texts]),
+            "logprob": logprob,
+            "scored": ~np.isnan(logprob),
+        }
+    )
 
 
 def score_stimuli(
@@ -87,3 +180,165 @@ def _check_scorable(
                 f"{where}: {text!r} is a single token, and with bos 'none' a first token has no "
                 "score. Choose a bos policy with a start token, or drop the row."
             )
+
+
+def score_masked(
+    lm: MaskedLanguageModel,
+    item_ids: Sequence[str],
+    texts: Sequence[str],
+    correction: str,
+    *,
+    dataset: str,
+    shard_directory: str | Path | None = None,
+    identity: str = "",
+    sentences_per_shard: int = 2000,
+    tokens_per_batch: int | None = None,
+) -> pd.DataFrame:
+    """Score every text and return a `scores` table (one token a row; logprob in nats).
+
+    A token's logprob is that given all tokens which the correction leaves; every token counts. Each
+    distinct text is scored once and by itself, so that a text's numbers depend on no other; shards
+    are kept and found again as by `scoring.stimuli.score_stimuli`.
+    Raises LingprobError for a text without a token or one that is longer than the model can see.
+    """
+    require_identity(shard_directory, identity)
+    unique = list(dict.fromkeys(texts))
+    tokenized = dict(zip(unique, lm.tokenize(unique), strict=True))
+    _check_lengths(lm, item_ids, texts, tokenized, dataset)
+    budget = tokens_per_batch or TOKENS_PER_BATCH[lm.device.type]
+
+    def score(shard: list[str], progress: Progress) -> list[np.ndarray]:
+        found = []
+        for text in shard:
+            found.append(pseudo_logprobs(lm, tokenized[text], correction, budget))
+            progress.advance(1)
+        return found
+
+    tokens = {text: one.tokens for text, one in tokenized.items()}
+    logprobs = score_in_shards(
+        tokens,
+        score,
+        [identity, correction, str(lm.dtype)],
+        dataset=dataset,
+        sentences_per_shard=sentences_per_shard,
+        shard_directory=shard_directory,
+    )
+    return scores_table(item_ids, texts, tokens, logprobs)
+
+
+def hidden_tokens(words: np.ndarray, correction: str) -> np.ndarray:
+    """Return which tokens are masked while each one is predicted: bool of shape (n, n), a row each.
+
+    `words` has the number of each token's word, shape (n,); the diagonal is always masked.
+    """
+    if correction == "none":
+        return np.eye(len(words), dtype=bool)
+    of_word = words[:, None] == words[None, :]
+    return np.triu(of_word) if correction == "within_word_l2r" else of_word
+
+
+@torch.inference_mode()
+def pseudo_logprobs(
+    lm: MaskedLanguageModel, text: MaskableText, correction: str, tokens_per_batch: int
+) -> np.ndarray:
+    """Return each token's log-probability given the tokens that are not masked with it.
+
+    Float32 of shape (n,), nats. The text is run once for each of its tokens, with the marks of the
+    model around it, `tokens_per_batch` tokens at once.
+    """
+    ids = text.tokens.ids
+    n, skipped = len(ids), len(lm.before)
+    rows = np.tile(np.array([*lm.before, *ids, *lm.after], dtype=np.int64), (n, 1))
+    rows[:, skipped : skipped + n][hidden_tokens(text.words, correction)] = lm.mask_id
+    inputs = torch.from_numpy(rows).to(lm.device)
+    at_once = max(1, tokens_per_batch // rows.shape[1])
+    found = []
+    for places in torch.arange(n, device=lm.device).split(at_once):
+        logits = _logits_at(lm, inputs[places], places + skipped)
+        predicted = logits.float().log_softmax(-1)
+        wanted = inputs.new_tensor(ids[places.cpu().numpy()], dtype=torch.int64)
+        found.append(predicted.gather(1, wanted[:, None])[:, 0])
+    return torch.cat(found).cpu().numpy()
+
+
+def _logits_at(lm: MaskedLanguageModel, inputs: torch.Tensor, places: torch.Tensor) -> torch.Tensor:
+    """Return the logits (rows, V) at one place a row of `inputs` (rows, n): of nothing else are
+    they made where a layer of their own makes them from hidden states (rows, n, width)."""
+    rows = torch.arange(len(places), device=places.device)
+
+    def choose(_: torch.nn.Module, given: tuple[torch.Tensor]) -> torch.Tensor:
+        return given[0][rows, places][:, None]
+
+    head = lm.model.get_output_embeddings()
+    with head.register_forward_pre_hook(choose) if head is not None else nullcontext():
+        logits = lm.model(input_ids=inputs).logits
+    return logits[:, 0] if logits.shape[1] == 1 else logits[rows, places]
+
+
+def _check_lengths(
+    lm: MaskedLanguageModel,
+    item_ids: Sequence[str],
+    texts: Sequence[str],
+    tokenized: dict[str, MaskableText],
+    dataset: str,
+) -> None:
+    longest = lm.context_window - len(lm.before) - len(lm.after)
+    if not texts:
+        raise LingprobError(f"dataset {dataset!r} has no sentences. Check its file.")
+    for item_id, text in zip(item_ids, texts, strict=True):
+        n_tokens = len(tokenized[text].tokens.ids)
+        if n_tokens == 0:
+            raise LingprobError(
+                f"dataset {dataset!r}, item_id {item_id!r}: no token in it. Fill it in or drop it."
+            )
+        if n_tokens > longest:
+            raise LingprobError(
+                f"dataset {dataset!r}, item_id {item_id!r}: {n_tokens} tokens, and {lm.directory} "
+                f"sees {longest} at once, from both sides. Shorten it, or take a causal model."
+            )
+
+
+def load_token_scorer(
+    manifest: str | Path,
+    entry: Mapping[str, Any],
+    loading: Mapping[str, str],
+    shards: Mapping[str, Any],
+    *,
+    engine: str,
+    workers: int = 1,
+) -> tuple[TokenScorer, dict[str, str]]:
+    """Load a model; return what scores stimuli with it, and the provenance of its scores.
+
+    Args:
+        manifest: of a prepared model.
+        entry: the model's, with its `kind`, `dtype` and `context_window`.
+        loading: `device`, `dtype` and, for a causal model, `device_map`.
+        shards: `shard_directory`, `sentences_per_shard` and `tokens_per_batch` of `score_stimuli`.
+        engine: digest of the code, by which shards of other code are not taken.
+        workers: threads of a causal model on a CPU.
+
+    The scorer returns a `scores` table and raises what `score_stimuli` or `score_masked` raises.
+    """
+    score: Callable[..., pd.DataFrame]
+    if entry.get("kind") == "masked":
+        from lingprob.models.masked import load_prepared_masked
+
+        masked, provenance = load_prepared_masked(manifest, loading["device"], loading["dtype"])
+        score = partial(score_masked, masked)
+    else:
+        lm, provenance = load_prepared(manifest, dict(entry), **loading)
+        score = partial(
+            score_stimuli,
+            lm,
+            scorer=Scorer(lm, shards["tokens_per_batch"]),
+            window=lm.context_window,
+            stride=lm.context_window // 2,
+            workers=workers if lm.device.type == "cpu" else 1,
+        )
+    identity = identity_of(provenance, engine)
+
+    def scored(stimuli: pd.DataFrame, start_token: str, dataset: str) -> pd.DataFrame:
+        items, texts = stimuli["item_id"].tolist(), stimuli["text"].tolist()
+        return score(items, texts, start_token, dataset=dataset, identity=identity, **shards)
+
+    return scored, provenance

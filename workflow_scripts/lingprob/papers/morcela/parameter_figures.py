@@ -23,14 +23,16 @@ from lingprob.figures.labels import (
     wrapped_title,
 )
 from lingprob.figures.palette import Models
-from lingprob.figures.panels import grid, join_models, whiskers
-from lingprob.figures.trends import (
+from lingprob.figures.panels import (
     BITS_LABEL,
     SIZE_LABEL,
     bits_a_byte,
     complete,
     draw_against,
     frame,
+    grid,
+    join_models,
+    whiskers,
 )
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.morcela.tables import kind_of

@@ -19,16 +19,18 @@ from lingprob.figures.labels import (
     legend_above,
     wrapped_title,
 )
-from lingprob.figures.panels import grid, name_axes, wrapped
-from lingprob.figures.style import draw_each
-from lingprob.figures.trends import (
+from lingprob.figures.panels import (
     BITS_LABEL,
     SIZE_LABEL,
     bits_a_byte,
     complete,
     draw_against,
     frame,
+    grid,
+    name_axes,
+    wrapped,
 )
+from lingprob.figures.style import draw_each
 from lingprob.papers.contract import Run, Tables
 from lingprob.papers.string_probability.data import pairs_of, toy_surprisals, variables, with_panels
 from lingprob.papers.string_probability.separation_figures import (
