@@ -85,7 +85,7 @@ OF_BETA_AND_GAMMA = TRENDS[1:]
 
 
 def test_models_that_differ_by_chance_alone_have_no_trend():
-    assert wrong(verdicts(40, noise=0, beta=0), *TRENDS) <= 0.1
+    assert wrong(verdicts(20, noise=0, beta=0), *TRENDS) <= 0.1
 
 
 def test_models_that_differ_in_quality_alone_have_no_trend_of_beta_or_gamma():
@@ -96,7 +96,7 @@ def test_models_that_differ_in_quality_alone_have_no_trend_of_beta_or_gamma():
     found = verdicts(40, noise=0.15, beta=0)
     assert (found["r_rises_with_size"] == "supported").all()
     assert wrong(found, *OF_BETA_AND_GAMMA) <= 0.13
-    over_models_alone = verdicts(40, noise=0.15, beta=0, resampled=False)
+    over_models_alone = verdicts(20, noise=0.15, beta=0, resampled=False)
     assert wrong(over_models_alone, *OF_BETA_AND_GAMMA) >= 0.3
 
 

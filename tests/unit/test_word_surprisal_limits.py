@@ -131,13 +131,13 @@ def test_of_a_file_of_one_text_no_column_says_which_it_is(tmp_path):
     """Nothing may be surprising, and other passages without words do not count."""
     words = words_of("So what?", "No.")
     path = tmp_path / "s.json"
-    path.write_text(json.dumps({"1": [0.0, 2], "2": [[0]], "3": []}))
+    path.write_text(json.dumps({"1": [1, 0.0], "2": [[2]], "3": []}))
     found = import_word_surprisals(path, words, text="mine", texts_in_file=["mine"])
-    assert found["surprisal"].tolist() == [0, 2, 0]
+    assert found["surprisal"].tolist() == [1, 0, 2]
     table = tmp_path / "s.csv"
-    table.write_text("passage_id,word_index,surprisal\n1,0,0\n1,1,2\n2,0,0\n")
+    table.write_text("passage_id,word_index,surprisal\n1,0,1\n1,1,0\n2,0,2\n")
     found = import_word_surprisals(table, words, text="mine", texts_in_file=["mine"])
-    assert found["surprisal"].tolist() == [0, 2, 0]
+    assert found["surprisal"].tolist() == [1, 0, 2]
 
 
 def test_word_counts_fall_and_of_equal_ones_the_words_rise():
