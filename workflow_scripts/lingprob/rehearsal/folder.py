@@ -51,7 +51,8 @@ def write_rehearsal(folder: Path, scale: str, short: bool = False) -> None:
     less = parse_yaml(HERE / "less.yaml")
     settings, _ = read_settings({"scale": scale})
     config: dict[str, Any] = {"scale": scale, **lowered(settings, less["settings"])}
-    sizes = {name: dict(less["trained_size"]) for name in settings["training"]["sizes"]}
+    named = enumerate(settings["training"]["sizes"], 1)
+    sizes = {name: {"layers": layers, **less["trained_size"]} for layers, name in named}
     config = merged(config, {"training": {"sizes": sizes}})
     if short:
         config = merged(config, parse_yaml(HERE / "short.yaml"))
