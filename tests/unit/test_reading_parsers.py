@@ -1,4 +1,4 @@
-"""What parsers make of several stories, screens and readers, and the demo's simulated times."""
+"""Parsers of reading times and of texts, and the alignment of their words."""
 
 from __future__ import annotations
 
@@ -9,10 +9,19 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from lingprob.catalog import Catalog
+from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
 from lingprob.reading import eye_tracking, self_paced
+from lingprob.reading.alignment import align_words, attach_words, check_words
+from lingprob.reading.predictors import perplexity, regression_frame, standardised
+from lingprob.reading.surprisal import passages_of
 from lingprob.reading.tables import Source, number, read, whole
-from lingprob.reading.times import build_reading_times, load_parser
+from lingprob.reading.texts import build_words, passage_texts
+from lingprob.reading.times import build_reading_times, load_parser, saccades, sentence_boundaries
+from words_for_tests import words_of
+
+NAMES = [f"w{number}" for number in range(60)]
 
 
 def text(*passages: str) -> pd.DataFrame:
@@ -307,3 +316,273 @@ def test_dundee_counts_no_blink_and_no_second_look_back(tmp_path):
         "subject_id", "passage_id", "word_index", "rt_ms", "word", "previous_fixated", "saccade",
         "at_edge",
     }  # fmt: skip
+
+
+def parsed(tmp_path: Path, parser: str, content: str | bytes, **entry: int) -> list[tuple]:
+    path = tmp_path / "text"
+    path.write_bytes(content.encode() if isinstance(content, str) else content)
+    words = build_words("mine", {"parser": parser, **entry}, [path])
+    return [
+        (row.passage_id, row.word_index, row.word, row.sentence_index) for row in words.itertuples()
+    ]
+
+
+def test_natural_stories_keeps_quotes_and_the_order_of_its_stories(tmp_path):
+    content = 'word\tzone\titem\n"If\t1\t2\nNA\t2\t2\nSo\t1\t1\n'
+    assert parsed(tmp_path, "natural_stories", content) == [
+        ("2", 0, '"If', 0), ("2", 1, "NA", 0), ("1", 0, "So", 0)
+    ]  # fmt: skip
+
+
+def test_brown_counts_sentences_from_0_in_each_passage(tmp_path):
+    content = (
+        "docid\tsentid\tsentpos\tword\tmean_rt\n"
+        "d00\t0\t1\tIn\t\nd00\t1\t1\tA\t\nd01\t2\t1\tB\t\nd01\t2\t2\tC.\t300\n"
+    )
+    assert parsed(tmp_path, "brown_spr", content) == [
+        ("d00", 0, "In", 0), ("d00", 1, "A", 1), ("d01", 0, "B", 0), ("d01", 1, "C.", 0)
+    ]  # fmt: skip
+
+
+def test_geco_without_its_novel_is_refused(tmp_path):
+    with pytest.raises(LingprobError, match="lost their punctuation"):
+        parsed(tmp_path, "geco", "WORD_ID,SENTENCE_ID,WORD\n1-5-1,1-1,The\n")
+
+
+def test_provo_sorts_passage_numbers_as_the_published_tables_do(tmp_path):
+    words = parsed(tmp_path, "provo", "".join(f"w{number}\n" for number in range(1, 12)))
+    assert [word[2] for word in words[:4]] == ["w1", "w10", "w11", "w2"]
+
+
+def test_frank2013_is_in_windows_1252(tmp_path):
+    content = b"sent_nr\tsentence\tquestion\tanswer\n7\tIt\x92s here.\t-\t-\n"
+    assert parsed(tmp_path, "frank2013", content) == [
+        ("7", 0, "It\u2019s", 0), ("7", 1, "here.", 0)
+    ]  # fmt: skip
+
+
+def test_own_passages_are_lines_and_joining_words_gives_them_back(tmp_path):
+    path = tmp_path / "own.txt"
+    path.write_text("One  two\n\nthree\n")
+    words = build_words("mine", {"parser": "passages"}, [path])
+    assert passage_texts(words).to_dict() == {"1": "One two", "2": "three"}
+
+
+@pytest.mark.parametrize(
+    ("parser", "content", "entry", "said"),
+    [
+        ("natural_stories", "word\tzone\nIf\t1\n", {}, "no column 'item'"),
+        ("passages", "", {}, "0 passages"),
+        ("passages", "one\ntwo\n", {"passages": 3}, "2 passages, but 3"),
+        ("passages", b"caf\xe9\n", {}, "not UTF-8"),
+        ("provoo", "one\n", {}, "Did you mean 'provo'"),
+    ],
+)
+def test_bad_input_is_one_message(tmp_path, parser, content, entry, said):
+    with pytest.raises(LingprobError, match=said):
+        parsed(tmp_path, parser, content, **entry)
+
+
+def test_a_missing_file_is_named(tmp_path):
+    with pytest.raises(LingprobError, match=r"gone.txt: no such text"):
+        build_words("mine", {"parser": "passages"}, [tmp_path / "gone.txt"])
+
+
+def test_natural_stories_takes_its_sentences_from_the_second_file(tmp_path):
+    (tmp_path / "text").write_text("word\tzone\titem\nMr.\t1\t1\nB\t2\t1\nso.\t3\t1\n")
+    marks = tmp_path / "sentences.tsv"
+    header = "story_num\tsentence_num\tsentence\tword_num_in_sentence\tword_num_in_story\n"
+    marks.write_text(header + "1\t1\tMr.\t1\t1\n1\t1\tB\t2\t2\n1\t2\tso.\t1\t3\n")
+    words = build_words("ns", {"parser": "natural_stories"}, [tmp_path / "text", marks])
+    assert words["sentence_index"].tolist() == [0, 0, 1]
+    marks.write_text(header + "1\t1\tMr.\t1\t1\n")
+    with pytest.raises(LingprobError, match=r"no sentence for story 1, word 2 \('B'\)"):
+        build_words("ns", {"parser": "natural_stories"}, [tmp_path / "text", marks])
+
+
+def test_provo_takes_its_sentences_from_the_second_file(tmp_path):
+    """Marks that lack a word, or have one at the end that stands elsewhere, are made good."""
+    rest = " ".join(f"w{number}" for number in range(40))
+    (tmp_path / "text").write_text(f"Mrs. Darling, so she went. It was {rest}.\nNo. Go.\n")
+    marks = tmp_path / "provo_sents.csv"
+    rows = [
+        (1, 1, "mrs darling she went"), (1, 2, f"it was {rest}"), (1, 7, "so"), (2, 1, "no"),
+        (2, 2, "go"),
+    ]  # fmt: skip
+    header = '"","Text_ID","Sentence_Number","text"\n'
+    marks.write_text(header + "".join(f'"9",{a},{b},"{c}"\n' for a, b, c in rows))
+    words = build_words("provo", {"parser": "provo"}, [tmp_path / "text", marks])
+    assert words["sentence_index"].tolist() == [0] * 5 + [1] * 42 + [0, 1]
+    marks.write_text(header + '"9",1,1,"other words"\n')
+    with pytest.raises(LingprobError, match=r"provo_sents.csv, passage '1': .* part at word 0"):
+        build_words("provo", {"parser": "provo"}, [tmp_path / "text", marks])
+    marks.write_text(header + '"9",3,1,"other words"\n')
+    with pytest.raises(LingprobError, match="no sentences of passage '1'"):
+        build_words("provo", {"parser": "provo"}, [tmp_path / "text", marks])
+
+
+def test_unmarked_sentences_end_at_a_stop_a_question_or_an_exclamation(tmp_path):
+    words = parsed(tmp_path, "passages", 'He said "No!" Why? (Because.) 3.5 is.\nNew one\n')
+    assert [word[3] for word in words] == [0, 0, 0, 1, 2, 3, 3, 0, 0]
+
+
+@pytest.mark.parametrize("name", ["demo_passages", "demo_reading"])
+def test_the_demo_s_texts_are_as_long_as_the_catalog_says(name):
+    entry = Catalog().dataset(name)
+    words = build_words(name, entry, [])
+    assert (words["passage_id"].nunique(), len(words)) == (entry["passages"], entry["words"])
+
+
+def test_the_demo_s_passages_have_fifteen_sentences_each():
+    words = build_words("demo_passages", {"parser": "demo_passages"}, [])
+    found = words.groupby(["passage_id", "sentence_index"], sort=False)["word"].agg(" ".join)
+    sentences = pd.read_csv(MINIMAL_PAIRS)["good"].tolist()
+    assert found.tolist() == sentences
+    assert list(found.index) == [(f"{n // 15 + 1:02d}", n % 15) for n in range(len(sentences))]
+
+
+def test_pieces_are_passages_or_sentences_with_their_names_and_places():
+    rows = [("a", 0, "So", 0), ("a", 1, "it", 0), ("a", 2, "is.", 1), ("b", 0, "No.", 0)]
+    words = pd.DataFrame(rows, columns=["passage_id", "word_index", "word", "sentence_index"])
+    whole, by_sentence = (passages_of(words, context) for context in ("passage", "sentence"))
+    assert [(piece.name, piece.text) for piece in whole] == [
+        ("passage 'a'", "So it is."), ("passage 'b'", "No.")
+    ]  # fmt: skip
+    assert [(piece.name, piece.text) for piece in by_sentence] == [
+        ("passage 'a', sentence 0", "So it"), ("passage 'a', sentence 1", "is."),
+        ("passage 'b', sentence 0", "No."),
+    ]  # fmt: skip
+    pd.testing.assert_frame_equal(
+        by_sentence[1].keys, pd.DataFrame({"passage_id": ["a"], "word_index": [2]})
+    )
+    with pytest.raises(LingprobError, match="texts whose sentences are marked"):
+        passages_of(words.assign(sentence_index=None), "sentence")
+    assert len(passages_of(words.assign(sentence_index=None), "passage")) == 2
+
+
+def test_words_beyond_the_end_of_the_text_part_from_nothing():
+    with pytest.raises(LingprobError, match=r"at word 5, where the text has nothing and .* 'w5'"):
+        align_words(NAMES[:10], NAMES[:5], "mine")
+
+
+def test_words_that_the_text_has_more_of_are_no_parting():
+    """The first of the reading times' own words that are others is named, whatever is put in."""
+    text = ["new", *NAMES]
+    assert align_words(NAMES, text, "mine").tolist() == list(range(1, 61))
+    with pytest.raises(LingprobError, match=r"at word 4, where the text has 'w3' and .* 'x'"):
+        align_words([*NAMES[:3], *"xyvz", *NAMES[7:20]], text[:21], "mine")
+    assert align_words([], text, "mine").tolist() == []
+
+
+def test_marks_alone_are_told_apart():
+    times = words_of("--")
+    with pytest.raises(LingprobError, match=r"is '--' in the reading times and '\.\.\.'"):
+        check_words(times, words_of("..."), "mine")
+    check_words(times, words_of("--"), "mine")
+
+
+def test_a_few_other_words_are_told_whoever_read_them(caplog):
+    """The second reader's word 7 alone is another one."""
+    words = words_of(" ".join(NAMES))
+    first = words_of(" ".join(NAMES))
+    second = words_of(" ".join([*NAMES[:7], "wrong", *NAMES[8:]]))
+    check_words(first, words, "mine")
+    assert not caplog.records
+    check_words(pd.concat([first, second]), words, "mine")
+    assert "1 of 61 words are others in the reading times than in the text" in caplog.text
+    assert "first word 7 of passage '1': 'wrong' and 'w7'" in caplog.text
+
+
+def test_the_first_row_that_is_left_out_is_told(caplog):
+    words = words_of(" ".join(NAMES))
+    times = pd.DataFrame(
+        {"passage_id": "1", "number": range(62), "word": [*NAMES, "more", "again"], "rt_ms": 300.0}
+    )
+    with caplog.at_level("WARNING"):
+        found = attach_words(times, words, "mine")
+    assert found["word_index"].tolist() == list(range(60))
+    assert "2 of 62 rows are left out" in caplog.text
+    assert "(passage '1': 'more')" in caplog.text
+
+
+def test_sentences_of_passages_whose_numbers_look_alike_are_apart():
+    """Sentence 10 of passage 1 and sentence 0 of passage 11."""
+    words = pd.DataFrame(
+        {"passage_id": ["1"] * 3 + ["11"] * 3, "sentence_index": [10] * 3 + [0] * 3}
+    )
+    assert sentence_boundaries(words).tolist() == [True, False, True] * 2
+    assert sentence_boundaries(words[:1]).tolist() == [True]
+
+
+def test_the_first_reader_may_pass_over_the_first_words():
+    times = pd.DataFrame(
+        {"subject_id": [*"aaaabbb"], "passage_id": "1", "word_index": [0, 1, 2, 3, 0, 1, 3],
+         "rt_ms": [0, 0, 300, 200, 0, 100, 100]}
+    )  # fmt: skip
+    fixated, distances = saccades(times)
+    assert distances.tolist() == [1, 2, 3, 1, 1, 2, 2]
+    assert fixated.tolist() == [True, False, False, True, True, False, False]
+
+
+def regression_tables(surprisals: dict[str, Any]) -> tuple[Any, ...]:
+    """Two passages of three words, each read by two readers."""
+    words = words_of("A bb ccc", "Dd e f")
+    times = pd.concat([words.assign(subject_id=name) for name in "st"], ignore_index=True)
+    times = times.assign(
+        rt_ms=np.arange(12.0), excluded=None, partition="fit", previous_fixated=None
+    )
+    keys = words[["passage_id", "word_index"]]
+    tables = {name: keys.assign(surprisal=values) for name, values in surprisals.items()}
+    return times, words, np.arange(6) * 0.5, tables
+
+
+def test_a_regression_s_columns_and_rows():
+    """No word has another passage's last for the one before, nor a first word any."""
+    tables = regression_tables({"one": np.arange(6.0) ** 2})
+    frame, (predictors,) = regression_frame(*tables)
+    assert predictors.all == (
+        "surprisal_0", "previous_surprisal_0", "unigram_surprisal", "length", "index"
+    )  # fmt: skip
+    assert list(frame) == ["subject_id", "sentence", "partition", "rt_ms", *predictors.all]
+    assert frame["rt_ms"].tolist() == [1, 2, 4, 5, 7, 8, 10, 11]
+    assert frame[list(predictors.all)].to_numpy()[:4].tolist() == [
+        [1, 0, 0.5, 2, 2], [4, 1, 1.0, 3, 3], [16, 9, 2.0, 1, 2], [25, 16, 2.5, 1, 3]
+    ]  # fmt: skip
+    assert frame["sentence"].tolist() == [0, 0, 1, 1] * 2
+
+
+def test_surprisals_of_more_previous_words_are_predictors_on_request():
+    tables = regression_tables({"one": np.arange(6.0) ** 2})
+    frame, (predictors,) = regression_frame(*tables, previous_words=2)
+    assert predictors.previous == ("previous_surprisal_0", "previous_2_surprisal_0")
+    assert frame[["surprisal_0", *predictors.previous]].to_numpy()[:2].tolist() == [
+        [4, 1, 0], [25, 16, 9]
+    ]  # fmt: skip
+    named = predictors.named("rt_ms ~ surprisal_0 + previous_surprisal_0 + previous_2_surprisal_0")
+    assert named == "rt_ms ~ surprisal + previous_surprisal + previous_2_surprisal"
+
+
+def test_surprisals_in_another_order_are_refused():
+    times, words, unigrams, tables = regression_tables({"one": np.arange(6.0)})
+    turned = {"one": tables["one"][::-1]}
+    with pytest.raises(LingprobError, match="'one': surprisals of 6 words for a text of 6"):
+        regression_frame(times, words, unigrams, turned)
+
+
+def test_a_predictor_that_differs_by_rounding_alone_is_constant():
+    """The limit grows with the mean: 1e-3 at 1e9; at 0.1 it is 1e-12."""
+    frame = pd.DataFrame(
+        {"partition": "fit", "x": [1e9, 1e9 + 1e-4] * 5, "y": [0.1, 0.1 + 1e-9] * 5}
+    )
+    with pytest.raises(LingprobError, match="'x' is 1e\\+09 in every row"):
+        standardised(frame, ["x"])
+    assert standardised(frame, ["y"])["y"].abs().round(6).nunique() == 1
+
+
+def test_perplexity_by_word_is_corrected_or_not_and_by_token_never():
+    table = pd.DataFrame(
+        {"surprisal": [np.nan, 2.0, 4.0, 6.0], "surprisal_uncorrected": [np.nan, 1.0, 6.0, 2.0],
+         "n_tokens": [1, 1, 3, None]}
+    )  # fmt: skip
+    assert perplexity(table) == (2**4.0, 2 ** (7 / 4))
+    assert perplexity(table, corrected=False) == (2**3.0, 2 ** (7 / 4))

@@ -1,15 +1,35 @@
-"""Loading a model, tokenising with offsets, start tokens, and what a user can get wrong."""
+"""Models are loaded from folders, and GGUF files converted."""
+
+from __future__ import annotations
 
 import json
+import random
+import signal
+import subprocess
+import sys
+import unicodedata
+from pathlib import Path
 
+import gguf
 import numpy as np
 import pytest
+import regex
 import torch
+from transformers import AutoTokenizer
 
 from lingprob.errors import LingprobError
+from lingprob.models.gguf import PRE_TOKENIZERS, convert_gguf
 from lingprob.models.loading import check_language_model, load_language_model
 from lingprob.models.prepare import prepare_model
-from models_for_tests import SENTENCES, save_tiny_model
+from lingprob.scoring.engine import score_sequences
+from models_for_tests import SENTENCES, save_tiny_model, tiny_model
+
+NAMES = {
+    "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v",
+    "self_attn.o_proj": "attn_output", "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up",
+    "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
+    "post_attention_layernorm": "ffn_norm",
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -167,3 +187,157 @@ def test_a_model_without_a_tokenizer_is_not_blamed_on_the_data(tmp_path):
     entry = {"source": "local", "path": str(directory)}
     with pytest.raises(LingprobError, match="no tokenizer there"):
         prepare_model("mine", entry, tmp_path / "manifest.json")
+
+
+def as_gguf_stores_it(name, weight, config):
+    """Queries and keys have the two halves of each head interleaved in a Llama GGUF."""
+    heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+    for part, count in heads.items():
+        if part in name:
+            halves = weight.reshape(count, 2, weight.shape[0] // count // 2, -1)
+            return halves.swapaxes(1, 2).reshape(weight.shape)
+    return weight
+
+
+def write_gguf(path, directory):
+    """Write the tiny Llama and its tokenizer, saved in `directory`, as a float32 GGUF."""
+    model, tokenizer = tiny_model("llama"), AutoTokenizer.from_pretrained(directory)
+    config, writer = model.config, gguf.GGUFWriter(path, "llama")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    tokens = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().get)
+    writer.add_token_list(tokens)
+    writer.add_token_types([3 if token in tokenizer.all_special_tokens else 1 for token in tokens])
+    merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
+    writer.add_token_merges([" ".join(pair) for pair in merges])
+    writer.add_bos_token_id(tokenizer.bos_token_id)
+    writer.add_eos_token_id(tokenizer.eos_token_id)
+    for name, weight in model.state_dict().items():
+        stored = np.ascontiguousarray(as_gguf_stores_it(name, weight.numpy(), config))
+        if name == "model.embed_tokens.weight":
+            writer.add_tensor("token_embd.weight", stored)
+        elif name == "model.norm.weight":
+            writer.add_tensor("output_norm.weight", stored)
+        elif name.startswith("model.layers."):
+            _, _, layer, rest = name.split(".", 3)
+            part = NAMES[rest.removesuffix(".weight")]
+            writer.add_tensor(f"blk.{layer}.{part}.weight", stored)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+@pytest.fixture(scope="module")
+def original(tmp_path_factory):
+    return save_tiny_model("llama", tmp_path_factory.mktemp("original"))
+
+
+@pytest.fixture(scope="module")
+def gguf_path(original, tmp_path_factory):
+    path = tmp_path_factory.mktemp("gguf") / "tiny.gguf"
+    write_gguf(path, original)
+    return path
+
+
+def test_the_converted_model_is_the_original(original, gguf_path, tmp_path):
+    convert_gguf(gguf_path, tmp_path / "models" / "tiny")
+    before = load_language_model(original)
+    after = load_language_model(tmp_path / "models" / "tiny")
+    assert after.dtype == torch.float32
+    old, new = before.model.state_dict(), after.model.state_dict()
+    assert set(old) == set(new)
+    assert all(torch.equal(old[name], new[name]) for name in old)
+    sequences = [tokens.ids for tokens in before.tokenize(SENTENCES)]
+    for ids, tokens in zip(sequences, after.tokenize(SENTENCES), strict=True):
+        assert ids.tolist() == tokens.ids.tolist()
+    assert after.start_id("bos") == before.start_id("bos")
+    for a, b in zip(
+        score_sequences(before, sequences, 0), score_sequences(after, sequences, 0), strict=True
+    ):
+        np.testing.assert_allclose(a, b, atol=1e-6)
+
+
+def test_the_file_is_read_once_and_names_are_listed_once(gguf_path, tmp_path, monkeypatch):
+    called = []
+    for name in ("GGUFReader", "get_tensor_name_map"):
+        made = getattr(gguf, name)
+        monkeypatch.setattr(
+            gguf, name, lambda *args, name=name, made=made: (called.append(name), made(*args))[1]
+        )
+    convert_gguf(gguf_path, tmp_path / "tiny")
+    assert sorted(called) == ["GGUFReader", "get_tensor_name_map"]
+
+
+KILLED = """
+import os, signal, sys
+from transformers import PreTrainedTokenizerBase
+PreTrainedTokenizerBase.save_pretrained = lambda *_, **__: os.kill(os.getpid(), signal.SIGKILL)
+from lingprob.models.gguf import PRE_TOKENIZERS, convert_gguf
+convert_gguf(sys.argv[1], sys.argv[2])
+"""
+
+
+def test_a_killed_conversion_leaves_no_model_and_can_be_repeated(gguf_path, tmp_path):
+    target = tmp_path / "tiny"
+    package = str(Path(__file__).resolve().parents[2] / "workflow_scripts")
+    killed = subprocess.run(
+        [sys.executable, "-c", f"import sys; sys.path.insert(0, {package!r})\n{KILLED}",
+         str(gguf_path), str(target)],
+        capture_output=True,
+        text=True,
+    )  # fmt: skip
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    assert not target.exists()
+    convert_gguf(gguf_path, target)
+    load_language_model(target)
+    assert list(tmp_path.iterdir()) == [target]
+
+
+def test_something_else_leaves_nothing_behind(tmp_path):
+    not_gguf = tmp_path / "model.gguf"
+    not_gguf.write_bytes(b"not a model")
+    target = tmp_path / "models" / "converted"
+    with pytest.raises(LingprobError, match=r"model\.gguf"):
+        convert_gguf(not_gguf, target)
+    with pytest.raises(LingprobError, match="no such file"):
+        convert_gguf(tmp_path / "absent.gguf", target)
+    assert not target.parent.exists()
+
+
+GPT2_RULE = regex.compile(
+    r"'s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+"
+)
+NUMERALS = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code))[0] == "N"]
+
+
+def test_the_rule_of_smollm_on_10000_strings():
+    """llama.cpp splits off each numeral (Unicode category N), then applies GPT-2's rule."""
+    drawn = random.Random(0)
+    others = [*"abc  \n\t.,'", "it's", "Émile", "狗", "ा", "\u00a0", "²"]
+    for _ in range(10_000):
+        pieces = drawn.choices(NUMERALS, k=3) + drawn.choices(others, k=8)
+        drawn.shuffle(pieces)
+        text = "".join(pieces)
+        wanted = [
+            found for part in regex.split(r"(\p{N})", text) for found in GPT2_RULE.findall(part)
+        ]
+        places = PRE_TOKENIZERS["smollm"].pre_tokenize_str(text)
+        assert [text[start:end] for _, (start, end) in places] == wanted, text
+
+
+def test_an_unknown_rule_is_refused(gguf_path, tmp_path, monkeypatch):
+    for known in ({"smollm": PRE_TOKENIZERS["smollm"]}, {}):
+        monkeypatch.setattr("lingprob.models.gguf.PRE_TOKENIZERS", known)
+        with pytest.raises(LingprobError, match=r"by the rule 'gpt-2' \(tokenizer\.ggml\.pre\)"):
+            convert_gguf(gguf_path, tmp_path / "tiny")
+        assert not (tmp_path / "tiny").exists()

@@ -89,10 +89,8 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
     edited(PACKAGE / "scoring/forward.py", "\n\n\n", "\n# A comment.\n\n\n")
     edited(PACKAGE / "models/loading.py", '"""', '"""In other words: ')
     edited(Path("workflow_scripts/score_stimuli.py"), '"""', '"""In other words: ')
-    edited(PACKAGE / "tables.py", "\n\n\n", CODE + "\n\n")
-    edited(
-        PACKAGE / "stimuli/linguistic_inquiry.py", "\n\n\n", CODE + "\n\n"
-    )  # of no data set of the demo
+    edited(PACKAGE / "io/tables.py", "\n\n\n", CODE + "\n\n")
+    edited(PACKAGE / "stimuli/pairs.py", "\n\n\n", CODE + "\n\n")  # of no data set of the demo
     edited(PACKAGE / "catalog/datasets/scamp.yaml", "title: ", "title: The ")
     for script in (finished / "workflow_scripts").glob("*.py"):
         script.touch()
@@ -110,7 +108,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
             id="a parser",
         ),
         pytest.param(
-            PACKAGE / "schemas/scoring.py",
+            PACKAGE / "io/schemas/scoring.py",
             'INT32, "n_tokens", "n_words"', 'FLOAT64, "n_tokens", "n_words"',
             jobs("score_stimuli " * 4, "audit_pairs", MORCELA, STRINGS,
                  SITE),
