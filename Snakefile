@@ -40,7 +40,6 @@ include: "rules/pairs.smk"
 include: "rules/training.smk"
 include: "rules/prefixes.smk"
 include: "rules/context.smk"
-include: "rules/papers.smk"
 include: "rules/plan.smk"
 include: "rules/site.smk"
 

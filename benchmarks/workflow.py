@@ -106,7 +106,9 @@ def by_target(jobs: list[Job], cores: int) -> pd.DataFrame:
     A target's jobs are those with a file directly in the scorecard's folder, and all before them.
     """
     maker = {path: job for job in jobs for path in job.output}
-    folders = {Path(path).parent for job in jobs if job.rule == "compare" for path in job.output}
+    folders = {
+        Path(path).parent for job in jobs if job.rule.startswith("report_") for path in job.output
+    }
     rows = []
     for folder in sorted(folders):
         needed: dict[int, Job] = {}

@@ -8,13 +8,12 @@ from types import SimpleNamespace
 
 from lingprob.catalog import read_published
 from lingprob.workflow.chance_level import NO_TEXT
-from lingprob.workflow.names import surprisal_models
-from lingprob.context.names import figures_of, pairs_per_suite, primary_dataset
+from lingprob.workflow.names import matches, surprisal_models
+from lingprob.context.names import UNRELATED, figures_of, pairs_per_suite, primary_dataset
 from lingprob.demo import demo_files
 from lingprob.workflow.digests import code_digest, modules_digest
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
-from lingprob.papers.description import Room
 from lingprob.io.parsers import reading_times_parser, stimuli_parser
 from lingprob.site.facts import facts_of_model, run_facts, template_files
 from lingprob.site.papers import papers_of, read_captions
@@ -81,16 +80,70 @@ def with_model(seconds, model=None, **known):
     }
 
 
-def in_report(path, room, what=None, subcategory="Tables"):
-    """A file of a paper's room that the report shows, with the caption that is named after it."""
+# Papers, and parts of one, that have figures and a scorecard: what the report calls them.
+REPORTED = {
+    "morcela": "MORCELA",
+    "overlap": "Leakage",
+    "training": "Leakage",
+    "reading": "Reading times",
+    "string_probability": "String probability",
+    "context": "Context",
+}
+
+
+def in_report(path, what=None, subcategory="Tables"):
+    """A paper's file that the report shows, with the caption that is named after it."""
     paper, stem = Path(path).parts[1], Path(path).stem
     return report(
         path,
         caption=f"../report/{paper}_{stem}.rst",
-        category=room.category,
+        category=REPORTED[paper],
         subcategory=subcategory,
         labels={"what": what or stem.replace("_", " ").capitalize()},
     )
+
+
+def figure_files(paper, names):
+    """A paper's figures, as PDF and as PNG."""
+    return collect("results/{paper}/{name}.pdf", paper=paper, name=names) + [
+        in_report(f"results/{paper}/{name}.png", subcategory="Figures") for name in names
+    ]
+
+
+def scorecard_pages(paper):
+    """A paper's scorecard for people: as CSV and as a page."""
+    page = report(
+        f"results/{paper}/scorecard.html",
+        caption="../report/scorecard.rst",
+        category="Scorecard",
+        labels={"what": paper},
+    )
+    return [f"results/{paper}/scorecard.csv", page]
+
+
+def report_params(paper, models, titles, note=""):
+    """What a paper's report depends on beside its tables.
+
+    A name or pattern of `models` is of those that figures show.
+    """
+    shown = [name for name in catalog.models if matches(name, models)]
+    return dict(
+        code=code_digest(f"report_{paper}", *template_files()),
+        run={
+            "scale": settings["scale"],
+            "models": describe_models(catalog.models, shown),
+            "titles": titles,
+            "published": read_published(paper),
+            "note": note,
+        },
+        left_out=note_on(run.left_out, paper),
+    )
+
+
+def models_in_print(paper):
+    """The models whose numbers a paper prints."""
+    rows = [row for item in read_published(paper)["items"] for row in item["rows"]]
+    return list(dict.fromkeys(row.partition("/")[0] for row in rows))
 
 
 DATASETS = alternatives(catalog.datasets)

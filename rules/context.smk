@@ -17,28 +17,6 @@ def context_tables(name):
     )
 
 
-CONTEXT_ROOM = Room(
-    "context",
-    category="Context",
-    figures=figures_of(CONTEXT["datasets"])
-    + ["sharing"] * CONTEXT["compare_sharing"]
-    + ["unprefixed"],
-    files={
-        "overlap": "results/context/overlap.parquet",
-        **{name: context_tables(name) for name in CONTEXT_TABLES},
-    },
-    pages=["table_1", "table_2"],
-    published_for=["tabulate"],
-    models=CONTEXT["models"],
-    # Without what stands in brackets.
-    titles={name: catalog.dataset(name)["title"].split(" (")[0] for name in CONTEXT["datasets"]},
-    options={
-        "primary": CONTEXT_PRIMARY,
-        "control": catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
-    },
-)
-
-
 rule measure_context_overlap:
     """Say how alike suites are, and prefixes and their targets (context, §5 and Appendix D)."""
     input:
@@ -47,7 +25,7 @@ rule measure_context_overlap:
         tokenizer=sources.model_manifest(CONTEXT["tokenizer"]),
     output:
         parquet="results/context/overlap.parquet",
-        csv=in_report("results/context/overlap.csv", CONTEXT_ROOM, "Every overlap"),
+        csv=in_report("results/context/overlap.csv", "Every overlap"),
         prefixes="results/context/prefix_overlap.parquet",
     log:
         "logs/measure_context_overlap.log",
@@ -100,9 +78,48 @@ rule summarise_context:
         "../workflow_scripts/summarise_context.py"
 
 
+rule report_context:
+    """Draw the paper's figures, write its tables, and compare its numbers and claims with ours."""
+    input:
+        **{f"context_{name}": context_tables(name) for name in CONTEXT_TABLES},
+        context_overlap="results/context/overlap.parquet",
+    output:
+        figures=figure_files(
+            "context",
+            figures_of(CONTEXT["datasets"])
+            + ["sharing"] * CONTEXT["compare_sharing"]
+            + ["unprefixed"],
+        ),
+        tables=["results/context/table_1.csv", "results/context/table_2.csv"]
+        + [in_report(f"results/context/table_{number}.html") for number in (1, 2)],
+        scorecard="results/context/scorecard.parquet",
+        pages=scorecard_pages("context"),
+    log:
+        "logs/report_context.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        **report_params(
+            "context",
+            CONTEXT["models"] + models_in_print("context"),
+            # Without what stands in brackets.
+            {
+                **{
+                    name: catalog.dataset(name)["title"].split(" (")[0]
+                    for name in CONTEXT["datasets"]
+                },
+                UNRELATED: catalog.dataset(CONTEXT["control"])["title"].split(",")[0],
+            },
+        ),
+    script:
+        "../workflow_scripts/report_context.py"
+
+
 rule context:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
         [context_tables(name) for name in CONTEXT_TABLES],
         rules.measure_context_overlap.output,
-        CONTEXT_ROOM.output(),
+        rules.report_context.output,

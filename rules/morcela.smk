@@ -9,44 +9,8 @@
 
 MORCELA = settings["morcela"]
 FREQUENCY_MODELS = scope.frequency_models(run)
-MORCELA_ROOM = Room(
-    "morcela",
-    category="MORCELA",
-    figures=["figure_2", "figure_3", "figure_4", "figure_6"]
-    + ["conventions"]
-    + ["differences"] * (len(scope.fitted_models(run)) > 1)
-    + ["trends"] * (len(scope.fitted_models(run)) > 1)
-    + ["figure_5"] * bool(FREQUENCY_MODELS),
-    files={
-        "linking_functions": collect(
-            "results/morcela/{model}.parquet", model=scope.fitted_models(run)
-        ),
-        "intergroup_correlation": "results/morcela/intergroup_correlation.parquet",
-        "stimuli": {name: f"results/stimuli/{name}.parquet" for name in MORCELA["datasets"]},
-        "sentence_scores": {
-            model: f"results/sentence_scores/{model}/{scope.main_rated(run)}.parquet"
-            for model in scope.fitted_models(run)
-            if scope.main_rated(run) in scope.rated_datasets(run, model)
-        },
-        **{name: scope.frequency_tables(run, name) for name in ("slopes", "bins")},
-        "draws": collect("results/morcela/draws/{model}.parquet", model=scope.fitted_models(run)),
-    },
-    models=scope.fitted_models(run),
-    titles={
-        scope.scored_as(run, name): catalog.dataset(name)["title"]
-        for name in [*MORCELA["datasets"], *MORCELA["predicted"]]
-    },
-    pages=["table_2", "table_3", "table_4", "differences"],
-    options={
-        "bos_policies": catalog.bos_policies,
-        "series": sources.series(run, scope.fitted_models(run)),
-        "causal": [name for name in scope.fitted_models(run) if name in CAUSAL],
-        "ngrams": [
-            name for name in scope.fitted_models(run) if name in sources.models_with(run, "ngram")
-        ],
-    },
-    published_for=["plot", "tabulate"],
-)
+FITTED_MODELS = scope.fitted_models(run)
+MORCELA_TABLES = ["table_2", "table_3", "table_4", "differences"]
 
 
 # Tables of the data sets whose ratings a model's linking functions predict, those fitted to included.
@@ -97,7 +61,6 @@ rule correlate_participant_groups:
         parquet="results/morcela/intergroup_correlation.parquet",
         csv=in_report(
             "results/morcela/intergroup_correlation.csv",
-            MORCELA_ROOM,
             "Agreement between participants",
         ),
     log:
@@ -189,10 +152,60 @@ rule regress_on_frequency:
         "../workflow_scripts/regress_on_frequency.py"
 
 
+rule report_morcela:
+    """Draw the paper's figures, write its tables, and compare its numbers and claims with ours."""
+    input:
+        linking_functions=collect("results/morcela/{model}.parquet", model=FITTED_MODELS),
+        linking_draws=collect("results/morcela/draws/{model}.parquet", model=FITTED_MODELS),
+        intergroup_correlation="results/morcela/intergroup_correlation.parquet",
+        frequency_slopes=scope.frequency_tables(run, "slopes"),
+        frequency_bins=scope.frequency_tables(run, "bins"),
+        stimuli=collect("results/stimuli/{dataset}.parquet", dataset=MORCELA["datasets"]),
+        # Of one data set, whose bits a byte say how good models are.
+        sentence_scores=[
+            f"results/sentence_scores/{model}/{scope.main_rated(run)}.parquet"
+            for model in FITTED_MODELS
+            if model in CAUSAL and scope.main_rated(run) in scope.rated_datasets(run, model)
+        ],
+    output:
+        figures=figure_files(
+            "morcela",
+            ["figure_2", "figure_3", "figure_4", "figure_6", "conventions"]
+            + ["differences", "trends"] * (len(FITTED_MODELS) > 1)
+            + ["figure_5"] * bool(FREQUENCY_MODELS),
+        ),
+        tables=collect("results/morcela/{table}.csv", table=MORCELA_TABLES)
+        + [in_report(f"results/morcela/{table}.html") for table in MORCELA_TABLES],
+        scorecard="results/morcela/scorecard.parquet",
+        pages=scorecard_pages("morcela"),
+    log:
+        "logs/report_morcela.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        **report_params(
+            "morcela",
+            FITTED_MODELS + models_in_print("morcela"),
+            {
+                scope.scored_as(run, name): catalog.dataset(name)["title"]
+                for name in [*MORCELA["datasets"], *MORCELA["predicted"]]
+            },
+        ),
+        scored_first=[
+            name
+            for name, policy in catalog.bos_policies.items()
+            if policy["first_token"] == "scored"
+        ],
+    script:
+        "../workflow_scripts/report_morcela.py"
+
+
 rule morcela:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
         rules.correlate_participant_groups.output,
         collect("results/morcela/{model}.csv", model=scope.fitted_models(run)),
         collect("results/morcela/predictions/{model}.csv", model=scope.fitted_models(run)),
-        MORCELA_ROOM.output(),
+        rules.report_morcela.output,

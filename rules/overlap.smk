@@ -25,33 +25,6 @@ SOFT_CORPORA = [
     if OVERLAP["soft_min_words"] and catalog.dataset(name)["parser"] != NO_TEXT
 ]
 SOFT_OPTIONS = dict(min_words=OVERLAP["soft_min_words"], gaps=2, scale=settings["scale"])
-OVERLAP_ROOM = Room(
-    "overlap",
-    category="Leakage",
-    figures=["figure_1a", "figure_1b"],
-    files={
-        "overlaps": "results/overlap/overlaps.parquet",
-        "chunks": "results/overlap/chunks.parquet",
-    },
-    titles={
-        **{name: catalog.dataset(name)["title"] for name in OVERLAP["texts"] + OVERLAP["corpora"]},
-        "the_pile": "The Pile (published)",
-        "owt": "OpenWebText (published)",
-    },
-)
-
-SOFT_FILES = (
-    dict(
-        soft="results/overlap/soft_overlaps.parquet",
-        soft_csv="results/overlap/soft_overlaps.csv",
-        soft_summary="results/overlap/soft_summary.csv",
-        soft_html=in_report(
-            "results/overlap/soft_summary.html", OVERLAP_ROOM, "Soft overlaps by corpus"
-        ),
-    )
-    if SOFT_CORPORA
-    else {}
-)
 
 
 rule index_passages:
@@ -186,36 +159,6 @@ rule tabulate_overlap:
         "../workflow_scripts/tabulate_overlap.py"
 
 
-rule summarise_overlap:
-    """Sum up the overlaps with all corpora, the published ones last, and the soft overlaps."""
-    input:
-        overlaps=collect("results/overlap/{corpus}.parquet", corpus=OVERLAP["corpora"]),
-        published=["resources/datasets/rt_leakage/manifest.tsv"] * bool(PUBLISHED_OVERLAPS),
-        soft=[
-            f"results/overlap/soft/{corpus}/{file}.parquet"
-            for corpus in SOFT_CORPORA
-            for file in sources.corpus_file_names(run, corpus)
-        ],
-    output:
-        **SOFT_FILES,
-        parquet="results/overlap/overlaps.parquet",
-        csv="results/overlap/summary.csv",
-        lengths="results/overlap/passage_lengths.csv",
-        html=in_report("results/overlap/summary.html", OVERLAP_ROOM, "Longest overlaps by corpus"),
-    log:
-        "logs/summarise_overlap.log",
-    conda:
-        "../envs/environment.yaml"
-    params:
-        code=code_digest("summarise_overlap"),
-        no_chance_level=OVERLAP["no_chance_level"],
-        published=PUBLISHED_OVERLAPS,
-        soft=SOFT_OPTIONS,
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/summarise_overlap.py"
-
-
 rule select_chunks:
     """List the chunks that overlap minimally with the passages, and sample some (leakage, §3.1)."""
     input:
@@ -225,9 +168,7 @@ rule select_chunks:
         files=[f"results/overlap/files/{corpus}/{file}.npz" for corpus, file in OVERLAP_CHUNKS],
     output:
         parquet="results/overlap/chunks.parquet",
-        csv=in_report(
-            "results/overlap/chunks.csv", OVERLAP_ROOM, "Chunks and their longest overlaps"
-        ),
+        csv=in_report("results/overlap/chunks.csv", "Chunks and their longest overlaps"),
     log:
         "logs/select_chunks.log",
     conda:
@@ -241,11 +182,67 @@ rule select_chunks:
         "../workflow_scripts/select_chunks.py"
 
 
+rule report_overlap:
+    """Put all overlaps in one table, the published ones last, and draw, sum up and compare them."""
+    input:
+        overlap=collect("results/overlap/{corpus}.parquet", corpus=OVERLAP["corpora"]),
+        overlap_chunks="results/overlap/chunks.parquet",
+        published=["resources/datasets/rt_leakage/manifest.tsv"] * bool(PUBLISHED_OVERLAPS),
+        soft_overlap=[
+            f"results/overlap/soft/{corpus}/{file}.parquet"
+            for corpus in SOFT_CORPORA
+            for file in sources.corpus_file_names(run, corpus)
+        ],
+    output:
+        overlap="results/overlap/overlaps.parquet",
+        csv=["results/overlap/summary.csv", "results/overlap/passage_lengths.csv"],
+        html=in_report("results/overlap/summary.html", "Longest overlaps by corpus"),
+        soft=["results/overlap/soft_overlaps.parquet"] * bool(SOFT_CORPORA),
+        soft_pages=[
+            "results/overlap/soft_overlaps.csv",
+            "results/overlap/soft_summary.csv",
+            in_report("results/overlap/soft_summary.html", "Soft overlaps by corpus"),
+        ]
+        * bool(SOFT_CORPORA),
+        figures=figure_files("overlap", ["figure_1a", "figure_1b"]),
+        scorecard="results/overlap/scorecard.parquet",
+        pages=scorecard_pages("overlap"),
+    log:
+        "logs/report_overlap.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        **report_params(
+            "overlap",
+            [],
+            {
+                **{
+                    name: catalog.dataset(name)["title"]
+                    for name in OVERLAP["texts"] + OVERLAP["corpora"]
+                },
+                "the_pile": "The Pile (published)",
+                "owt": "OpenWebText (published)",
+            },
+        ),
+        title="Longest overlaps by corpus"
+        + (
+            f" (ours without a chance level: {OVERLAP['no_chance_level']})"
+            if OVERLAP["no_chance_level"]
+            else ""
+        ),
+        published=PUBLISHED_OVERLAPS,
+        soft=SOFT_OPTIONS,
+        soft_title=f"Soft overlaps by corpus: {OVERLAP['soft_min_words']} words or more, up to 2 gaps",
+    script:
+        "../workflow_scripts/report_overlap.py"
+
+
 rule overlap:
     """Longest overlaps, figures and leakage-free chunks, for the texts and corpora of the scale."""
     input:
         collect("results/overlap/{corpus}.csv", corpus=OVERLAP["corpora"]),
         collect("results/cdawg/{corpus}.parquet", corpus=OVERLAP["indexed"]),
-        rules.summarise_overlap.output,
         rules.select_chunks.output,
-        OVERLAP_ROOM.output(),
+        rules.report_overlap.output,

@@ -16,22 +16,12 @@ OWN_ON_PUBLISHED = [
     for name in surprisal_models(catalog, READING["models"], "natural_stories")
     if name not in PUBLISHED_MODELS
 ]
-READING_ROOM = Room(
-    "reading",
-    category="Reading times",
-    figures=["figure_2"]
-    + ["inverse_scaling"] * READING["published"]
-    + ["model_differences"] * bool(COMPARED_IN),
-    files={
-        "deltas": "results/reading/delta_log_likelihood.parquet",
-        "trends": "results/reading/trends.parquet",
-        "counts": "results/reading/counts.parquet",
-        "published": ["results/reading/published_fits.parquet"] * READING["published"],
-        "differences": ["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
-    },
-    models=[*READING["models"], *PUBLISHED_MODELS],
-    titles={name: catalog.dataset(name)["title"] for name in READING["datasets"]},
-)
+
+READING_PAGES = {
+    "table_2": "Table 2: reading times in each partition",
+    "table_3": "Table 3: formulas",
+    "trends": "ΔLogLik over model size and perplexity",
+}
 
 
 # What a regression of a data set's reading times needs, and depends on.
@@ -111,58 +101,71 @@ rule reproduce_published_fits:
         "../workflow_scripts/reproduce_published_fits.py"
 
 
-rule tabulate_reading:
-    """Put the fits of all data sets in tables: ΔLogLik, Table 2's counts, trends, differences."""
+rule report_reading:
+    """Put the fits of all data sets in tables, draw them, and compare the paper's claims with them."""
     input:
-        deltas=collect("results/reading/{dataset}.parquet", dataset=READING["datasets"]),
-        gains=collect("results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]),
-        counts=collect("results/reading/counts/{dataset}.parquet", dataset=READING["datasets"]),
-        published="results/reading/published_fits.parquet" if READING["published"] else [],
+        delta_log_likelihood=collect(
+            "results/reading/{dataset}.parquet", dataset=READING["datasets"]
+        ),
+        reading_gains=collect(
+            "results/reading/gains/{dataset}.parquet", dataset=READING["datasets"]
+        ),
+        reading_counts=collect(
+            "results/reading/counts/{dataset}.parquet", dataset=READING["datasets"]
+        ),
+        published_delta=["results/reading/published_fits.parquet"] * READING["published"],
     output:
-        parquet="results/reading/delta_log_likelihood.parquet",
-        csv=in_report(
-            "results/reading/delta_log_likelihood.csv",
-            READING_ROOM,
-            "ΔLogLik of every model and data set",
-        ),
-        counts_parquet="results/reading/counts.parquet",
-        counts=in_report(
-            "results/reading/table_2.html",
-            READING_ROOM,
-            "Table 2: reading times in each partition",
-        ),
-        formulas=in_report("results/reading/table_3.html", READING_ROOM, "Table 3: formulas"),
-        trends=in_report(
-            "results/reading/trends.html", READING_ROOM, "ΔLogLik over model size and perplexity"
-        ),
-        trends_csv="results/reading/trends.csv",
-        trends_parquet="results/reading/trends.parquet",
-        differences_parquet=["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
-        differences=[
-            in_report(path, READING_ROOM, "Differences between models")
-            for path in ["results/reading/model_differences.csv"] * bool(COMPARED_IN)
+        delta_log_likelihood="results/reading/delta_log_likelihood.parquet",
+        reading_counts="results/reading/counts.parquet",
+        reading_trends="results/reading/trends.parquet",
+        model_differences=["results/reading/model_differences.parquet"] * bool(COMPARED_IN),
+        csv=[
+            in_report(
+                "results/reading/delta_log_likelihood.csv", "ΔLogLik of every model and data set"
+            ),
+            "results/reading/trends.csv",
+        ]
+        + [in_report("results/reading/model_differences.csv", "Differences between models")]
+        * bool(COMPARED_IN),
+        html=[
+            in_report(f"results/reading/{table}.html", title)
+            for table, title in READING_PAGES.items()
         ],
+        figures=figure_files(
+            "reading",
+            ["figure_2"]
+            + ["inverse_scaling"] * READING["published"]
+            + ["model_differences"] * bool(COMPARED_IN),
+        ),
+        scorecard="results/reading/scorecard.parquet",
+        pages=scorecard_pages("reading"),
     log:
-        "logs/tabulate_reading.log",
+        "logs/report_reading.log",
     conda:
         "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
     params:
-        code=code_digest("tabulate_reading"),
-        models={
+        **report_params(
+            "reading",
+            [*READING["models"], *PUBLISHED_MODELS],
+            {name: catalog.dataset(name)["title"] for name in READING["datasets"]},
+        ),
+        page_titles=READING_PAGES,
+        entries={
             name: pick(entry, "family", "parameters", "fine_tuning_steps", "training_step")
             for name, entry in catalog.models.items()
         },
-        bootstrap=settings["bootstrap"],
+        draws=settings["bootstrap"],
         seed=settings["seed"],
     script:
-        "../workflow_scripts/tabulate_reading.py"
+        "../workflow_scripts/report_reading.py"
 
 
 rule reading:
     """ΔLogLik, figures and tables for the models and reading times of the scale."""
     input:
-        rules.tabulate_reading.output,
-        READING_ROOM.output(),
+        rules.report_reading.output,
         collect("results/words/{dataset}_differences.csv", dataset=sorted(READ_IN_PRINT)),
         # Of imported ones their user has the file.
         [

@@ -5,14 +5,13 @@
 # results/scorecard.csv: all verdicts; results/left_out.csv: data sets and models that no number is
 # about because they were not there.
 
-SITE_ROOMS = [PAPERS[name] for name in settings["site"]["papers"]]
+SITE_ROOMS = settings["site"]["papers"]
 # The target of each room that is not named after it.
 SITE_TARGETS = {"training": "train"}
+SITE_REPORTS = {room: getattr(rules, f"report_{room}") for room in SITE_ROOMS}
 SHOWN_MODELS = scope.shown_models(run)
 SITE_FILES = [
-    str(file)
-    for room in SITE_ROOMS
-    for file in getattr(rules, SITE_TARGETS.get(room.paper, room.paper)).input
+    str(file) for room in SITE_ROOMS for file in getattr(rules, SITE_TARGETS.get(room, room)).input
 ]
 MODEL_PAGES = [f"results/site/models/{model}.html" for model in SHOWN_MODELS]
 # Pages of audits that the site leads to.
@@ -21,17 +20,23 @@ SITE_AUDITS = [
 ]
 # What every model's rows are made of: by the names of `site.models.TABLES`.
 SITE_TABLES = {
-    name: [files] if isinstance(files, str) else list(files)
-    for name, (room, table) in {
-        "fits": (MORCELA_ROOM, "linking_functions"),
-        "separation": (STRINGS_ROOM, "separation"),
-        "correlations": (STRINGS_ROOM, "correlations"),
-        "deltas": (READING_ROOM, "deltas"),
-        "unprefixed": (CONTEXT_ROOM, "unprefixed"),
-        "accuracy": (CONTEXT_ROOM, "accuracy"),
+    name: [str(file) for file in SITE_REPORTS[room].input[name]]
+    for room, names in {
+        "morcela": ["linking_functions"],
+        "string_probability": ["string_separation", "string_correlations"],
+        "reading": ["delta_log_likelihood"],
+        "context": ["context_unprefixed", "context_accuracy"],
     }.items()
-    if room in SITE_ROOMS and (files := room.files.get(table))
+    if room in SITE_ROOMS
+    for name in names
 }
+
+
+def pages_of(files):
+    """The figures or tables of a paper, by their pages or images."""
+    return [Path(file).stem for file in files if Path(file).suffix in (".html", ".png")]
+
+
 DATASET_TITLES = {
     called: entry["title"]
     for name, entry in catalog.datasets.items()
@@ -67,15 +72,14 @@ rule build_site:
     """The front page of the results and the pages that it leads to, and the CSV of all verdicts."""
     input:
         **SITE_TABLES,
-        cards=[f"results/{room.paper}/scorecard.parquet" for room in SITE_ROOMS],
+        cards=[f"results/{room}/scorecard.parquet" for room in SITE_ROOMS],
         files=SITE_FILES,
         pages=SITE_AUDITS,
     output:
         index="results/index.html",
         pages=collect(
             "results/site/{page}.html",
-            page=[paper.name for paper in papers_of([room.paper for room in SITE_ROOMS])]
-            + ["models", "methods"],
+            page=[paper.name for paper in papers_of(SITE_ROOMS)] + ["models", "methods"],
         ),
         models=collect("results/site/models/{model}.html", model=SHOWN_MODELS),
         rows="results/site/models.csv",
@@ -99,9 +103,12 @@ rule build_site:
     params:
         code=code_digest("build_site", *template_files()),
         scale=settings["scale"],
-        figures={room.paper: list(room.figures) for room in SITE_ROOMS},
-        tables={room.paper: list(room.pages) for room in SITE_ROOMS},
-        captions=read_captions(CHECKOUT / "report", [room.paper for room in SITE_ROOMS]),
+        figures={room: pages_of(rule.output.figures) for room, rule in SITE_REPORTS.items()},
+        tables={
+            room: pages_of(getattr(rule.output, "tables", []))
+            for room, rule in SITE_REPORTS.items()
+        },
+        captions=read_captions(CHECKOUT / "report", SITE_ROOMS),
         files=[file.removeprefix("results/") for file in SITE_FILES],
         linked=[page.removeprefix("results/") for page in MODEL_PAGES + SITE_AUDITS],
         shown={

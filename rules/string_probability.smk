@@ -14,54 +14,13 @@ STRING_PAGES = {
     "pools": "What pairing gains",
     "conventions": "What another BOS policy would change",
     "paradigms": "Accuracy by paradigm",
+    "datasets": "Counts of the data sets",
+    "filters": "Pairs that the filter by edit distance keeps",
 }
-STRING_TABLES = {"datasets": "Counts of the data sets", "filters": "The filter by edit distance"}
 # Figure 1b wants models that can score strings of their language.
 TOY_MODELS = [
     name for name in STRING_PANELS if name in CAUSAL and catalog.model(name)["language"] == "en"
 ]
-STRINGS_ROOM = Room(
-    "string_probability",
-    category="String probability",
-    figures=[
-        *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
-        *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena", "paradigms"),
-        *("paradigm_correlations", "distances", "deconfounded", "pools"),
-        *(["quality", "sizes"] if len(STRINGS["models"]) > 1 else []),
-    ],
-    files={
-        **{
-            name: collect(f"results/string_probability/{{model}}/{name}.parquet", model=models)
-            for names, models in (
-                (("scores", "correlations", "separation"), STRINGS["models"]),
-                (("confounds", "pools", "roc"), STRING_PANELS),
-            )
-            for name in names
-        },
-        "paradigms": "results/string_probability/paradigms.csv",
-        **{name: f"results/string_probability/{name}.csv" for name in STRING_TABLES},
-        "stimuli": {
-            name: f"results/stimuli/{scope.scored_as(run, name)}.parquet" for name in PREDICTIONS
-        },
-        "toy_stimuli": "results/stimuli/toy_strings.parquet",
-        "toy_scores": {
-            model: f"results/sentence_scores/{model}/toy_strings.parquet" for model in TOY_MODELS
-        },
-    },
-    models=STRINGS["models"],
-    titles={
-        **{name: catalog.dataset(name)["title"] for name in PREDICTIONS},
-        "all data sets": "All, each weighted by its size",
-    },
-    options={
-        "absent": scope.absent_from_strings(run),
-        "bos": {model: scope.string_bos(run, model) for model in TOY_MODELS},
-        "panels": STRING_PANELS,
-        "series": sources.series(run, STRINGS["models"]),
-        "causal": [name for name in STRINGS["models"] if name in CAUSAL],
-        **pick(STRINGS, "pooled"),
-    },
-)
 
 
 rule analyse_strings:
@@ -85,7 +44,7 @@ rule analyse_strings:
         unigrams=lambda wildcards: scope.unigram_tables(run, wildcards.model)[:1],
     output:
         **{
-            name: f"results/string_probability/{{model}}/{name}.parquet"
+            f"string_{name}": f"results/string_probability/{{model}}/{name}.parquet"
             for name in (
                 "scores",
                 "correlations",
@@ -124,76 +83,74 @@ rule analyse_strings:
         "../workflow_scripts/analyse_strings.py"
 
 
-rule count_strings:
-    """Count each data set as published, as used, and what the filter by edit distance keeps."""
-    input:
-        whole=[f"results/stimuli/{name}.parquet" for name in PREDICTIONS],
-        used=[f"results/stimuli/{scope.scored_as(run, name)}.parquet" for name in PREDICTIONS],
-        distances=[scope.minimalness(run, name) for name in STRINGS["prediction_2"]],
-    output:
-        csv=collect("results/string_probability/{table}.csv", table=STRING_TABLES),
-        html=[
-            in_report(f"results/string_probability/{table}.html", STRINGS_ROOM, title)
-            for table, title in STRING_TABLES.items()
-        ],
-    log:
-        "logs/count_strings.log",
-    conda:
-        "../envs/environment.yaml"
-    resources:
-        mem_mb=4000,
-    params:
-        code=code_digest("count_strings"),
-        datasets=list(PREDICTIONS),
-        filtered=STRINGS["prediction_2"],
-        titles={name: catalog.dataset(name)["title"] for name in PREDICTIONS},
-        published=read_published("string_probability"),
-        scale=settings["scale"],
-    script:
-        "../workflow_scripts/count_strings.py"
-
-
-rule tabulate_strings:
-    """Write what the analyses found for all models as CSV, and the short tables as pages."""
+rule report_string_probability:
+    """Draw the figures, count the data sets, write the tables of all models, and compare (§4 to §6)."""
     input:
         **{
-            name: collect(
+            f"string_{name}": collect(
                 f"results/string_probability/{{model}}/{name}.parquet",
                 model=(
-                    STRINGS["models"] if name in ("correlations", "separation") else STRING_PANELS
+                    STRINGS["models"]
+                    if name in ("scores", "correlations", "separation")
+                    else STRING_PANELS
                 ),
             )
-            for name in ("scores", *STRING_CSV)
+            for name in ("scores", "roc", *STRING_CSV)
         },
-        published=[f"resources/datasets/{name}/manifest.tsv" for name in STRINGS["published"]],
+        stimuli=[f"results/stimuli/{scope.scored_as(run, name)}.parquet" for name in PREDICTIONS],
+        whole=[f"results/stimuli/{name}.parquet" for name in PREDICTIONS],
+        distances=[scope.minimalness(run, name) for name in STRINGS["prediction_2"]],
+        toy="results/stimuli/toy_strings.parquet",
+        sentence_scores=collect(
+            "results/sentence_scores/{model}/toy_strings.parquet", model=TOY_MODELS
+        ),
+        accuracies=[f"resources/datasets/{name}/manifest.tsv" for name in STRINGS["published"]],
     output:
-        csv=collect("results/string_probability/{table}.csv", table=[*STRING_CSV, "paradigms"]),
+        csv=collect(
+            "results/string_probability/{table}.csv",
+            table=[*STRING_CSV, "paradigms", "datasets", "filters"],
+        ),
         html=[
-            in_report(f"results/string_probability/{table}.html", STRINGS_ROOM, title)
+            in_report(f"results/string_probability/{table}.html", title)
             for table, title in STRING_PAGES.items()
         ],
+        figures=figure_files(
+            "string_probability",
+            [
+                *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
+                *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena", "paradigms"),
+                *("paradigm_correlations", "distances", "deconfounded", "pools"),
+                *(["quality", "sizes"] if len(STRINGS["models"]) > 1 else []),
+            ],
+        ),
+        scorecard="results/string_probability/scorecard.parquet",
+        pages=scorecard_pages("string_probability"),
     log:
-        "logs/tabulate_strings.log",
+        "logs/report_string_probability.log",
     conda:
         "../envs/environment.yaml"
     resources:
-        mem_mb=4000,
+        mem_mb=8000,
     params:
-        code=code_digest("tabulate_strings"),
-        tables=["scores", *STRING_CSV],
-        pages=STRING_PAGES,
-        models={
-            name: pick(entry, "title", "family", "family_title", "parameters")
-            for name, entry in catalog.models.items()
-        },
+        **report_params(
+            "string_probability",
+            STRINGS["models"],
+            {
+                **{name: catalog.dataset(name)["title"] for name in PREDICTIONS},
+                "all data sets": "All, each weighted by its size",
+            },
+            note=scope.absent_from_strings(run),
+        ),
+        page_titles=STRING_PAGES,
+        filtered=STRINGS["prediction_2"],
+        pooled=STRINGS["pooled"],
+        bos={model: scope.string_bos(run, model) for model in TOY_MODELS},
         parsers=[catalog.dataset(name)["parser"] for name in STRINGS["published"]],
     script:
-        "../workflow_scripts/tabulate_strings.py"
+        "../workflow_scripts/report_string_probability.py"
 
 
 rule string_probability:
     """The paper's figures, counts and scorecard, for the models and data of the scale."""
     input:
-        rules.count_strings.output,
-        rules.tabulate_strings.output,
-        STRINGS_ROOM.output(),
+        rules.report_string_probability.output,

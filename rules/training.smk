@@ -24,19 +24,6 @@ if TRAINING["chunks"] != "all":
 # All that a trained model's weights depend on besides its data and size.
 TRAINING_KEYS = ("vocabulary context_window batch_size steps precision learning_rate").split()
 TRAINING_PLAN = {"seed": settings["seed"], **pick(TRAINING, *TRAINING_KEYS)}
-TRAINING_ROOM = Room(
-    "training",
-    category="Leakage",
-    figures=["loss", "figure_2_perplexity"],
-    files={
-        "perplexity": "results/training/perplexity.parquet",
-        "passages": "results/training/passage_logprobs.parquet",
-        "logs": {size: f"results/training/logs/{size}.jsonl" for size in TRAINING["sizes"]},
-    },
-    models=TRAINED,
-    titles={name: catalog.dataset(name)["title"] for name in OVERLAP["texts"]},
-    options={"note": TRAINED_ON[TRAINING["chunks"]]},
-)
 
 
 rule fetch_chosen_chunks:
@@ -181,7 +168,6 @@ rule measure_perplexity:
         passages="results/training/passage_logprobs.parquet",
         csv=in_report(
             "results/training/perplexity.csv",
-            TRAINING_ROOM,
             "Perplexity of the texts by model and fine-tuning",
         ),
     log:
@@ -209,8 +195,35 @@ rule measure_perplexity:
         "../workflow_scripts/measure_perplexity.py"
 
 
+rule report_training:
+    """Draw losses and perplexities, and compare the paper's numbers and claims with ours."""
+    input:
+        perplexity="results/training/perplexity.parquet",
+        passage_logprobs="results/training/passage_logprobs.parquet",
+        logs=collect("results/training/logs/{size}.jsonl", size=TRAINING["sizes"]),
+    output:
+        figures=figure_files("training", ["loss", "figure_2_perplexity"]),
+        scorecard="results/training/scorecard.parquet",
+        pages=scorecard_pages("training"),
+    log:
+        "logs/report_training.log",
+    conda:
+        "../envs/environment.yaml"
+    resources:
+        mem_mb=4000,
+    params:
+        **report_params(
+            "training",
+            TRAINED,
+            {name: catalog.dataset(name)["title"] for name in OVERLAP["texts"]},
+            note=TRAINED_ON[TRAINING["chunks"]],
+        ),
+    script:
+        "../workflow_scripts/report_training.py"
+
+
 rule train:
     """Train models of all sizes, fine-tune them, and show what they learnt."""
     input:
         rules.measure_perplexity.output,
-        TRAINING_ROOM.output(),
+        rules.report_training.output,

@@ -48,11 +48,8 @@ def fits(model: str = "pythia-70m", rating_source: str = "human") -> pd.DataFram
 def tables_of(fits: pd.DataFrame, stimuli: pd.DataFrame | None = None) -> dict[str, pd.DataFrame]:
     """What figures and scorecard take, with no single judgments, pairs or shared resamples."""
     empty = {
-        name: SCHEMAS[schema].empty_table().to_pandas()
-        for name, schema in (
-            ("intergroup_correlation", "intergroup_correlation"),
-            ("draws", "linking_draws"),
-        )
+        name: SCHEMAS[name].empty_table().to_pandas()
+        for name in ("intergroup_correlation", "linking_draws")
     }
     given = {"linking_functions": fits, **empty}
     return given if stimuli is None else {**given, "stimuli": stimuli}

@@ -28,8 +28,10 @@ with job(snakemake):
     results = analyse(
         model, datasets, params.pooled, vocabulary[0] if vocabulary else None, options
     )
-    results["conventions"] = compare_conventions(
+    results["string_conventions"] = compare_conventions(
         model, datasets, scores, convention=convention, options=options
     )
     for name, table in results.items():
-        write_table(table, f"string_{name}", snakemake.output[name], params.options)
+        write_table(
+            table, f"string_{name.removeprefix('string_')}", snakemake.output[name], params.options
+        )

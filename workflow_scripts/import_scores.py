@@ -15,12 +15,14 @@ with job(snakemake):
     found = published_scores(path, params.published) if params.published else None
     files = zip(given.stimuli, output.sentences, output.csv, strict=True)
     for stimuli_file, sentence_file, csv in files:
-        stimuli, dataset = read_table(stimuli_file, "stimuli"), Path(stimuli_file).stem
+        stimuli = read_table(stimuli_file, "stimuli")
         tokens, sentences = import_scores(
             path, params.level, stimuli, params.bos_policies, unigrams, found
         )
-        origin = {"model": params.model, "imported_from": params.path}
+        about = {"model": params.model, "dataset": stimuli["dataset"].iloc[0]}
+        origin = about | {"imported_from": params.path}
         if tokens is not None:
             write_table(tokens, "scores", next(token_files), origin)
-        write_table(sentences, "sentence_scores", sentence_file, origin | {"dataset": dataset})
+        sentences = sentences.assign(**about)
+        write_table(sentences, "sentence_scores", sentence_file, origin)
         write_csv(with_texts(sentences, "sentence_scores", stimuli), csv)

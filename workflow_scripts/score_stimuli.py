@@ -32,6 +32,7 @@ with job(snakemake):
             origin = provenance | {"start_token": start_token}
             write_table(tokens[name], "scores", next(token_files), origin)
         sentences = summarise_sentences(stimuli, tokens, params.bos_policies, unigrams)
-        origin = {"model": params.model, "dataset": dataset}
+        origin = {"model": params.model, "dataset": stimuli["dataset"].iloc[0]}
+        sentences = sentences.assign(**origin)
         write_table(sentences, "sentence_scores", sentence_file, origin)
         write_csv(with_texts(sentences, "sentence_scores", stimuli), csv)

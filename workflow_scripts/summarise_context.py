@@ -30,5 +30,5 @@ with job(snakemake):
     ):
         for parquet, csv in zip(parquets, csvs, strict=True):
             name = Path(parquet).parent.name
-            write_csv(found[name], csv)
-            write_table(found[name], f"context_{name}", parquet, {"seed": params.seed})
+            write_csv(found[f"context_{name}"], csv)
+            write_table(found[f"context_{name}"], f"context_{name}", parquet, {"seed": params.seed})

@@ -16,12 +16,13 @@ from lingprob.context.sampling import sample_contexts
 from lingprob.context.sentences import Writing
 from lingprob.papers.context.claims import coefficient, weighted
 from lingprob.papers.context.summary import Settings, Tables, summarise, together
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import Statistic, judge_claims, make_scorecard
 
 # End marks as the data sets have them: some of SLING's questions end with the English one.
 ENDS = ("。", "！", "？", "…", ".", "!", "?")
 QUOTES = "”’」』\"'"
+TABLES = ("context_accuracy", "context_regression", "context_unprefixed")
 # No sentences of one suite before those of others: there is no figure of them here.
 NO_MATRIX = {"matrix_sentences": 1, "matrix_prefixes": 0, "matrix_targets": None}
 STATISTICS: dict[str, Statistic] = {
@@ -75,14 +76,14 @@ def chinese_prefixes(
 def summarise_models(
     judgments: Sequence[pd.DataFrame], unprefixed: Sequence[pd.DataFrame], settings: Settings
 ) -> Tables:
-    """Return accuracy, regression and unprefixed of each model's judgments, model by model."""
+    """Return TABLES of each model's judgments, model by model."""
     parts = [
         summarise(rows[rows["dataset"] == name], alone[alone["dataset"] == name], settings)
         for rows, alone in zip(judgments, unprefixed, strict=True)
         for name in rows["dataset"].unique()
     ]
     tables = together(parts)
-    return {name: tables[name] for name in ("accuracy", "regression", "unprefixed")}
+    return {name: tables[name] for name in TABLES}
 
 
 def judge(tables: Tables, run: Run) -> pd.DataFrame:

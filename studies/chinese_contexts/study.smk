@@ -76,9 +76,9 @@ rule summarise_chinese_contexts:
         judgments=collect(rules.judge_chinese_contexts.output.judgments, model=CHINESE_MODELS),
         unprefixed=collect(rules.judge_chinese_contexts.output.unprefixed, model=CHINESE_MODELS),
     output:
-        accuracy=f"{CHINESE_RESULTS}/accuracy.csv",
-        regression=f"{CHINESE_RESULTS}/regression.csv",
-        unprefixed=f"{CHINESE_RESULTS}/unprefixed.csv",
+        context_accuracy=f"{CHINESE_RESULTS}/accuracy.csv",
+        context_regression=f"{CHINESE_RESULTS}/regression.csv",
+        context_unprefixed=f"{CHINESE_RESULTS}/unprefixed.csv",
         claims=f"{CHINESE_RESULTS}/claims.csv",
         figures=collect(
             f"{CHINESE_RESULTS}/{{figure}}.{{suffix}}",
@@ -98,12 +98,8 @@ rule summarise_chinese_contexts:
         run={
             "scale": settings["scale"],
             "models": describe_models(catalog.models, CHINESE_MODELS),
-            "titles": {name: catalog.dataset(name)["title"] for name in CHINESE_PAIRS},
-            "options": {
-                "control": " / ".join(
-                    catalog.dataset(name)["title"] for name in CHINESE_PAIRS.values()
-                )
-            },
+            "titles": {name: catalog.dataset(name)["title"] for name in CHINESE_PAIRS}
+            | {UNRELATED: " / ".join(catalog.dataset(n)["title"] for n in CHINESE_PAIRS.values())},
         },
     script:
         "summarise_chinese_contexts.py"

@@ -3,7 +3,7 @@
 from lingprob.figures.style import save_figures
 from lingprob.io.tables import read_table, write_csv
 from lingprob.papers.context.summary import Settings
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 from lingprob.workflow import job
 from studies.chinese_contexts.analysis import judge, summarise_models
 from studies.chinese_contexts.figures import draw

@@ -16,7 +16,7 @@ from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
 from lingprob.models.loading import load_language_model
 from lingprob.papers.context.summary import Settings
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 from models_for_tests import save_tiny_model
 from studies.chinese_contexts.analysis import chinese_prefixes, joined, judge, summarise_models
 from studies.chinese_contexts.figures import draw
@@ -32,7 +32,7 @@ def pairs(suites: str) -> pd.DataFrame:
         for suite in suites for pair in range(10) for side in ("good", "bad")
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["item_id", "pair_id", "condition", "paradigm", "text"])
-    table = table.assign(grammatical=table["condition"] == "good", language="zh", phenomenon=None)
+    table = table.assign(grammatical=table["condition"] == "good", language="zh", dataset="z")
     return table.reindex(columns=SCHEMAS["stimuli"].names)
 
 
@@ -119,8 +119,8 @@ def test_a_model_s_judgments_become_tables_figures_and_verdicts(tiny, tmp_path):
     assert unprefixed["pair_id"].nunique() == 3 * DRAWN["pairs_per_suite"]
     tables = summarise_models([judgments], [unprefixed], Settings(1, 20, 1, "demo"))
     entry = {"title": "M", "family": "m", "family_title": "M", "parameters": 10}
-    run = Run("demo", describe_models({"m": entry}), {"zhoblimp": "Zho"},
-              options={"control": "SLING"})  # fmt: skip
+    titles = {"zhoblimp": "Zho", "unrelated": "SLING"}
+    run = Run("demo", describe_models({"m": entry}), titles)
     verdicts = judge(tables, run)
     assert len(verdicts) == 5
     assert set(verdicts["row"]) <= {"m/zhoblimp", "(none)"}

@@ -10,7 +10,6 @@ from typing import Any
 import pandas as pd
 import yaml
 
-from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import (
     FITTED_COLUMNS,
     UNITS,
@@ -19,6 +18,7 @@ from lingprob.papers.morcela.analysis import (
     default_scores,
     sampling_units,
 )
+from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
 from studies.pair_decomposition.decomposition import decompose

@@ -4,7 +4,7 @@ import pandas as pd
 
 from lingprob.figures.style import save_figures
 from lingprob.io.tables import write_csv
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 from lingprob.workflow import job
 from studies.pair_decomposition.analysis import judge_gains
 from studies.pair_decomposition.figures import draw_decomposition

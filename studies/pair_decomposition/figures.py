@@ -11,8 +11,8 @@ from lingprob.figures import palette, style
 from lingprob.figures.labels import dataset_label, group_handles, label_provenance, legend_above
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, whiskers
-from lingprob.papers.contract import Run
 from lingprob.papers.morcela.parameter_figures import NAMES
+from lingprob.papers.run import Run
 
 PARTS = {
     "between": "Part of r between {}s",

@@ -14,8 +14,8 @@ from layout import layout_faults
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
-from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import DataSet
+from lingprob.papers.run import Run
 from lingprob.stats.linking import drawn_units
 from studies.pair_decomposition.analysis import decompose_model, find_groupings, judge_gains
 from studies.pair_decomposition.decomposition import decompose

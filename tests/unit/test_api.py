@@ -137,7 +137,7 @@ def stimuli_of(texts: list[str], **columns: Any) -> pd.DataFrame:
     table = pd.DataFrame({"item_id": [f"i{n}" for n in range(len(texts))], "text": texts})
     empty = dict.fromkeys(["pair_id", "condition", "grammatical", "rating", "rating_source",
                            "phenomenon", "paradigm"])  # fmt: skip
-    return table.assign(**{**empty, "language": "en", **columns})
+    return table.assign(**{**empty, "dataset": "d", "language": "en", **columns})
 
 
 def test_sentences_are_scored_as_the_rules_do_to_the_bit(run_rule, lm, plan, folder, tmp_path):

@@ -11,13 +11,13 @@ from scipy import stats
 
 from lingprob.papers.context import claims as context
 from lingprob.papers.context.claims import STATISTICS, coefficient
-from lingprob.papers.contract import Run
 from lingprob.papers.leakage.overlap import claims as overlap
 from lingprob.papers.leakage.overlap.claims import chunk_quantities, overlap_quantities
 from lingprob.papers.leakage.reading import claims as reading
 from lingprob.papers.leakage.reading.trends import size_trends
 from lingprob.papers.morcela import claims as morcela
 from lingprob.papers.morcela.trends import points_of
+from lingprob.papers.run import Run
 
 RUN = Run("demo", {})
 
@@ -71,7 +71,7 @@ def test_points_of_models_are_their_own_columns():
     ])  # fmt: skip
     run = Run("demo", {"m": {"family": "f", "parameters": 10**8}})
     slopes = pd.DataFrame({"model": ["m"], "slope": [0.7]})
-    tables = {"linking_functions": fits, "slopes": slopes}
+    tables = {"linking_functions": fits, "frequency_slopes": slopes}
     points = points_of(tables, run)["d"].iloc[0].to_dict()
     assert [points.pop(name) for name in ("family", "kind", "series")] == ["f", "model", "m"]
     assert points == pytest.approx({
@@ -88,7 +88,7 @@ def passages(*rows: tuple[str, int, int, int]) -> pd.DataFrame:
 
 
 def of(statistic: Any, table: pd.DataFrame) -> list[Any]:
-    return [found for _, found in statistic({"overlaps": table}, RUN)]
+    return [found for _, found in statistic({"overlap": table}, RUN)]
 
 
 def test_limits_of_overlaps_are_as_the_paper_words_them():
@@ -181,7 +181,7 @@ def test_a_slope_of_log_perplexity_is_a_word_s_whatever_passages_are_drawn():
 
 
 def test_a_trend_without_items_has_the_interval_of_its_points():
-    ((name, found),) = reading.falls_with_size({"trends": trends(4)}, RUN)
+    ((name, found),) = reading.falls_with_size({"reading_trends": trends(4)}, RUN)
     error = stats.linregress([7, 8, 9], [3, 5, 4]).stderr
     reach = stats.t.ppf(0.975, 1) * error
     assert name == "d/trained, passage context"
@@ -192,14 +192,14 @@ def test_a_trend_without_items_has_the_interval_of_its_points():
 def test_shares_of_partitions_are_counted():
     counts = pd.DataFrame({"dataset": "d", "fate": ["fit", "exploratory", "held_out", "fit"],
                            "rows": [30, 20, 9, 10]})  # fmt: skip
-    ((_, found),) = reading.exploratory_share({"counts": counts}, RUN)
+    ((_, found),) = reading.exploratory_share({"reading_counts": counts}, RUN)
     assert ends(found) == (0.5, 0.5, 0.5)
     for without in (
         counts[counts["fate"] != "exploratory"],
         counts[counts["fate"] != "fit"],
         counts.assign(rows=[0, 20, 9, 0]),
     ):
-        assert not [*reading.exploratory_share({"counts": without}, RUN)]
+        assert not [*reading.exploratory_share({"reading_counts": without}, RUN)]
 
 
 def test_what_a_model_adds_is_widened_for_few_readers():
@@ -208,7 +208,7 @@ def test_what_a_model_adds_is_widened_for_few_readers():
         [("d", "mixed model", 10, "human"), ("e", "least squares", 1, "simulated")],
         columns=["dataset", "regression", "n_subjects", "rt_source"],
     ).assign(model="m", delta=9.0, delta_low=5.0, delta_high=15.0)
-    found = dict(reading.surprisal_predicts({"deltas": deltas}, RUN))
+    found = dict(reading.surprisal_predicts({"delta_log_likelihood": deltas}, RUN))
     factor = stats.t.ppf(0.975, 9) / stats.norm.ppf(0.975) * np.sqrt(10 / 9)
     assert ends(found["m/d"]) == pytest.approx((9, 9 - 4 * factor, 9 + 6 * factor))
     assert (found["m/d"].n, found["m/d"].note) == (10, "")
@@ -222,7 +222,7 @@ def slopes(*rows: dict[str, Any]) -> dict[str, pd.DataFrame]:
              "of": "delta", "on": "parameters", "models": 3, "slope": 9.0, "slope_low": np.nan,
              "slope_high": np.nan, "std_error": 1.0, "change": np.nan, "change_low": np.nan,
              "change_high": np.nan, "items": 10, "resampled": "subject"}  # fmt: skip
-    return {"trends": pd.DataFrame([{**usual, **row} for row in rows])}
+    return {"reading_trends": pd.DataFrame([{**usual, **row} for row in rows])}
 
 
 def values(found: Any) -> dict[str, float]:
@@ -261,11 +261,11 @@ def test_a_coefficient_has_an_interval_of_95_percent_by_pairs():
     rows = pd.DataFrame({"model": ["m", "m"], "dataset": "blimp", "n": 30, "prefixes": "related",
                          "term": ["t", "u"], "estimate": [2.0, 9], "pair_std_error": [0.5, 1],
                          "pair_df": [np.inf, 4], "std_error": 7.0})  # fmt: skip
-    ((name, found),) = coefficient("related", "t")({"regression": rows}, RUN)
+    ((name, found),) = coefficient("related", "t")({"context_regression": rows}, RUN)
     assert name == "m/blimp"
     assert ends(found) == pytest.approx((2, 2 - 0.979982, 2 + 0.979982), abs=1e-6)
     assert (found.n, found.note) == (30, "30 judgments")
-    ((_, found),) = coefficient("related", "u")({"regression": rows}, RUN)
+    ((_, found),) = coefficient("related", "u")({"context_regression": rows}, RUN)
     assert ends(found) == pytest.approx((9, 9 - 2.776445, 9 + 2.776445), abs=1e-6), "t of 4"
     others = [
         rows.assign(estimate=9.0, **{column: value})
@@ -273,7 +273,9 @@ def test_a_coefficient_has_an_interval_of_95_percent_by_pairs():
     ]
     more = pd.concat([rows, *others, *(one.assign(estimate=np.nan, model="n")
                                        for one in (rows[:1], *others))])  # fmt: skip
-    (nothing, missing), (name, found) = coefficient("related", "t")({"regression": more}, RUN)
+    (nothing, missing), (name, found) = coefficient("related", "t")(
+        {"context_regression": more}, RUN
+    )
     assert (nothing, name, found.value) == ("n/blimp", "m/blimp", 2)
     assert np.isnan(ends(missing)).all()
 
@@ -285,7 +287,7 @@ def changes(*rows: tuple[str, str, str, int, float]) -> dict[str, pd.DataFrame]:
         level="all", perturbation=None, n_suites=9, n_pairs=90,
         delta_low=lambda t: t["delta"] - 0.1, delta_high=lambda t: t["delta"] + 0.1,
     )  # fmt: skip
-    return {"accuracy": table}
+    return {"context_accuracy": table}
 
 
 UP, OTHER = "matched_acceptable", "mismatched_acceptable"
@@ -300,8 +302,8 @@ def test_sums_over_kinds_are_of_those_that_have_them_all():
     assert name == "m/d"
     assert ends(found) == pytest.approx((0.3, 0.3 - reach, 0.3 + reach))
     assert (found.n, found.note) == (9, "9 suites, 20 tokens")
-    suite = tables["accuracy"].assign(level="suite", length=30, delta=0.45)
-    more = {"accuracy": pd.concat([tables["accuracy"], suite])}
+    suite = tables["context_accuracy"].assign(level="suite", length=30, delta=0.45)
+    more = {"context_accuracy": pd.concat([tables["context_accuracy"], suite])}
     assert dict(context.weighted({UP: 1, OTHER: -1})(more, RUN)) == {name: found}
     by = dict(context.weighted({UP: 2}, context.only("crows_pairs"))(tables, RUN))
     assert set(by) == {"m/crows_pairs"}
@@ -309,17 +311,17 @@ def test_sums_over_kinds_are_of_those_that_have_them_all():
 
 
 def test_pairs_count_where_there_is_one_suite():
-    table = changes(("m", "d", UP, 20, 0.5))["accuracy"].assign(n_suites=1)
-    ((_, found),) = context.weighted({UP: 1})({"accuracy": table}, RUN)
+    table = changes(("m", "d", UP, 20, 0.5))["context_accuracy"].assign(n_suites=1)
+    ((_, found),) = context.weighted({UP: 1})({"context_accuracy": table}, RUN)
     assert (found.n, found.note) == (90, "90 pairs, 20 tokens")
     assert ends(found) == pytest.approx((0.5, 0.4, 0.6))
 
 
 def test_rows_without_a_margin_have_no_part_in_margins():
-    table = changes(("m", "d", UP, 10, 0.3), ("m", "d", UP, 20, 0.5))["accuracy"]
+    table = changes(("m", "d", UP, 10, 0.3), ("m", "d", UP, 20, 0.5))["context_accuracy"]
     for end in ("", "_low", "_high"):
         table[f"margin{end}"] = table[f"delta{end}"].where(table["length"] == 10)
-    ((_, found),) = context.weighted({UP: 1}, column="margin")({"accuracy": table}, RUN)
+    ((_, found),) = context.weighted({UP: 1}, column="margin")({"context_accuracy": table}, RUN)
     assert ends(found) == pytest.approx((0.3, 0.2, 0.4))
 
 
@@ -370,14 +372,15 @@ def test_a_claim_adds_up_its_own_kinds_of_prefixes_on_its_own_data_sets(name):
     deltas = changes(*((model, dataset, kind, length, times * factor * 2**place / 100)
                        for model, times in (("gpt2", 1), ("opt-6.7b", 3)) for dataset in PAPER
                        for place, kind in enumerate(kinds)
-                       for length, factor in ((100, 1), (50, 5), (10, 7))))["accuracy"]  # fmt: skip
+                       for length, factor in ((100, 1), (50, 5), (10, 7))))  # fmt: skip
+    deltas = deltas["context_accuracy"]
     perturbed = moved(deltas, 9 * deltas["delta"]).assign(perturbation="all")
     table = pd.concat([deltas, perturbed], ignore_index=True)
     for column, level in (("accuracy", 1), ("margin", 3)):
         for end in ("", "_low", "_high"):
             table[column + end] = level + table[f"delta{end}"]
     found = {about.split("/")[1]: one.value
-             for about, one in STATISTICS[name]({"accuracy": table}, RUN)
+             for about, one in STATISTICS[name]({"context_accuracy": table}, RUN)
              if "gpt2" in about}  # fmt: skip
     hundredths, datasets = SUMS[name]
     assert found == pytest.approx(dict.fromkeys(datasets, hundredths / 100))
@@ -420,15 +423,17 @@ def test_models_are_compared_on_data_sets_that_both_have_and_sizes_where_three_d
     assert "one suite" in found.note
     # A model without a size is in no trend; of two suites, all pairs of one in a fourth of draws.
     unsized = {**models, "d": {"parameters": None, "family": "f"}}
-    more = changes(("d", "d", UP, 10, 9.0))["accuracy"]
+    more = changes(("d", "d", UP, 10, 9.0))["context_accuracy"]
     slopes = {"s": line.slope + 0.2, "t": line.slope - 0.2}
     suites = pd.concat([
         changes(*((model, "d", UP, length, slope * size * (3 if length < 10 else 1))
                   for model, size in zip("abc", (6, 7, 9), strict=True) for length in (5, 10)))[
-            "accuracy"].assign(level="suite", group=suite, n_pairs=pairs)
+            "context_accuracy"].assign(level="suite", group=suite, n_pairs=pairs)
         for (suite, slope), pairs in zip(slopes.items(), (30, 10), strict=True)
     ])  # fmt: skip
-    together = {"accuracy": pd.concat([tables["accuracy"], more, suites], ignore_index=True)}
+    together = {
+        "context_accuracy": pd.concat([tables["context_accuracy"], more, suites], ignore_index=True)
+    }
     found = dict(context.over_scale(UP)(together, Run("demo", unsized)))["all models/d"]
     assert (found.value, found.n) == (pytest.approx(line.slope), 3)
     alone = line.stderr * stats.t.ppf(0.975, 1)
@@ -467,7 +472,7 @@ def test_correlations_are_named_by_what_they_are_of():
     )
 
     def found(*about: str, **of: str) -> list[tuple[str, float]]:
-        named = context.correlations({"correlations": table}, *about, **of)
+        named = context.correlations({"context_correlations": table}, *about, **of)
         return [(name, one.value) for name, one in named]
 
     assert found("pairs") == [("m/d/x", 0.2)]
@@ -486,7 +491,7 @@ def test_cells_of_figure_14_are_averaged_with_their_intervals_but_after_their_ow
                  "relative_improvement_low", "relative_improvement_high", "n_pairs"],
     ).assign(dataset="syntaxgym")  # fmt: skip
     elsewhere = cells.assign(dataset="mine", relative_improvement=29.0)
-    tables = {"matrix": pd.concat([cells, elsewhere])}
+    tables = {"context_matrix": pd.concat([cells, elsewhere])}
     ((name, found),) = context.mean_improvement("x", "y", after="_masc")(tables, RUN)
     assert (name, ends(found), found.n) == ("m/x", (15.0, 0.0, 40.0), 18)
     ((_, found),) = context.mean_improvement("x", "y")(tables, RUN)
@@ -503,12 +508,12 @@ def test_feminine_reflexives_are_compared_after_reflexives_of_either_gender():
     ends_of = {f"relative_improvement_{end}": cells["relative_improvement"] + by
                for end, by in reach.items()}  # fmt: skip
     cells = cells.assign(model="m", dataset="syntaxgym", n_pairs=[20, 18, 19, 9, 9, 9], **ends_of)
-    ((name, found),) = context.feminine_advantage({"matrix": cells}, RUN)
+    ((name, found),) = context.feminine_advantage({"context_matrix": cells}, RUN)
     assert name == "m/syntaxgym"
     # 50 (42 to 56) less -10 (-18 to -4).
     assert ends(found) == pytest.approx((60, 60 - np.hypot(8, 6), 60 + np.hypot(6, 8)))
     assert (found.n, found.note) == (18, "2 cells")
-    assert not [*context.feminine_advantage({"matrix": cells[:2]}, RUN)]
+    assert not [*context.feminine_advantage({"context_matrix": cells[:2]}, RUN)]
 
 
 def test_overlaps_are_compared_between_different_suites():
@@ -518,7 +523,7 @@ def test_overlaps_are_compared_between_different_suites():
         ("y", "x", "dependency", 0.3), ("x", "x", "dependency", 0.0))]  # fmt: skip
     columns = ["target_suite", "prefix_suite", "measure", "f1"]
     overlap = pd.DataFrame(rows, columns=columns).assign(dataset="d")
-    ((name, found),) = context.labels_above_tokens({"overlap": overlap}, RUN)
+    ((name, found),) = context.labels_above_tokens({"context_overlap": overlap}, RUN)
     assert (name, found.value, found.n) == ("d", pytest.approx(0.2), 2)
     tokens = overlap[overlap["measure"] == "token"]
-    assert not [*context.labels_above_tokens({"overlap": tokens}, RUN)]
+    assert not [*context.labels_above_tokens({"context_overlap": tokens}, RUN)]

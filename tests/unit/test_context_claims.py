@@ -14,7 +14,7 @@ from lingprob.catalog import read_published
 from lingprob.context.names import SYNTAXGYM
 from lingprob.papers.context.claims import STATISTICS
 from lingprob.papers.context.statistics import regressions
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.verdicts import expected_range, judge_claim
 
@@ -64,7 +64,7 @@ def kinds(truths: Callable[[float], dict[str, tuple[float, float]]], **columns: 
                           **{"model": names("m", n), "dataset": "blimp", **columns})
             for kind, (truth, error) in truths(effect).items()
         ]  # fmt: skip
-        return {"accuracy": pd.concat(tables, ignore_index=True)}
+        return {"context_accuracy": pd.concat(tables, ignore_index=True)}
 
     return simulate
 
@@ -92,7 +92,7 @@ def two_lengths(kind: str, error: float, sooner: int, model: str | None = None) 
             accuracy_rows(kind, rng.normal(truth, error, n), error, length=length, **about)
             for truth, length in ((0.0, sooner), (effect, 1000))
         ]
-        return {"accuracy": pd.concat(tables, ignore_index=True)}
+        return {"context_accuracy": pd.concat(tables, ignore_index=True)}
 
     return simulate
 
@@ -106,7 +106,7 @@ def two_models(kind: str, error: float) -> Simulate:
                           dataset=names("d", n))
             for model, truth in (("gpt2", 0.0), ("opt-6.7b", effect))
         ]  # fmt: skip
-        return {"accuracy": pd.concat(tables, ignore_index=True)}
+        return {"context_accuracy": pd.concat(tables, ignore_index=True)}
 
     return simulate
 
@@ -130,7 +130,7 @@ def all_models(kind: str, noise: float, suites: int = 12, sd: float = 0.0157) ->
                 accuracy_rows(kind, column, noise, **about, level="suite", group=f"s{number}")
                 for number, column in enumerate(values.T)
             ]
-        return {"accuracy": pd.concat(tables, ignore_index=True)}
+        return {"context_accuracy": pd.concat(tables, ignore_index=True)}
 
     return simulate
 
@@ -142,7 +142,7 @@ def regression(prefixes: str, term: str, error: float) -> Simulate:
         table = {"model": names("m", n), "dataset": "blimp", "prefixes": prefixes, "term": term,
                  "estimate": rng.normal(effect, error, n), "pair_std_error": error,
                  "pair_df": np.inf, "n": 1000}  # fmt: skip
-        return {"regression": pd.DataFrame(table)}
+        return {"context_regression": pd.DataFrame(table)}
 
     return simulate
 
@@ -168,7 +168,7 @@ def overlaps(n: int, *measures: str, analysis: str = "suites", base: float = 0.0
                              statistic="spearman")
             for measure, r in zip(measures, [base + effect, base], strict=False)
         ]  # fmt: skip
-        return {"correlations": pd.concat(tables, ignore_index=True)}
+        return {"context_correlations": pd.concat(tables, ignore_index=True)}
 
     return simulate
 
@@ -181,7 +181,7 @@ def perturbations(kind: str) -> Simulate:
         y = effect * x + np.sqrt(1 - effect**2) * rng.normal(size=x.shape)
         ranks = [values.argsort(axis=1).argsort(axis=1) - 4.0 for values in (x, y)]
         rho = (ranks[0] * ranks[1]).sum(axis=1) / 60
-        return {"correlations": correlation_rows(
+        return {"context_correlations": correlation_rows(
             rho, 9, model=names("m", n), analysis="perturbations", y=f"delta, {kind}",
             statistic="spearman")}  # fmt: skip
 
@@ -190,7 +190,7 @@ def perturbations(kind: str) -> Simulate:
 
 def predictability(kind: str, gpt2: Sequence[float], opt: Sequence[float]) -> Simulated:
     """Return Appendix C's correlations of two models, with the suites of three data sets."""
-    return {"correlations": pd.concat([
+    return {"context_correlations": pd.concat([
         correlation_rows(r, n, model=[model], dataset=dataset, analysis="metric", y=kind)
         for model, values in (("gpt2", gpt2), ("opt-2.7b", opt))
         for (dataset, n), r in zip(DATASETS, values, strict=True)
@@ -209,7 +209,7 @@ def matrix(suites: dict[str, Sequence[str]], truth: Callable[[str, float], float
                         model=names("m", n), target_suite=target, prefix_suite=prefix)
             for target, prefixes in suites.items() for prefix in prefixes
         ]  # fmt: skip
-        return {"matrix": pd.concat(tables, ignore_index=True)}
+        return {"context_matrix": pd.concat(tables, ignore_index=True)}
 
     return simulate
 
@@ -227,7 +227,7 @@ def dependency_overlaps(rng: np.random.Generator, effect: float, n: int) -> Simu
     token = rng.normal(0.2, 0.1, 20 * n)
     label = rng.normal(token + effect, 0.1)
     described = {"dataset": datasets, "target_suite": suites, "prefix_suite": "other"}
-    return {"overlap": pd.concat([
+    return {"context_overlap": pd.concat([
         pd.DataFrame({**described, "measure": measure, "f1": f1})
         for measure, f1 in (("token", token), ("dependency", label))
     ])}  # fmt: skip
@@ -337,7 +337,7 @@ def verdicts(name: str, rng: np.random.Generator, effect: float, runs: int) -> p
         )
         frame = predictability(case.simulate, gpt2[0], opt[0])["correlations"]
         values = np.hstack([gpt2, opt])
-        tables = ({"correlations": frame.assign(value=row)} for row in values)
+        tables = ({"context_correlations": frame.assign(value=row)} for row in values)
     else:
         tables = [case.simulate(rng, effect, runs)]
     found = [
@@ -398,7 +398,7 @@ FIGURE_14 = next(item for item in PUBLISHED["items"] if item["item"] == "Figure 
 
 def printed_figure_14() -> Simulated:
     """Return Figure 14 as printed, with its rounding for intervals: it has none."""
-    return {"matrix": pd.concat([
+    return {"context_matrix": pd.concat([
         matrix_rows(value, 0.005, model=["gpt2"], target_suite=row.split("/")[1],
                     prefix_suite=suite)
         for row, values in FIGURE_14["rows"].items()
@@ -412,7 +412,7 @@ def printed_table_2() -> Simulated:
         model: [values[0] for row, values in TABLE_2.items() if row.startswith(f"{model}/")]
         for model in SIZES
     }
-    return {"accuracy": pd.concat([
+    return {"context_accuracy": pd.concat([
         accuracy_rows(kind, np.array([np.mean(values)]), np.std(values) / np.sqrt(len(values)),
                       model=model, dataset="blimp")
         for model, values in means.items() for kind in (DOWN, "unacceptable")
@@ -427,7 +427,7 @@ def printed_table_2() -> Simulated:
 def printed_coefficient(prefixes: str, term: str, z: float) -> Simulated:
     """Return a coefficient whose p is just what the paper says that it is below."""
     return {
-        "regression": pd.DataFrame({"model": ["gpt2"], "dataset": ["blimp"], "n": [1],
+        "context_regression": pd.DataFrame({"model": ["gpt2"], "dataset": ["blimp"], "n": [1],
                                     "prefixes": [prefixes], "term": [term], "estimate": [z],
                                     "pair_std_error": [1.0], "pair_df": [np.inf]})
     }  # fmt: skip
@@ -435,7 +435,7 @@ def printed_coefficient(prefixes: str, term: str, z: float) -> Simulated:
 
 def printed_overlaps() -> Simulated:
     """Return Appendix D's two rho, of 67 suites after 66 others."""
-    return {"correlations": pd.concat([
+    return {"context_correlations": pd.concat([
         correlation_rows(rho, 67 * 66, model=["gpt2"], y="accuracy", analysis="suites",
                          x=f"{measure} overlap of suites", statistic="spearman")
         for measure, rho in (("dependency", 0.11), ("token", 0.18))
@@ -444,7 +444,7 @@ def printed_overlaps() -> Simulated:
 
 def printed_perturbations(kind: str, rho: float) -> Simulated:
     """Return one of §5's rho over nine kinds of prefixes."""
-    return {"correlations": correlation_rows(
+    return {"context_correlations": correlation_rows(
         rho, 9, model=["opt-6.7b"], analysis="perturbations", y=f"delta, {kind}",
         statistic="spearman")}  # fmt: skip
 
@@ -487,7 +487,7 @@ def test_few_suites_or_suites_all_alike_decide_nothing(suites, error, verdict):
     table = accuracy_rows(UP, np.array([0.2]), error, model="m", dataset="d").assign(
         n_suites=suites
     )
-    (found,) = STATISTICS["matched_acceptable_raises"]({"accuracy": table}, RUN)
+    (found,) = STATISTICS["matched_acceptable_raises"]({"context_accuracy": table}, RUN)
     assert judge_claim(found[1], "> 0")[0] == verdict
 
 
@@ -504,7 +504,7 @@ def test_pairs_whose_judgment_no_length_changes_leave_a_claim_undecided():
     card = judge_claims(
         {"paper": "context", "claims": [CLAIMS["unrelated_length_changes_nothing"]]},
         {"unrelated_length_changes_nothing": STATISTICS["unrelated_length_changes_nothing"]},
-        {"regression": regressions(rows, "demo")},
+        {"context_regression": regressions(rows, "demo")},
         RUN,
     )
     assert [row["verdict"] for row in card] == ["undecided"]

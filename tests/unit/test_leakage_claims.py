@@ -18,12 +18,12 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.papers.contract import Run, Tables
 from lingprob.papers.leakage.overlap import claims as overlap
 from lingprob.papers.leakage.overlap.analysis import published_overlaps
 from lingprob.papers.leakage.reading import claims as reading
 from lingprob.papers.leakage.reading.trends import size_trends
 from lingprob.papers.leakage.training import claims as training
+from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.estimates import slope_within
 from lingprob.scorecard.verdicts import judge_claim
@@ -97,7 +97,7 @@ def leaked(of_provo: bool) -> Simulate:
             # The paper's table has one such passage; the opposite is none, as is no effect.
             whole = (table["article_num"] == 100) & (effect > 0)
         table.loc[whole, "overlap_len"] = table["article_len"]
-        return {"overlaps": table}
+        return {"overlap": table}
 
     return simulate
 
@@ -107,7 +107,7 @@ def short(random: Random, effect: float, runs: int) -> Tables:
     table = passages(random, runs)
     is_short = random.random(len(table)) < 0.5 + effect * (127 / 158 - 0.5)
     table["overlap_len"] = np.where(is_short, 0.2, 0.9) * table["article_len"]
-    return {"overlaps": table}
+    return {"overlap": table}
 
 
 def long(random: Random, effect: float, runs: int) -> Tables:
@@ -117,7 +117,7 @@ def long(random: Random, effect: float, runs: int) -> Tables:
     table.loc[some, "overlap_len"] = 101
     common = random.geometric(0.1, len(table)) + (20 if effect < 0 else 0)
     table["overlap_freq"] = random.integers(1, 3, len(table)) if effect > 0 else common
-    return {"overlaps": table}
+    return {"overlap": table}
 
 
 def rare(random: Random, effect: float, runs: int) -> Tables:
@@ -127,7 +127,7 @@ def rare(random: Random, effect: float, runs: int) -> Tables:
     table.loc[half, "overlap_len"] = 30
     is_rare = random.random(len(table)) < 0.5 + effect * (27 / 31 - 0.5)
     table["overlap_freq"] = np.where(is_rare, 2, 10)
-    return {"overlaps": table}
+    return {"overlap": table}
 
 
 def improbable(random: Random, effect: float, runs: int) -> Tables:
@@ -136,7 +136,7 @@ def improbable(random: Random, effect: float, runs: int) -> Tables:
     table["overlap_len"] = random.integers(6, 60, len(table))
     wanted = {1: table["overlap_len"] > 11, 0: True, -1: table["overlap_len"] <= 11}[int(effect)]
     table["below_threshold_compat"] = wanted & (random.random(len(table)) < 1 / 3)
-    return {"overlaps": table}
+    return {"overlap": table}
 
 
 def published_tables(mirror: Path) -> Tables:
@@ -144,7 +144,7 @@ def published_tables(mirror: Path) -> Tables:
         published_overlaps(mirror / f"rt_leakage/rt_overlap_{name}.tsv", name, "test")
         for name in ("the_pile", "owt")
     ]
-    return {"overlaps": pd.concat(tables, ignore_index=True)}
+    return {"overlap": pd.concat(tables, ignore_index=True)}
 
 
 # Perplexity: a run is a corpus of 13 passages (GECO's or Brown's number), three sizes, two states.
@@ -165,7 +165,7 @@ def perplexities(*, size: float = 0.0, tuning: float = 0.0, change: float = 0.0)
                 nats = 4 + own[0] * x + (own[1] + own[2] * x if steps else 0)
                 part = pd.DataFrame({**names, "logprob": -tokens * nats})
                 rows.append(part.assign(parameters=parameters, fine_tuning_steps=steps))
-        return {"passages": pd.concat(rows, ignore_index=True)}
+        return {"passage_logprobs": pd.concat(rows, ignore_index=True)}
 
     return simulate
 
@@ -186,7 +186,7 @@ def added(random: Random, effect: float, runs: int) -> Tables:
         rows.append((f"run {run}", gains.sum(), low, high))
     columns = ["dataset", "delta", "delta_low", "delta_high"]
     more = {"model": "m", "regression": "mixed model", "rt_source": "human", "n_subjects": READERS}
-    return {"deltas": pd.DataFrame(rows, columns=columns).assign(**more)}
+    return {"delta_log_likelihood": pd.DataFrame(rows, columns=columns).assign(**more)}
 
 
 STATES = {
@@ -225,7 +225,7 @@ def slopes(of: str, *, slope: float, change: float, vary: float) -> Simulate:
                              "word_perplexity": perplexity})  # fmt: skip
         table = pd.DataFrame(gains, columns=GAINS)
         trends = size_trends(deltas_of(rows), table, None, STATES, draws=2000, seed=1)
-        return {"trends": trends}
+        return {"reading_trends": trends}
 
     return simulate
 
@@ -252,7 +252,7 @@ def published_trends(_: Path) -> Tables:
     trends = size_trends(
         deltas_of([]), no_gains(), printed_fits(), published_models(), draws=1, seed=0
     )
-    return {"trends": trends}
+    return {"reading_trends": trends}
 
 
 def pretrained(random: Random, effect: float, runs: int) -> Tables:
@@ -271,7 +271,9 @@ def pretrained(random: Random, effect: float, runs: int) -> Tables:
                 {"dataset": f"run {run}", "model": name, "delta": value, "word_perplexity": 50.0}
                 for name, value in zip(names, values, strict=True)
             ]
-    return {"trends": size_trends(deltas_of(rows), no_gains(), None, models, draws=1, seed=0)}
+    return {
+        "reading_trends": size_trends(deltas_of(rows), no_gains(), None, models, draws=1, seed=0)
+    }
 
 
 def partitions(random: Random, effect: float, runs: int) -> Tables:
@@ -283,7 +285,7 @@ def partitions(random: Random, effect: float, runs: int) -> Tables:
         for run, counts in enumerate(drawn)
         for fate, count in zip(("fit", "exploratory", "held_out"), counts, strict=True)
     ]
-    return {"counts": pd.DataFrame(rows, columns=["dataset", "fate", "rows"])}
+    return {"reading_counts": pd.DataFrame(rows, columns=["dataset", "fate", "rows"])}
 
 
 def printed_counts(_: Path) -> Tables:
@@ -293,7 +295,7 @@ def printed_counts(_: Path) -> Tables:
         for dataset, counts in item["rows"].items()
         for fate, count in zip(item["columns"], counts, strict=True)
     ]
-    return {"counts": pd.DataFrame(rows, columns=["dataset", "fate", "rows"])}
+    return {"reading_counts": pd.DataFrame(rows, columns=["dataset", "fate", "rows"])}
 
 
 CASES = {
@@ -396,7 +398,7 @@ def test_a_steep_fall_within_states_is_no_pooled_slope():
     assert judge_claim(slope_within(size, points["delta"]), "< 0")[0] == "undecided"
     with_readers = pd.DataFrame(gains, columns=GAINS)
     for parts, verdict in ((with_readers, "supported"), (no_gains(), None)):
-        tables = {"trends": size_trends(points, parts, None, models, draws=400, seed=0)}
+        tables = {"reading_trends": size_trends(points, parts, None, models, draws=400, seed=0)}
         own = judged("reading", "fit_falls_with_size", tables)
         others = judged("reading", "fit_falls_with_size_of_pretrained_models", tables)
         assert len(own) == 3

@@ -256,7 +256,11 @@ def test_a_masked_model_has_no_words_or_contexts(folder):
     read = scope.dataset_models(plan, "demo_reading_times")
     assert "smollm2-135m" in read
     assert not {"bert", "hub"} & {*read}
-    assert set(scope.model_tables(plan, "bert")) == {"fits", "separation", "correlations"}
+    assert set(scope.model_tables(plan, "bert")) == {
+        "linking_functions",
+        "string_separation",
+        "string_correlations",
+    }
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
-from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import (
     DataSet,
     correlate_participant_groups,
@@ -36,6 +35,7 @@ from lingprob.papers.morcela.tables import (
     tabulate,
 )
 from lingprob.papers.morcela.trends import points_of
+from lingprob.papers.run import Run
 from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import fit_linking_functions
 from lingprob.stats.linking_fits import LINKING_FUNCTIONS
@@ -188,7 +188,7 @@ def test_the_scorecard_judges_numbers_and_claims_and_says_what_it_lacks(tmp_path
         {"item_id": range(1450), "dataset": "linguistic_inquiry", "text": "x", "rating": 0.0}
     )
     stimuli.loc[0, ["text", "rating"]] = "It seems a cat to be in the tree.", -1.1092
-    card = compare(tables_of(table, stimuli), PUBLISHED, RUN)
+    card = compare(tables_of(table, stimuli), RUN)
     write_table(card, "scorecard", tmp_path / "scorecard.parquet")
     by_key = card.set_index(["item", "row", "column"])
     sentences = ("§3.3", "linguistic_inquiry/sentences", "value")
@@ -231,7 +231,7 @@ def test_of_the_agreements_between_participants_the_paper_s_own_meets_the_publis
     by_name = default_fits(table).set_index("linking_function")
     for order in (halves, halves[::-1]):
         card = compare(
-            tables_of(table, stimuli) | {"intergroup_correlation": order}, PUBLISHED, RUN
+            tables_of(table, stimuli) | {"intergroup_correlation": order}, RUN
         ).set_index(["row", "column"])
         row = card.loc[("linguistic_inquiry/intergroup_correlation", "r")]
         assert (row["ours"], row["published"]) == (0.99, 0.86)
@@ -246,7 +246,7 @@ def test_where_slor_lacks_nothing_of_the_agreement_there_is_no_error_to_reduce()
          "r_low": [0.0], "r_high": [0.2], "description": ["of these"]}
     )  # fmt: skip
     given = tables_of(fits("pythia-12b"), inputs()[0].assign(dataset="linguistic_inquiry"))
-    card = compare(given | {"intergroup_correlation": halves}, PUBLISHED, RUN)
+    card = compare(given | {"intergroup_correlation": halves}, RUN)
     row = card.set_index(["row", "column"]).loc[("pythia-12b/gain", "error_reduction")]
     assert row["verdict"] == "not run"
 
@@ -268,7 +268,7 @@ def test_numbers_on_simulated_ratings_never_meet_published_ones():
     stimuli = pd.DataFrame(
         {"item_id": range(9), "dataset": "demo_minimal_pairs", "text": "x", "rating": 0.0}
     )
-    card = compare(tables_of(table, stimuli), PUBLISHED, RUN)
+    card = compare(tables_of(table, stimuli), RUN)
     numbers = card[(card["kind"] == "number") & (card["item"] != "Table 1")]
     assert set(numbers["verdict"]) == {"not run"}
     claims = card[card["row"] == "pythia-70m/demo_minimal_pairs"]
@@ -396,8 +396,10 @@ def test_an_error_is_reduced_by_the_gain_s_part_of_what_slor_lacks(r, reduced):
                            "r_high": 1.0, "description": "halves"})  # fmt: skip
     stimuli = pd.DataFrame({"dataset": [PAPER], "text": "x", "rating": 0.0})
     tables = {"linking_functions": fits, "intergroup_correlation": halves, "stimuli": stimuli}
-    run = Run("demo", {"pythia-1b": {"parameters": 11 * 10**8}})
-    found = morcela_quantities(tables, PUBLISHED, run)
+    elsewhere = fits.assign(model="pythia-1b", dataset="elsewhere")
+    tables["linking_functions"] = pd.concat([fits, elsewhere], ignore_index=True)
+    run = Run("demo", {"pythia-1b": {"parameters": 11 * 10**8}}, published=PUBLISHED)
+    found = morcela_quantities(tables, run)
     assert found["pythia-1b/parameters", "billions"].value == pytest.approx(1.1)
     assert found["m/gain", "over_slor"].value == 0.12
     assert found["m/gain", "over_logprob"].value == 0.3

@@ -7,9 +7,9 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import SMALL, STATISTICS
 from lingprob.papers.morcela.trends import published_points
+from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.estimates import slope_within
 from lingprob.stats.linking import fit_linking_functions
@@ -260,7 +260,7 @@ def trend(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dic
             from_r = np.tile(points["r"].to_numpy(), runs) if column in ("gain", "gap") else 0
             fits.loc[at, target] = np.abs(from_r - values) if column in ("gain", "gap") else values
     slopes = pd.DataFrame({"model": points.index, "slope": points["frequency_slope"].to_numpy()})
-    return {"linking_functions": fits, "slopes": slopes}
+    return {"linking_functions": fits, "frequency_slopes": slopes}
 
 
 def fitted(points: pd.DataFrame, x: str, y: str) -> tuple[float, float]:

@@ -12,7 +12,6 @@ from lingprob.catalog import Catalog, read_published, read_yaml
 from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import save_figures
-from lingprob.papers.contract import Run
 from lingprob.papers.morcela.analysis import DataSet, draw_parameters, fit_model
 from lingprob.papers.morcela.figures import (
     conventions,
@@ -23,6 +22,7 @@ from lingprob.papers.morcela.figures import (
 )
 from lingprob.papers.morcela.parameter_figures import numbered
 from lingprob.papers.morcela.tables import default_fits, tabulate
+from lingprob.papers.run import Run
 from morcela_for_tests import fits, tables_of
 
 PUBLISHED = read_published("morcela")

@@ -9,9 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import STATISTICS
 from lingprob.papers.morcela.trends import drawn_values, draws_of, points_of, printed_sizes
+from lingprob.papers.run import Run
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.scorecard.verdicts import NOTHING, Estimate, judge_claim
 from lingprob.stats.linking import resample_linking_functions
@@ -57,7 +57,7 @@ def sixteen_models(seed: int, *, noise: float, beta: float, frequent: float = 0.
         for table, rows in zip(tables, found, strict=True):
             table.append(rows.assign(**about))
     fits, draws = (pd.concat(table, ignore_index=True) for table in tables)
-    return {"linking_functions": fits, "draws": draws}
+    return {"linking_functions": fits, "linking_draws": draws}
 
 
 def verdict(claim: str, tables: dict) -> str:
@@ -71,7 +71,7 @@ def verdicts(runs: int, *, resampled: bool = True, **options: float) -> pd.DataF
     for seed in range(runs):
         tables = sixteen_models(seed, **options)
         if not resampled:
-            del tables["draws"]
+            del tables["linking_draws"]
         rows.append({claim: verdict(claim, tables) for claim in TRENDS})
     return pd.DataFrame(rows)
 
@@ -161,7 +161,7 @@ def test_what_was_not_resampled_keeps_its_interval():
     assert widened(NOTHING, [1.0, 2.0]) is NOTHING
     tables = sixteen_models(1, noise=0.15, beta=0)
     points = points_of(tables, RUN)["mine"]
-    del tables["draws"]
+    del tables["linking_draws"]
     for claim, column in (("r_rises_with_size", "r"), ("beta_falls_with_size", "beta")):
         (found,) = [one for about, one in STATISTICS[claim](tables, RUN)]
         assert found == slope_within(points["size"], points[column], points["family"])
@@ -170,10 +170,10 @@ def test_what_was_not_resampled_keeps_its_interval():
 def test_a_model_without_resamples_is_its_point_in_each_and_an_unknown_draw_stays_unknown():
     tables = sixteen_models(1, noise=0.15, beta=0)
     points = points_of(tables, RUN)["mine"]
-    draws = tables["draws"]
+    draws = tables["linking_draws"]
     draws = draws[draws["model"] != "opt-30b"].astype({"beta": float})
     draws.loc[(draws["model"] == "opt-13b") & (draws["draw"] == 5), "beta"] = np.nan
-    drawn = drawn_values(draws_of({"draws": draws})["mine"], points, "beta")
+    drawn = drawn_values(draws_of({"linking_draws": draws})["mine"], points, "beta")
     names = list(points.index.get_level_values("model"))
     assert drawn.shape == (100, 16)
     assert (drawn[:, names.index("opt-30b")] == points["beta"].iloc[names.index("opt-30b")]).all()

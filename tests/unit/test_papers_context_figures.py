@@ -8,10 +8,11 @@ import pytest
 
 from lingprob.context.names import CROWS_PAIRS, KINDS, ORIGINAL, OWN, SHARED, SYNTAXGYM
 from lingprob.figures.palette import describe_models
+from lingprob.figures.style import failures
 from lingprob.papers.context.curves import COLOURS
 from lingprob.papers.context.figures import draw
 from lingprob.papers.context.matrix_figures import TOO_FEW
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 
 MODELS = describe_models(
     {
@@ -76,13 +77,14 @@ def tables(datasets: list[str], perturbations: tuple[str | None, ...] = (None, O
         columns=["model", "dataset", "bos_policy", "level", "accuracy", "accuracy_low",
                  "accuracy_high", "n_pairs"],
     )  # fmt: skip
-    return {"accuracy": accuracy, "unprefixed": unprefixed, "matrix": matrix, "points": points,
-            "correlations": related, "overlap": overlap}  # fmt: skip
+    return {"context_accuracy": accuracy, "context_unprefixed": unprefixed,
+            "context_matrix": matrix, "context_points": points,
+            "context_correlations": related, "context_overlap": overlap}  # fmt: skip
 
 
 def run(datasets: list[str]) -> Run:
     titles = {name: name.capitalize() for name in datasets}
-    return Run("demo", MODELS, titles, options={"primary": datasets[0], "control": "Wikipedia"})
+    return Run("demo", MODELS, titles | {"unrelated": "Wikipedia"})
 
 
 @pytest.fixture(autouse=True)
@@ -98,7 +100,9 @@ def test_figures_are_those_whose_data_sets_there_are():
         "unprefixed", *(f"figure_{number}" for number in numbers)
     }  # fmt: skip
     shared = tables(all_of_them, (None, ORIGINAL, OWN, SHARED))
-    assert set(draw(shared, run(all_of_them))) == {
+    figures = draw(shared, run(all_of_them))
+    assert not failures(figures)
+    assert set(figures) == {
         "sharing", "unprefixed", *(f"figure_{number}" for number in range(2, 18))
     }  # fmt: skip
 
@@ -106,8 +110,8 @@ def test_figures_are_those_whose_data_sets_there_are():
 def test_figures_of_suites_say_that_none_has_enough_pairs():
     datasets = ["blimp", SYNTAXGYM]
     full, few = tables(datasets), tables(datasets)
-    few["matrix"] = few["matrix"].iloc[:0]
-    few["points"] = few["points"][few["points"]["analysis"] != "metric"]
+    few["context_matrix"] = few["context_matrix"].iloc[:0]
+    few["context_points"] = few["context_points"][few["context_points"]["analysis"] != "metric"]
     before, after = draw(full, run(datasets)), draw(few, run(datasets))
     assert before.keys() == after.keys()
     silent = {

@@ -11,9 +11,9 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.context.pages import tabulate
 from lingprob.papers.context.scorecard import compare, context_quantities
-from lingprob.papers.contract import Run
+from lingprob.papers.context.tables import tabulate
+from lingprob.papers.run import Run
 from lingprob.scorecard.estimates import combined, known_correlation
 from lingprob.scorecard.verdicts import Estimate
 
@@ -69,10 +69,11 @@ def tables() -> dict[str, pd.DataFrame]:
         "n_prefixes": 10,
     }
     empty = {
-        name: SCHEMAS[f"context_{name}"].empty_table().to_pandas()
+        f"context_{name}": SCHEMAS[f"context_{name}"].empty_table().to_pandas()
         for name in ("regression", "overlap", "correlations")
     }
-    return {"accuracy": pd.DataFrame(rows), "matrix": pd.DataFrame([cell]), **empty}
+    found = {"context_accuracy": pd.DataFrame(rows), "context_matrix": pd.DataFrame([cell])}
+    return {**found, **empty}
 
 
 def test_published_tables_are_whole_and_name_known_models_and_suites():
@@ -130,7 +131,7 @@ def test_data_sets_allow_their_own_figures_and_plain_pairs_are_the_primary_ones(
 
 
 def test_numbers_and_claims_are_compared(tables):
-    card = compare(tables, read_published("context"), Run("paper"))
+    card = compare(tables, Run("paper", published=read_published("context")))
     by = card.set_index(["item", "row", "column"])
     found = by.loc[("Table 1", f"gpt2/{SUITE}", "delta_acceptable")]
     # .528 lies in .4 to .6; ten points are too wide to tell five apart.
@@ -151,21 +152,21 @@ def test_numbers_and_claims_are_compared(tables):
 
 def test_the_paper_s_suites_stand_below_ours_with_its_means(tables):
     published, models = read_published("context"), {"gpt2": {"title": "GPT-2"}}
-    run = Run("paper", models, published=published, options={"primary": "blimp"})
+    run = Run("paper", models, {"blimp": "B"}, published)
     shown = tabulate(tables, run)
     assert list(shown) == ["table_1", "table_2"]
     assert shown["table_1"]["suite"].tolist() == [SUITE]
     assert shown["table_1"]["GPT-2: delta"].tolist() == [0.5]
     assert shown["table_1"]["published mean_delta"].tolist() == [0.603]
     assert shown["table_2"]["published mean_delta"].isna().all()
-    mine = {"accuracy": tables["accuracy"].assign(dataset="mine")}
-    elsewhere = tabulate(mine, replace(run, options={"primary": "mine"}))
+    mine = {"context_accuracy": tables["context_accuracy"].assign(dataset="mine")}
+    elsewhere = tabulate(mine, replace(run, titles={"mine": "M"}))
     assert "published mean_delta" not in elsewhere["table_1"]
 
 
 EMPTY = {
-    name: SCHEMAS[f"context_{name}"].empty_table().to_pandas()
-    for name in ("accuracy", "matrix", "correlations")
+    name: SCHEMAS[name].empty_table().to_pandas()
+    for name in ("context_accuracy", "context_matrix", "context_correlations")
 }
 
 
@@ -196,7 +197,7 @@ def test_tables_1_and_2_by_hand():
         {"item": "Figure 14", "rows": {"three/s": []}},
     ]}  # fmt: skip
     table = pd.concat([own, down, *others], ignore_index=True)
-    found = context_quantities(EMPTY | {"accuracy": table}, published)
+    found = context_quantities(EMPTY | {"context_accuracy": table}, published)
     assert set(found) == {
         (f"{row}/s", f"{what}_{side}")
         for row in ("one", "two", "mean")
@@ -213,7 +214,7 @@ def test_tables_1_and_2_by_hand():
     assert numbers(found["mean/s", "sd_acceptable"]) == pytest.approx([0.15, 0, 0.15 + reach])
     assert numbers(found["one/s", "delta_unacceptable"]) == pytest.approx([-0.3, -0.55, -0.15])
     narrow = table.assign(delta_low=table["delta"] - 0.01, delta_high=table["delta"] + 0.01)
-    found = context_quantities(EMPTY | {"accuracy": narrow}, published)
+    found = context_quantities(EMPTY | {"context_accuracy": narrow}, published)
     assert numbers(found["one/s", "sd_acceptable"]) == pytest.approx([0.1, 0.09, 0.11])
 
 
@@ -237,7 +238,7 @@ def test_cells_of_figure_14_and_correlations_are_the_paper_s_data_sets_own():
              for name, r in (("blimp", 0.8), ("syntaxgym", 0.5), ("crows_pairs", 0.2),
                              ("mine", 0.9))]  # fmt: skip
     correlations = pd.DataFrame(rows, columns=columns).assign(model="m")
-    tables = EMPTY | {"matrix": cells, "correlations": correlations}
+    tables = EMPTY | {"context_matrix": cells, "context_correlations": correlations}
     found = context_quantities(tables, {"items": []})
     assert set(found) == {
         ("m/a", "accuracy_unprefixed"), ("m/b", "accuracy_unprefixed"), ("m/a", "x"),
@@ -254,5 +255,5 @@ def test_cells_of_figure_14_and_correlations_are_the_paper_s_data_sets_own():
     three = [known_correlation(r, 40) for r in (0.8, 0.5, 0.2)]
     assert numbers(found["m/mean", "r_acceptable"]) == numbers(combined(three, [1 / 3] * 3))
     without = correlations[correlations["dataset"] != "crows_pairs"]
-    found = context_quantities(tables | {"correlations": without}, {"items": []})
+    found = context_quantities(tables | {"context_correlations": without}, {"items": []})
     assert ("m/mean", "r_acceptable") not in found

@@ -18,10 +18,10 @@ from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.corpora import corpus_of, load_corpus, save_corpus, search
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
-from lingprob.papers.contract import Run
 from lingprob.papers.leakage.overlap import analysis as leakage
 from lingprob.papers.leakage.overlap.claims import compare
 from lingprob.papers.leakage.overlap.figures import chance_levels, draw
+from lingprob.papers.run import Run
 from lingprob.reading.texts import passage_texts
 
 VOCABULARY = ["[UNK]", *"abcdefgh", "<|endoftext|>"]
@@ -189,7 +189,7 @@ def test_passages_have_their_lengths_beside_the_published_ones(published):
 def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
     (tmp_path / "corpus.txt").write_text("g b c d\n")
     ours = overlaps(tokenizer, tmp_path / "corpus.txt", "lines")
-    tables = {"overlaps": pd.concat([ours, published], ignore_index=True)}
+    tables = {"overlap": pd.concat([ours, published], ignore_index=True)}
     figures = draw(tables, Run("demo", titles={"the_pile": "The Pile"}))
     for name, count in (("figure_1a", 6), ("figure_1b", 4)):
         points = sum(
@@ -202,8 +202,8 @@ def test_figures_show_a_passage_once(published, tokenizer, tmp_path):
 def test_the_scorecard_compares_lengths_flags_and_claims(published):
     ours = published.assign(origin="ours", searched="books")
     table = pd.concat([ours, published], ignore_index=True)
-    tables = {"overlaps": table, "chunks": NO_CHUNKS}
-    scorecard = compare(tables, read_published("overlap"), Run("laptop"))
+    tables = {"overlap": table, "overlap_chunks": NO_CHUNKS}
+    scorecard = compare(tables, Run("laptop", published=read_published("overlap")))
     rows = scorecard.set_index(["row", "column"])
     assert rows.loc[("brown_spr", "same_length"), "ours"] == 1
     assert rows.loc[("the_pile", "same_flag"), "ours"] == 3
@@ -223,8 +223,10 @@ def test_our_own_tables_of_the_papers_corpora_are_compared_and_of_others_not(pub
     """The published rows as if a run had found them, in the Pile and in something else."""
     for searched, verdict in (("pile_pythia", "differs"), ("books", "not run")):
         ours = published.assign(origin="ours", searched=searched)
-        tables = {"overlaps": ours, "chunks": NO_CHUNKS}
-        card = compare(tables, read_published("overlap"), Run("paper")).set_index(["column", "row"])
+        tables = {"overlap": ours, "overlap_chunks": NO_CHUNKS}
+        card = compare(tables, Run("paper", published=read_published("overlap"))).set_index(
+            ["column", "row"]
+        )
         assert card.loc[("longest_overlap", "the_pile/brown_spr"), "verdict"] == verdict
         assert card.loc[("tokens", "provo"), "ours"] == 40
         claims = card.loc["nothing_whole_outside_provo"]
@@ -233,8 +235,8 @@ def test_our_own_tables_of_the_papers_corpora_are_compared_and_of_others_not(pub
 
 def test_the_scorecard_without_published_overlaps(published):
     ours = published.assign(origin="ours", searched="books")
-    tables = {"overlaps": ours, "chunks": NO_CHUNKS}
-    scorecard = compare(tables, read_published("overlap"), Run("demo"))
+    tables = {"overlap": ours, "overlap_chunks": NO_CHUNKS}
+    scorecard = compare(tables, Run("demo", published=read_published("overlap")))
     computed = scorecard[scorecard["verdict"] != "not run"]
     assert set(computed["column"]) == {"passages", "tokens"}
 
@@ -246,14 +248,17 @@ def test_the_scorecard_counts_the_pile_s_chunks_and_their_tokens(published):
     columns = ["searched", "chunk", "n_tokens", "leakage_free", "selected"]
     chunks = pd.DataFrame(rows, columns=columns)
     ours = published.assign(origin="ours", searched="books")
-    tables = {"overlaps": ours, "chunks": chunks}
-    table = compare(tables, read_published("overlap"), Run("paper"))
+    tables = {"overlap": ours, "overlap_chunks": chunks}
+    table = compare(tables, Run("paper", published=read_published("overlap")))
     found = table[table["row"] == "pile_pythia"].set_index("column")
     assert found["ours"].to_dict() == {
         "all_billion_tokens": 300.039168,
         "chunks": 143, "leakage_free": 18, "selected": 10, "billion_tokens": 20.98176,
     }  # fmt: skip
     assert set(found["verdict"]) == {"reproduced"}
-    without = compare({**tables, "chunks": chunks[-1:]}, read_published("overlap"), Run("laptop"))
+    without = compare(
+        {**tables, "overlap_chunks": chunks[-1:]},
+        Run("laptop", published=read_published("overlap")),
+    )
     found = without[without["row"] == "pile_pythia"]
     assert set(found["verdict"]) == {"not run"}

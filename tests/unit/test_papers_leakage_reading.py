@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.io.tables import read_table, write_table
-from lingprob.papers.contract import Run
 from lingprob.papers.leakage.reading.analysis import (
     Study,
     compare_regressions,
@@ -32,11 +32,13 @@ from lingprob.papers.leakage.reading.trends import (
     size_trends,
     slope_weights,
 )
+from lingprob.papers.run import Run
 from lingprob.reading.predictors import perplexity, regression_frame, standardised
 from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.resampling import resampled_sums
 from mixed_data import read
 
+PUBLISHED = read_published("reading")
 MODELS: dict[str, Any] = {
     name: {"title": name, "family": "f", "family_title": "F", "parameters": size}
     for name, size in (("small", 10**7), ("medium", 10**8), ("large", 10**9))
@@ -531,10 +533,10 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     write_table(gains, "reading_gains", tmp_path / "g.parquet")
     write_table(trends, "reading_trends", tmp_path / "t.parquet")
     assert trends.set_index(["of", "on"]).loc[("delta", "parameters"), "slope"] < 0
-    run = Run("test", describe_models(MODELS), {"mine": "Mine"})
+    run = Run("test", describe_models(MODELS), {"mine": "Mine"}, PUBLISHED)
     assert set(trends["items"]) == {6, 1}
-    tables = {"deltas": labelled, "trends": trends, "counts": counts}
-    card = compare(tables, read_published("reading"), run)
+    tables = {"delta_log_likelihood": labelled, "reading_trends": trends, "reading_counts": counts}
+    card = compare(tables, run)
     write_table(card, "scorecard", tmp_path / "s.parquet")
     assert set(card["kind"]) == {"claim", "number"}
     claims = card[card["row"].str.contains("mine")].set_index(["column", "row"])
@@ -547,7 +549,7 @@ def test_tables_figures_and_scorecard_of_a_small_study(study, compared, tmp_path
     assert falls["high"] > trends.set_index(["of", "on"]).loc[("delta", "parameters"), "slope_high"]
     half = claims.loc[("exploratory_partition_is_half_the_fit_partition", "mine")]
     assert (half["ours"], half["verdict"]) == (0.5, "supported")
-    figure = draw({"deltas": labelled}, run)["figure_2"]
+    figure = draw({"delta_log_likelihood": labelled}, run)["figure_2"]
     assert "SIMULATED READING TIMES" in figure._supxlabel.get_text()
 
 
@@ -557,7 +559,7 @@ def test_figure_2_is_by_token_where_tokens_are_known_and_names_near_sizes(deltas
     table = deltas.assign(token_perplexity=[30.0, 20.0, 10.0])
     run = Run("test", describe_models(near), {"mine": "Mine"})
     for drawn, column in ((table, "token"), (table.assign(token_perplexity=None), "word")):
-        lower = draw({"deltas": drawn}, run)["figure_2"].axes[1]
+        lower = draw({"delta_log_likelihood": drawn}, run)["figure_2"].axes[1]
         assert lower.get_ylabel() == f"{column} perplexity"
         line = next(line for line in lower.lines if len(line.get_xdata()) == 3)
         assert list(line.get_ydata()) == drawn[f"{column}_perplexity"].tolist()
@@ -580,7 +582,9 @@ def test_models_of_one_size_stand_side_by_side(deltas):
         [1e6 / 10**0.02, 1e6 * 10**0.02]
     )
     table, models = many(deltas, {"a": 10**7, "b": 10**8, "after": 10**8})
-    figure = draw({"deltas": table}, Run("test", describe_models(models), {"mine": "Mine"}))
+    figure = draw(
+        {"delta_log_likelihood": table}, Run("test", describe_models(models), {"mine": "Mine"})
+    )
     for axes in figure["figure_2"].axes[:2]:
         points = {line.get_xdata()[0] for line in axes.lines if len(line.get_xdata()) == 1}
         assert sorted(points) == pytest.approx([1e7, 1e8 / 10**0.02, 1e8 * 10**0.02])
@@ -607,15 +611,14 @@ def test_models_of_unknown_size_are_in_no_trend_and_no_figure_over_size(study, c
     assert found.loc["parameters", ["models", "slope"]].tolist() == [3, pytest.approx(-10)]
     assert found.loc["word_perplexity", "models"] == 4
     run = Run("test", describe_models(models), {"mine": "Mine"})
-    figure = draw({"deltas": table}, run)["figure_2"]
+    figure = draw({"delta_log_likelihood": table}, run)["figure_2"]
     drawn = [line for line in figure.axes[0].lines if len(line.get_xdata()) == 3]
     assert drawn[0].get_xdata().tolist() == [1e7, 1e8, 1e9]
     assert "of unknown size: mystery" in [text.get_text() for text in figure.legends[0].texts]
     counts = reading_counts("mine", ENTRY, study["times"], "test")
     trends = trends_of(table, no_gains(gains), models)
-    card = compare(
-        {"deltas": table, "trends": trends, "counts": counts}, read_published("reading"), run
-    )
+    tables = {"delta_log_likelihood": table, "reading_trends": trends, "reading_counts": counts}
+    card = compare(tables, replace(run, published=PUBLISHED))
     (note,) = card.loc[card["column"] == "fit_falls_with_size_of_pretrained_models", "note"]
     assert note == "3 models"
 
@@ -633,10 +636,8 @@ def test_trends_mix_no_corrected_surprisals_with_others(study, compared, tmp_pat
     assert sizes["models"].tolist() == [3, 3, 3]
     assert sizes["corrected"].tolist() == [True, False, None]
     counts = reading_counts("mine", ENTRY, study["times"], "test")
-    run = Run("test", describe_models(models))
-    card = compare(
-        {"deltas": read, "trends": found, "counts": counts}, read_published("reading"), run
-    )
+    tables = {"delta_log_likelihood": read, "reading_trends": found, "reading_counts": counts}
+    card = compare(tables, Run("test", describe_models(models), published=PUBLISHED))
     of_size = card[card["column"] == "fit_falls_with_size_of_pretrained_models"]
     assert of_size["row"].tolist() == [
         "mine/f, imported context, corrected", "mine/f, imported context, uncorrected",
@@ -697,9 +698,8 @@ def test_published_fits_on_a_small_text(tmp_path):
     # The label of a word has the time of the next: realigned, the word's own surprisal tells most.
     assert by_row.loc[("one", "realigned"), "delta"] > 100
     assert by_row.loc[("one", "numeric_order"), "delta"] < 10
-    figure = inverse_scaling(
-        fits, describe_models({"one": MODELS["small"], "two": MODELS["large"]})
-    )
+    looks = describe_models({"one": MODELS["small"], "two": MODELS["large"]})
+    figure = inverse_scaling(fits, Run("test", looks))
     assert len(figure.axes) == 8
     for convention in ("compat", "numeric_order", "realigned", "realigned_all"):
         found = by_row.loc[("one", convention)]

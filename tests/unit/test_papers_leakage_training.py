@@ -10,9 +10,9 @@ import pytest
 
 from lingprob.catalog import read_published
 from lingprob.figures.palette import describe_models
-from lingprob.papers.contract import Run, read_tables
 from lingprob.papers.leakage.training.claims import compare, log_perplexity_contrast
-from lingprob.papers.leakage.training.figures import draw
+from lingprob.papers.leakage.training.figures import draw, read_logs
+from lingprob.papers.run import Run
 
 NOTE = "trained on leakage-free text"
 SIZES = {"small": 1_000_000, "large": 4_000_000}
@@ -29,13 +29,13 @@ RUN = Run(
         }
     ),
     titles={"provo": "Provo"},
-    options={"note": NOTE},
+    note=NOTE,
 )  # fmt: skip
 
 
 @pytest.fixture
 def tables(tmp_path):
-    """Logs of two sizes, read as the room declares them, and a perplexity table."""
+    """Logs of two sizes, and a perplexity table."""
     paths = {}
     for size, offset in (("small", 1.0), ("large", 0.0)):
         records = [{"step": n, "tokens": 1000 * n, "loss": 6 + offset - n / 50} for n in range(40)]
@@ -49,7 +49,7 @@ def tables(tmp_path):
         for corpus in ("provo", "all")
     ]
     columns = ["model", "parameters", "fine_tuning_steps", "corpus", "perplexity"]
-    logs = read_tables("training", {"logs": list(map(str, paths.values()))}, {"logs": list(paths)})
+    logs = {"logs": read_logs(paths.values())}
     return {**logs, "perplexity": pd.DataFrame(rows, columns=columns)}
 
 
@@ -93,8 +93,8 @@ def test_the_scorecard_says_what_fine_tuning_did():
     """Falls of .1, .2 and .3 nats a token in all passages: -.1 a tenfold, without any noise."""
     parts = passages({10**7: 0.1, 10**8: 0.2, 10**9: 0.3})
     sizes = pd.DataFrame({"size": ["small", "large"], "parameters": [28_125_440, 162_322_945]})
-    tables = {"perplexity": sizes, "passages": parts}
-    scorecard = compare(tables, read_published("training"), Run("paper"))
+    tables = {"perplexity": sizes, "passage_logprobs": parts}
+    scorecard = compare(tables, Run("paper", published=read_published("training")))
     rows = scorecard.set_index(["row", "column"])
     verdicts = rows["verdict"]
     assert verdicts["small", "parameters"] == "reproduced"
@@ -111,8 +111,10 @@ def test_the_scorecard_says_what_fine_tuning_did():
 
 def test_perplexities_that_fall_the_less_the_larger_the_model_contradict_the_paper():
     tables = {"perplexity": pd.DataFrame({"size": [], "parameters": []}),
-              "passages": passages({10**7: 0.3, 10**8: 0.2, 10**9: 0.1})}  # fmt: skip
-    card = compare(tables, read_published("training"), Run("paper")).set_index(["row", "column"])
+              "passage_logprobs": passages({10**7: 0.3, 10**8: 0.2, 10**9: 0.1})}  # fmt: skip
+    card = compare(tables, Run("paper", published=read_published("training"))).set_index(
+        ["row", "column"]
+    )
     more = card.loc[("all, 5 steps", "fine_tuning_lowers_perplexity_of_larger_models_more")]
     assert more["verdict"] == "contradicted"
 
@@ -122,8 +124,10 @@ def test_perplexities_that_fall_the_less_the_larger_the_model_contradict_the_pap
 )
 def test_one_size_has_no_slope(sizes, verdict):
     tables = {"perplexity": pd.DataFrame({"size": [], "parameters": []}),
-              "passages": passages(dict.fromkeys(sizes, 0.1))}  # fmt: skip
-    card = compare(tables, read_published("training"), Run("paper")).set_index(["column", "row"])
+              "passage_logprobs": passages(dict.fromkeys(sizes, 0.1))}  # fmt: skip
+    card = compare(tables, Run("paper", published=read_published("training"))).set_index(
+        ["column", "row"]
+    )
     assert card.loc[("larger_models_have_lower_perplexity", "all"), "verdict"] == verdict
 
 

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from checkout import ROOT
+from lingprob.figures.palette import series_of
 from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.costs import Costs, speed
@@ -687,17 +688,15 @@ def test_string_probability_reads_scores_of_all_tokens():
 
 
 def test_what_the_paper_has_and_a_scale_has_not_is_named():
-    assert scope.absent_from_strings(plan("demo")) == []
-    absent = " ".join(scope.absent_from_strings(plan("laptop")))
+    assert scope.absent_from_strings(plan("demo")) == ""
+    absent = scope.absent_from_strings(plan("laptop"))
     assert all(name in absent for name in ("ZhoBLiMP", "SLING", "HLL"))
     assert "CoLA" not in absent
     # A model without panels sees it, too.
     both = {"models": ["trigram", "gutenberg-2gram"]}
-    assert "CoLA" not in " ".join(
-        scope.absent_from_strings(plan("laptop", string_probability=both))
-    )
+    assert "CoLA" not in scope.absent_from_strings(plan("laptop", string_probability=both))
     alone = {"models": ["trigram"]}
-    assert "CoLA" in " ".join(scope.absent_from_strings(plan("laptop", string_probability=alone)))
+    assert "CoLA" in scope.absent_from_strings(plan("laptop", string_probability=alone))
 
 
 def test_fits_predict_the_rated_data_sets_and_others():
@@ -741,7 +740,8 @@ def test_models_that_a_run_makes_have_panels_only_if_there_are_no_others():
     assert scope.string_panels(asked) == ["smollm2-135m"]
     made = plan("laptop", string_probability={"models": ["gutenberg-[23]gram"]})
     assert scope.string_panels(made) == ["gutenberg-2gram", "gutenberg-3gram"]
-    series = sources.series(asked, asked.settings["string_probability"]["models"])
+    models = asked.settings["string_probability"]["models"]
+    series = {name: series_of(name, asked.catalog.model(name)) for name in models}
     assert series["trained-tiny-small-step16"] == "trained-tiny-small"
     assert series["gutenberg-2gram"] == series["gutenberg-3gram"]
     assert {name for name, of in series.items() if of == name} == {

@@ -104,7 +104,8 @@ def put_model(seed: int) -> None:
 
 
 def stimuli() -> pd.DataFrame:
-    table = pd.DataFrame({"text": SENTENCES, "language": "en", "grammatical": [True, False] * 4})
+    table = pd.DataFrame({"dataset": "d", "text": SENTENCES, "language": "en"})
+    table["grammatical"] = [True, False] * 4
     table = table.assign(item_id=[f"i{n}" for n in range(8)])
     table = table.assign(pair_id=[f"p{n // 2}" for n in range(8)], paradigm="s")
     return table.reindex(columns=SCHEMAS["stimuli"].names)

@@ -13,7 +13,7 @@ from scipy.optimize import brentq
 
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import compare_numbers, judge_claims, make_scorecard
 from lingprob.scorecard.estimates import (
     combined,

@@ -101,7 +101,8 @@ def test_imported_sentences_by_id_or_by_text(tmp_path):
     assert by_text["unigram_logprob"].tolist() == [-8, -9]
     assert by_text["n_words"].tolist() == [3, 2]
     for table in (by_id, by_text):
-        write_table(table, "sentence_scores", tmp_path / "t.parquet")
+        named = table.assign(model="m", dataset="d")
+        write_table(named, "sentence_scores", tmp_path / "t.parquet")
 
 
 def test_where_a_file_has_ids_and_texts_the_ids_count(tmp_path):

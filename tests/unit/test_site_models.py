@@ -89,14 +89,12 @@ def files(tmp_path) -> dict[str, list[Path]]:
         for level in ("all", "suite")
     ]
     given = {
-        "fits": ("linking_functions", fits), "separation": ("string_separation", separation),
-        "correlations": ("string_correlations", correlations),
-        "deltas": ("delta_log_likelihood", deltas), "accuracy": ("context_accuracy", accuracy),
-        "unprefixed": ("context_unprefixed", unprefixed),
+        "linking_functions": fits, "string_separation": separation,
+        "string_correlations": correlations, "delta_log_likelihood": deltas,
+        "context_accuracy": accuracy, "context_unprefixed": unprefixed,
     }  # fmt: skip
     return {
-        name: [table(tmp_path / f"{name}.parquet", schema, *rows)]
-        for name, (schema, rows) in given.items()
+        name: [table(tmp_path / f"{name}.parquet", name, *rows)] for name, rows in given.items()
     }
 
 
@@ -156,12 +154,15 @@ def test_a_page_has_each_paper_s_numbers_and_says_what_they_are(files):
 
 def test_a_model_has_the_tables_of_the_papers_that_name_it():
     assert set(scope.model_tables(plan(), "smollm2-135m")) == {
-        "fits", "deltas", "separation", "correlations", "unprefixed", "accuracy",
+        "linking_functions", "delta_log_likelihood", "string_separation", "string_correlations",
+        "context_unprefixed", "context_accuracy",
     }  # fmt: skip
-    assert scope.model_tables(plan(), "gpt2") == {"fits": ["results/morcela/gpt2.parquet"]}
+    assert scope.model_tables(plan(), "gpt2") == {
+        "linking_functions": ["results/morcela/gpt2.parquet"]
+    }
     assert scope.model_tables(plan(site={"papers": ["overlap"]}), "smollm2-135m") == {}
     own = plan("demo", models={"mine": OWN}, reading={"models": ["mine"]})
-    assert scope.model_tables(own, "mine")["deltas"] == [
+    assert scope.model_tables(own, "mine")["delta_log_likelihood"] == [
         "results/reading/demo_reading_times.parquet"
     ]
     assert "mine" in scope.shown_models(own)

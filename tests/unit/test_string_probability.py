@@ -18,8 +18,10 @@ from sklearn.metrics import roc_auc_score
 from lingprob.catalog import Catalog, read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
+from lingprob.figures.style import failures
 from lingprob.io.tables import write_table
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
+from lingprob.papers.run import failures as failures_of_tables
 from lingprob.papers.string_probability.analysis import (
     QUANTITIES,
     analyse,
@@ -65,6 +67,7 @@ from lingprob.papers.string_probability.tables import (
     page,
     paradigm_accuracies,
     read_accuracies,
+    tabulate,
 )
 from lingprob.stats.resampling import resamples
 from lingprob.stimuli.build import build_stimuli
@@ -167,7 +170,7 @@ def wide(dataset: Dataset) -> pd.DataFrame:
 
 
 def found(results: dict[str, pd.DataFrame], dataset: str, **chosen) -> pd.DataFrame:
-    table = results["correlations"]
+    table = results["string_correlations"]
     table = table[table["dataset"] == dataset]
     for key, value in chosen.items():
         table = table[table[key] == value]
@@ -209,7 +212,7 @@ def test_prediction_2_is_of_near_pairs_with_both_ratings(datasets, results):
 
 
 def test_prediction_3_is_scikit_learn_s_area_of_each_metric(results):
-    scores, table = results["scores"], results["separation"]
+    scores, table = results["string_scores"], results["string_separation"]
     for name in ["pairs", "rated", "single"]:
         part = scores[scores["dataset"] == name]
         for metric in METRICS:
@@ -238,8 +241,8 @@ def test_a_sample_counts_as_much_as_the_whole_in_the_flat_set(datasets):
     )  # fmt: skip
     assert sampled.weight == pytest.approx(119 / 40)
     tables = analyse("m", [sampled, rest], ["pairs", "rated"], VOCABULARY, OPTIONS)
-    scores = tables["scores"]
-    separated = tables["separation"].set_index(["dataset", "phenomenon", "metric"])
+    scores = tables["string_scores"]
+    separated = tables["string_separation"].set_index(["dataset", "phenomenon", "metric"])
     flat = separated.loc[POOLED, "", "slor"]
     weights = scores["weight"]
     area = roc_auc_score(scores["grammatical"], scores["slor"], sample_weight=weights)
@@ -249,14 +252,14 @@ def test_a_sample_counts_as_much_as_the_whole_in_the_flat_set(datasets):
     shares = {name: separated.loc[name, "", "slor"] for name in ("pairs", "rated")}
     correct = 119 * shares["pairs"]["accuracy"] + 119 * shares["rated"]["accuracy"]
     assert flat["accuracy"] == pytest.approx(correct / 238)
-    curve = tables["roc"].query("dataset == @POOLED and metric == 'slor'")
+    curve = tables["string_roc"].query("dataset == @POOLED and metric == 'slor'")
     under = np.trapezoid(curve["true_positive_rate"], curve["false_positive_rate"])
     assert under == pytest.approx(area, abs=0.01)
 
 
 def test_accuracy_is_the_share_of_pairs_by_a_loop(datasets, results):
     pairs = wide(datasets[0])
-    table = results["separation"]
+    table = results["string_separation"]
     rows = table[(table["dataset"] == "pairs") & (table["metric"] == "logprob")]
     whole = rows[rows["phenomenon"] == ""].iloc[0]
     assert whole["accuracy"] == pytest.approx((pairs["good"] > pairs["bad"]).mean())
@@ -264,8 +267,8 @@ def test_accuracy_is_the_share_of_pairs_by_a_loop(datasets, results):
 
 
 def test_the_curve_encloses_the_area(results):
-    curve = results["roc"]
-    table = results["separation"].query("phenomenon == ''").set_index(["dataset", "metric"])
+    curve = results["string_roc"]
+    table = results["string_separation"].query("phenomenon == ''").set_index(["dataset", "metric"])
     for key, part in curve.groupby(["dataset", "metric"]):
         area = np.trapezoid(part["true_positive_rate"], part["false_positive_rate"])
         assert area == pytest.approx(table.loc[key, "auc"], abs=0.01)
@@ -288,10 +291,10 @@ def test_a_data_set_of_one_class_has_no_area_and_says_so_in_counts():
     alone = dataset.stimuli[dataset.stimuli["grammatical"]].assign(pair_id=None)
     one_class = Dataset("one", frozenset({3}), alone, dataset.scores, None)
     tables = analyse("m", [one_class], [], VOCABULARY, OPTIONS)
-    separation = tables["separation"]
+    separation = tables["string_separation"]
     assert separation["auc"].isna().all()
     assert (separation["n_ungrammatical"] == 0).all()
-    assert tables["roc"].empty
+    assert tables["string_roc"].empty
 
 
 def test_a_bin_in_which_nothing_varies_has_no_r(tmp_path):
@@ -299,7 +302,7 @@ def test_a_bin_in_which_nothing_varies_has_no_r(tmp_path):
     scores = dataset.scores.assign(logprob=-50.0, unigram_logprob=np.nan)
     constant = Dataset("pairs", frozenset({1}), dataset.stimuli, scores, dataset.distances)
     tables = analyse("m", [constant], [], None, OPTIONS)
-    correlations = tables["correlations"]
+    correlations = tables["string_correlations"]
     assert correlations["r"].isna().all()
     assert (correlations["n"] > 0).all()
     for name, table in tables.items():
@@ -376,7 +379,7 @@ def test_clusters_widen_intervals_where_paradigms_differ(datasets):
     widths = []
     for clustered in (False, True):
         options = Options(**{**vars(OPTIONS), "cluster_by_paradigm": clustered, "bootstrap": 300})
-        table = analyse("m", [shifted], [], None, options)["correlations"]
+        table = analyse("m", [shifted], [], None, options)["string_correlations"]
         whole = table[table["subset"] == "overall"].iloc[0]
         widths.append(whole["r_high"] - whole["r_low"])
     assert widths[1] > 1.5 * widths[0]
@@ -394,7 +397,7 @@ def test_pairs_without_a_paradigm_are_clusters_of_their_own(datasets):
         dataset.distances,
     )
     one, other = (
-        analyse("m", [nameless], [], None, options)["correlations"]
+        analyse("m", [nameless], [], None, options)["string_correlations"]
         for options in (OPTIONS, clustered)
     )
     pd.testing.assert_frame_equal(one, other)
@@ -478,12 +481,10 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     surprise = (
         cost + np.where(toy["grammatical"], 30.0, 34.0) - 6 * (toy["text"] == "A moon emerge.")
     )
-    toy_scores = pd.DataFrame(
-        {"item_id": toy["item_id"], "bos": "b", "unigrams": "u", "logprob": -surprise, "model": "m"}
-    )
-    tables = {"datasets": counts, "filters": filters, "toy_stimuli": toy, "toy_scores": toy_scores}
-    run = Run("demo", {"gpt2": {"parameters": 1.24e8}}, options={"bos": {"m": "b"}})
-    card = compare({**results, **tables}, published, run)
+    surprisals = toy[["text", "grammatical"]].assign(model="m", surprisal=surprise / np.log(2))
+    tables = {"datasets": counts, "filters": filters, "toy_surprisals": surprisals}
+    run = Run("demo", {"gpt2": {"parameters": 1.24e8}}, published=published)
+    card = compare({**results, **tables}, run)
     rows = card.set_index(["row", "column"])
     assert rows.loc[("blimp/counted", "value"), "ours"] == 119
     assert rows.loc[("blimp/counted", "value"), "verdict"] == "differs"
@@ -492,7 +493,7 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     assert rows.loc[("m/pairs", "prediction_1a"), "verdict"] == "supported"
     area = rows.loc[("m/pairs", "poor_separation")]
     assert area["ours"] == pytest.approx(
-        results["separation"].query("dataset == 'pairs' and phenomenon == ''")["auc"].max()
+        results["string_separation"].query("dataset == 'pairs' and phenomenon == ''")["auc"].max()
     )
     assert rows.loc[("li_large/kept", "value"), "published"] == 1883
     toy_claims = card[card["item"] == "§2.1.1"].query("kind == 'claim'").set_index("column")
@@ -501,7 +502,7 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     # Made scores have a message each and no trend over bins: their interval says so.
     trend = rows.loc[("m/pairs", "prediction_1b_common_spread")]
     change = (
-        results["confounds"]
+        results["string_confounds"]
         .query("dataset == 'pairs' and subset == 'change' and quantity == 'r_common_spread'")
         .iloc[0]
     )
@@ -512,14 +513,14 @@ def test_the_scorecard_checks_counts_and_claims(datasets, results):
     assert paired["verdict"] == "supported"
     assert paired["ours"] > 0.05
     lead = rows.loc[("m/pairs", "slor_leads"), "ours"]
-    metrics = results["separation"].query("dataset == 'pairs' and phenomenon == ''")
+    metrics = results["string_separation"].query("dataset == 'pairs' and phenomenon == ''")
     areas = metrics.set_index("metric")["auc"]
     others = areas[["logprob", "uniform_bayes_factor", "unigram_bayes_factor"]]
     assert lead == pytest.approx(areas["slor"] - others.max())
 
 
 def test_pools_are_of_data_sets_their_paradigms_and_thirds_by_length(results):
-    scores = results["scores"]
+    scores = results["string_scores"]
     found = {tuple(key): pairs for *key, pairs in pooled_groups(scores, ["pairs", "rated"])}
     of_each = {name: pairs_of(scores[scores["dataset"] == name]) for name in ("pairs", "rated")}
     for name, pairs in of_each.items():
@@ -543,12 +544,12 @@ def test_pools_are_of_data_sets_their_paradigms_and_thirds_by_length(results):
 
 def test_there_is_no_flat_set_of_one_data_set():
     tables = analyse("m", [made("alone", {3})], ["alone"], VOCABULARY, OPTIONS)
-    for name in ("separation", "roc", "pools"):
+    for name in ("string_separation", "string_roc", "string_pools"):
         assert set(tables[name]["dataset"]) == {"alone"}
 
 
 def test_a_paradigm_alone_is_resampled_by_pairs(results):
-    scores = results["scores"].query("dataset == 'pairs'")
+    scores = results["string_scores"].query("dataset == 'pairs'")
     clustered = replace(OPTIONS, cluster_by_paradigm=True)
 
     def both(part):
@@ -563,13 +564,13 @@ def test_a_paradigm_alone_is_resampled_by_pairs(results):
 
 
 def test_pages_show_what_is_of_all_pairs(results):
-    assert page("scores", results["scores"]) is results["scores"]
-    shown = page("confounds", results["confounds"])
-    changes = results["confounds"].query("subset == 'change'")
+    assert page("scores", results["string_scores"]) is results["string_scores"]
+    shown = page("confounds", results["string_confounds"])
+    changes = results["string_confounds"].query("subset == 'change'")
     assert shown["value"].tolist() == changes["value"].tolist()
-    whole = results["pools"].query("subset == 'overall'").drop(columns=["subset", "name"])
-    pd.testing.assert_frame_equal(page("pools", results["pools"]), whole)
-    assert len(whole) < len(results["pools"])
+    whole = results["string_pools"].query("subset == 'overall'").drop(columns=["subset", "name"])
+    pd.testing.assert_frame_equal(page("pools", results["string_pools"]), whole)
+    assert len(whole) < len(results["string_pools"])
 
 
 def test_sentences_that_count_are_those_of_pairs_that_differ_and_those_without_pair():
@@ -583,7 +584,9 @@ def test_sentences_that_count_are_those_of_pairs_that_differ_and_those_without_p
 
 
 def test_without_scores_there_are_no_accuracies(results):
-    nothing = paradigm_accuracies(results["scores"][:0], results["correlations"][:0], [], {})
+    nothing = paradigm_accuracies(
+        results["string_scores"][:0], results["string_correlations"][:0], [], {}
+    )
     assert nothing.empty
     assert list(nothing) == COLUMNS
 
@@ -624,16 +627,16 @@ def test_accuracies_by_paradigm_stand_beside_published_ones(results):
     )
     # Of another prediction, and of a phenomenon that is called as a paradigm is.
     others = [{"prediction": 2}, {"subset": "phenomenon"}]
-    of_others = [results["correlations"].assign(r=0.0, **other) for other in others]
-    correlations = pd.concat([results["correlations"], *of_others], ignore_index=True)
+    of_others = [results["string_correlations"].assign(r=0.0, **other) for other in others]
+    correlations = pd.concat([results["string_correlations"], *of_others], ignore_index=True)
     table = paradigm_accuracies(
-        results["scores"], correlations, [published], {"m": {"title": "Mine"}}
+        results["string_scores"], correlations, [published], {"m": {"title": "Mine"}}
     )
     assert not table.duplicated(["dataset", "paradigm", "system"]).any()
     assert table["source"].value_counts()["published"] == 1
     ours = table[(table["source"] == "ours") & (table["dataset"] == "pairs")]
     assert set(ours["system"]) == {"Mine"}
-    pairs = pairs_of(results["scores"].query("dataset == 'pairs'"))
+    pairs = pairs_of(results["string_scores"].query("dataset == 'pairs'"))
     for row in ours.itertuples():
         part = pairs[pairs["paradigm"] == row.paradigm]
         assert row.n == len(part)
@@ -648,27 +651,26 @@ def test_accuracies_by_paradigm_stand_beside_published_ones(results):
 def test_simulated_ratings_mark_what_is_computed_with_ratings(datasets):
     """Prediction 2 is about ratings; prediction 1, of the same data set, is not."""
     rated = made("rated", {1, 2}, pairs=300, seed=1)
-    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
     for source in ("human", "simulated"):
         stimuli = rated.stimuli.assign(rating_source="human")
         stimuli.loc[10, "rating_source"] = source
         given = Dataset("rated", rated.predictions, stimuli, rated.scores, rated.distances)
         tables = analyse("m", [given], ["rated"], VOCABULARY, OPTIONS)
-        for name in ("correlations", "confounds"):
+        for name in ("string_correlations", "string_confounds"):
             marked = tables[name].groupby("prediction")["simulated"].agg(["min", "max"])
             expected = source == "simulated"
             assert marked.loc[1].tolist() == [False, False]
             assert marked.loc[2].tolist() == [expected, expected]
         columns = ("dataset", "counted", "used_pairs", "identical_pairs", "kept")
         none = pd.DataFrame({name: [] for name in columns} | {"used": np.array([], dtype=bool)})
-        counts = {"datasets": none, "filters": none, "toy_stimuli": toy}
-        card = compare({**tables, **counts}, PUBLISHED, Run("demo", options={"bos": {}}))
+        counts = {"datasets": none, "filters": none, "toy_surprisals": NO_TOY}
+        card = compare({**tables, **counts}, Run("demo", published=PUBLISHED))
         claims = card[card["row"] == "m/rated"].set_index("column")["note"]
         of_ratings = claims.index.str.startswith("prediction_2")
         assert of_ratings.sum() == 4
         said = claims.str.contains("simulated ratings")
         assert said.tolist() == (of_ratings & (source == "simulated")).tolist()
-        shown = page("confounds", tables["confounds"])
+        shown = page("confounds", tables["string_confounds"])
         assert set(shown.loc[shown["prediction"] == 2, "note"]) == {
             "simulated ratings" if source == "simulated" else ""
         }
@@ -685,18 +687,18 @@ def test_figures_show_each_model_in_its_look_and_say_what_is_simulated(datasets,
         name: pd.concat([table, table.assign(model="n")], ignore_index=True)
         for name, table in results.items()
     }
-    about_ratings = shown["correlations"]["prediction"] == 2
-    shown["correlations"]["simulated"] = about_ratings & (source == "simulated")
-    shown["pools"] = results["pools"]  # n has none
-    options = {"pooled": ["pairs"], "absent": ["HLL"], "bos": {}}
-    run = Run("demo", describe_models(catalog), options=options)
+    about_ratings = shown["string_correlations"]["prediction"] == 2
+    shown["string_correlations"]["simulated"] = about_ratings & (source == "simulated")
+    shown["string_pools"] = results["string_pools"]  # n has none
+    run = Run("demo", describe_models(catalog), note="Absent: HLL.")
     # The first model's accuracies were published, too, under the name that it has here.
     published = pd.DataFrame({"dataset": "pairs", "paradigm": ["pa0", "pa1"], "system": "M",
                               "measure": "pairs", "n": 1000, "accuracy": [0.123, 0.456],
                               "source": "published"})  # fmt: skip
-    paradigms = paradigm_accuracies(shown["scores"], shown["correlations"], [published], run.models)
-    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
-    figures = draw({**shown, "paradigms": paradigms, "toy_stimuli": toy}, run)
+    paradigms = paradigm_accuracies(
+        shown["string_scores"], shown["string_correlations"], [published], run.models
+    )
+    figures = draw(tables_drawn(shown, datasets, paradigms), run, ["pairs"])
     looks = {entry["colour"]: entry["title"] for entry in run.models.values()}
     legend = figures["figure_2b"].legends[0]
     assert {line.get_color(): line.get_label() for line in legend.legend_handles} == looks
@@ -720,13 +722,26 @@ def test_differences_of_ratings_are_in_z_where_some_rating_is_below_0(results):
     run = Run("demo", describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
                                              "parameters": 1}}))  # fmt: skip
     for shift, label in ((0, "Rating difference (z)"), (100, "Rating difference")):
-        scores = results["scores"].assign(rating=results["scores"]["rating"] + shift)
-        figure = pairs_by_prediction(scores, results["correlations"], run, 2)
+        scores = results["string_scores"].assign(rating=results["string_scores"]["rating"] + shift)
+        figure = pairs_by_prediction(scores, results["string_correlations"], run, 2)
         assert {ax.get_xlabel() for ax in figure.axes} - {""} == {label}
     plt.close("all")
 
 
-def toy_tables() -> dict[str, pd.DataFrame]:
+NO_TOY = toy_surprisals(pd.DataFrame(), None, {})
+
+
+def stimuli_of(datasets: list[Dataset]) -> pd.DataFrame:
+    return pd.concat([one.stimuli.assign(dataset=one.name) for one in datasets], ignore_index=True)
+
+
+def tables_drawn(results: dict, datasets: list[Dataset], paradigms: pd.DataFrame) -> dict:
+    """All tables that figures are drawn of."""
+    more = {"stimuli": stimuli_of(datasets), "paradigms": paradigms, "toy_surprisals": NO_TOY}
+    return {**results, **more}
+
+
+def toy_tables() -> tuple[pd.DataFrame, pd.DataFrame]:
     """Two toy strings under two conventions of one model."""
     stimuli = pd.DataFrame(
         {"item_id": ["a", "b"], "text": ["ok", "ko"], "grammatical": [True, False]}
@@ -734,14 +749,14 @@ def toy_tables() -> dict[str, pd.DataFrame]:
     scores = pd.DataFrame({"item_id": ["a", "b"] * 2, "bos": ["bos"] * 2 + ["none"] * 2,
                            "unigrams": "u", "logprob": np.log(2) * np.array([-3, -5, -7, -9.0]),
                            "model": "m"})  # fmt: skip
-    return {"toy_stimuli": stimuli, "toy_scores": scores}
+    return stimuli, scores
 
 
 def test_toy_strings_have_the_surprisal_of_one_bos_policy_in_bits():
-    toy = toy_surprisals(toy_tables(), {"m": "bos"})
+    toy = toy_surprisals(*toy_tables(), {"m": "bos"})
     assert toy["surprisal"].tolist() == pytest.approx([3, 5])
     assert toy["model"].tolist() == ["m", "m"]
-    assert toy_surprisals({}, {}).empty
+    assert NO_TOY.empty
 
 
 def with_lone(dataset: Dataset, number: int) -> Dataset:
@@ -764,33 +779,38 @@ def test_own_data_without_paradigms_and_with_sentences_that_have_no_pair(lone, t
     tables = analyse("m", own, ["pairs", "rated"], VOCABULARY, OPTIONS)
     looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
                                    "parameters": 1}})  # fmt: skip
-    table = paradigm_accuracies(tables["scores"], tables["correlations"], [], looks)
+    table = paradigm_accuracies(tables["string_scores"], tables["string_correlations"], [], looks)
     assert table.empty
     table.to_csv(tmp_path / "paradigms.csv", index=False)
     paradigms = pd.read_csv(tmp_path / "paradigms.csv")
-    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
-    run = Run("demo", looks, options={"pooled": ["pairs"], "bos": {}})
-    figures = draw({**tables, "paradigms": paradigms, "toy_stimuli": toy}, run)
-    faults = [text.get_text() for figure in figures.values() for text in figure.texts
-              if "was not drawn" in text.get_text()]  # fmt: skip
-    assert faults == []
+    figures = draw(tables_drawn(tables, own, paradigms), Run("demo", looks), ["pairs"])
+    assert failures(figures) == {}
     points = figures["figure_3a"].axes[0].lines[0].get_xdata()
     assert len(points) == found(tables, "rated", subset="overall")["n"].item()
     plt.close("all")
 
 
 def test_one_figure_s_fault_is_its_own(datasets, results):
-    toy, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
     looks = describe_models({"m": {"title": "M", "family": "opt", "family_title": "OPT",
                                    "parameters": 1}})  # fmt: skip
-    run = Run("demo", looks, options={"pooled": ["pairs"], "bos": {}})
-    broken = {**results, "pools": results["pools"].drop(columns="predicted")}
-    figures = draw({**broken, "paradigms": pd.DataFrame(columns=COLUMNS), "toy_stimuli": toy}, run)
-    said = {name: " ".join(text.get_text() for text in figure.texts)
-            for name, figure in figures.items()}  # fmt: skip
-    assert [name for name, text in said.items() if "was not drawn" in text] == ["pools"]
-    assert "KeyError: 'predicted'" in said["pools"]
+    broken = {**results, "string_pools": results["string_pools"].drop(columns="predicted")}
+    figures = draw(
+        tables_drawn(broken, datasets, pd.DataFrame(columns=COLUMNS)), Run("demo", looks)
+    )
+    assert failures(figures) == {"pools": "pools was not drawn. KeyError: 'predicted'"}
+    assert "KeyError: 'predicted'" in " ".join(text.get_text() for text in figures["pools"].texts)
     plt.close("all")
+
+
+def test_one_table_s_fault_is_its_own(datasets, results):
+    run = Run("demo", {"m": {"title": "M"}}, {"pairs": "P"}, read_published("string_probability"))
+    stimuli = stimuli_of(datasets)
+    tables = {**results, "stimuli": stimuli, "whole": stimuli}
+    made = tabulate(tables, run, {}, [])
+    assert list(failures_of_tables(made)) == ["datasets"]  # `rated` has no title
+    assert "KeyError: 'rated'" in made["datasets"].iloc[0, 0]
+    assert made["filters"].empty
+    assert len(made["paradigms"])
 
 
 TWO_BINS = replace(OPTIONS, bins=2, filter=EditFilter(population="all"), bootstrap=60)
@@ -863,18 +883,18 @@ def of_two(two) -> dict[str, pd.DataFrame]:
 
 def test_bins_are_the_same_in_both_tables_of_each_prediction(of_two):
     keys = ["dataset", "prediction", "name"]
-    r = of_two["correlations"].query("subset == 'bin'").set_index(keys)
-    same = of_two["confounds"].query("subset == 'bin' and quantity == 'r'").set_index(keys)
+    r = of_two["string_correlations"].query("subset == 'bin'").set_index(keys)
+    same = of_two["string_confounds"].query("subset == 'bin' and quantity == 'r'").set_index(keys)
     assert r["n"].to_dict() == {
         ("one", 1, "1"): 11, ("one", 1, "2"): 10, ("two", 2, "1"): 13, ("two", 2, "2"): 12
     }  # fmt: skip
     assert same["n"].to_dict() == r["n"].to_dict()
     assert same["value"].to_dict() == pytest.approx(r["r"].to_dict())
-    changes = of_two["confounds"].query("subset == 'change'")
+    changes = of_two["string_confounds"].query("subset == 'change'")
     assert set(zip(changes["dataset"], changes["prediction"], strict=True)) == {
         ("one", 1), ("two", 2)
     }  # fmt: skip
-    paradigms = of_two["correlations"].query("subset == 'paradigm'")
+    paradigms = of_two["string_correlations"].query("subset == 'paradigm'")
     assert len(paradigms) == 4
     assert (paradigms["r_low"] < paradigms["r"]).all()
     assert (paradigms["r"] < paradigms["r_high"]).all()

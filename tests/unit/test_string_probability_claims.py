@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +9,7 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 from lingprob.papers.string_probability.claims import STATISTICS
 from lingprob.papers.string_probability.data import Options
 from lingprob.papers.string_probability.separation import separation_rows
@@ -19,8 +18,9 @@ from lingprob.stimuli.build import build_stimuli
 
 PUBLISHED = read_published("string_probability")
 CLAIMS = {claim["id"]: claim for claim in PUBLISHED["claims"]}
-RUN = Run("demo", options={"bos": defaultdict(lambda: "b")})
+RUN = Run("demo")
 TOY, _ = build_stimuli("toy_strings", Catalog().dataset("toy_strings"), Path("."), 0)
+STRINGS = TOY[["text", "grammatical"]]
 # Claims whose input the paper prints: a bound on all areas and an accuracy. All others are of
 # what it draws.
 PRINTED = {"poor_separation": 0.75, "good_accuracy": 0.8}
@@ -89,7 +89,7 @@ def test_data_sets_without_the_number_are_no_populations_of_a_claim(column, metr
     one = {**PUBLISHED, "claims": [CLAIMS[claim]]}
 
     def populations(table: pd.DataFrame) -> list[str]:
-        rows = judge_claims(one, {claim: STATISTICS[claim]}, {"separation": table}, RUN)
+        rows = judge_claims(one, {claim: STATISTICS[claim]}, {"string_separation": table}, RUN)
         return [row["row"] for row in rows]
 
     assert populations(table) == ["m/0"]
@@ -110,19 +110,19 @@ def estimated(claim: str, effect: float, runs: int, rng: np.random.Generator) ->
             "mean_logprob_leads": ("lead", "mean_logprob"),
             "good_accuracy": ("accuracy", "logprob"),
         }[claim]  # fmt: skip
-        return {"separation": separated(column, metric, value, error)}
+        return {"string_separation": separated(column, metric, value, error)}
     ends = {"": value, "_low": value - 1.96 * error, "_high": value + 1.96 * error}
     table = pd.DataFrame({"model": "m", "dataset": np.arange(runs).astype(str), "n": 1000,
                           "simulated": False})  # fmt: skip
     if claim in CORRELATIONS:
         table = table.assign(prediction=CORRELATIONS[claim], subset="overall")
-        return {"correlations": table.assign(**{f"r{end}": at for end, at in ends.items()})}
+        return {"string_correlations": table.assign(**{f"r{end}": at for end, at in ends.items()})}
     if claim in CHANGES:
         prediction, quantity = CHANGES[claim]
         table = table.assign(prediction=prediction, subset="change", quantity=quantity)
-        return {"confounds": table.assign(**{f"value{end}": at for end, at in ends.items()})}
+        return {"string_confounds": table.assign(**{f"value{end}": at for end, at in ends.items()})}
     table = table.assign(pool="gain", subset="overall", n_pairs=1000)
-    return {"pools": table.assign(**{f"auc{end}": at for end, at in ends.items()})}
+    return {"string_pools": table.assign(**{f"auc{end}": at for end, at in ends.items()})}
 
 
 def paradigms(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
@@ -130,7 +130,7 @@ def paradigms(claim: str, effect: float, runs: int, rng: np.random.Generator) ->
     gain = 0.05 * effect + rng.normal(0, 0.1, (runs, 67))
     table = pd.DataFrame({"model": "m", "dataset": np.repeat(np.arange(runs).astype(str), 67),
                           "pool": "gain", "subset": "paradigm", "auc": gain.ravel()})  # fmt: skip
-    return {"pools": table}
+    return {"string_pools": table}
 
 
 def strings(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
@@ -142,14 +142,11 @@ def strings(claim: str, effect: float, runs: int, rng: np.random.Generator) -> d
         "one_moon_likelier": np.where(text.str.contains("moons "), size, 0),
         "moons_below_moon": np.where(text == "The moons emerge.", size, 0),
     }[claim]
-    scores = [
-        pd.DataFrame(
-            {"model": str(run), "item_id": TOY["item_id"], "bos": "b", "unigrams": "u",
-             "logprob": -np.log(2) * (30 + extra + rng.normal(0, 0.015, len(TOY)))}
-        )
+    surprisals = [
+        STRINGS.assign(model=str(run), surprisal=30 + extra + rng.normal(0, 0.015, len(TOY)))
         for run in range(runs)
-    ]  # fmt: skip
-    return {"toy_stimuli": TOY, "toy_scores": pd.concat(scores, ignore_index=True)}
+    ]
+    return {"toy_surprisals": pd.concat(surprisals, ignore_index=True)}
 
 
 def simulated(claim: str, effect: float, runs: int, seed: int) -> list[str]:
@@ -187,15 +184,15 @@ def test_what_the_paper_prints_supports_its_claims(claim):
         "poor_separation": ("auc", "slor", 0), "good_accuracy": ("accuracy", "logprob", 0.05)
     }[claim]  # fmt: skip
     table = separated(column, metric, np.array([PRINTED[claim]]), reach / 1.96)
-    assert verdicts(claim, {"separation": table}) == ["supported"]
+    assert verdicts(claim, {"string_separation": table}) == ["supported"]
 
 
 def test_a_rank_trend_is_judged_by_its_interval_and_not_by_its_sign():
-    table = estimated("prediction_1b", 0, 1, np.random.default_rng(0))["confounds"]
+    table = estimated("prediction_1b", 0, 1, np.random.default_rng(0))["string_confounds"]
     for low, high, verdict in ((-0.3, -0.1, "supported"), (-0.3, 0.1, "undecided"),
                                (0.1, 0.3, "contradicted")):  # fmt: skip
         row = table.assign(value=(low + high) / 2, value_low=low, value_high=high)
-        assert verdicts("prediction_1b", {"confounds": row}) == [verdict]
+        assert verdicts("prediction_1b", {"string_confounds": row}) == [verdict]
 
 
 @pytest.mark.parametrize("claim", [*CORRELATIONS, *CHANGES])
@@ -203,15 +200,15 @@ def test_a_claim_is_of_its_own_prediction_and_quantity(claim):
     made = [estimated(other, 1, 3, np.random.default_rng(0)) for other in [*CORRELATIONS, *CHANGES]]
     tables = {
         name: pd.concat([each[name] for each in made if name in each], ignore_index=True)
-        for name in ("correlations", "confounds")
+        for name in ("string_correlations", "string_confounds")
     }
     assert len(verdicts(claim, tables)) == 3
 
 
 def test_a_positive_r_is_no_strong_correlation():
-    table = estimated("prediction_1a", 0, 1, np.random.default_rng(0))["correlations"]
+    table = estimated("prediction_1a", 0, 1, np.random.default_rng(0))["string_correlations"]
     weak = table.assign(r=0.2, r_low=-0.1, r_high=0.4)
-    assert verdicts("prediction_1a", {"correlations": weak}) == ["contradicted"]
+    assert verdicts("prediction_1a", {"string_correlations": weak}) == ["contradicted"]
 
 
 def sentences(effect: float, rng: np.random.Generator, pairs: int = 150) -> pd.DataFrame:
@@ -238,7 +235,7 @@ def leads(effect: float, runs: int) -> list[str]:
         )
         for run in range(runs)
     ]
-    return verdicts("slor_leads", {"separation": pd.concat(tables, ignore_index=True)})
+    return verdicts("slor_leads", {"string_separation": pd.concat(tables, ignore_index=True)})
 
 
 def test_the_lead_of_a_metric_is_resampled_with_the_others():
@@ -262,9 +259,8 @@ BITS = {"The moon emerges.": 30.0, "A moon emerges.": 33.0, "The moons emerge.":
     ],
 )
 def test_differences_between_the_eight_strings_by_hand_to_half_precision(claim, bits):
-    scores = pd.DataFrame({"model": "m", "item_id": TOY["item_id"], "bos": "b", "unigrams": "u",
-                           "logprob": -np.log(2) * TOY["text"].map(BITS)})  # fmt: skip
-    ((model, found),) = STATISTICS[claim]({"toy_stimuli": TOY, "toy_scores": scores}, RUN)
+    surprisals = STRINGS.assign(model="m", surprisal=TOY["text"].map(BITS))
+    ((model, found),) = STATISTICS[claim]({"toy_surprisals": surprisals}, RUN)
     assert model == "m"
     ends = (found.value, found.low, found.high)
     assert ends == pytest.approx((bits, bits - 0.05, bits + 0.05))
@@ -273,7 +269,7 @@ def test_differences_between_the_eight_strings_by_hand_to_half_precision(claim, 
 def test_areas_are_of_the_paper_s_metrics_on_whole_data_sets():
     table = separated("auc", "slor", np.array([0.7]), 0.01)
     other = table.assign(phenomenon="ph", auc=0.95, auc_low=0.9, auc_high=1.0)
-    tables = {"separation": pd.concat([table, other], ignore_index=True)}
+    tables = {"string_separation": pd.concat([table, other], ignore_index=True)}
     ((about, found),) = STATISTICS["poor_separation"](tables, RUN)
     assert (about, found.n) == ("m/0", 200)
     assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.6804, 0.7196))
@@ -287,8 +283,8 @@ def test_gains_of_pairing_are_of_all_pairs_or_a_mean_over_paradigms():
         model="m", dataset="d", n_pairs=30,
         auc_low=lambda t: t["auc"] - 0.1, auc_high=lambda t: t["auc"] + 0.05,
     )  # fmt: skip
-    ((about, found),) = STATISTICS["pairing_separates"]({"pools": table}, RUN)
+    ((about, found),) = STATISTICS["pairing_separates"]({"string_pools": table}, RUN)
     assert (about, found.n) == ("m/d", 30)
     assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.1, 0.25))
-    ((_, mean),) = STATISTICS["pairing_separates_within_paradigms"]({"pools": table}, RUN)
+    ((_, mean),) = STATISTICS["pairing_separates_within_paradigms"]({"string_pools": table}, RUN)
     assert (mean.value, mean.n) == (pytest.approx(0.25), 3)

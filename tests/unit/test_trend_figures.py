@@ -11,7 +11,6 @@ import pytest
 
 from lingprob.figures.palette import BLACK, by_size, describe_models, in_families, shade
 from lingprob.figures.panels import bits_a_byte, draw_against, frame
-from lingprob.papers.contract import Run
 from lingprob.papers.morcela.claims import STATISTICS, judged_fits
 from lingprob.papers.morcela.figures import (
     correlation_by_model,
@@ -22,6 +21,7 @@ from lingprob.papers.morcela.parameter_figures import quality_of
 from lingprob.papers.morcela.parameter_figures import trends as parameter_trends
 from lingprob.papers.morcela.tables import kind_of, with_certain_parameters
 from lingprob.papers.morcela.trends import kinds_of
+from lingprob.papers.run import Run
 from lingprob.papers.string_probability.claims import judged_tables
 from lingprob.papers.string_probability.figures import correlation_by_bin, trends
 from lingprob.papers.string_probability.separation_figures import accuracies
@@ -33,7 +33,7 @@ def trained(size: str, parameters: int, step: int | None = None) -> dict:
     state = {} if step is None else {"training_step": step}
     title = f"{size}, step {step}" if step else size
     return {"title": title, "family": "trained", "family_title": "Trained here",
-            "parameters": parameters, **state}  # fmt: skip
+            "parameters": parameters, "source": "trained", "size": size, **state}  # fmt: skip
 
 
 SIZES = {"tiny": 10**5, "large": 10**6}
@@ -43,17 +43,15 @@ CATALOG = {
     **{f"{size}-{step}": trained(size, parameters, step)
        for size, parameters in SIZES.items() for step in STEPS},
     **{f"{order}gram": {"title": f"{order}-grams", "family": "ngram", "family_title": "n-grams",
-                        "parameters": None, "order": order} for order in (2, 3, 4, 5)},
+                        "parameters": None, "order": order, "source": "ngram",
+                        "tokenizer": "t", "corpus": "novels"} for order in (2, 3, 4, 5)},
 }  # fmt: skip
 SERIES = {
     name: "novels" if "order" in entry else name.partition("-")[0]
     for name, entry in CATALOG.items()
 }
-LOOKS = describe_models(CATALOG)
-POLICIES = {"bos": {"first_token": "scored"}, "none": {"first_token": "excluded"}}
-NGRAMS = [name for name, entry in CATALOG.items() if "order" in entry]
-OPTIONS = {"bos_policies": POLICIES, "series": SERIES, "causal": [*CATALOG], "ngrams": NGRAMS}
-RUN = Run("demo", LOOKS, options={**OPTIONS, "panels": ["big"], "pooled": []})
+LOOKS = {name: {**look, "series": SERIES[name]} for name, look in describe_models(CATALOG).items()}
+RUN = Run("demo", LOOKS)
 # Bits a byte that each model is made to have.
 BITS = {name: 1.0 + 0.25 * place for place, name in enumerate(CATALOG)}
 
@@ -85,7 +83,7 @@ def scores(bits: dict[str, float]) -> tuple[pd.DataFrame, pd.DataFrame]:
     stimuli = pd.DataFrame({"item_id": ["a", "b", "c"], "text": ["abc", "dé", "wrong"],
                             "rating": [1.0, 0.5, -1.0], "dataset": "mine"})  # fmt: skip
     rows = [
-        {"model": model, "item_id": item, "bos": bos, "unigrams": unigrams,
+        {"model": model, "dataset": "mine", "item_id": item, "bos": bos, "unigrams": unigrams,
          "logprob": -value * n_bytes * np.log(2) * wrong}
         for model, value in bits.items()
         for bos, wrong in (("none", 0.5), ("bos", 1.0))
@@ -120,18 +118,10 @@ def test_kinds_of_models():
     assert [kind_of(name, RUN) for name in names] == ["model", "model", "step", "order", "model"]
 
 
-def test_what_says_no_text_has_no_quality():
-    """Pseudo-log-likelihoods and imported scores are no bits of a text, whatever they sum to."""
-    table, stimuli = scores({"big": 2.0, "tiny": 3.0})
-    run = replace(RUN, options={**RUN.options, "causal": ["tiny"]})
-    found = quality_of({"sentence_scores": table, "stimuli": stimuli}, run, "mine")
-    assert found.to_dict() == pytest.approx({"tiny": 3.0})
-
-
 def test_quality_is_of_sentences_above_the_middle_of_a_scale_from_1_to_7_too():
     table, stimuli = scores({"tiny": 3.0})
     likert = stimuli.assign(rating=[6.0, 5.5, 2.0])
-    found = quality_of({"sentence_scores": table, "stimuli": likert}, RUN, "mine")
+    found = quality_of({"sentence_scores": table, "stimuli": likert}, "mine", ["bos"])
     assert found.to_dict() == pytest.approx({"tiny": 3.0})
 
 
@@ -185,7 +175,7 @@ def test_morcela_s_trends_are_by_bits_where_every_token_counts_and_sizes_of_fini
     sentence_scores, stimuli = scores(BITS)
     tables = {"sentence_scores": sentence_scores, "stimuli": stimuli}
     nothing = pd.DataFrame(columns=["model", "linking_function", "r_cv", "beta", "gamma"])
-    figure = parameter_trends(fits(), nothing, tables, RUN)
+    figure = parameter_trends(fits(), nothing, quality_of(tables, "mine", ["bos"]), RUN)
     against_bits, against_size = (
         {round(float(line.get_xdata()[0]), 6) for line in ax.lines if len(line.get_xdata()) == 1}
         for ax in figure.axes[:2]
@@ -231,7 +221,8 @@ def strings() -> dict[str, pd.DataFrame]:
     found, stimuli = scores(BITS)
     found = found[(found["bos"] == "bos") & (found["unigrams"] == "u")]
     found = found.assign(dataset="mine", grammatical=found["item_id"] != "c")
-    return {"correlations": r, "separation": areas, "scores": found, "stimuli": stimuli}
+    return {"string_correlations": r, "string_separation": areas, "string_scores": found,
+            "stimuli": stimuli}  # fmt: skip
 
 
 def test_the_trends_of_strings_are_by_bits_of_grammatical_sentences_and_by_size():
@@ -247,7 +238,8 @@ def test_the_trends_of_strings_are_by_bits_of_grammatical_sentences_and_by_size(
     assert shown == {"bits": {round(value, 6) for value in BITS.values()},
                      "size": {10**5, 10**6, 10**8}}  # fmt: skip
     # Imported scores and pseudo-log-likelihoods are no bits of a text.
-    run = replace(RUN, options={**RUN.options, "causal": ["tiny"]})
+    models = {name: {**look, "causal": name == "tiny"} for name, look in LOOKS.items()}
+    run = replace(RUN, models=models)
     (point,) = trends(strings(), run, "bits").axes[0].lines[:1]
     assert list(point.get_xdata()) == pytest.approx([BITS["tiny"]])
 
@@ -256,13 +248,14 @@ def test_the_claims_about_strings_are_judged_of_models_with_panels():
     tables = strings()
     judged = judged_tables({**tables, "datasets": pd.DataFrame({"dataset": ["mine"]})}, RUN)
     assert {name: len(table) for name, table in judged.items()} == {
-        "correlations": 1, "separation": 1, "scores": 3, "stimuli": 3, "datasets": 1
+        "string_correlations": 1, "string_separation": 1, "string_scores": 3, "stimuli": 3,
+        "datasets": 1,
     }  # fmt: skip
-    assert len(judged_tables(tables, Run("demo"))["correlations"]) == len(CATALOG)
+    assert len(judged_tables(tables, Run("demo"))["string_correlations"]) == len(CATALOG)
 
 
 def test_many_models_stand_abreast_by_family_and_size_and_the_legend_has_their_families():
-    rows = strings()["separation"]
+    rows = strings()["string_separation"]
     shuffled = rows.sample(frac=1, random_state=1)
     one, other = (accuracies(table, RUN) for table in (rows, shuffled[shuffled["model"] < "5"]))
     (ax,) = one.axes
@@ -280,7 +273,7 @@ def test_many_models_stand_abreast_by_family_and_size_and_the_legend_has_their_f
 
 
 def test_bands_of_many_models_would_hide_their_lines():
-    bins = strings()["correlations"].merge(pd.DataFrame({"bin": range(1, 4)}), how="cross")
+    bins = strings()["string_correlations"].merge(pd.DataFrame({"bin": range(1, 4)}), how="cross")
     bins = bins.assign(subset="bin", name=bins["bin"].astype(str), cosine_low=0.1, cosine_high=0.2)
     for names, bands in ((list(CATALOG), 0), (list(CATALOG)[:3], 3)):
         figure = correlation_by_bin(bins[bins["model"].isin(names)], RUN, 1)

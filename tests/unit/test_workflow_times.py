@@ -66,8 +66,8 @@ def test_a_target_takes_what_its_jobs_need_and_what_others_share_with_it(jobs):
     """Of 2 cores: a's minutes by hand are (2 * 10 + 40 + 60 + 6) / 2 / 60, b's (40 + 90 + 12)."""
     trained = workflow.Job("train_model", 0, 90, ["c.txt"], ["model"])
     compared = [
-        workflow.Job("compare", 72, 78, ["d.txt"], ["results/a/scorecard.csv"]),
-        workflow.Job("compare", 90, 102, ["model"], ["results/b/scorecard.csv"]),
+        workflow.Job("report_morcela", 72, 78, ["d.txt"], ["results/a/scorecard.csv"]),
+        workflow.Job("report_morcela", 90, 102, ["model"], ["results/b/scorecard.csv"]),
     ]
     drawn = workflow.Job("plot", 78, 84, ["results/a/scorecard.csv"], ["results/a/more/figure.pdf"])
     found = workflow.by_target([*jobs, trained, *compared, drawn], 2)

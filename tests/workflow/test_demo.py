@@ -310,12 +310,12 @@ def test_a_second_run_has_nothing_to_do(demo):
     [
         (
             'morcela={"folds": 4}',
-            {"fit_linking_functions", "plot_morcela"},
+            {"fit_linking_functions", "report_morcela"},
             {"score_stimuli", "sample_unigrahams", "correlate_participant_groups"},
         ),
         (
             'context={"fewest_pairs": 5}',
-            {"summarise_context", "plot_context"},
+            {"summarise_context", "report_context"},
             {"sample_prefixes", "judge_contexts"},
         ),
     ],

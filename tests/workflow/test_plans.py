@@ -48,8 +48,8 @@ def test_the_site_of_one_paper_needs_that_paper_alone(checkout):
     plan = snakemake(checkout, *papers)
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
-    assert jobs["build_site"] == jobs["plot_overlap"] == 1
-    assert not {"score_stimuli", "plot_morcela", "show_model"} & set(jobs)
+    assert jobs["build_site"] == jobs["report_overlap"] == 1
+    assert not {"score_stimuli", "report_morcela", "show_model"} & set(jobs)
     assert "results/site/leakage.html" in plan.stdout
     assert "results/site/morcela.html" not in plan.stdout
     assert "build_site" not in planned_jobs(snakemake(checkout, "-n", "--", "overlap").stdout)
@@ -212,7 +212,7 @@ def test_what_is_not_there_and_cannot_be_fetched_is_left_out_and_all_else_is_pla
         assert len(re.findall(rf"^Left out: {name} .*\(", plan.stdout, re.M)) == 1
         assert f"={name}\n" not in plan.stdout
     jobs = planned_jobs(plan.stdout)
-    assert (jobs["analyse_strings"], jobs["count_strings"]) == (3, 1)
+    assert (jobs["analyse_strings"], jobs["report_string_probability"]) == (3, 1)
     assert (jobs["train_model"], jobs["fit_reading_times"]) == (3, 3)
     assert "regress_on_frequency" not in jobs
     assert jobs["fit_linking_functions"] == 16
@@ -315,7 +315,7 @@ def test_one_model_s_target_plans_that_model_alone(checkout):
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
     assert jobs["fit_linking_functions"] == jobs["prepare_model"] == 1
-    assert "plot_morcela" not in jobs
+    assert "report_morcela" not in jobs
     assert "smollm2-135m" not in plan.stdout
 
 
@@ -349,7 +349,7 @@ def test_a_model_s_page_plans_its_model_alone_and_all_four_papers(checkout):
         assert all("model=gpt2" in one for one in scored)
     assert jobs["analyse_strings"] == jobs["fit_linking_functions"] == jobs["show_model"] == 1
     assert jobs["fit_reading_times"] >= 5  # those that need no file placed by hand
-    assert not {"plot_morcela", "plot_context"} & set(jobs)
+    assert not {"report_morcela", "report_context"} & set(jobs)
 
 
 @pytest.mark.parametrize(

@@ -72,14 +72,14 @@ def jobs(*names: str) -> Counter[str]:
 SITE = "build_site"
 # What follows from the sentence scores of the demo's minimal pairs, by its model and by those that
 # it trains, of their contexts, from word surprisals, and from trained models.
-OVER_MODELS = "plot_morcela tabulate_morcela compare"
+OVER_MODELS = "report_morcela"
 TRAINED_FITS = "fit_linking_functions " * 2
 MORCELA = f"fit_linking_functions {TRAINED_FITS} {OVER_MODELS}"
-STRINGS = "analyse_strings tabulate_strings plot_string_probability compare"
+STRINGS = "analyse_strings report_string_probability"
 PERTURBED = "perturb_prefixes judge_perturbed_contexts"
-CONTEXTS = "summarise_context plot_context tabulate_context compare"
-READING = "fit_reading_times tabulate_reading plot_reading compare"
-TRAINED = "measure_perplexity plot_training compare"
+CONTEXTS = "summarise_context report_context"
+READING = "fit_reading_times report_reading"
+TRAINED = "measure_perplexity report_training"
 FREQUENCY = "regress_on_frequency "
 SURPRISAL = "compute_word_surprisal "
 
@@ -103,7 +103,7 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
     [
         pytest.param(
             PACKAGE / "stimuli/sentences.py", "\n\n\n", CODE + "\n\n",
-            jobs("build_stimuli score_stimuli plot_string_probability compare",
+            jobs("build_stimuli score_stimuli report_string_probability",
                  SITE),
             id="a parser",
         ),
@@ -126,8 +126,8 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "figures/style.py", "\n\n\n", CODE + "\n\n",
-            jobs("plot_context plot_morcela plot_overlap",
-                 "plot_reading plot_string_probability plot_training", SITE),
+            jobs("report_context report_morcela report_overlap",
+                 "report_reading report_string_probability report_training", SITE),
             id="figures",
         ),
         pytest.param(
@@ -147,9 +147,8 @@ def test_edits_that_change_no_number_rerun_nothing(finished, edited):
         ),
         pytest.param(
             PACKAGE / "catalog/models.yaml", "title: SmolLM2 135M", "title: SmolLM2",
-            jobs("plot_context plot_morcela plot_reading plot_string_probability",
-                 "tabulate_context tabulate_morcela tabulate_strings audit_pairs",
-                 "tabulate_string_probability", SITE),
+            jobs("report_context report_morcela report_reading report_string_probability",
+                 "audit_pairs", SITE),
             id="a model's title",
         ),
         pytest.param(

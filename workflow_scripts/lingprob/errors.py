@@ -77,7 +77,7 @@ def refuse_rows(
     if rows is not None:
         fields |= {str(name): _plain(values.iloc[place]) for name, values in rows.items()}
     fields |= {"row": place + 1, "place": place, "count": int(faults.sum())}
-    raise LingprobError(problem.format(**fields, **also))
+    raise LingprobError(problem.format(**fields | also))
 
 
 def _plain(value: Any) -> Any:

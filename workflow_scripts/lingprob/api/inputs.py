@@ -102,7 +102,7 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
     entry = {"language": language, "columns": {side: side for side in meant}}
     stimuli = as_stimuli(frame.reset_index(drop=True), PAIRS, entry, "columns")
     check_stimuli(stimuli, PAIRS)
-    return as_table(stimuli, "stimuli", PAIRS)
+    return as_table(stimuli.assign(dataset=PAIRS), "stimuli", PAIRS)
 
 
 def as_passages(texts: str | Iterable[str]) -> pd.Series:

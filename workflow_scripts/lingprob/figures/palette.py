@@ -64,8 +64,10 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
 
     Returns:
         `title`, `family`, `family_title`, `parameters`, `group` (title of the family and, where
-        there was any, of the fine-tuning), `group_colour`, `colour`, `marker` and `note` of each,
-        and `place`, what of a family is sorted by: parameters, order of n-grams, steps of training.
+        there was any, of the fine-tuning), `group_colour`, `colour`, `marker`, `note` and `source`
+        of each; `causal`, whether its scores are of text read from left to right; `place`, what of
+        a family is sorted by: parameters, order of n-grams, steps of training; and `series`
+        (`series_of`).
     """
     groups: dict[str, list[str]] = {}
     for name, entry in catalog.items():
@@ -91,6 +93,9 @@ def describe_models(catalog: Models, names: Sequence[str] | None = None) -> dict
                 ),
                 "marker": marker,
                 "note": entry.get("note", ""),
+                "source": entry.get("source"),
+                "causal": entry.get("source") != "scores" and entry.get("kind") != "masked",
+                "series": series_of(name, entry),
                 "place": [size or 0, entry.get("order", 0), entry.get("training_step", LAST)],
             }
     return {name: described[name] for name in catalog if names is None or name in names}
@@ -115,6 +120,17 @@ def in_families(names: Iterable[str], models: Models) -> list[str]:
 def size_of(entry: Mapping[str, Any]) -> int:
     """Return a model's parameters, of n-grams their order; 0 where neither is known."""
     return int(entry.get("parameters") or entry.get("order") or 0)
+
+
+def series_of(name: str, entry: Mapping[str, Any]) -> str:
+    """Return what a model is one of several of; its own name if it is for itself.
+
+    The states of a training share its final model's name, and the orders of n-grams over one corpus
+    a name of their own.
+    """
+    if entry.get("source") == "ngram":
+        return f"{entry['tokenizer']}/{entry['corpus']}"
+    return f"trained-{entry['size']}" if "training_step" in entry else name
 
 
 def group_of(entry: Mapping[str, Any]) -> str:

@@ -17,12 +17,13 @@ from matplotlib.ticker import FuncFormatter, LogFormatterMathtext, NullFormatter
 
 from lingprob.errors import LingprobError
 from lingprob.figures import palette
-from lingprob.figures.labels import keep_names_apart
+from lingprob.figures.labels import add_to_footer, keep_names_apart
 from lingprob.io.files import atomic_path
 
 logger = logging.getLogger(__name__)
 COLUMN_INCHES = 3.35
 PAGE_INCHES = 7.0
+FAILED = "failed: "  # begins the gid of what stands in the place of a figure
 
 plt.rcParams.update(
     {
@@ -52,7 +53,7 @@ plt.rcParams.update(
 def draw_each(makers: Mapping[str, Callable[[], Figure]]) -> dict[str, Figure]:
     """Draw each figure, by name. One that fails takes no other away: it says why in its place.
 
-    The log has the whole error.
+    The log has the whole error, and `failures` its message.
     """
     figures = {}
     for name, make in makers.items():
@@ -61,13 +62,28 @@ def draw_each(makers: Mapping[str, Callable[[], Figure]]) -> dict[str, Figure]:
         except Exception as error:
             logger.exception("figure %s was not drawn", name)
             figures[name] = plt.figure(figsize=(COLUMN_INCHES, 1.5))
-            text = fill(f"{name} was not drawn. {type(error).__name__}: {error}", 50)
-            figures[name].text(0.5, 0.5, text, color=palette.RED, ha="center", va="center")
+            text = f"{name} was not drawn. {type(error).__name__}: {error}"
+            figures[name].text(
+                0.5, 0.5, fill(text, 50), color=palette.RED, ha="center", va="center"
+            )
+            figures[name].set_gid(FAILED + text)
     return figures
 
 
-def save_figures(figures: Mapping[str, Figure], paths: Iterable[str | Path]) -> None:
+def failures(figures: Mapping[str, Figure]) -> dict[str, str]:
+    """Return why figures of `draw_each` were not drawn, by name; empty if all were."""
+    marks = {name: str(figure.get_gid() or "") for name, figure in figures.items()}
+    return {
+        name: mark.removeprefix(FAILED) for name, mark in marks.items() if mark.startswith(FAILED)
+    }
+
+
+def save_figures(
+    figures: Mapping[str, Figure], paths: Iterable[str | Path], note: str = ""
+) -> None:
     """Save to each path the figure that the file is named after, atomically, and close all.
+
+    A note stands in the footer of each.
 
     Raises LingprobError if there is no figure of that name.
     """
@@ -79,6 +95,7 @@ def save_figures(figures: Mapping[str, Figure], paths: Iterable[str | Path]) -> 
                 f"{', '.join(figures) or 'none'}. Correct the rule's list of figures."
             )
     for name in {path.stem for path in saved}:
+        add_to_footer(figures[name], note)
         # Once, so that the files of a figure are alike; laying out is a third of the time to save.
         lay_out(figures[name])
     for path in saved:

@@ -169,6 +169,18 @@ def read_as_one(paths: Iterable[str | Path], name: str) -> pd.DataFrame:
     return pd.concat([read_table(path, name) for path in paths], ignore_index=True)
 
 
+def read_tables(files: Mapping[str, str | Sequence[str]]) -> dict[str, pd.DataFrame]:
+    """Read a rule's inputs that are named after the schemas of their tables, by these names.
+
+    The files of one name are read as one table; a name without a file has none. Other inputs of
+    the rule are left to its script. Raises LingprobError as `read_table`.
+    """
+    paths = {name: [given] if isinstance(given, str) else given for name, given in files.items()}
+    return {
+        name: read_as_one(paths[name], name) for name in paths if paths[name] and name in SCHEMAS
+    }
+
+
 def read_metadata(path: str | Path) -> dict[str, str]:
     """Return the provenance of a table as text keys and values."""
     try:

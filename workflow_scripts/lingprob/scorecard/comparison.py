@@ -16,6 +16,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.scorecard.verdicts import (
     DIFFERS,
+    FAILED,
     NOT_RUN,
     NOTHING,
     REPRODUCED,
@@ -45,7 +46,7 @@ def judge_claims(
             `figure`, `note` and, below .8, the `power` at the paper's effect and n.
         statistics: by claim id; each claim must have one.
         tables: the room's.
-        run: the room's `contract.Run`.
+        run: the paper's `papers.run.Run`.
 
     A claim that no population of the run can test is one row, `not run`.
     Raises LingprobError for a claim without a statistic and a statistic without a claim.
@@ -148,6 +149,21 @@ def _judged(
         "verdict": verdict,
         "note": "; ".join(note for note in notes if note),
     }
+
+
+def with_failures(card: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFrame:
+    """Return a paper's scorecard with a row for each figure or table that failed.
+
+    Args:
+        card: a `scorecard` table of one paper.
+        failures: why, by name (`figures.style.failures`, `papers.run.failures`).
+    """
+    about = card.iloc[0][["paper", "scale"]].to_dict() | {"kind": "output", "verdict": FAILED}
+    rows = [
+        about | {"item": name, "row": "", "column": "", "note": why}
+        for name, why in failures.items()
+    ]
+    return make_scorecard(card.to_dict("records") + rows) if rows else card
 
 
 def make_scorecard(rows: list[dict[str, Any]]) -> pd.DataFrame:

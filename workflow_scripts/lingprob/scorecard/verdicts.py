@@ -15,7 +15,8 @@ from lingprob.errors import LingprobError
 
 REPRODUCED, DIFFERS, UNDECIDED, NOT_RUN = "reproduced", "differs", "undecided", "not run"
 SUPPORTED, CONTRADICTED = "supported", "contradicted"
-ORDER = (SUPPORTED, REPRODUCED, CONTRADICTED, DIFFERS, UNDECIDED, NOT_RUN)
+FAILED = "failed"  # a figure or table that an error took away
+ORDER = (SUPPORTED, REPRODUCED, CONTRADICTED, DIFFERS, UNDECIDED, NOT_RUN, FAILED)
 # Floating-point noise in a comparison with a limit.
 NOISE = 1e-9
 

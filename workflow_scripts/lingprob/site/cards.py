@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from lingprob.scorecard.verdicts import NOT_RUN, order_verdicts
-from lingprob.site.page import render_page, simulated_in
+from lingprob.io.files import write_text
+from lingprob.io.tables import write_csv
+from lingprob.scorecard.verdicts import FAILED, NOT_RUN, order_verdicts
+from lingprob.site.page import heading_of, render_page, simulated_in
 
 
 def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str = "") -> str:
@@ -19,11 +23,12 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str 
         results: from the page's folder to the folder of all results, for links to figures.
         note: stands under the title.
     """
+    failed = card.loc[card["verdict"] == FAILED, "note"]
     waiting = card[(card["kind"] == "number") & (card["verdict"] == NOT_RUN)]
     return render_page(
         "scorecard",
         title,
-        note=note,
+        note=" ".join([*failed, *filter(None, [note])]),
         root=results,
         scale=card["scale"].iloc[0] if len(card) else "",
         simulated=simulated_in([card]),
@@ -32,6 +37,16 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str 
         numbered=numbers_in(card),
         waiting=waiting.to_dict("records"),
     )
+
+
+def write_scorecard_pages(card: pd.DataFrame, paths: Iterable[str | Path], note: str = "") -> None:
+    """Write a scorecard to results/PAPER/ as CSV and as a page with a note."""
+    for path in map(Path, paths):
+        if path.suffix == ".csv":
+            write_csv(card, path)
+        else:
+            title = f"Scorecard: {heading_of(path.parent.name)}"
+            write_text(scorecard_page(card, title, "../", note), path)
 
 
 def claims_in(card: pd.DataFrame) -> list[dict[str, Any]]:

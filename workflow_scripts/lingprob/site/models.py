@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 
 from lingprob.io.tables import read_table
-from lingprob.papers.contract import Published
 from lingprob.papers.morcela.tables import PAPER_DATASET, printed_fits
+from lingprob.papers.run import Published
 from lingprob.site.page import heading_of, interval, render_page, shown, simulated_in
 
 # `value` with its 95% interval, of `n` sentences, pairs or reading times; NaN if none is known.
@@ -68,9 +68,9 @@ def rows_of_model(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.D
     Raises LingprobError for a file that is no such table.
     """
     rows: list[dict[str, Any]] = []
-    for name, (schema, describe) in TABLES.items():
+    for name, describe in TABLES.items():
         for path in files.get(name, []):
-            table = read_table(path, schema, where={"model": [model]}).reset_index(drop=True)
+            table = read_table(path, name, where={"model": [model]}).reset_index(drop=True)
             known = [key for key in ("scale", *SOURCES) if key in table and len(table)]
             told = {key: table[key].iloc[0] for key in known}
             rows += [told | row for row in describe(table)]
@@ -80,7 +80,7 @@ def rows_of_model(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.D
 def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
     """Return `rows_of_model` of every model that the tables have, with its name as `model`."""
     named = [
-        read_table(path, TABLES[name][0], columns=["model"])["model"]
+        read_table(path, name, columns=["model"])["model"]
         for name, paths in files.items()
         for path in paths
     ]
@@ -306,14 +306,14 @@ def context_rows(accuracy: pd.DataFrame) -> Rows:
                "quantity": "change of accuracy after a prefix", "n": row["n_pairs"]}  # fmt: skip
 
 
-# The schema of each table, and what it says of a model.
-TABLES: dict[str, tuple[str, Callable[[pd.DataFrame], Rows]]] = {
-    "fits": ("linking_functions", linking_rows),
-    "separation": ("string_separation", separation_rows),
-    "correlations": ("string_correlations", correlation_rows),
-    "deltas": ("delta_log_likelihood", reading_rows),
-    "unprefixed": ("context_unprefixed", unprefixed_rows),
-    "accuracy": ("context_accuracy", context_rows),
+# What each table says of a model, by its schema.
+TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
+    "linking_functions": linking_rows,
+    "string_separation": separation_rows,
+    "string_correlations": correlation_rows,
+    "delta_log_likelihood": reading_rows,
+    "context_unprefixed": unprefixed_rows,
+    "context_accuracy": context_rows,
 }
 
 

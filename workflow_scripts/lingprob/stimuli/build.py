@@ -33,6 +33,7 @@ def build_stimuli(
     """
     parse = import_parser(stimuli_parser(dataset, entry["parser"]))
     stimuli, ratings = parse(dataset, entry, directory, seed)
+    stimuli = stimuli.assign(dataset=dataset)
     check_stimuli(stimuli, dataset)
     if len(stimuli) < sentences_needed:
         raise LingprobError(

@@ -238,18 +238,19 @@ def paired_datasets(run: Run, model: str) -> list[str]:
     return [name for name in string_datasets(run, model) if {1, 2} & {*used[name]}]
 
 
-def absent_from_strings(run: Run) -> list[str]:
-    """Return titles of the paper's data sets that no model of string_probability sees here."""
+def absent_from_strings(run: Run) -> str:
+    """Return what figures say of the paper's data sets that no model sees here; maybe nothing."""
     paper = read_yaml("scales.yaml")["paper"]["string_probability"]
     wanted = [name for number in (1, 2, 3) for name in paper[f"prediction_{number}"]]
     if run.settings["scale"] == "demo":  # which has none of them
-        return []
+        return ""
     seen = {
         one
         for model in run.settings["string_probability"]["models"]
         for one in string_datasets(run, model)
     }
-    return [run.catalog.dataset(n)["title"] for n in dict.fromkeys(wanted) if n not in seen]
+    titles = [run.catalog.dataset(n)["title"] for n in dict.fromkeys(wanted) if n not in seen]
+    return f"Absent, without a model or file here: {', '.join(titles)}." if titles else ""
 
 
 def minimalness(run: Run, dataset: str) -> str:
@@ -395,17 +396,19 @@ def model_tables(run: Run, model: str) -> dict[str, list[str]]:
     strings = string_datasets(run, model) if in_strings else []
     in_context = "context" in papers and model in settings["context"]["models"]
     files = {
-        "fits": [f"results/morcela/{model}.parquet"] * bool("morcela" in papers and rated),
-        "deltas": [
+        "linking_functions": [f"results/morcela/{model}.parquet"]
+        * bool("morcela" in papers and rated),
+        "delta_log_likelihood": [
             f"results/reading/{name}.parquet"
             for name in settings["reading"]["datasets"]
             if "reading" in papers and model in dataset_models(run, name)
         ],
     }
     for name in ("separation", "correlations"):
-        files[name] = [f"results/string_probability/{model}/{name}.parquet"] * bool(strings)
+        path = f"results/string_probability/{model}/{name}.parquet"
+        files[f"string_{name}"] = [path] * bool(strings)
     for name in ("unprefixed", "accuracy"):
-        files[name] = [f"results/context/{name}/{model}.parquet"] * in_context
+        files[f"context_{name}"] = [f"results/context/{name}/{model}.parquet"] * in_context
     return {name: paths for name, paths in files.items() if paths}
 
 

@@ -6,7 +6,7 @@ ones. Rules read this module, so it imports nothing that only a job needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,6 @@ from lingprob.catalog import Catalog, Entry
 from lingprob.io.files import dataset_paths
 from lingprob.models import folders
 from lingprob.overlap.kenlm_programs import PROGRAMS, lmplz_missing
-from lingprob.training.sizes import model_name
 
 # Sources of models that can score what they have not seen.
 WITH_WEIGHTS = ("hub", "package", "local", "trained", "ngram")
@@ -37,21 +36,6 @@ def pick(entry: Mapping[str, Any], *keys: str) -> Entry:
 def local_files(entry: Mapping[str, Any]) -> list[Path]:
     """Return the files of a model that the user has on disk: other files are another model."""
     return folders.model_files(Path(entry["path"])) if entry["source"] == "local" else []
-
-
-def series(run: Run, models: Iterable[str]) -> dict[str, str]:
-    """Return what each model is one of several of.
-
-    The states of a training share its final model's name, and the orders of n-grams over one
-    corpus a name of their own; all others are for themselves.
-    """
-    found = {}
-    for name in models:
-        entry = run.catalog.model(name)
-        found[name] = model_name(entry["size"]) if "training_step" in entry else name
-        if entry["source"] == "ngram":
-            found[name] = f"{entry['tokenizer']}/{entry['corpus']}"
-    return found
 
 
 def models_with(run: Run, *sources: str, level: str | None = None) -> list[str]:

@@ -16,7 +16,7 @@ SCHEMAS = {
     ),
     # One sentence under one BOS policy and one unigram source a row; sums over scored tokens.
     "sentence_scores": pa.schema(
-        required(TEXT, "item_id", "bos", "unigrams")
+        required(TEXT, "model", "dataset", "item_id", "bos", "unigrams")
         + required(FLOAT64, "logprob")
         + optional(FLOAT64, "unigram_logprob")
         + required(INT32, "n_tokens", "n_words")

@@ -7,10 +7,10 @@ import pyarrow as pa
 from lingprob.io.schemas.columns import FLOAT64, TEXT, TRUTH, optional, required
 
 SCHEMAS = {
-    # One sentence a row; `rating` is the mean of its judgments (of z-scores where the data set has
-    # them), `rating_source` human, simulated or null.
+    # One sentence a row; a sample has the name of the whole `dataset`. `rating` is the mean of its
+    # judgments (of z-scores where the data set has them), `rating_source` human, simulated or null.
     "stimuli": pa.schema(
-        required(TEXT, "item_id")
+        required(TEXT, "dataset", "item_id")
         + optional(TEXT, "pair_id", "condition")
         + required(TEXT, "text")
         + optional(TRUTH, "grammatical")

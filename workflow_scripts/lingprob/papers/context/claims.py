@@ -19,7 +19,7 @@ from lingprob.context.names import (
     UNRELATED,
 )
 from lingprob.papers.context.analysis import PAPER_DATASET
-from lingprob.papers.contract import Run, Tables
+from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import (
     combined,
@@ -110,7 +110,7 @@ def weighted(
     """Return a weighted sum over kinds of prefixes at their longest, a model and data set each."""
 
     def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["accuracy"], column, perturbation=perturbation)
+        found = estimates(tables["context_accuracy"], column, perturbation=perturbation)
         for model, dataset in populations(found):
             parts = [found.get((model, dataset, kind)) for kind in weights]
             known = [part for part in parts if part is not None]
@@ -127,8 +127,8 @@ def over_lengths(
     """Return a column at the longest length less at a part of it, for one model or all."""
 
     def statistic(tables: Tables, run: Run) -> Found:
-        later = estimates(tables["accuracy"], column)
-        sooner = estimates(tables["accuracy"], column, part)
+        later = estimates(tables["context_accuracy"], column)
+        sooner = estimates(tables["context_accuracy"], column, part)
         for name, dataset in populations(later):
             key = (name, dataset, kind)
             wanted = plain_pairs(dataset) and model in (None, name) and key in later
@@ -143,7 +143,7 @@ def between_models(kind: str, first: str, second: str) -> Statistic:
     """Return the change in accuracy of one model less that of another, a data set each."""
 
     def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["accuracy"])
+        found = estimates(tables["context_accuracy"])
         for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
             pair = [found.get((model, dataset, kind)) for model in (first, second)]
             known = [one for one in pair if one is not None]
@@ -161,8 +161,9 @@ def over_scale(kind: str) -> Statistic:
     """
 
     def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["accuracy"])
-        suites = dict([*suite_rows(tables["accuracy"], kind).groupby("dataset", observed=True)])
+        found = estimates(tables["context_accuracy"])
+        accuracy = suite_rows(tables["context_accuracy"], kind)
+        suites = dict([*accuracy.groupby("dataset", observed=True)])
         for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
             sized = [name for name in run.models if run.models[name]["parameters"]]
             models = [name for name in sized if (name, dataset, kind) in found]
@@ -217,7 +218,7 @@ def coefficient(prefixes: str, term: str) -> Statistic:
     """
 
     def statistic(tables: Tables, run: Run) -> Found:
-        rows = tables["regression"]
+        rows = tables["context_regression"]
         rows = rows[(rows["prefixes"] == prefixes) & rows["dataset"].map(any_dataset).astype(bool)]
         for row in rows[rows["estimate"].isna()].itertuples():
             yield f"{row.model}/{row.dataset}", replace(NOTHING, note="no regression: see the log")
@@ -234,7 +235,7 @@ def coefficient(prefixes: str, term: str) -> Statistic:
 
 def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Found:
     """Return the correlations of one analysis with their intervals, by what they are of."""
-    table = tables["correlations"]
+    table = tables["context_correlations"]
     rows = table[(table["analysis"] == analysis) & table["value"].notna()]
     for row in rows.itertuples():
         if y in ("", row.y) and x in ("", row.x):
@@ -290,7 +291,7 @@ def suite_overlaps(tables: Tables, run: Run) -> Found:
 
 def labels_above_tokens(tables: Tables, run: Run) -> Found:
     """Return the mean over target suites of F1 of dependency labels less that of tokens."""
-    overlap = tables["overlap"]
+    overlap = tables["context_overlap"]
     different = overlap[overlap["target_suite"] != overlap["prefix_suite"]]
     by_suite = different.groupby(["dataset", "target_suite", "measure"])["f1"].mean().unstack()
     if {"token", "dependency"} <= set(by_suite.columns):
@@ -300,7 +301,7 @@ def labels_above_tokens(tables: Tables, run: Run) -> Found:
 
 def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
     """Return the cells of Figure 14 of every model: relative improvements in percent."""
-    rows = tables["matrix"]
+    rows = tables["context_matrix"]
     rows = rows[(rows["dataset"] == SYNTAXGYM) & rows["relative_improvement"].notna()]
     for model, cells in rows.groupby("model", sort=False):
         yield str(model), cells

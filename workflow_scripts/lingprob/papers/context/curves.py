@@ -13,7 +13,7 @@ from lingprob.context.names import CROWS_PAIRS, FROM_SUITE, UNRELATED
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, legend_above
 from lingprob.figures.panels import in_percent
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 
 LENGTH = "Length of the prefix (tokens)"
 DELTA = "Δ accuracy (points)"
@@ -38,7 +38,7 @@ COLOURS = {
 def label(kind: str, run: Run, dataset: str = "") -> str:
     """Return what a legend calls a kind of prefixes."""
     if kind == UNRELATED:
-        return run.options["control"]
+        return str(run.titles[UNRELATED])
     if kind == FROM_SUITE:
         return "Of one other suite"
     named = kind.replace("_", ", ")

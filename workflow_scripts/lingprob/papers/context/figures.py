@@ -15,10 +15,12 @@ from lingprob.context.names import (
     SYNTAXGYM,
     UNRELATED,
     figures_of,
+    primary_dataset,
 )
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
 from lingprob.figures.panels import grid, in_percent, wrapped
+from lingprob.figures.style import draw_each
 from lingprob.papers.context.curves import (
     COLOURS,
     CURVES,
@@ -39,7 +41,7 @@ from lingprob.papers.context.matrix_figures import (
     suite_matrix,
 )
 from lingprob.papers.context.perturbation_figures import perturbation_scatter, perturbed
-from lingprob.papers.contract import Run, Tables
+from lingprob.papers.run import Run, Tables
 
 ANTISTEREOTYPICAL = "Antistereotypical preferred (%)"
 
@@ -49,13 +51,14 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     share are compared, `sharing`, by name.
 
     Args:
-        tables: `accuracy`, `matrix`, `overlap`, `correlations`, `points` and `unprefixed`.
-        run: its options: `primary`, the data set of what the paper does on BLiMP alone, and
-            `control`, the title of the corpus of unrelated sentences. Columns stand in the order of
-            its titles.
+        tables: `context_accuracy`, `context_matrix`, `context_overlap`, `context_correlations`,
+            `context_points` and `context_unprefixed`.
+        run: with the titles of the data sets, in the order of columns, and of the corpus of
+            unrelated sentences.
     """
-    accuracy, points, related = tables["accuracy"], tables["points"], tables["correlations"]
-    primary = run.options["primary"]
+    accuracy, points = tables["context_accuracy"], tables["context_points"]
+    related, matrix = tables["context_correlations"], tables["context_matrix"]
+    primary = str(primary_dataset([*run.titles]))
     makers: dict[str, Callable[[], Figure]] = {
         "figure_2": lambda: by_dataset(accuracy, run),
         "figure_3": lambda: collapsed(accuracy, run, primary),
@@ -67,17 +70,18 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_9": lambda: perturbation_scatter(points, related, run),
         "figure_10": lambda: metric_scatter(points, related, run, "matched_acceptable"),
         "figure_11": lambda: metric_scatter(points, related, run, "matched_unacceptable"),
-        "figure_12": lambda: overlaps(tables["overlap"]),
-        "figure_13": lambda: suite_matrix(tables["matrix"], primary, run.models),
-        "figure_14": lambda: relative_matrix(tables["matrix"], SYNTAXGYM, run.models),
+        "figure_12": lambda: overlaps(tables["context_overlap"]),
+        "figure_13": lambda: suite_matrix(matrix, primary, run.models),
+        "figure_14": lambda: relative_matrix(matrix, SYNTAXGYM, run.models),
         "figure_15": lambda: margins(accuracy, run),
         "figure_16": lambda: collapsed(accuracy, run, SYNTAXGYM),
         "figure_17": lambda: matched(accuracy, run, SYNTAXGYM),
     }
-    figures = {name: makers[name]() for name in figures_of(list(accuracy["dataset"].unique()))}
-    figures["unprefixed"] = unprefixed(tables["unprefixed"], run)
+    shown = {name: makers[name] for name in figures_of(list(accuracy["dataset"].unique()))}
+    shown["unprefixed"] = lambda: unprefixed(tables["context_unprefixed"], run)
     if (accuracy["perturbation"] == SHARED).any():
-        figures["sharing"] = sharing(accuracy, run)
+        shown["sharing"] = lambda: sharing(accuracy, run)
+    figures = draw_each(shown)
     for figure in figures.values():
         label_provenance(figure, accuracy["scale"])
     return figures
@@ -216,12 +220,13 @@ def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
 
 def margins(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 15: mean perplexity margin by length; dashed without a prefix."""
+    primary = str(primary_dataset([*run.titles]))
     figure = one_row(
-        accuracy, run, run.options["primary"], KINDS, "margin", "Perplexity margin (a token)",
+        accuracy, run, primary, KINDS, "margin", "Perplexity margin (a token)",
         {"Without a prefix": (palette.BLACK, "--")},
     )  # fmt: skip
     rows = overall(accuracy)
-    rows = rows[rows["dataset"] == run.options["primary"]]
+    rows = rows[rows["dataset"] == primary]
     for ax, model in zip(figure.axes, models_of(rows), strict=True):
         baseline = rows.loc[rows["model"] == model, "baseline_margin"].iloc[0]
         ax.axhline(baseline, color=palette.BLACK, linewidth=0.8, linestyle="--")

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from lingprob.figures import palette, style
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, in_percent
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 
 TOO_FEW = "No suite has as many pairs as\ncontext.fewest_pairs asks for."
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 from matplotlib.figure import Figure
 
-from lingprob.context.names import MATCHED, ORIGINAL
+from lingprob.context.names import MATCHED, ORIGINAL, primary_dataset
 from lingprob.context.perturbations import TITLES
 from lingprob.figures import palette, style
 from lingprob.figures.labels import name_point
@@ -21,7 +21,7 @@ from lingprob.papers.context.curves import (
     pairs,
 )
 from lingprob.papers.context.matrix_figures import correlation
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 
 PERTURBATION_TITLES = {ORIGINAL: "Original", **TITLES}
 PERTURBATION_COLOURS = dict(
@@ -53,7 +53,8 @@ def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
     Two rows per model: by the prefix's tokens, as in the paper, and by its sentences, because fewer
     perturbed sentences fit into as many tokens.
     """
-    rows = accuracy[(accuracy["level"] == "all") & (accuracy["dataset"] == run.options["primary"])]
+    primary = primary_dataset([*run.titles])
+    rows = accuracy[(accuracy["level"] == "all") & (accuracy["dataset"] == primary)]
     changed = rows[rows["perturbation"].isin(PERTURBATION_COLOURS)]
     models = models_of(changed)
     figure, axes = grid(2 * len(models), 2, **CURVES)

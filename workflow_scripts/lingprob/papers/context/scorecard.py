@@ -2,43 +2,41 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 import pandas as pd
 
 from lingprob.context.names import MATCHED, SYNTAXGYM
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
 from lingprob.papers.context.claims import STATISTICS, correlations, mean_predictability
-from lingprob.papers.contract import Published, Run, Tables
+from lingprob.papers.run import Published, Run, Tables
 from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
 from lingprob.scorecard.verdicts import Estimate
 
 
-def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
+def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours: a `scorecard` table.
 
-    `tables` are accuracy, regression, matrix, overlap and correlations, by name.
+    `tables` are those of the schemas of the context paper but `context_points`.
     """
-    claims = judge_claims(published, STATISTICS, tables, run)
-    numbers = compare_numbers(published, context_quantities(tables, published), run.scale)
+    claims = judge_claims(run.published, STATISTICS, tables, run)
+    numbers = compare_numbers(run.published, context_quantities(tables, run.published), run.scale)
     return make_scorecard([*claims, *numbers])
 
 
-def context_quantities(tables: Tables, published: dict[str, Any]) -> Quantities:
+def context_quantities(tables: Tables, published: Published) -> Quantities:
     """Return our values of Tables 1 and 2, Figure 14, §5 and Appendices C and D, with intervals.
 
     From the paper's data sets alone; means over models are those over the paper's, where all of
     them ran.
     """
     return {
-        **_tables(tables["accuracy"], models_of_tables(published)),
-        **_matrix(tables["matrix"]),
+        **_tables(tables["context_accuracy"], models_of_tables(published)),
+        **_matrix(tables["context_matrix"]),
         **_correlations(tables),
     }
 
 
-def models_of_tables(published: dict[str, Any]) -> set[str]:
+def models_of_tables(published: Published) -> set[str]:
     """Return the models of Tables 1 and 2, whose rows are MODEL/SUITE or mean/SUITE."""
     rows = [row for item in published["items"] if "Table" in item["item"] for row in item["rows"]]
     return {row.partition("/")[0] for row in rows} - {"mean"}

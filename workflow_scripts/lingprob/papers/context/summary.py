@@ -63,14 +63,14 @@ def summarise_datasets(
         alone = unprefixed[unprefixed["dataset"] == dataset]
         parts.append(summarise(rows, alone, settings))
         if dataset in set(overlap["dataset"]):
-            matrix, scale = parts[-1]["matrix"], settings.scale
+            matrix, scale = parts[-1]["context_matrix"], settings.scale
             related = overlap_correlations(rows, prefix_overlap, matrix, overlap, scale)
-            parts.append({"correlations": related})
+            parts.append({"context_correlations": related})
     return together(parts)
 
 
 def summarise(judgments: pd.DataFrame, unprefixed: pd.DataFrame, settings: Settings) -> Tables:
-    """Return the tables accuracy, regression, matrix, correlations, unprefixed and points.
+    """Return the `context_` tables of a model but overlaps: accuracy, regression and so on.
 
     Args:
         judgments: `context_judgments` after unchanged prefixes and without any.
@@ -78,20 +78,21 @@ def summarise(judgments: pd.DataFrame, unprefixed: pd.DataFrame, settings: Setti
         settings: of all tables.
     """
     given, fewest = settings, settings.fewest_pairs
+    alone = unprefixed_accuracy(unprefixed, given.bootstrap, given.seed, given.scale)
     return {
-        "accuracy": accuracy_table(judgments, **asdict(given)),
-        "regression": regressions(judgments, given.scale),
-        "matrix": matrix_table(judgments, fewest, given.scale),
-        "correlations": baseline_correlations(judgments, fewest, given.scale),
-        "unprefixed": unprefixed_accuracy(unprefixed, given.bootstrap, given.seed, given.scale),
-        "points": metric_points(judgments, fewest, given.scale),
+        "context_accuracy": accuracy_table(judgments, **asdict(given)),
+        "context_regression": regressions(judgments, given.scale),
+        "context_matrix": matrix_table(judgments, fewest, given.scale),
+        "context_correlations": baseline_correlations(judgments, fewest, given.scale),
+        "context_unprefixed": alone,
+        "context_points": metric_points(judgments, fewest, given.scale),
     }
 
 
 def summarise_changed(
     judgments: pd.DataFrame, perturbed: pd.DataFrame, similarity: pd.Series, settings: Settings
 ) -> Tables:
-    """Return the tables accuracy, correlations and points of changed prefixes.
+    """Return the `context_` tables accuracy, correlations and points of changed prefixes.
 
     Args:
         judgments: `context_judgments` of one data set after unchanged prefixes, without any and,
@@ -112,9 +113,9 @@ def summarise_changed(
     scattered = points.rename(columns={"perturbation": "point", "similarity": "x", "delta": "y"})
     scattered = scattered.assign(analysis="perturbations", scale=settings.scale)
     return {
-        "accuracy": pd.concat(accuracies, ignore_index=True),
-        "correlations": perturbation_correlations(points, settings.scale),
-        "points": scattered[SCHEMAS["context_points"].names],
+        "context_accuracy": pd.concat(accuracies, ignore_index=True),
+        "context_correlations": perturbation_correlations(points, settings.scale),
+        "context_points": scattered[SCHEMAS["context_points"].names],
     }
 
 

@@ -12,7 +12,6 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.morcela.tables import (
     PAPER_DATASET,
     default_fits,
@@ -20,6 +19,7 @@ from lingprob.papers.morcela.tables import (
     slope_may_be_zero,
 )
 from lingprob.papers.morcela.trends import SIZES, less_in_opt, printed_sizes, trend
+from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import (
     Quantities,
     Statistic,
@@ -156,27 +156,27 @@ STATISTICS: dict[str, Statistic] = {
 }
 
 
-def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
+def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare MORCELA's numbers and claims with ours; return a `scorecard` table.
 
-    Tables: `linking_functions`, `intergroup_correlation`, `stimuli` with their `dataset` and, where
-    §5 was computed, `slopes`.
+    Tables: `linking_functions`, `linking_draws`, `intergroup_correlation`, `stimuli` and, where §5
+    was computed, `frequency_slopes`.
     """
-    numbers = compare_numbers(published, morcela_quantities(tables, published, run), run.scale)
-    claims = judge_claims(published, STATISTICS, tables, replace(run, published=published))
+    numbers = compare_numbers(run.published, morcela_quantities(tables, run), run.scale)
+    claims = judge_claims(run.published, STATISTICS, tables, run)
     return make_scorecard(numbers + claims)
 
 
-def morcela_quantities(tables: Tables, published: Published, run: Run) -> Quantities:
+def morcela_quantities(tables: Tables, run: Run) -> Quantities:
     """Return our estimates by (row, column) as the published numbers name them.
 
     Only the paper's data set and each model's default conventions count.
     """
-    fits = default_fits(tables["linking_functions"])
-    fits = fits[fits["dataset"] == PAPER_DATASET]
+    every = default_fits(tables["linking_functions"])
+    fits = every[every["dataset"] == PAPER_DATASET]
     halves = tables["intergroup_correlation"]
     halves = halves[(halves["dataset"] == PAPER_DATASET) & (halves["definition"] == "equal_halves")]
-    found = _sentences(tables["stimuli"]) | _sizes(published, run) | _gains(fits, halves)
+    found = _sentences(tables["stimuli"]) | _sizes(every["model"], run) | _gains(fits, halves)
     for fit in fits.to_dict("records"):
         row, note = f"{fit['model']}/{fit['linking_function']}", f"{fit['bos']}, {fit['unigrams']}"
         for column in ("beta", "gamma", "r_cv"):
@@ -205,11 +205,12 @@ def _sentences(stimuli: pd.DataFrame) -> Quantities:
     return found
 
 
-def _sizes(published: Published, run: Run) -> Quantities:
-    """Parameters of the models of this run, in the unit that Table 1 has for each."""
+def _sizes(names: pd.Series, run: Run) -> Quantities:
+    """Parameters of the models that were fitted, in the unit that Table 1 has for each."""
     found: Quantities = {}
-    for model, printed in printed_sizes(published).items():
-        parameters = run.models.get(model, {}).get("parameters")
+    sizes = printed_sizes(run.published)
+    for model, printed in sizes[sizes.index.isin(names)].items():
+        parameters = run.models[model]["parameters"]
         unit = "billions" if printed >= SIZES["billions"] else "millions"
         if parameters:
             found[f"{model}/parameters", unit] = Estimate.exact(parameters / SIZES[unit])

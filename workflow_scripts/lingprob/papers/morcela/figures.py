@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 
 import numpy as np
 import pandas as pd
@@ -23,13 +23,14 @@ from lingprob.figures.labels import (
 )
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import blank, grid, whiskers
-from lingprob.papers.contract import Run, Tables
+from lingprob.figures.style import draw_each
 from lingprob.papers.morcela.parameter_figures import (
     NAMES,
     PARAMETER_LABELS,
     R_LABEL,
     frequency_slopes,
     parameters_by_correlation,
+    quality_of,
     trends,
 )
 from lingprob.papers.morcela.tables import (
@@ -41,6 +42,7 @@ from lingprob.papers.morcela.tables import (
     slope_may_be_zero,
     with_certain_parameters,
 )
+from lingprob.papers.run import Run, Tables
 
 NO_UNIGRAMS = "no model has unigrams, without which MORCELA and SLOR cannot be fitted"
 STYLES = {
@@ -60,15 +62,16 @@ MOST_SLANTED = 24
 OF_PARAMETERS = ("figure_4", "figure_5", "figure_6", "trends")
 
 
-def draw(tables: Tables, run: Run) -> dict[str, Figure]:
+def draw(tables: Tables, run: Run, scored_first: Collection[str] = ()) -> dict[str, Figure]:
     """Draw the paper's figures and ours, by name.
 
     Args:
         tables: `linking_functions` under all conventions (figures show each model's default one),
-            `intergroup_correlation` and `draws`; where there are any, of Figure 5 `slopes` and
-            `bins`, and of `trends` `sentence_scores` and `stimuli`.
-        run: with the paper's numbers, which stand beside ours, and the options of `kind_of` and
-            `trends`.
+            `intergroup_correlation` and `linking_draws`; where there are any, of Figure 5
+            `frequency_slopes` and `frequency_bins`, and of `trends` `sentence_scores` and
+            `stimuli`.
+        run: with the paper's numbers, which stand beside ours.
+        scored_first: the BOS policies that score a sentence's first token, for `trends`.
     """
     every = tables["linking_functions"]
     fits, published = default_fits(every), published_fits(run.published, every)
@@ -78,25 +81,29 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
     ablated = ["slor", "morcela_gamma_0", "morcela_beta_1", "morcela"]
     correlations = (fits, published, tables["intergroup_correlation"], run)
     parameters = (with_certain_parameters(fits), published, run)
-    figures = {"figure_2": correlation_by_model(*correlations, compared)}
+    main = main_dataset(fits)
+    first, theirs = (table[table["dataset"] == main] for table in (fits, published))
     of_morcela: dict[str, Callable[[], Figure]] = {
         "figure_3": lambda: correlation_by_model(*correlations, ablated),
         "figure_4": lambda: parameters_by_correlation(*parameters, ["morcela"]),
         "figure_6": lambda: parameters_by_correlation(*parameters, ablated[1:]),
         "conventions": lambda: conventions(every, run),
-        "differences": lambda: parameter_matrix(tables["draws"], fits, run),
+        "differences": lambda: parameter_matrix(tables["linking_draws"], fits, run),
+        "trends": lambda: trends(
+            with_certain_parameters(first), theirs, quality_of(tables, main, scored_first), run
+        ),
     }
-    first, theirs = (table[table["dataset"] == main_dataset(fits)] for table in (fits, published))
-    if "sentence_scores" in tables:
-        of_morcela["trends"] = lambda: trends(with_certain_parameters(first), theirs, tables, run)
-    if "slopes" in tables:
-        of_tokens = (tables["slopes"], tables["bins"])
+    if "frequency_slopes" in tables:
+        of_tokens = (tables["frequency_slopes"], tables["frequency_bins"])
         of_morcela["figure_5"] = lambda: frequency_slopes(
             with_certain_parameters(first), *of_tokens, run
         )
     fitted = fits["linking_function"].eq("morcela").any()
-    for name, draw_one in of_morcela.items():
-        figures[name] = draw_one() if fitted else blank(NO_UNIGRAMS)
+    if not fitted:
+        of_morcela = dict.fromkeys(of_morcela, lambda: blank(NO_UNIGRAMS))
+    figures = draw_each(
+        {"figure_2": lambda: correlation_by_model(*correlations, compared)} | of_morcela
+    )
     notes = dict.fromkeys(str(run.models[name]["note"]) for name in fits["model"])
     note = " ".join(filter(None, notes))
     left = uncertain_parameters(fits, run)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping
 from typing import Any
 
 import numpy as np
@@ -34,8 +34,8 @@ from lingprob.figures.panels import (
     join_models,
     whiskers,
 )
-from lingprob.papers.contract import Run, Tables
 from lingprob.papers.morcela.tables import kind_of
+from lingprob.papers.run import Run, Tables
 
 Fit = Mapping[Any, Any]  # a row of a table of fits
 R_LABEL = "Pearson r with ratings"
@@ -230,7 +230,7 @@ def _plot_published(
             name_point(ax, title, row["r_cv"], row[parameter], color=colour)
 
 
-def trends(fits: pd.DataFrame, published: pd.DataFrame, tables: Tables, run: Run) -> Figure:
+def trends(fits: pd.DataFrame, published: pd.DataFrame, quality: pd.Series, run: Run) -> Figure:
     """Draw r, optimal gamma and beta against bits a byte (left) and parameters (right).
 
     Lines join the steps of a training and the orders of n-grams, which have no sizes. Intervals
@@ -239,12 +239,11 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, tables: Tables, run: Run
     Args:
         fits: default fits of one data set.
         published: the paper's fits of that data set, if any.
-        tables: with `sentence_scores` of the data set and `stimuli`.
-        run: with the options of `quality_of` and the `series` of models.
+        quality: bits a byte by model (`quality_of`).
+        run: of which models have their `series`.
     """
-    series, dataset = run.options["series"], str(fits["dataset"].iloc[0])
+    series = {name: look["series"] for name, look in run.models.items()}
     ours, theirs = (table[table["linking_function"] == "morcela"] for table in (fits, published))
-    quality = quality_of(tables, run, dataset)
     ours, theirs = (
         table.assign(
             bits=table["model"].map(quality),
@@ -274,21 +273,25 @@ def trends(fits: pd.DataFrame, published: pd.DataFrame, tables: Tables, run: Run
     return figure
 
 
-def quality_of(tables: Tables, run: Run, dataset: str) -> pd.Series:
+def quality_of(tables: Tables, dataset: str, scored_first: Collection[str]) -> pd.Series:
     """Return bits a byte of a data set's sentences that are rated acceptable, by model.
 
     A model's first BOS policy that scores a sentence's first token counts, whatever it fits with,
-    so that all bytes are paid for. `run.options` has the catalog's `bos_policies`, and the names of
-    the models that read from left to right here (`causal`): imported scores and
-    pseudo-log-likelihoods are no bits of a text.
+    so that all bytes are paid for.
+
+    Args:
+        tables: `sentence_scores` of models that read from left to right (imported scores and
+            pseudo-log-likelihoods are no bits of a text), and `stimuli`.
+        dataset: name.
+        scored_first: the BOS policies that score a sentence's first token.
     """
+    if "sentence_scores" not in tables:
+        return pd.Series(dtype=float)
     stimuli = tables["stimuli"]
     rated = stimuli[(stimuli["dataset"] == dataset) & stimuli["rating"].notna()]
     texts = rated[rated["rating"] > middle(rated["rating"])].set_index("item_id")["text"]
-    policies = run.options["bos_policies"]
-    scoring = {name for name, one in policies.items() if one["first_token"] == "scored"}
     scores = tables["sentence_scores"]
-    scores = scores[scores["model"].isin(run.options["causal"]) & scores["bos"].isin(scoring)]
+    scores = scores[(scores["dataset"] == dataset) & scores["bos"].isin(scored_first)]
     found = {}
     for model, rows in scores.groupby("model", sort=False):
         first = (rows[["bos", "unigrams"]] == rows[["bos", "unigrams"]].iloc[0]).all(axis=1)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.contract import Published, Run, Tables
+from lingprob.papers.run import Published, Run, Tables, make_each
 
 Models = Mapping[str, Mapping[str, Any]]
 PAPER_DATASET = "linguistic_inquiry"
@@ -21,12 +21,14 @@ def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     """Return Tables 2 to 4 and the differences between models, by name."""
     fits = default_fits(tables["linking_functions"])
     theirs = published_fits(run.published, fits)
-    return {
-        "table_2": table_2(fits, theirs, run.models),
-        "table_3": table_of_criteria(fits, theirs, run.models, 3),
-        "table_4": table_of_criteria(fits, theirs, run.models, 4),
-        "differences": parameter_differences(fits, tables["draws"]),
-    }
+    return make_each(
+        {
+            "table_2": lambda: table_2(fits, theirs, run.models),
+            "table_3": lambda: table_of_criteria(fits, theirs, run.models, 3),
+            "table_4": lambda: table_of_criteria(fits, theirs, run.models, 4),
+            "differences": lambda: parameter_differences(fits, tables["linking_draws"]),
+        }
+    )
 
 
 def table_2(fits: pd.DataFrame, published: pd.DataFrame, models: Models) -> pd.DataFrame:
@@ -187,19 +189,9 @@ def default_fits(linking_functions: pd.DataFrame) -> pd.DataFrame:
     return linking_functions[linking_functions["default_convention"]].reset_index(drop=True)
 
 
-def series_of(model: str, run: Run) -> str:
-    """Return what a model is one of several of: a training, or n-grams over one corpus.
-
-    `run.options` has the `series` of models. One that is not in it is for itself.
-    """
-    return str(run.options.get("series", {}).get(model, model))
-
-
 def kind_of(model: str, run: Run) -> str:
-    """Return `order` of n-grams over one corpus, `step` that a training kept, or else `model`.
-
-    `run.options` has the names of `ngrams`.
-    """
-    if model in run.options.get("ngrams", ()):
+    """Return `order` of n-grams over one corpus, `step` that a training kept, or else `model`."""
+    look = run.models.get(model, {})
+    if look.get("source") == "ngram":
         return "order"
-    return "model" if series_of(model, run) == model else "step"
+    return "model" if look.get("series", model) == model else "step"

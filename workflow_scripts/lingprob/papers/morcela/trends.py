@@ -15,15 +15,14 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.morcela.tables import (
     PAPER_DATASET,
     default_fits,
     kind_of,
     printed_fits,
-    series_of,
     with_certain_parameters,
 )
+from lingprob.papers.run import Published, Run, Tables
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import slope_difference, slope_within, slopes_within, widened
 from lingprob.scorecard.verdicts import Estimate
@@ -97,22 +96,24 @@ def _or_why_not(slope: Estimate, points: pd.DataFrame) -> Estimate:
 def points_of(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
     """Return what is known of each model, by data set; `published` is the paper's.
 
-    One row per model. Columns: family; kind and series (`kind_of`, `series_of`); size, log10 of the
-    parameters; r, slor and logprob (r of MORCELA, SLOR and log-probability); gain and gap (r of
-    MORCELA less SLOR's and less that with beta = 1); beta and gamma of MORCELA, which
-    `with_certain_parameters` leaves; beta_alone, r_beta_alone, gamma_alone, r_gamma_alone of the
-    ablations; and frequency_slope if it was computed (§5).
+    One row per model. Columns: family; kind (`kind_of`) and series (`palette.describe_models`);
+    size, log10 of the parameters; r, slor and logprob (r of MORCELA, SLOR and log-probability);
+    gain and gap (r of MORCELA less SLOR's and less that with beta = 1); beta and gamma of MORCELA,
+    which `with_certain_parameters` leaves; beta_alone, r_beta_alone, gamma_alone, r_gamma_alone of
+    the ablations; and frequency_slope if it was computed (§5).
     """
     fits = with_certain_parameters(default_fits(tables["linking_functions"]))
     wide, found = _wide(fits, ["dataset", "model"], "r_cv"), {}
     names = wide.index.get_level_values("model")
     wide["family"] = [run.models[name]["family"] for name in names]
     wide["kind"] = [kind_of(name, run) for name in names]
-    wide["series"] = [series_of(name, run) for name in names]
+    wide["series"] = [run.models[name].get("series", name) for name in names]
     sizes = [run.models[name].get("parameters") for name in names]
     wide["size"] = np.log10(np.array(sizes, float))
-    if "slopes" in tables:
-        wide["frequency_slope"] = names.map(tables["slopes"].groupby("model")["slope"].first())
+    if "frequency_slopes" in tables:
+        wide["frequency_slope"] = names.map(
+            tables["frequency_slopes"].groupby("model")["slope"].first()
+        )
     for dataset, points in wide.groupby(level="dataset", sort=False):
         found[str(dataset)] = points
     if run.published and PAPER_DATASET in found:
@@ -144,9 +145,9 @@ def draws_of(tables: Tables) -> dict[str, pd.DataFrame]:
 
     No data set where nothing was resampled.
     """
-    if "draws" not in tables:
+    if "linking_draws" not in tables:
         return {}
-    wide = _wide(tables["draws"], ["dataset", "draw", "model"], "r_cv")
+    wide = _wide(tables["linking_draws"], ["dataset", "draw", "model"], "r_cv")
     return {str(name): part.droplevel(0) for name, part in wide.groupby(level=0, sort=False)}
 
 

@@ -60,7 +60,7 @@ def analyse(
     vocabulary_size: int | None,
     options: Options,
 ) -> dict[str, pd.DataFrame]:
-    """Return the tables `scores`, `correlations`, `confounds`, `separation`, `pools` and `roc`."""
+    """Return the `string_` tables scores, correlations, confounds, separation, pools and roc."""
     if not datasets:
         raise LingprobError(
             f"string_probability: no data set of prediction_1 to prediction_3 is in the language "
@@ -69,16 +69,15 @@ def analyse(
     tables = [string_scores(model, dataset, vocabulary_size, options) for dataset in datasets]
     scores = pd.concat(tables, ignore_index=True)
     third = [dataset.name for dataset in datasets if 3 in dataset.predictions]
-    separated, curves = separation(
-        model, scores[scores["dataset"].isin(third)], pooled_datasets, options
-    )
+    of_third = (model, scores[scores["dataset"].isin(third)], pooled_datasets, options)
+    separated, curves = separation(*of_third)
     return {
-        "scores": scores,
-        "correlations": correlations(model, datasets, scores, options),
-        "confounds": confounds(model, datasets, scores, options),
-        "separation": separated,
-        "pools": pools(model, scores[scores["dataset"].isin(third)], pooled_datasets, options),
-        "roc": curves,
+        "string_scores": scores,
+        "string_correlations": correlations(model, datasets, scores, options),
+        "string_confounds": confounds(model, datasets, scores, options),
+        "string_separation": separated,
+        "string_pools": pools(*of_third),
+        "string_roc": curves,
     }
 
 

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 import numpy as np
 import pandas as pd
 
-from lingprob.papers.contract import Published, Run, Tables
-from lingprob.papers.string_probability.data import toy_surprisals, with_panels
+from lingprob.papers.run import Run, Tables
+from lingprob.papers.string_probability.data import with_panels
 from lingprob.scorecard.comparison import (
     Quantities,
     Statistic,
@@ -47,7 +47,7 @@ def correlation(prediction: int) -> Statistic:
     """Return r over all pairs of a data set: Prediction 1a or 2a."""
 
     def statistic(tables: Tables, run: Run) -> Rows:
-        table = tables["correlations"]
+        table = tables["string_correlations"]
         chosen = table[(table["prediction"] == prediction) & (table["subset"] == "overall")]
         for row in chosen.to_dict("records"):
             yield population(row), estimate_of(row, "r", "n")
@@ -59,7 +59,7 @@ def change_over_bins(prediction: int, quantity: str) -> Statistic:
     """Return a quantity's fitted change from the most to the least minimal bin of pairs."""
 
     def statistic(tables: Tables, run: Run) -> Rows:
-        table = tables["confounds"]
+        table = tables["string_confounds"]
         chosen = table[
             (table["prediction"] == prediction)
             & (table["subset"] == "change")
@@ -75,8 +75,7 @@ def surprisal_difference(difference: str) -> Statistic:
     """Return a difference between the eight strings: no sample, so only precision blurs it."""
 
     def statistic(tables: Tables, run: Run) -> Rows:
-        toy = toy_surprisals(tables, run.options["bos"])
-        for model, value in surprisal_differences(toy, difference):
+        for model, value in surprisal_differences(tables["toy_surprisals"], difference):
             yield model, Estimate(value, value - HALF_PRECISION, value + HALF_PRECISION)
 
     return statistic
@@ -84,7 +83,7 @@ def surprisal_difference(difference: str) -> Statistic:
 
 def whole(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the metrics of each model on each whole data set, by metric."""
-    table = tables["separation"]
+    table = tables["string_separation"]
     table = table[table["phenomenon"] == ""]
     for (model, dataset), group in table.groupby(["model", "dataset"], sort=False):
         yield f"{model}/{dataset}", group.set_index("metric")
@@ -120,7 +119,7 @@ def accuracy(tables: Tables, run: Run) -> Rows:
 
 def gain_of_pairing(tables: Tables, run: Run) -> Rows:
     """Return the area within pairs less that of unpaired sentences of a data set."""
-    table = tables["pools"]
+    table = tables["string_pools"]
     chosen = table[(table["pool"] == "gain") & (table["subset"] == "overall")]
     for row in chosen.to_dict("records"):
         yield population(row), estimate_of(row, "auc", "n_pairs")
@@ -128,7 +127,7 @@ def gain_of_pairing(tables: Tables, run: Run) -> Rows:
 
 def gain_by_paradigm(tables: Tables, run: Run) -> Rows:
     """Return the mean over paradigms of the same within each."""
-    table = tables["pools"]
+    table = tables["string_pools"]
     chosen = table[(table["pool"] == "gain") & (table["subset"] == "paradigm")]
     for (model, dataset), group in chosen.groupby(["model", "dataset"], sort=False):
         yield f"{model}/{dataset}", mean_difference(np.zeros(len(group)), group["auc"])
@@ -176,17 +175,18 @@ def surprisal_differences(surprisals: pd.DataFrame, difference: str) -> list[tup
     return found
 
 
-def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
+def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours; return a `scorecard` table.
 
-    Claims are judged of the models that have panels (`with_panels`). Tables: `correlations`,
-    `confounds`, `separation`, `pools`, `toy_stimuli`, `toy_scores` of models with weights, and
-    as `counts` makes them `datasets` and `filters`.
+    Claims are judged of the models that have panels (`with_panels`). Tables: `string_correlations`,
+    `string_confounds`, `string_separation`, `string_pools`, `toy_surprisals`, and `datasets` and
+    `filters` of `tables.tabulate`.
     """
-    ours = counted(tables["datasets"], tables["filters"])
-    numbers = compare_numbers(published, ours | sizes(run), run.scale)
+    counts = {"datasets", "filters"}
+    ours = counted(tables["datasets"], tables["filters"]) if counts <= tables.keys() else {}
+    numbers = compare_numbers(run.published, ours | sizes(run), run.scale)
     judged = judged_tables(tables, run)
-    return make_scorecard(numbers + judge_claims(published, STATISTICS, judged, run))
+    return make_scorecard(numbers + judge_claims(run.published, STATISTICS, judged, run))
 
 
 def judged_tables(tables: Tables, run: Run) -> Tables:

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError, refuse_rows
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.contract import Run, Tables
+from lingprob.papers.run import Run
 from lingprob.stimuli.distances import EditFilter, edit_threshold, pair_texts, pairs_in_use
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
+MADE_HERE = ("trained", "ngram")  # sources of models
 TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
 
 
@@ -213,23 +214,28 @@ def pairs_of(scores: pd.DataFrame) -> pd.DataFrame:
     return pairs.reset_index()
 
 
-def toy_surprisals(tables: Tables, bos: Mapping[str, str]) -> pd.DataFrame:
+def toy_surprisals(
+    stimuli: pd.DataFrame, scores: pd.DataFrame | None, bos: Mapping[str, str]
+) -> pd.DataFrame:
     """Return each toy string's surprisal (bits) by model: model, text, grammatical, surprisal.
 
-    `bos` has the BOS policy by which each model's scores are read.
+    Args:
+        stimuli: the toy strings.
+        scores: their `sentence_scores`; None if no model can score them.
+        bos: the BOS policy by which each model's scores are read.
     """
-    if "toy_scores" not in tables:
+    if scores is None:
         return pd.DataFrame(columns=TOY_COLUMNS)
-    scores = tables["toy_scores"]
     scores = scores[scores["bos"] == scores["model"].map(bos)]
     chosen = scores[scores["unigrams"] == scores.groupby("model")["unigrams"].transform("first")]
-    joined = chosen.merge(tables["toy_stimuli"], on="item_id")
+    joined = chosen.merge(stimuli, on="item_id")
     return joined.assign(surprisal=-joined["logprob"] / np.log(2))[TOY_COLUMNS]
 
 
 def with_panels(table: pd.DataFrame, run: Run) -> pd.DataFrame:
     """Return the rows of the models that have panels and whose claims are judged.
 
-    `run.options["panels"]` names them; without it all have panels.
+    What the run trains or counts itself is points of trends, unless there is nothing else.
     """
-    return table[table["model"].isin(run.options.get("panels", table["model"]))]
+    made = {name for name, look in run.models.items() if look.get("source") in MADE_HERE}
+    return table if len(made) == len(run.models) else table[~table["model"].isin(made)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
@@ -31,8 +31,8 @@ from lingprob.figures.panels import (
     wrapped,
 )
 from lingprob.figures.style import draw_each
-from lingprob.papers.contract import Run, Tables
-from lingprob.papers.string_probability.data import pairs_of, toy_surprisals, variables, with_panels
+from lingprob.papers.run import Run, Tables
+from lingprob.papers.string_probability.data import pairs_of, variables, with_panels
 from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
     accuracies,
@@ -62,28 +62,27 @@ TREND_COLUMNS = 4
 NOTHING_TOLD = {"auc": 0.5, "accuracy": 0.5, "r": 0.0}
 
 
-def draw(tables: Tables, run: Run) -> dict[str, Figure]:
+def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Figure]:
     """Draw every figure, by name.
 
     Args:
-        tables: `scores`, `correlations`, `separation` and `roc` of all models, `confounds`,
-            `pools`, `paradigms` as `tables.paradigm_accuracies` makes it, `toy_stimuli` and, of
-            models with weights, their `sentence_scores` as `toy_scores`; `stimuli` for `quality`
-            and `sizes`.
-        run: `options["pooled"]` names the data sets that are taken together if a model has any,
-            `options["panels"]` the models that have panels, `options["absent"]` what the paper has
-            and this run has not; `trends` takes further options.
+        tables: `string_scores`, `string_correlations` and `string_separation` of all models,
+            `string_roc`, `string_confounds` and `string_pools` of those with panels, `stimuli`,
+            `toy_surprisals`, and `paradigms` as `tables.paradigm_accuracies` makes it.
+        run: with the looks of all models and the titles of data sets.
+        pooled: the data sets that are taken together if a model has any.
     """
     scores, own, correlations = (
-        with_panels(tables[name], run) for name in ("scores", "separation", "correlations")
+        with_panels(tables[f"string_{name}"], run)
+        for name in ("scores", "separation", "correlations")
     )
-    every_r, separation, roc = tables["correlations"], tables["separation"], tables["roc"]
+    every_r, separation = tables["string_correlations"], tables["string_separation"]
     keys = separation[["model", "dataset"]].drop_duplicates()
     third = scores.merge(keys, on=["model", "dataset"])
-    pooled = third["dataset"].isin(run.options["pooled"])
-    together = third[pooled | ~pooled.groupby(third["model"]).transform("any")]
-    toy = toy_surprisals(tables, run.options["bos"])
-    paradigms, confounds, pools = (tables[name] for name in ("paradigms", "confounds", "pools"))
+    is_pooled = third["dataset"].isin(pooled)
+    together = third[is_pooled | ~is_pooled.groupby(third["model"]).transform("any")]
+    toy, paradigms = tables["toy_surprisals"], tables["paradigms"]
+    confounds, pools = tables["string_confounds"], tables["string_pools"]
     makers: dict[str, Callable[[], Figure]] = {
         "figure_1b": lambda: toy_strings(toy, run),
         "figure_2a": lambda: pairs_by_prediction(scores, correlations, run, 1),
@@ -93,7 +92,7 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "figure_4a": lambda: distributions(together, run, by_dataset=False),
         "figure_4b": lambda: areas(separation, run),
         "figure_5": lambda: distributions(third, run, by_dataset=True),
-        "figure_6": lambda: curves(roc, own, run),
+        "figure_6": lambda: curves(tables["string_roc"], own, run),
         "figure_8": lambda: accuracies(separation, run),
         "phenomena": lambda: by_phenomenon(own, run),
         "paradigms": lambda: paradigm_accuracies(paradigms, run),
@@ -101,10 +100,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
         "distances": lambda: distances(scores, correlations, run),
         "deconfounded": lambda: deconfounded(confounds, run),
         "pools": lambda: separation_by_pool(pools, run),
+        "quality": lambda: trends(tables, run, "bits"),
+        "sizes": lambda: trends(tables, run, "size"),
     }
-    if "stimuli" in tables:
-        makers["quality"] = lambda: trends(tables, run, "bits")
-        makers["sizes"] = lambda: trends(tables, run, "size")
     # The models of a figure, if they are not those of `scores`.
     shown = {
         "figure_1b": toy, "figure_2b": every_r, "figure_3b": every_r, "figure_4b": separation,
@@ -123,11 +121,9 @@ def draw(tables: Tables, run: Run) -> dict[str, Figure]:
 
 
 def notes(models: Iterable[str], run: Run) -> list[str]:
-    """Return what a reader must know of these models, each said once, and what is absent."""
+    """Return what a reader must know of these models and of the run, each said once."""
     shown = [run.models[name].get("note") for name in dict.fromkeys(models)]
-    absent = run.options.get("absent", [])
-    missing = [f"Absent, without a model or file here: {', '.join(absent)}."] if absent else []
-    return [*dict.fromkeys(note for note in shown if note), *missing]
+    return [note for note in dict.fromkeys([*shown, run.note]) if note]
 
 
 def toy_strings(toy: pd.DataFrame, run: Run) -> Figure:
@@ -302,13 +298,13 @@ def trends(tables: Tables, run: Run, x: str) -> Figure:
     Lines join the states of one training, and the orders of n-grams, which have no size. Intervals
     are 95% of the bootstrap.
 
-    `run.options` has the `series` of models, and the names of those that read from left to right
-    here (`causal`): imported scores and pseudo-log-likelihoods are no bits of a text.
+    Bits are of models that read from left to right (`causal`): imported scores and
+    pseudo-log-likelihoods are no bits of a text.
     """
-    series = run.options["series"]
+    series = {name: look["series"] for name, look in run.models.items()}
     points = points_of(tables)
     if x == "bits":
-        points = points[points["model"].isin(run.options["causal"])]
+        points = points[[run.models[name]["causal"] for name in points["model"]]]
         points = points.merge(quality_of(tables), on=["model", "dataset"])
     else:
         points = complete(points, series)
@@ -335,15 +331,15 @@ def trends(tables: Tables, run: Run, x: str) -> Figure:
 
 def points_of(tables: Tables) -> pd.DataFrame:
     """Return one row per model, data set and quantity: label, value, value_low and value_high."""
-    overall = tables["correlations"]
+    overall = tables["string_correlations"]
     overall = overall[overall["subset"] == "overall"]
     parts = [
         _named(overall[overall["prediction"] == number], "r", f"r of Prediction {number}")
         for number in (1, 2)
     ]
-    separation = tables["separation"]
+    separation = tables["string_separation"]
     whole = separation[(separation["phenomenon"] == "") & (separation["metric"] == "logprob")]
-    whole = whole[whole["dataset"].isin(tables["scores"]["dataset"])]
+    whole = whole[whole["dataset"].isin(tables["string_scores"]["dataset"])]
     parts.append(_named(whole, "auc", "Area under ROC\ncurve of log p"))
     parts.append(_named(whole[whole["n_pairs"] > 0], "accuracy", "Accuracy on pairs"))
     return pd.concat(parts, ignore_index=True)
@@ -361,7 +357,7 @@ def quality_of(tables: Tables) -> pd.DataFrame:
         dataset: of_set.set_index("item_id")["text"]
         for dataset, of_set in tables["stimuli"].groupby("dataset", sort=False)
     }
-    scores = tables["scores"]
+    scores = tables["string_scores"]
     rows = []
     for (model, dataset), of_set in scores[scores["grammatical"]].groupby(
         ["model", "dataset"], sort=False

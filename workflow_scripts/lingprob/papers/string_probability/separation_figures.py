@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from lingprob.figures import palette, style
 from lingprob.figures.labels import few_handles, handle, legend_above, model_handles, wrapped_title
 from lingprob.figures.panels import grid, name_axes, whiskers, wrapped
-from lingprob.papers.contract import Run
+from lingprob.papers.run import Run
 
 GRAMMATICAL = {True: (palette.BLUE, "grammatical"), False: (palette.RED, "ungrammatical")}
 METRICS = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.papers.string_probability.data import pairs_of
+from lingprob.papers.run import Run, Tables, make_each
+from lingprob.papers.string_probability.data import pairs_of, with_panels
 from lingprob.stats.proportions import accuracies, preferences
 from lingprob.stimuli.distances import (
     COMPARISONS,
@@ -36,6 +37,41 @@ SYNTAXGYM_SYSTEMS = {
     "jrnn_": "JRNN",
     "transformer-xl_": "Transformer-XL",
 }
+
+
+def tabulate(
+    tables: Tables,
+    run: Run,
+    distances: Mapping[str, pd.DataFrame],
+    accuracies: Sequence[pd.DataFrame],
+) -> dict[str, pd.DataFrame]:
+    """Return `paradigms` of the models with panels, and of the data sets `datasets` and `filters`.
+
+    Args:
+        tables: `string_scores`, `string_correlations`, and `stimuli` as they are analysed and as
+            they are (`whole`).
+        run: of which data sets have titles.
+        distances: `minimalness` of the rated data sets.
+        accuracies: published ones, of `read_accuracies`.
+    """
+    whole, used = (
+        {
+            str(name): part.reset_index(drop=True)
+            for name, part in tables[table].groupby("dataset", sort=False)
+        }
+        for table in ("whole", "stimuli")
+    )
+    reading = EditFilter()
+    about = (distances, reading, run.published, run.scale)
+    scores = with_panels(tables["string_scores"], run)
+    correlations = tables["string_correlations"]
+    return make_each(
+        {
+            "paradigms": lambda: paradigm_accuracies(scores, correlations, accuracies, run.models),
+            "datasets": lambda: count_datasets(whole, used, run.titles, *about),
+            "filters": lambda: count_filters(used, *about),
+        }
+    )
 
 
 def published_value(published: Mapping[str, Any], item: str, row: str) -> float | None:

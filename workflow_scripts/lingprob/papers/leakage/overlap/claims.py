@@ -12,8 +12,8 @@ from collections.abc import Iterator
 import pandas as pd
 from scipy import stats
 
-from lingprob.papers.contract import Published, Run, Tables
 from lingprob.papers.leakage.overlap.analysis import one_per_passage
+from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import (
     Quantities,
     Statistic,
@@ -109,7 +109,7 @@ STATISTICS: dict[str, Statistic] = {
 
 def _searched(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield the published tables, and ours of the same corpora, as "CORPUS/ORIGIN"."""
-    overlaps = tables["overlaps"]
+    overlaps = tables["overlap"]
     ours = overlaps["searched"].isin(list(PUBLISHED_NAMES))
     about = overlaps[(overlaps["origin"] == "published") | ours]
     for (searched, origin), part in about.groupby(["searched", "origin"], sort=False):
@@ -125,15 +125,15 @@ def _whole(passages: pd.DataFrame) -> pd.Series:
     return passages["overlap_len"] == passages["article_len"]
 
 
-def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
+def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare what the paper on leakage states of its data and overlaps (§2, §3.1).
 
-    `overlaps` are ours and, where the scale has them, the published ones; `chunks` those that
+    `overlap` has ours and, where the scale has them, the published ones; `overlap_chunks` what
     models are trained on. Returns a `scorecard`.
     """
-    claims = judge_claims(published, STATISTICS, tables, run)
-    ours = overlap_quantities(tables["overlaps"]) | chunk_quantities(tables["chunks"])
-    return make_scorecard(claims + compare_numbers(published, ours, run.scale))
+    claims = judge_claims(run.published, STATISTICS, tables, run)
+    ours = overlap_quantities(tables["overlap"]) | chunk_quantities(tables["overlap_chunks"])
+    return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))
 
 
 def chunk_quantities(chunks: pd.DataFrame) -> Quantities:

@@ -12,8 +12,9 @@ from matplotlib.figure import Figure
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above, wrapped_title
 from lingprob.figures.panels import grid, label_logarithmic
-from lingprob.papers.contract import Run, Tables
+from lingprob.figures.style import draw_each
 from lingprob.papers.leakage.overlap.analysis import one_per_passage
+from lingprob.papers.run import Run, Tables
 
 # What chance makes of an overlap: colour and label; the first that holds is drawn.
 LEVELS = {
@@ -25,12 +26,14 @@ LEVELS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figures 1a and 1b, our corpora above the paper's, of the table `overlaps`."""
-    passages = one_per_passage(tables["overlaps"])
-    figures = {
-        "figure_1a": overlap_by_length(passages, run.titles),
-        "figure_1b": frequency_by_overlap(passages, run.titles),
-    }
+    """Draw Figures 1a and 1b, our corpora above the paper's, of the table `overlap`."""
+    passages = one_per_passage(tables["overlap"])
+    figures = draw_each(
+        {
+            "figure_1a": lambda: overlap_by_length(passages, run.titles),
+            "figure_1b": lambda: frequency_by_overlap(passages, run.titles),
+        }
+    )
     for figure in figures.values():
         label_provenance(figure, passages["scale"])
     return figures

@@ -13,7 +13,7 @@ from typing import Any
 import pandas as pd
 from scipy import stats
 
-from lingprob.papers.contract import Published, Run, Tables
+from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import (
     Quantities,
     Statistic,
@@ -45,7 +45,7 @@ def widened(value: float, low: float, high: float, items: int) -> Estimate:
 
 def surprisal_predicts(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
     """Yield ΔLogLik (nats) of every model and data set, its interval over subjects or sentences."""
-    for row in tables["deltas"].itertuples():
+    for row in tables["delta_log_likelihood"].itertuples():
         value, low, high = float(row.delta), float(row.delta_low), float(row.delta_high)
         # Means are drawn by sentence, of which there are hundreds.
         found = Estimate(value, low, high)
@@ -76,7 +76,7 @@ def larger_models_gain_more(tables: Tables, run: Run) -> Iterator[tuple[str, Est
 
 def exploratory_share(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
     """Yield exploratory reading times by fitted one, of every data set."""
-    counts = tables["counts"]
+    counts = tables["reading_counts"]
     for dataset, part in counts.groupby("dataset", sort=False):
         rows = part.groupby("fate")["rows"].sum()
         if rows.get("fit", 0) and "exploratory" in rows:
@@ -95,7 +95,7 @@ STATISTICS: dict[str, Statistic] = {
 
 def _trends(tables: Tables, of: str, name: str, *, trained: bool) -> Iterator[tuple[str, Estimate]]:
     """Yield the `slope` or its `change` from a `reading_trends` table, of finished models."""
-    table = tables["trends"]
+    table = tables["reading_trends"]
     wanted = (table["of"] == of) & (table["on"] == "parameters") & table["training_step"].isna()
     wanted &= (table["family"] == TRAINED) == trained
     if name == "change":
@@ -147,15 +147,15 @@ def widening(items: int) -> float:
     return float(by_student) * math.sqrt(items / (items - 1))
 
 
-def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
+def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare what the literature states of surprisal and reading times with ours.
 
-    Takes `deltas`, `trends`, `counts` and, where the scale reproduces the published fits,
-    `published`; returns a `scorecard`.
+    Takes `delta_log_likelihood`, `reading_trends`, `reading_counts` and, where the scale reproduces
+    the published fits, `published_delta`; returns a `scorecard`.
     """
-    claims = judge_claims(published, STATISTICS, tables, run)
-    ours = reading_quantities(tables["counts"], tables.get("published"))
-    return make_scorecard(claims + compare_numbers(published, ours, run.scale))
+    claims = judge_claims(run.published, STATISTICS, tables, run)
+    ours = reading_quantities(tables["reading_counts"], tables.get("published_delta"))
+    return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))
 
 
 def reading_quantities(counts: pd.DataFrame, fits: pd.DataFrame | None) -> Quantities:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
@@ -20,7 +23,8 @@ from lingprob.figures.labels import (
 )
 from lingprob.figures.palette import Models
 from lingprob.figures.panels import grid, join_models, label_logarithmic, whiskers, wrapped
-from lingprob.papers.contract import Run, Tables
+from lingprob.figures.style import draw_each
+from lingprob.papers.run import Run, Tables
 
 COLUMNS = 4
 ROW_INCHES = 1.55
@@ -39,18 +43,18 @@ CONVENTIONS = {
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw Figure 2 of `deltas` and, of tables that are there, `inverse_scaling` and
-    `model_differences`."""
-    drawn = {"figure_2": (figure_2(tables["deltas"], run), tables["deltas"])}
-    if "differences" in tables:
-        differences = tables["differences"]
-        drawn["model_differences"] = model_differences(differences, run), differences
-    for figure, rows in drawn.values():
-        label_provenance(figure, rows["scale"], rows["rt_source"], "reading times")
-    figures = {name: figure for name, (figure, _) in drawn.items()}
-    if "published" in tables:
-        figures["inverse_scaling"] = inverse_scaling(tables["published"], run.models)
-        label_provenance(figures["inverse_scaling"], tables["published"]["scale"])
+    """Draw Figure 2 of `delta_log_likelihood` and, of tables that are there, `inverse_scaling` of
+    `published_delta` and `model_differences`."""
+    of_tables: dict[str, tuple[str, Callable[[pd.DataFrame, Run], Figure]]] = {
+        "figure_2": ("delta_log_likelihood", figure_2),
+        "inverse_scaling": ("published_delta", inverse_scaling),
+        "model_differences": ("model_differences", model_differences),
+    }
+    rows = {name: tables[table] for name, (table, _) in of_tables.items() if table in tables}
+    figures = draw_each({name: partial(of_tables[name][1], rows[name], run) for name in rows})
+    for name, figure in figures.items():
+        sources = rows[name].get("rt_source", ())
+        label_provenance(figure, rows[name]["scale"], sources, "reading times")
     return figures
 
 
@@ -94,12 +98,13 @@ def figure_2(deltas: pd.DataFrame, run: Run) -> Figure:
     return figure
 
 
-def inverse_scaling(fits: pd.DataFrame, models: Models) -> Figure:
+def inverse_scaling(fits: pd.DataFrame, run: Run) -> Figure:
     """Draw the published fits to Natural Stories, and mended, by model size and by perplexity.
 
     The line is a regression over the published models; its slope is in nats per tenfold. Models of
     unknown size are named in the legend and not drawn. `fits` is a `published_delta` table.
     """
+    models = run.models
     conventions = [name for name in CONVENTIONS if name in set(fits["convention"])]
     figure, axes = grid(2, len(conventions), width=style.PAGE_INCHES, height=1.75, sharex="row")
     published = set(fits.loc[fits["convention"] == "compat", "model"])

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from lingprob.papers.contract import Published, Run, Tables
+from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import (
     Quantities,
     Statistic,
@@ -53,14 +53,14 @@ def log_perplexity_contrast(passages: pd.DataFrame, weights: pd.Series) -> Estim
 
 def falls_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
     """Yield the slope of ln perplexity on log10 parameters before fine-tuning, by corpus."""
-    for corpus, part in _corpora(tables["passages"]):
+    for corpus, part in _corpora(tables["passage_logprobs"]):
         weights = _slope_weights(part)
         yield corpus, _contrast(part, {0: weights})
 
 
 def falls_with_fine_tuning(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
     """Yield what fine-tuning adds to ln perplexity: its mean over sizes, by corpus and steps."""
-    for corpus, part in _corpora(tables["passages"]):
+    for corpus, part in _corpora(tables["passage_logprobs"]):
         sizes = sorted(part["parameters"].unique())
         each = pd.Series(1 / len(sizes), index=sizes)
         for steps in _fine_tuned(part):
@@ -69,7 +69,7 @@ def falls_with_fine_tuning(tables: Tables, run: Run) -> Iterator[tuple[str, Esti
 
 def falls_more_with_size(tables: Tables, run: Run) -> Iterator[tuple[str, Estimate]]:
     """Yield the slope after fine-tuning less that before, by corpus and steps."""
-    for corpus, part in _corpora(tables["passages"]):
+    for corpus, part in _corpora(tables["passage_logprobs"]):
         weights = _slope_weights(part)
         for steps in _fine_tuned(part):
             yield f"{corpus}, {steps} steps", _contrast(part, {steps: weights, 0: -weights})
@@ -109,15 +109,15 @@ def _contrast(passages: pd.DataFrame, weights: dict[int, pd.Series]) -> Estimate
     return log_perplexity_contrast(passages, pd.Series(by_state)) if by_state else NOTHING
 
 
-def compare(tables: Tables, published: Published, run: Run) -> pd.DataFrame:
+def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare the models' sizes (Table 1), and what fine-tuning does to perplexity (§3.2).
 
-    Takes the tables `perplexity` and `passages`; returns a `scorecard`.
+    Takes the tables `perplexity` and `passage_logprobs`; returns a `scorecard`.
     """
     sizes = tables["perplexity"].drop_duplicates("size")
     ours: Quantities = {
         (str(row.size), "parameters"): Estimate.exact(float(row.parameters))
         for row in sizes.itertuples()
     }
-    claims = judge_claims(published, STATISTICS, tables, run)
-    return make_scorecard(claims + compare_numbers(published, ours, run.scale))
+    claims = judge_claims(run.published, STATISTICS, tables, run)
+    return make_scorecard(claims + compare_numbers(run.published, ours, run.scale))

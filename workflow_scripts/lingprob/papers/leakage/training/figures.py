@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,24 +19,30 @@ from lingprob.figures.panels import (
     plain_ticks,
     wrapped,
 )
-from lingprob.papers.contract import Run, Tables
+from lingprob.figures.style import draw_each
+from lingprob.papers.run import Run, Tables
 from lingprob.training.sizes import ALL_TEXTS, model_name
 
 SMOOTHED_OVER = 20  # steps
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw the paper's figures, by name, of `logs` and `perplexity`.
-
-    `options["note"]` of the run says what the models were trained on.
-    """
-    figures = {
-        "loss": loss_curves(tables["logs"], run),
-        "figure_2_perplexity": perplexity_by_size(tables["perplexity"], run),
-    }
+    """Draw the paper's figures, by name, of `perplexity` and of the `logs` of `read_logs`."""
+    figures = draw_each(
+        {
+            "loss": lambda: loss_curves(tables["logs"], run),
+            "figure_2_perplexity": lambda: perplexity_by_size(tables["perplexity"], run),
+        }
+    )
     for figure in figures.values():
-        label_provenance(figure, [run.scale], note=run.options["note"])
+        label_provenance(figure, [run.scale], note=run.note)
     return figures
+
+
+def read_logs(paths: Iterable[str | Path]) -> pd.DataFrame:
+    """Return the logs of trainings, each named after its size, with the column `size`."""
+    logs = [pd.read_json(path, lines=True).assign(size=Path(path).stem) for path in paths]
+    return pd.concat(logs, ignore_index=True)
 
 
 def loss_curves(logs: pd.DataFrame, run: Run) -> Figure:

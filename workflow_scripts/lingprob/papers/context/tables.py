@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pandas as pd
 
-from lingprob.context.names import MATCHED
+from lingprob.context.names import MATCHED, primary_dataset
 from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
-from lingprob.papers.contract import Run, Tables
+from lingprob.papers.run import Run, Tables
 
 TABLE_ROWS = 10
 
@@ -16,7 +16,7 @@ def tabulate(tables: Tables, run: Run) -> dict[str, pd.DataFrame]:
 
     The paper's means over its models stand beside ours where the data set is the paper's.
     """
-    accuracy, dataset = tables["accuracy"], run.options["primary"]
+    accuracy, dataset = tables["context_accuracy"], str(primary_dataset([*run.titles]))
     found = {}
     for number, kind in enumerate(MATCHED, start=1):
         ranked = extreme_suites(accuracy, dataset, kind)
