@@ -221,7 +221,7 @@ def summarise_context(folder: Path, pairs: int) -> int:
     tables = summarise(judgments, alone, Settings(**settings))
     overlaps = [read_table(folder / f"{name}.parquet", f"context_{name}")
                 for name in ("overlap", "prefix_overlap")]  # fmt: skip
-    overlap_correlations(judgments, overlaps[1], tables["matrix"], overlaps[0], "benchmark")
+    overlap_correlations(judgments, overlaps[1], tables["context_matrix"], overlaps[0], "benchmark")
     return len(judgments)
 
 

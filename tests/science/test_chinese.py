@@ -115,16 +115,16 @@ def test_the_analyses_run_on_both_data_sets(models, samples, tmp_path):
         convention=("cls", "uniform"),
     )  # fmt: skip
     tables = analyse("tiny", datasets, [], 21_128, options)
-    overall = tables["correlations"].query("subset == 'overall'").set_index("dataset")
+    overall = tables["string_correlations"].query("subset == 'overall'").set_index("dataset")
     assert overall["n"].to_dict() == PAIRS
     # A random model scores by characters, which the two sentences of a pair mostly share.
     assert (overall["r"] > 0.5).all()
-    bins = tables["correlations"].query("subset == 'bin' and dataset == 'sling'")
+    bins = tables["string_correlations"].query("subset == 'bin' and dataset == 'sling'")
     assert bins["n"].tolist() == [12] * 10
     # Uniform unigrams make the two Bayes factors the same.
-    table = tables["scores"]
+    table = tables["string_scores"]
     np.testing.assert_allclose(table["uniform_bayes_factor"], table["unigram_bayes_factor"])
-    assert set(tables["separation"]["dataset"]) == {"zhoblimp"}
+    assert set(tables["string_separation"]["dataset"]) == {"zhoblimp"}
 
 
 @pytest.mark.slow

@@ -335,7 +335,7 @@ def verdicts(name: str, rng: np.random.Generator, effect: float, runs: int) -> p
             np.column_stack([drawn(rng, middle + side * effect / 2, n, runs) for _, n in DATASETS])
             for side in (1, -1)
         )
-        frame = predictability(case.simulate, gpt2[0], opt[0])["correlations"]
+        frame = predictability(case.simulate, gpt2[0], opt[0])["context_correlations"]
         values = np.hstack([gpt2, opt])
         tables = ({"context_correlations": frame.assign(value=row)} for row in values)
     else:

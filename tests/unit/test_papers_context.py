@@ -252,13 +252,13 @@ def test_the_paper_s_means_over_models_are_ours_where_all_of_them_ran():
         "items": [{"item": "Table 1", "rows": {"one/a1": [], "two/a1": [], "mean/a1": []}}]
     }
     others = {
-        name: SCHEMAS[f"context_{name}"].empty_table().to_pandas()
-        for name in ("matrix", "correlations")
+        name: SCHEMAS[name].empty_table().to_pandas()
+        for name in ("context_matrix", "context_correlations")
     }
 
     def found(*chosen):
         accuracy = accuracy_table(pd.concat(chosen), 10, 0, 1, "demo")
-        return context_quantities({"accuracy": accuracy, **others}, published)
+        return context_quantities({"context_accuracy": accuracy, **others}, published)
 
     every = found(*both)
     assert every[("one/a1", "delta_acceptable")].value == 0.5
@@ -509,9 +509,11 @@ def test_judgments_in_categories_give_the_same_tables():
         assert len(expected)
         assert found.astype(object).equals(expected.astype(object))
     found = summarise(plain, alone, Settings(**settings))
-    pd.testing.assert_frame_equal(found["accuracy"], accuracy_table(plain, **settings))
+    pd.testing.assert_frame_equal(found["context_accuracy"], accuracy_table(plain, **settings))
     without = {name: settings[name] for name in ("bootstrap", "seed", "scale")}
-    pd.testing.assert_frame_equal(found["unprefixed"], unprefixed_accuracy(alone, **without))
+    pd.testing.assert_frame_equal(
+        found["context_unprefixed"], unprefixed_accuracy(alone, **without)
+    )
 
 
 def test_pairs_that_share_a_prefix_of_any_kind_are_one_unit():

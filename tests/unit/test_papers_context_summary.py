@@ -58,10 +58,12 @@ def test_changed_rows_are_of_perturbed_and_of_shared_prefixes_each_beside_their_
         accuracy_table(with_unchanged(rows, own, name), **SETTINGS)
         for rows, name in ((quoted, "original"), (shared, "own"))
     ]
-    pd.testing.assert_frame_equal(found["accuracy"], pd.concat(tables, ignore_index=True))
+    pd.testing.assert_frame_equal(found["context_accuracy"], pd.concat(tables, ignore_index=True))
     points = perturbation_points(tables[0], similarity)
-    pd.testing.assert_frame_equal(found["correlations"], perturbation_correlations(points, "demo"))
-    by = found["points"].set_index(["kind", "point"])
+    pd.testing.assert_frame_equal(
+        found["context_correlations"], perturbation_correlations(points, "demo")
+    )
+    by = found["context_points"].set_index(["kind", "point"])
     assert set(by.index) == {(kind, name) for kind in KINDS[:2] for name in ("original", "quote")}
     assert by["x"].groupby("point").first().to_dict() == {"original": 1.0, "quote": 0.5}
     deltas = points.set_index(["kind", "perturbation"])["delta"]
@@ -87,14 +89,17 @@ def test_tables_of_data_sets_stand_below_each_other_with_the_overlaps_of_one(tmp
     one, two = (
         summarise(rows, alone[alone["dataset"] == name], given) for name, rows in parts.items()
     )
-    for name in ("accuracy", "regression", "unprefixed", "points"):
+    for table in ("accuracy", "regression", "unprefixed", "points"):
+        name = f"context_{table}"
         expected = pd.concat([one[name], two[name]], ignore_index=True)
         assert found[name].astype(object).equals(expected.astype(object))
-        write_table(found[name], f"context_{name}", tmp_path / "table.parquet")
-    assert "(none)" in set(found["accuracy"]["group"])
-    related = overlap_correlations(parts["d"], prefixes, one["matrix"], overlap, "demo")
-    expected = pd.concat([one["correlations"], related, two["correlations"]], ignore_index=True)
-    assert found["correlations"].astype(object).equals(expected.astype(object))
+        write_table(found[name], name, tmp_path / "table.parquet")
+    assert "(none)" in set(found["context_accuracy"]["group"])
+    related = overlap_correlations(parts["d"], prefixes, one["context_matrix"], overlap, "demo")
+    expected = pd.concat(
+        [one["context_correlations"], related, two["context_correlations"]], ignore_index=True
+    )
+    assert found["context_correlations"].astype(object).equals(expected.astype(object))
 
 
 def test_unchanged_judgments_are_of_the_same_data_set_pairs_kinds_and_lengths():

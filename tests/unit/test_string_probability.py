@@ -306,7 +306,7 @@ def test_a_bin_in_which_nothing_varies_has_no_r(tmp_path):
     assert correlations["r"].isna().all()
     assert (correlations["n"] > 0).all()
     for name, table in tables.items():
-        write_table(table, f"string_{name}", tmp_path / f"{name}.parquet")
+        write_table(table, name, tmp_path / f"{name}.parquet")
 
 
 def test_a_sentence_that_nobody_called_grammatical_is_named(datasets):
