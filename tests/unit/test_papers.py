@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import runpy
+from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -154,3 +156,12 @@ def test_tables_are_written_under_their_own_names_whatever_the_order(tmp_path):
 def test_a_run_cannot_be_changed():
     with pytest.raises(AttributeError):
         Run("demo").scale = "paper"  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("script", sorted(SCRIPTS.glob("report_*.py")), ids=lambda path: path.stem)
+def test_what_a_report_imports_is_there(script):
+    for node in ast.parse(script.read_text()).body:
+        if isinstance(node, ast.ImportFrom):
+            module = import_module(str(node.module))
+            names = {alias.name for alias in node.names} - {*dir(module)}
+            assert all(import_module(f"{node.module}.{name}") for name in names)
