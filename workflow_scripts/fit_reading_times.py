@@ -1,7 +1,7 @@
 """What each model's surprisal adds to the regression of one data set."""
 
 from lingprob.io.tables import write_table
-from lingprob.papers.leakage.reading.analysis import (
+from lingprob.papers.leakage.regressions import (
     compare_regressions,
     read_study,
     reading_counts,

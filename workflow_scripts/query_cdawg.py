@@ -6,7 +6,7 @@ from lingprob.io.tables import read_table, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.corpora import load_corpus, search
-from lingprob.papers.leakage.overlap.analysis import overlap_table, require_same_overlaps
+from lingprob.papers.leakage.overlaps import overlap_table, require_same_overlaps
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -2,8 +2,8 @@
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table
+from lingprob.papers.context.claims import compare
 from lingprob.papers.context.figures import draw
-from lingprob.papers.context.scorecard import compare
 from lingprob.papers.context.tables import tabulate
 from lingprob.papers.run import Run, failures
 from lingprob.scorecard.comparison import with_failures

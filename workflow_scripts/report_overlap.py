@@ -3,13 +3,13 @@
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table
 from lingprob.overlap.soft_tables import longest_of_files, summarise_soft_overlaps
-from lingprob.papers.leakage.overlap.analysis import (
+from lingprob.papers.leakage.overlap_claims import compare
+from lingprob.papers.leakage.overlap_figures import draw
+from lingprob.papers.leakage.overlaps import (
     passage_lengths,
     summarise_overlaps,
     with_published,
 )
-from lingprob.papers.leakage.overlap.claims import compare
-from lingprob.papers.leakage.overlap.figures import draw
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages

@@ -2,10 +2,10 @@
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table
-from lingprob.papers.leakage.reading.analysis import table_2, table_3
-from lingprob.papers.leakage.reading.claims import compare
-from lingprob.papers.leakage.reading.figures import draw
-from lingprob.papers.leakage.reading.trends import model_differences, size_trends
+from lingprob.papers.leakage.reading_claims import compare
+from lingprob.papers.leakage.reading_figures import draw
+from lingprob.papers.leakage.regressions import table_2, table_3
+from lingprob.papers.leakage.trends import model_differences, size_trends
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages

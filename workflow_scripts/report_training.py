@@ -2,8 +2,8 @@
 
 from lingprob.figures import style
 from lingprob.io.tables import read_tables, write_table
-from lingprob.papers.leakage.training.claims import compare
-from lingprob.papers.leakage.training.figures import draw, read_logs
+from lingprob.papers.leakage.training_claims import compare
+from lingprob.papers.leakage.training_figures import draw, read_logs
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages

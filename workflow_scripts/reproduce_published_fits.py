@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from lingprob.io.tables import read_table, write_table
-from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.papers.leakage.inverse_scaling import published_deltas, read_annotated_means
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -4,7 +4,7 @@ from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.streaming import load_result
-from lingprob.papers.leakage.overlap.analysis import leakage_free_chunks
+from lingprob.papers.leakage.overlaps import leakage_free_chunks
 from lingprob.workflow import job
 
 with job(snakemake):

@@ -8,7 +8,7 @@ from lingprob.overlap.automaton import load_index
 from lingprob.overlap.chance import PUBLISHED_COLUMNS, load_kenlm
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.streaming import load_result, merge
-from lingprob.papers.leakage.overlap.analysis import overlap_table, with_chance_level
+from lingprob.papers.leakage.overlaps import overlap_table, with_chance_level
 from lingprob.workflow import job
 
 logger = logging.getLogger(__name__)

@@ -14,7 +14,7 @@ from lingprob.context.names import MATCHED, MISMATCHED
 from lingprob.context.prefixes import Tokenize
 from lingprob.context.sampling import sample_contexts
 from lingprob.context.sentences import Writing
-from lingprob.papers.context.claims import coefficient, weighted
+from lingprob.papers.context.effects import coefficient, weighted
 from lingprob.papers.context.summary import Settings, Tables, summarise, together
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import Statistic, judge_claims, make_scorecard

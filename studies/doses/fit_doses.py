@@ -1,7 +1,7 @@
 """What copies of the passages in training do to the regressions of one data set."""
 
 from lingprob.io.tables import write_csv
-from lingprob.papers.leakage.reading.analysis import compare_regressions, read_study
+from lingprob.papers.leakage.regressions import compare_regressions, read_study
 from lingprob.workflow import job
 from studies.doses.analysis import dose_slopes, dosed_models
 

@@ -18,7 +18,7 @@ from numba import njit
 
 from lingprob.errors import LingprobError
 from lingprob.overlap.automaton import StimulusIndex
-from lingprob.papers.leakage.reading.analysis import Study, compare_regressions
+from lingprob.papers.leakage.regressions import Study, compare_regressions
 
 THRESHOLDS = (8, 12, 16, 24)  # tokens of a covering match from which on a word counts as leaked
 MOST_LEFT_OUT = 0.5

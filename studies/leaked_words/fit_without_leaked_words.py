@@ -7,7 +7,7 @@ from lingprob.models.tokenizer import open_tokenizer
 from lingprob.overlap.automaton import load_index
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.streaming import load_result
-from lingprob.papers.leakage.reading.analysis import read_study
+from lingprob.papers.leakage.regressions import read_study
 from lingprob.workflow import job
 from studies.leaked_words.analysis import covering_lengths, deltas_without_leaked_words
 

@@ -19,7 +19,7 @@ from lingprob.figures.palette import describe_models
 from lingprob.overlap.automaton import build_index
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.streaming import scan
-from lingprob.papers.leakage.reading.analysis import Study
+from lingprob.papers.leakage.regressions import Study
 from overlap_reference import arrays, block, count_substrings, random_case
 from studies.leaked_words.analysis import (
     covering_lengths,

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import norm
 
 from lingprob.errors import LingprobError
-from lingprob.papers.leakage.reading.analysis import Study
+from lingprob.papers.leakage.regressions import Study
 from lingprob.reading.predictors import Predictors, standardised
 from lingprob.stats.least_squares import fit_least_squares
 from lingprob.stats.linear_mixed.fit import fit_mixed_models

@@ -1,7 +1,7 @@
 """Fit the regressions of one data set with curves of surprisal in the place of lines."""
 
 from lingprob.io.tables import read_table, write_csv
-from lingprob.papers.leakage.reading.analysis import read_study
+from lingprob.papers.leakage.regressions import read_study
 from lingprob.workflow import job
 from studies.linearity.analysis import surprisal_curves
 

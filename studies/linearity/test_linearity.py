@@ -17,7 +17,7 @@ from layout import layout_faults
 from lingprob.catalog import Catalog
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
-from lingprob.papers.leakage.reading.analysis import Study, compare_regressions
+from lingprob.papers.leakage.regressions import Study, compare_regressions
 from studies.linearity.analysis import bends, spline_knots, surprisal_curves
 from studies.linearity.figures import curves as drawn_curves
 

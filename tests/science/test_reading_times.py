@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import read_datasets, read_published
-from lingprob.papers.leakage.reading.analysis import Study, compare_regressions
-from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.papers.leakage.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.papers.leakage.regressions import Study, compare_regressions
 from lingprob.reading.imported import import_word_surprisals
 from lingprob.reading.tables import Source
 from lingprob.reading.texts import build_words

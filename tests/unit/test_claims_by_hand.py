@@ -9,12 +9,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from lingprob.papers.context import claims as context
-from lingprob.papers.context.claims import STATISTICS, coefficient
-from lingprob.papers.leakage.overlap import claims as overlap
-from lingprob.papers.leakage.overlap.claims import chunk_quantities, overlap_quantities
-from lingprob.papers.leakage.reading import claims as reading
-from lingprob.papers.leakage.reading.trends import size_trends
+from lingprob.papers.context import effects as context
+from lingprob.papers.context.effects import STATISTICS, coefficient
+from lingprob.papers.leakage import overlap_claims as overlap
+from lingprob.papers.leakage import reading_claims as reading
+from lingprob.papers.leakage.overlap_claims import chunk_quantities, overlap_quantities
+from lingprob.papers.leakage.trends import size_trends
 from lingprob.papers.morcela import claims as morcela
 from lingprob.papers.morcela.trends import points_of
 from lingprob.papers.run import Run

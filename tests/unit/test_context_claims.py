@@ -12,7 +12,7 @@ import pytest
 
 from lingprob.catalog import read_published
 from lingprob.context.names import SYNTAXGYM
-from lingprob.papers.context.claims import STATISTICS
+from lingprob.papers.context.effects import STATISTICS
 from lingprob.papers.context.statistics import regressions
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import judge_claims

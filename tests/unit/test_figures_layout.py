@@ -24,7 +24,7 @@ from lingprob.figures.palette import BLUE, describe_models
 from lingprob.figures.panels import grid
 from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES
 from lingprob.papers.context.perturbation_figures import perturbation_scatter
-from lingprob.papers.leakage.reading.figures import figure_2
+from lingprob.papers.leakage.reading_figures import figure_2
 from lingprob.papers.run import Run
 from lingprob.papers.string_probability.figures import toy_strings
 from lingprob.papers.string_probability.separation_figures import METRICS, curves, distributions

@@ -18,11 +18,11 @@ import pandas as pd
 import pytest
 
 from lingprob.catalog import Catalog, read_published
-from lingprob.papers.leakage.overlap import claims as overlap
-from lingprob.papers.leakage.overlap.analysis import published_overlaps
-from lingprob.papers.leakage.reading import claims as reading
-from lingprob.papers.leakage.reading.trends import size_trends
-from lingprob.papers.leakage.training import claims as training
+from lingprob.papers.leakage import overlap_claims as overlap
+from lingprob.papers.leakage import reading_claims as reading
+from lingprob.papers.leakage import training_claims as training
+from lingprob.papers.leakage.overlaps import published_overlaps
+from lingprob.papers.leakage.trends import size_trends
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.scorecard.estimates import slope_within

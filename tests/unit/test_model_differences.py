@@ -20,8 +20,8 @@ from lingprob.figures.labels import label_provenance
 from lingprob.figures.palette import describe_models
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import read_table, write_table
-from lingprob.papers.leakage.reading.figures import model_differences as matrices
-from lingprob.papers.leakage.reading.trends import model_differences
+from lingprob.papers.leakage.reading_figures import model_differences as matrices
+from lingprob.papers.leakage.trends import model_differences
 from lingprob.papers.run import Run
 from lingprob.stats.resampling import swap_p_values
 

@@ -35,7 +35,7 @@ from lingprob.overlap.streaming import ScanResult, load_result, merge, scan
 from lingprob.overlap.texts import read_texts, scan_file
 from lingprob.overlap.token_blocks import block_of, count_rows, normalise, read_rows
 from lingprob.overlap.tokenizing import _printable_bytes, fast_tokenize, usual_tokenize
-from lingprob.papers.leakage.overlap import analysis as leakage
+from lingprob.papers.leakage import overlaps as leakage
 from models_for_tests import save_tiny_tokenizer
 from overlap_reference import arrays, block
 

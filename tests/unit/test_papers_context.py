@@ -18,7 +18,7 @@ from lingprob.papers.context.analysis import (
     matrix_table,
     unprefixed_accuracy,
 )
-from lingprob.papers.context.scorecard import context_quantities
+from lingprob.papers.context.claims import context_quantities
 from lingprob.papers.context.statistics import (
     baseline_correlations,
     design,

@@ -11,7 +11,7 @@ import pytest
 from lingprob.catalog import Catalog, read_published
 from lingprob.context.names import figures_of, primary_dataset
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.context.scorecard import compare, context_quantities
+from lingprob.papers.context.claims import compare, context_quantities
 from lingprob.papers.context.tables import tabulate
 from lingprob.papers.run import Run
 from lingprob.scorecard.estimates import combined, known_correlation

@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from lingprob.papers.leakage.reading import analysis
-from lingprob.papers.leakage.reading.claims import reading_quantities
-from lingprob.papers.leakage.reading.trends import size_trends
+from lingprob.papers.leakage import regressions as analysis
+from lingprob.papers.leakage.reading_claims import reading_quantities
+from lingprob.papers.leakage.trends import size_trends
 from lingprob.reading.predictors import Predictors
 
 ENTRY = {"texts": "mine", "method": "self_paced", "unit": "subject", "measure": "time"}

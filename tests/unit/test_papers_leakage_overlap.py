@@ -18,9 +18,9 @@ from lingprob.models.tokenizer import Tokenizer
 from lingprob.overlap.corpora import corpus_of, load_corpus, save_corpus, search
 from lingprob.overlap.passages import longest_matches
 from lingprob.overlap.texts import index_texts, scan_file
-from lingprob.papers.leakage.overlap import analysis as leakage
-from lingprob.papers.leakage.overlap.claims import compare
-from lingprob.papers.leakage.overlap.figures import chance_levels, draw
+from lingprob.papers.leakage import overlaps as leakage
+from lingprob.papers.leakage.overlap_claims import compare
+from lingprob.papers.leakage.overlap_figures import chance_levels, draw
 from lingprob.papers.run import Run
 from lingprob.reading.texts import passage_texts
 

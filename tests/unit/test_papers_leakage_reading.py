@@ -16,17 +16,17 @@ from lingprob.catalog import read_published
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
 from lingprob.io.tables import read_table, write_table
-from lingprob.papers.leakage.reading.analysis import (
+from lingprob.papers.leakage.inverse_scaling import published_deltas, read_annotated_means
+from lingprob.papers.leakage.reading_claims import compare
+from lingprob.papers.leakage.reading_figures import draw, inverse_scaling, side_by_side
+from lingprob.papers.leakage.regressions import (
     Study,
     compare_regressions,
     reading_counts,
     table_2,
     trend,
 )
-from lingprob.papers.leakage.reading.claims import compare
-from lingprob.papers.leakage.reading.figures import draw, inverse_scaling, side_by_side
-from lingprob.papers.leakage.reading.inverse_scaling import published_deltas, read_annotated_means
-from lingprob.papers.leakage.reading.trends import (
+from lingprob.papers.leakage.trends import (
     STATE,
     model_differences,
     size_trends,

@@ -10,8 +10,8 @@ import pytest
 
 from lingprob.catalog import read_published
 from lingprob.figures.palette import describe_models
-from lingprob.papers.leakage.training.claims import compare, log_perplexity_contrast
-from lingprob.papers.leakage.training.figures import draw, read_logs
+from lingprob.papers.leakage.training_claims import compare, log_perplexity_contrast
+from lingprob.papers.leakage.training_figures import draw, read_logs
 from lingprob.papers.run import Run
 
 NOTE = "trained on leakage-free text"

@@ -1,7 +1,7 @@
 """A paper's numbers and claims beside ours: the rows of its scorecard.
 
 The catalog (`catalog/published/PAPER.yaml`) has the printed numbers (`items`) and what the paper
-claims (`claims`). `STATISTICS` in a paper's `claims.py` computes what each claim is judged by.
+claims (`claims`). A paper's `STATISTICS` compute what each claim is judged by.
 """
 
 from __future__ import annotations

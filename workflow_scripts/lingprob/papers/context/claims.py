@@ -1,402 +1,135 @@
-"""How each claim of Sinha et al. (2023) is computed from the room's tables."""
+"""The context paper's numbers and claims against ours."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import Any
-
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from lingprob.context.names import (
-    CROWS_PAIRS,
-    FIGURES_OF,
-    MATCHED,
-    MISMATCHED,
-    SYNTAXGYM,
-    UNRELATED,
-)
-from lingprob.papers.context.analysis import PAPER_DATASET
-from lingprob.papers.run import Run, Tables
-from lingprob.scorecard.comparison import Statistic
-from lingprob.scorecard.estimates import (
-    combined,
-    known_correlation,
-    mean_difference,
-    slope_within,
-    slopes_within,
-    widened,
-)
-from lingprob.scorecard.verdicts import NOTHING, Estimate
-
-Found = Iterator[tuple[str, Estimate]]
-# Estimates by model, data set and kind of prefix.
-ByKind = dict[tuple[str, str, str], Estimate]
-PAPER_DATASETS = (PAPER_DATASET, SYNTAXGYM, CROWS_PAIRS)
-SMALLEST, LARGEST = "gpt2", "opt-6.7b"
-LEAST_PREDICTABLE = "opt-2.7b"
-DRAWS = 1000  # resamples of suites
-# With fewer units to resample, all fall on one side of 0 by chance in over a twentieth of cases.
-FEWEST = 6
+from lingprob.context.names import MATCHED, SYNTAXGYM
+from lingprob.papers.context.analysis import PAPER_DATASET, extreme_suites
+from lingprob.papers.context.effects import STATISTICS, correlations, mean_predictability
+from lingprob.papers.run import Published, Run, Tables
+from lingprob.scorecard.comparison import Quantities, compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.verdicts import Estimate
 
 
-def any_dataset(dataset: str) -> bool:
-    """Populations: what is judged by grammar (BLiMP, SyntaxGym, a user's), not by stereotypes."""
-    return dataset != CROWS_PAIRS
+def compare(tables: Tables, run: Run) -> pd.DataFrame:
+    """Compare the paper's numbers and claims with ours: a `scorecard` table.
 
-
-def plain_pairs(dataset: str) -> bool:
-    """Populations: pairs of sentences, of which chance gets a half right."""
-    return dataset not in FIGURES_OF
-
-
-def only(*datasets: str) -> Callable[[str], bool]:
-    """Populations: these data sets."""
-    return lambda dataset: dataset in datasets
-
-
-def estimates(
-    accuracy: pd.DataFrame,
-    column: str = "delta",
-    part: float = 1.0,
-    perturbation: str | None = None,
-) -> ByKind:
-    """Return a column with its intervals over all pairs, at one length of each kind's.
-
-    Args:
-        accuracy: `context_accuracy` table.
-        column: delta, accuracy or margin; rows without it are left out.
-        part: of the longest length (tokens); the nearest is taken (0: the shortest).
-        perturbation: of prefixes; None for unchanged ones.
+    `tables` are those of the schemas of the context paper but `context_points`.
     """
-    rows = accuracy[(accuracy["level"] == "all") & accuracy[column].notna()]
-    same = rows["perturbation"].isna() if perturbation is None else (
-        rows["perturbation"] == perturbation
-    )  # fmt: skip
-    rows = rows[same]
-    by = ["model", "dataset", "kind"]
-    longest = rows.groupby(by)["length"].transform("max")
-    rows = rows.assign(away=(rows["length"] - part * longest).abs()).sort_values("away")
+    claims = judge_claims(run.published, STATISTICS, tables, run)
+    numbers = compare_numbers(run.published, context_quantities(tables, run.published), run.scale)
+    return make_scorecard([*claims, *numbers])
+
+
+def context_quantities(tables: Tables, published: Published) -> Quantities:
+    """Return our values of Tables 1 and 2, Figure 14, §5 and Appendices C and D, with intervals.
+
+    From the paper's data sets alone; means over models are those over the paper's, where all of
+    them ran.
+    """
     return {
-        (row.model, row.dataset, row.kind): _resampled(row, column)
-        for row in rows.drop_duplicates(by).itertuples()
+        **_tables(tables["context_accuracy"], models_of_tables(published)),
+        **_matrix(tables["context_matrix"]),
+        **_correlations(tables),
     }
 
 
-def _resampled(row: Any, column: str) -> Estimate:
-    """Return a row's value; no interval if it is of too few units or of units all alike."""
-    value, low, high = (float(getattr(row, column + end)) for end in ("", "_low", "_high"))
-    several = row.n_suites > 1
-    n, what = (row.n_suites, "suites") if several else (row.n_pairs, "pairs")
-    note = f"{n} {what}, {row.length} tokens"
-    if n < FEWEST or low == high:
-        return Estimate(value, np.nan, np.nan, int(n), note)
-    return Estimate(value, low, high, int(n), note)
+def models_of_tables(published: Published) -> set[str]:
+    """Return the models of Tables 1 and 2, whose rows are MODEL/SUITE or mean/SUITE."""
+    rows = [row for item in published["items"] if "Table" in item["item"] for row in item["rows"]]
+    return {row.partition("/")[0] for row in rows} - {"mean"}
 
 
-def populations(found: Mapping[tuple[str, str, str], Any]) -> list[tuple[str, str]]:
-    """Return the models and data sets of estimates, each once."""
-    return list(dict.fromkeys((model, dataset) for model, dataset, _ in found))
+def _tables(accuracy: pd.DataFrame, theirs: set[str]) -> Quantities:
+    """Return Tables 1 and 2: means over lengths and their spread, and means over models.
 
-
-def weighted(
-    weights: Mapping[str, float],
-    of: Callable[[str], bool] = any_dataset,
-    column: str = "delta",
-    perturbation: str | None = None,
-) -> Statistic:
-    """Return a weighted sum over kinds of prefixes at their longest, a model and data set each."""
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["context_accuracy"], column, perturbation=perturbation)
-        for model, dataset in populations(found):
-            parts = [found.get((model, dataset, kind)) for kind in weights]
-            known = [part for part in parts if part is not None]
-            if of(dataset) and len(known) == len(weights):
-                total = combined(known, list(weights.values()))
-                yield f"{model}/{dataset}", replace(total, note=known[0].note)
-
-    return statistic
-
-
-def over_lengths(
-    kind: str, part: float, column: str = "delta", model: str | None = None
-) -> Statistic:
-    """Return a column at the longest length less at a part of it, for one model or all."""
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        later = estimates(tables["context_accuracy"], column)
-        sooner = estimates(tables["context_accuracy"], column, part)
-        for name, dataset in populations(later):
-            key = (name, dataset, kind)
-            wanted = plain_pairs(dataset) and model in (None, name) and key in later
-            # With one length there is nothing between them, which the notes tell.
-            if wanted and later[key].note != sooner[key].note:
-                yield f"{name}/{dataset}", combined([later[key], sooner[key]], [1, -1])
-
-    return statistic
-
-
-def between_models(kind: str, first: str, second: str) -> Statistic:
-    """Return the change in accuracy of one model less that of another, a data set each."""
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["context_accuracy"])
-        for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
-            pair = [found.get((model, dataset, kind)) for model in (first, second)]
-            known = [one for one in pair if one is not None]
-            if any_dataset(dataset) and len(known) == 2:
-                yield f"{first} less {second}/{dataset}", combined(known, [1, -1])
-
-    return statistic
-
-
-def over_scale(kind: str) -> Statistic:
-    """Return the slope of the change in accuracy on log10 parameters, within families.
-
-    Models without a size are in no trend. All models are judged on the same suites, whose chance is
-    in the interval beside that of models; without an interval where there is one suite.
+    Lengths share their pairs, so the interval of a mean over them is the mean of their intervals;
+    a standard deviation moves by no more than the root mean square of what moves its values.
     """
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        found = estimates(tables["context_accuracy"])
-        accuracy = suite_rows(tables["context_accuracy"], kind)
-        suites = dict([*accuracy.groupby("dataset", observed=True)])
-        for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
-            sized = [name for name in run.models if run.models[name]["parameters"]]
-            models = [name for name in sized if (name, dataset, kind) in found]
-            sizes = np.log10([float(run.models[name]["parameters"]) for name in models])
-            families = [run.models[name]["family"] for name in models]
-            changes = [found[(name, dataset, kind)].value for name in models]
-            if any_dataset(dataset) and len(models) > 2:
-                slope = slope_within(sizes, changes, families)
-                draws = drawn_changes(suites[dataset], models) if dataset in suites else None
-                if draws is None:
-                    note = "one suite, whose chance is not known"
-                    slope = replace(slope, low=np.nan, high=np.nan, note=note)
-                else:
-                    every = np.broadcast_to(sizes, draws.shape)
-                    slope = widened(slope, slopes_within(every, draws, families))
-                yield f"all models/{dataset}", slope
-
-    return statistic
-
-
-def suite_rows(accuracy: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the rows of suites after the longest unperturbed prefixes of one kind."""
-    of_suites = (accuracy["level"] == "suite") & (accuracy["kind"] == kind)
-    rows = accuracy[of_suites & accuracy["perturbation"].isna()].sort_values("length")
-    return rows.drop_duplicates(["model", "dataset", "group"], keep="last")
+    found: Quantities = {}
+    of_suites = accuracy[
+        (accuracy["level"] == "suite")
+        & (accuracy["dataset"] == PAPER_DATASET)
+        & accuracy["perturbation"].isna()
+    ]
+    all_ran = theirs <= set(of_suites["model"])
+    for kind in MATCHED:
+        side = kind.removeprefix("matched_")
+        rows = of_suites[of_suites["kind"] == kind]
+        by = rows.assign(square=((rows["delta_high"] - rows["delta_low"]) / 2) ** 2).groupby(
+            ["model", "group"], sort=False
+        )
+        reach = np.sqrt(by["square"].mean())
+        means = by[["delta", "delta_low", "delta_high", "n_pairs"]].mean()
+        spread = by["delta"].std(ddof=0)
+        for (model, suite), mean in means.iterrows():
+            ends = (float(mean["delta_low"]), float(mean["delta_high"]))
+            n, row = int(mean["n_pairs"]), f"{model}/{suite}"
+            found[(row, f"delta_{side}")] = Estimate(float(mean["delta"]), *ends, n, f"{n} pairs")
+            found[(row, f"sd_{side}")] = _around(spread[(model, suite)], reach[(model, suite)])
+        if all_ran:
+            found |= _means(
+                accuracy[accuracy["model"].isin(theirs)], kind, means.loc[sorted(theirs)]
+            )
+    return found
 
 
-def drawn_changes(suites: pd.DataFrame, models: Sequence[str]) -> np.ndarray | None:
-    """Return models' changes in accuracy in resamples of suites, (DRAWS, models).
-
-    Those of the `suite_rows` of a data set are drawn that all models were judged on, the same for
-    all models, and count by their pairs; None where they are fewer than two.
-    """
-    wide = suites.pivot(index="group", columns="model", values="delta").reindex(columns=models)
-    wide = wide.dropna()
-    if len(wide) < 2:
-        return None
-    pairs = suites.groupby("group")["n_pairs"].max()[wide.index].to_numpy(float)
-    drawn = np.random.default_rng(0).multinomial(len(wide), [1 / len(wide)] * len(wide), DRAWS)
-    weights = drawn * pairs
-    return weights @ wide.to_numpy(float) / weights.sum(axis=1, keepdims=True)
-
-
-def coefficient(prefixes: str, term: str) -> Statistic:
-    """Return a coefficient of the mixed regressions (logits), with errors by pairs.
-
-    Pairs that share prefixes count as one. Where these units are few, intervals are wider, by the t
-    distribution.
-
-    Without an interval where there is no such error: no pair's judgment changes, or a suite has one
-    pair, or prefixes that all of its pairs share.
-    """
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        rows = tables["context_regression"]
-        rows = rows[(rows["prefixes"] == prefixes) & rows["dataset"].map(any_dataset).astype(bool)]
-        for row in rows[rows["estimate"].isna()].itertuples():
-            yield f"{row.model}/{row.dataset}", replace(NOTHING, note="no regression: see the log")
-        for row in rows[(rows["term"] == term) & rows["estimate"].notna()].itertuples():
-            error = float(row.pair_std_error)
-            note = f"{row.n} judgments" if np.isfinite(error) else "no error by pairs is known"
-            value = float(row.estimate)
-            reach = float(stats.t.ppf(0.975, row.pair_df)) * error
-            ends = (value - reach, value + reach)
-            yield f"{row.model}/{row.dataset}", Estimate(value, *ends, int(row.n), note)
-
-    return statistic
+def _means(accuracy: pd.DataFrame, kind: str, by_model: pd.DataFrame) -> Quantities:
+    """Return the last column of Table 1 or 2: the mean over models and its spread."""
+    found: Quantities = {}
+    side = kind.removeprefix("matched_")
+    half = (by_model["delta_high"] - by_model["delta_low"]) / 2
+    reach = half.groupby("group").mean()
+    squared = np.sqrt((half**2).groupby("group").mean())
+    for row in extreme_suites(accuracy, PAPER_DATASET, kind).itertuples():
+        name = f"mean/{row.suite}"
+        delta, wide = float(row.mean_delta), float(reach[row.suite])
+        found[(name, f"delta_{side}")] = Estimate(delta, delta - wide, delta + wide)
+        found[(name, f"sd_{side}")] = _around(row.mean_sd, squared[row.suite])
+    return found
 
 
-def correlations(tables: Tables, analysis: str, y: str = "", x: str = "") -> Found:
-    """Return the correlations of one analysis with their intervals, by what they are of."""
-    table = tables["context_correlations"]
-    rows = table[(table["analysis"] == analysis) & table["value"].notna()]
-    for row in rows.itertuples():
-        if y in ("", row.y) and x in ("", row.x):
-            about = f"{row.model}/{row.dataset}" + ("" if x or y else f"/{row.x}")
-            ranks = row.statistic == "spearman"
-            yield about, known_correlation(float(row.value), int(row.n), ranks=ranks)
+def _around(value: float, reach: float) -> Estimate:
+    return Estimate(float(value), max(0.0, float(value - reach)), float(value + reach))
 
 
-def mean_predictability(tables: Tables, kind: str) -> dict[str, Estimate]:
-    """Return Appendix C's r by model: the mean over the paper's three data sets."""
-    found = dict(correlations(tables, "metric", y=kind))
-    by_model = {
-        model: [found.get(f"{model}/{dataset}") for dataset in PAPER_DATASETS]
-        for model in dict.fromkeys(name.partition("/")[0] for name in found)
-    }
-    weights = [1 / len(PAPER_DATASETS)] * len(PAPER_DATASETS)
+def _matrix(matrix: pd.DataFrame) -> Quantities:
+    """Return Figure 14, and the accuracies without a prefix that its changes are from."""
+    of_syntaxgym = matrix[matrix["dataset"] == SYNTAXGYM]
+    baselines = of_syntaxgym.groupby(["model", "target_suite"])["baseline"].first()
+    rows = of_syntaxgym[of_syntaxgym["relative_improvement"].notna()]
     return {
-        model: combined([one for one in parts if one is not None], weights)
-        for model, parts in by_model.items()
-        if None not in parts
+        (f"{model}/{suite}", "accuracy_unprefixed"): Estimate.exact(float(value))
+        for (model, suite), value in baselines.items()
+    } | {
+        (f"{row.model}/{row.target_suite}", str(row.prefix_suite)): Estimate(
+            float(row.relative_improvement),
+            float(row.relative_improvement_low),
+            float(row.relative_improvement_high),
+            int(row.n_pairs),
+            f"{row.n_pairs} items, {row.n_prefixes} prefixes",
+        )
+        for row in rows.itertuples()
     }
 
 
-def more_predictable(kind: str) -> Statistic:
-    """Return by how much GPT-2's mean r exceeds OPT 2.7B's."""
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        means = mean_predictability(tables, kind)
-        if {SMALLEST, LEAST_PREDICTABLE} <= set(means):
-            pair = [means[SMALLEST], means[LEAST_PREDICTABLE]]
-            yield f"{SMALLEST} less {LEAST_PREDICTABLE}", combined(pair, [1, -1])
-
-    return statistic
-
-
-def overlap_advantage(tables: Tables, run: Run) -> Found:
-    """Return rho of tokens' overlap with accuracy less that of dependency labels'."""
-    tokens, labels = (
-        dict(correlations(tables, "suites", "accuracy", f"{measure} overlap of suites"))
-        for measure in ("token", "dependency")
-    )
-    for name in tokens:
-        if name in labels:
-            yield name, combined([tokens[name], labels[name]], [1, -1])
-
-
-def suite_overlaps(tables: Tables, run: Run) -> Found:
-    """Return rho of either overlap of suites with accuracy."""
-    for measure in ("token", "dependency"):
+def _correlations(tables: Tables) -> Quantities:
+    """Return the correlations of §5 and Appendices C and D."""
+    found: Quantities = {}
+    for kind in MATCHED:
+        side = kind.removeprefix("matched_")
+        for name, estimate in correlations(tables, "perturbations", f"delta, {kind}"):
+            model, _, dataset = name.partition("/")
+            if dataset == PAPER_DATASET:
+                found[(f"{model}/perturbations", f"rho_{side}")] = estimate
+        for model, estimate in mean_predictability(tables, kind).items():
+            found[(f"{model}/mean", f"r_{side}")] = estimate
+    for measure in ("dependency", "token"):
         named = correlations(tables, "suites", "accuracy", f"{measure} overlap of suites")
-        yield from ((f"{name}/{measure}", estimate) for name, estimate in named)
-
-
-def labels_above_tokens(tables: Tables, run: Run) -> Found:
-    """Return the mean over target suites of F1 of dependency labels less that of tokens."""
-    overlap = tables["context_overlap"]
-    different = overlap[overlap["target_suite"] != overlap["prefix_suite"]]
-    by_suite = different.groupby(["dataset", "target_suite", "measure"])["f1"].mean().unstack()
-    if {"token", "dependency"} <= set(by_suite.columns):
-        for dataset, rows in by_suite.groupby("dataset"):
-            yield str(dataset), mean_difference(rows["token"], rows["dependency"])
-
-
-def improvements(tables: Tables) -> Iterator[tuple[str, pd.DataFrame]]:
-    """Return the cells of Figure 14 of every model: relative improvements in percent."""
-    rows = tables["context_matrix"]
-    rows = rows[(rows["dataset"] == SYNTAXGYM) & rows["relative_improvement"].notna()]
-    for model, cells in rows.groupby("model", sort=False):
-        yield str(model), cells
-
-
-def mean_of_cells(cells: pd.DataFrame) -> Estimate:
-    """Return the mean of cells of Figure 14 with the mean of their intervals' ends.
-
-    The same items stand after all prefix suites, with one accuracy without a prefix: cells are no
-    independent draws, and their errors may be one. Where they are less, the interval is too wide.
-    """
-    low, value, high = (
-        float(cells[f"relative_improvement{end}"].mean()) for end in ("_low", "", "_high")
-    )
-    note = f"{len(cells)} cells"
-    return Estimate(value, low, high, int(cells["n_pairs"].min()), note)
-
-
-def mean_improvement(*suites: str, after: str = "") -> Statistic:
-    """Return suites' mean improvement over prefix suites that end in `after`, but themselves."""
-
-    def statistic(tables: Tables, run: Run) -> Found:
-        for model, cells in improvements(tables):
-            others = cells[cells["prefix_suite"] != cells["target_suite"]]
-            others = others[others["prefix_suite"].str.endswith(after)]
-            for suite in suites:
-                if len(of_suite := others[others["target_suite"] == suite]):
-                    yield f"{model}/{suite}", mean_of_cells(of_suite)
-
-    return statistic
-
-
-def feminine_advantage(tables: Tables, run: Run) -> Found:
-    """Return how much more feminine than masculine reflexives help feminine ones (Appendix D.1)."""
-    feminine, masculine = (
-        [f"reflexive_{where}_{gender}" for where in ("orc", "prep", "src")]
-        for gender in ("fem", "masc")
-    )
-    for model, cells in improvements(tables):
-        targets = cells[cells["target_suite"].isin(feminine)]
-        after = [targets[targets["prefix_suite"].isin(names)] for names in (feminine, masculine)]
-        if all(map(len, after)):
-            means = [mean_of_cells(some) for some in after]
-            yield f"{model}/{SYNTAXGYM}", replace(combined(means, [1, -1]), note=means[0].note)
-
-
-UP, DOWN = MATCHED
-OTHER_UP, OTHER_DOWN = MISMATCHED
-BLIMP = only(PAPER_DATASET)
-STATISTICS: dict[str, Statistic] = {
-    "matched_acceptable_raises": weighted({UP: 1}),
-    "matched_unacceptable_lowers": weighted({DOWN: 1}),
-    "matched_exceeds_mismatched_acceptable": weighted({UP: 1, OTHER_UP: -1}),
-    "matched_exceeds_mismatched_unacceptable": weighted({DOWN: 1, OTHER_DOWN: -1}),
-    "unacceptable_exceeds_acceptable": weighted({"acceptable": 1, "unacceptable": 1}),
-    "below_chance": weighted({DOWN: 1}, plain_pairs, "accuracy"),
-    "unrelated_changes_nothing": weighted({UNRELATED: 1}),
-    "unrelated_length_changes_nothing": coefficient("unrelated", "log_length"),
-    "length_by_acceptability": coefficient("related", "log_length:acceptable"),
-    "length_by_match_by_acceptability": coefficient("related", "log_length:matched:acceptable"),
-    "acceptable_raise_by_10_to_20": weighted({"acceptable": 1}, only(*PAPER_DATASETS)),
-    "acceptable_raise_by_at_most_12": weighted({"acceptable": 1}, BLIMP),
-    "matched_acceptable_raise_by_15": weighted({UP: 1}, BLIMP),
-    "mismatched_acceptable_raise_by_at_most_5": weighted({OTHER_UP: 1}, BLIMP),
-    "unacceptable_lower_by_30_to_40": weighted({"unacceptable": 1}, BLIMP),
-    "matched_unacceptable_lower_by_50_to_80": weighted({DOWN: 1}, BLIMP),
-    "mismatched_unacceptable_lower_by_at_most_20": weighted({OTHER_DOWN: 1}, BLIMP),
-    "scale_amplifies_unacceptable": over_scale("unacceptable"),
-    "scale_spares_acceptable": over_scale("acceptable"),
-    "opt_falls_below_gpt2": between_models("unacceptable", LARGEST, SMALLEST),
-    "opt_gains_above_gpt2": between_models(UP, LARGEST, SMALLEST),
-    "gpt2_recovers": over_lengths("unacceptable", 0.5, model=SMALLEST),
-    "perturbed_acceptable_still_raise": weighted({UP: 1}, perturbation="all"),
-    "perturbed_unacceptable_still_lower": weighted({DOWN: 1}, perturbation="all"),
-    "similarity_raises_acceptable": lambda tables, run: correlations(
-        tables, "perturbations", f"delta, {UP}"
-    ),
-    "similarity_lowers_unacceptable": lambda tables, run: correlations(
-        tables, "perturbations", f"delta, {DOWN}"
-    ),
-    "mismatched_stereotypes_change_nothing": weighted({OTHER_DOWN: 1}, only(CROWS_PAIRS)),
-    "stereotypes_lower": weighted({DOWN: 1}, only(CROWS_PAIRS)),
-    "antistereotypes_raise": weighted({UP: 1}, only(CROWS_PAIRS)),
-    "antistereotypes_reach_balance": weighted({UP: 1}, only(CROWS_PAIRS), "accuracy"),
-    "gpt2_predictable_acceptable": more_predictable(UP),
-    "gpt2_predictable_unacceptable": more_predictable(DOWN),
-    "prefix_overlap_tells_nothing": lambda tables, run: correlations(tables, "pairs"),
-    "suite_overlap_raises": suite_overlaps,
-    "suite_overlap_is_weak": suite_overlaps,
-    "tokens_above_dependencies": overlap_advantage,
-    "dependencies_overlap_more": labels_above_tokens,
-    "any_prefix_helps": mean_improvement("npi_src_any", "fgd_subject"),
-    "masculine_spoils_feminine": mean_improvement("reflexive_orc_fem", after="_masc"),
-    "feminine_helps_feminine": feminine_advantage,
-    "margin_falls_with_length": over_lengths(DOWN, 0, "margin"),
-    "margin_unacceptable_below_acceptable": weighted({DOWN: 1, UP: -1}, plain_pairs, "margin"),
-    "margin_related_below_unrelated": weighted({UP: 1, UNRELATED: -1}, plain_pairs, "margin"),
-}
+        for name, estimate in named:
+            model, _, dataset = name.partition("/")
+            if dataset == PAPER_DATASET:
+                found[(f"{model}/suites", f"rho_{measure}")] = estimate
+    return found

@@ -1,1 +1,1 @@
-"""Inverse scaling and leakage (Oh et al. 2025), a room a study: overlap, training, reading."""
+"""Inverse scaling and leakage (Oh et al. 2025): overlaps, trainings, and reading times."""

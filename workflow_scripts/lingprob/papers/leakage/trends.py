@@ -19,7 +19,7 @@ from statsmodels.stats.multitest import multipletests
 
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.leakage.reading.analysis import trend
+from lingprob.papers.leakage.regressions import trend
 from lingprob.stats.resampling import TAILS, resamples, swap_p_values
 
 FEWEST = 3  # models

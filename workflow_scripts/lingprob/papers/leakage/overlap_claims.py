@@ -12,7 +12,7 @@ from collections.abc import Iterator
 import pandas as pd
 from scipy import stats
 
-from lingprob.papers.leakage.overlap.analysis import one_per_passage
+from lingprob.papers.leakage.overlaps import one_per_passage
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import (
     Quantities,

@@ -13,7 +13,7 @@ from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above, wrapped_title
 from lingprob.figures.panels import grid, label_logarithmic
 from lingprob.figures.style import draw_each
-from lingprob.papers.leakage.overlap.analysis import one_per_passage
+from lingprob.papers.leakage.overlaps import one_per_passage
 from lingprob.papers.run import Run, Tables
 
 # What chance makes of an overlap: colour and label; the first that holds is drawn.

@@ -1,1 +1,0 @@
-"""Study 1, overlap of reading-time texts with corpora: analysis, figures, scorecard."""

@@ -1,1 +1,0 @@
-"""Study 2, training and fine-tuning without leakage: figures, scorecard."""
