@@ -9,14 +9,6 @@ CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixe
 CONTEXT_CHANGED = ["accuracy", "correlations", "points"]
 
 
-def context_tables(name):
-    """The files of a table of all models, changed prefixes among them."""
-    folders = [name] + [f"changed/{name}"] * (name in CONTEXT_CHANGED)
-    return collect(
-        "results/context/{folder}/{model}.parquet", folder=folders, model=CONTEXT["models"]
-    )
-
-
 rule measure_context_overlap:
     """Say how alike suites are, and prefixes and their targets (context, §5 and Appendix D)."""
     input:

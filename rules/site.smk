@@ -32,11 +32,6 @@ SITE_TABLES = {
 }
 
 
-def pages_of(files):
-    """The figures or tables of a paper, by their pages or images."""
-    return [Path(file).stem for file in files if Path(file).suffix in (".html", ".png")]
-
-
 DATASET_TITLES = {
     called: entry["title"]
     for name, entry in catalog.datasets.items()
