@@ -5,6 +5,12 @@
 DECOMPOSED = collect(
     "results/studies/pair_decomposition/{model}.csv", model=scope.fitted_models(run)
 )
+# Tables of the data sets whose ratings a model's linking functions are fitted to.
+of_rated = lambda path: (
+    lambda wildcards: collect(
+        path, model=wildcards.model, dataset=scope.rated_datasets(run, wildcards.model)
+    )
+)
 
 
 rule decompose_correlations:
