@@ -33,8 +33,8 @@ SITE_TABLES = {
 
 
 DATASET_TITLES = {
-    called: entry["title"]
-    for name, entry in catalog.datasets.items()
+    called: catalog.dataset(name)["title"]
+    for name in used(settings, catalog)
     for called in (name, scope.scored_as(run, name))
 }
 
