@@ -153,7 +153,7 @@ def test_own_model_own_ratings_and_imported_scores_go_all_the_way(folder, monkey
             "item,sentence,rating\na,The cat sleeps.,1\n,The dog runs.,2\n",
             "data row 2, column 'item'",
         ),
-        ("sentence;rating\nThe cat sleeps.;1\n", "parted by ';'"),
+        ("sentence;rating\nThe cat sleeps.;1\n", "separated by a semicolon"),
         ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,1\n", "every rating is 1"),
         ("sentence,rating\nThe cat sleeps.,1\nThe dog runs.,2\n", "which need 25. Give more"),
     ],
@@ -168,12 +168,11 @@ def test_bad_data_stops_before_any_scoring_with_one_message(folder, text, said):
     target = "results/scores/tiny/bos/bad.parquet"
     refused = snakemake(folder, "--configfile", "own.yaml", "--config", entry, fitted, "--", target)
     assert refused.returncode != 0
-    where, end = refused.stdout.split("\nFailed: ")
-    assert where.count(said) == end.count(said) == 1
-    assert "bad.csv" in refused.stdout
-    assert "logs/build_stimuli/bad.log" in refused.stdout
-    assert "Traceback" not in refused.stdout
-    assert len(refused.stdout.splitlines()) < 20
+    log = (folder / "logs/build_stimuli/bad.log").read_text()
+    _, message = log.split(" ERROR lingprob: ")
+    assert "bad.csv" in message
+    assert message.count(said) == 1
+    assert refused.stdout.count(f" ERROR lingprob: {message}") == 1
     assert not (folder / "results/stimuli/bad.parquet").exists()
     assert not (folder / target).exists()
     assert not list(folder.glob("results/**/.*"))
