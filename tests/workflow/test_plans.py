@@ -175,7 +175,7 @@ def test_own_ratings_cost_what_they_need(checkout):
     plan = snakemake(checkout, "-n", "morcela", "--config", "scale=laptop", *own)
     assert plan.returncode == 0, plan.stdout[-2000:]
     jobs = planned_jobs(plan.stdout)
-    assert jobs["total"] <= 27  # the target is one of them
+    assert jobs["total"] <= 16  # the target is one of them
     assert {name for name in jobs if "download" in name or "frequency" in name} == set()
     assert (jobs["build_stimuli"], jobs["prepare_model"], jobs["fit_linking_functions"]) == (
         1,

@@ -64,7 +64,7 @@ def test_a_rehearsal_of_the_papers_has_their_jobs_which_ask_for_the_same(checkou
 def test_the_short_rehearsal_has_every_rule_of_the_whole_one(checkout, plan, short):
     jobs, whole = planned_jobs(in_folder(checkout, short, "-n", *ALL).stdout), planned_jobs(plan)
     assert whole.keys() <= jobs.keys()
-    assert jobs["total"] <= 180 < 900 < whole["total"]
+    assert jobs["total"] <= 100 < 800 < whole["total"]
 
 
 def test_one_of_each_rule_ends_and_has_then_nothing_to_do(mirror, short, tmp_path):
