@@ -5,8 +5,6 @@
 # of suites; the figures, tables and scorecard.
 
 CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
-# What changed prefixes of the primary data set have.
-CONTEXT_CHANGED = ["accuracy", "correlations", "points"]
 
 
 rule measure_context_overlap:
