@@ -146,6 +146,7 @@ def test_tables_as_programs_write_them(name, content, rows, tmp_path):
         ("b.csv", 'w,ms\n"Stop," he said.,1\nb,2\n', r"marks in row 2 quote no field"),
         ("c.tsv", "w\tms\n1\ta\t5\n2\tb\t6\n", r"line 2: 3 fields.*R writes row names"),
         ("h.csv", 'w,ms\n"Stop" is it.,1\n"Go.",2\n', r"marks in row 2 quote no field"),
+        ("i.tsv", 'w\tms\n"a ""b"""\t1\n"d"\t2\n', r"may quote the field or be text"),
         ("d.csv", "w;ms\na;1,5\n", r"separated by a semicolon"),
         ("e.csv", "# of May\nw,ms\na,1\n", r"line 2: 2 fields.*title or comment"),
         ("f.csv", "w,ms\na,1\nb\n", r"line 3: 1 fields, where the header has 2 \(1 such lines"),

@@ -77,7 +77,16 @@ def _choose(path: Path, separator: str, texts: Sequence[str], as_text: Rows) -> 
             or _writer_quoted(as_text)
             or (_is_even(quoted) and not _is_even(as_text))
         )
-        return quoted if decided and quoted is not None else as_text
+        if quoted is None or decided:
+            return quoted or as_text
+        fields = [field for row in as_text for field in row]
+        doubled = [one for one in fields if QUOTED_FIELD.fullmatch(one) and '""' in one[1:-1]]
+        if doubled:
+            raise LingprobError(
+                f"{path}: the quotation marks of {doubled[0]} may quote the field or be text. "
+                "Write the table as CSV, or without quoting fields."
+            )
+        return as_text
     if quoted is not None:
         return quoted
     joined = _joined(texts, separator)
