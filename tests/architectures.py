@@ -84,9 +84,13 @@ class Verdict(NamedTuple):
 
 
 def architectures(kind: str) -> dict[str, Any]:
-    """Return the configuration classes of a kind (causal or masked) by the name of their model."""
+    """Return transformers' configuration classes of a kind (causal or masked) by model type.
+
+    Classes that lingprob registers with transformers, such as its n-gram model, are left out.
+    """
     mapping = hf.MODEL_FOR_CAUSAL_LM_MAPPING if kind == "causal" else hf.MODEL_FOR_MASKED_LM_MAPPING
-    return dict(sorted({config.model_type: config for config in mapping}.items()))
+    configs = [config for config in mapping if config.__module__.startswith("transformers.")]
+    return {config.model_type: config for config in sorted(configs, key=lambda c: c.model_type)}
 
 
 def tiny_configs(config_class: Any, kind: str) -> Iterator[Any]:
