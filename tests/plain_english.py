@@ -1,0 +1,125 @@
+"""Patterns of odd English, and a search for them in documents, docstrings, comments and messages.
+
+    python tests/plain_english.py [FILE ...]
+
+prints each place and the number of places by pattern. Without files it reads the whole project.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import subprocess
+import sys
+import tokenize
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+PROSE = (".md", ".rst", ".yaml", ".html")
+CODE = (".py", ".smk", "Snakefile")
+# Files that are generated, that quote others or that list the patterns themselves.
+LEFT_OUT = ("tests/", "docs/architectures.md", "config.yaml", "docs/settings.md", "envs/")
+UNITS = (
+    "bits?|rows?|points?|jobs?|passes|tokens?|figures?|lines?|files?|pages?|columns?|pairs?|"
+    "panels?|sentences|words|models|tables?|words?|items?|times"
+)
+OF = (
+    "byte|sentence|model|pair|word|token|job|paper|file|data set|suite|row|subject|reader|"
+    "paradigm|text|passage|judgment|line|second|item|family|target|corpus|phenomenon|bin|study"
+)
+PATTERNS = {
+    "'what' as a noun (name the thing)": r"\b[Ww]hat\b(?! (?:to|is wrong|went wrong)\b)(?![^.!]*\?)",
+    "'where' for if or when": (
+        r"(?<!place )(?<!places )(?<!folder )(?<!position )(?<!point )(?<!know )(?<!see )"
+        r"(?<!line )(?<!row )(?<!file )\b[Ww]here\b(?![^.!]*\?)"
+    ),
+    "'a X a Y' for one X per Y": rf"\b(?:{UNITS}) (?:an?|each) (?:{OF})\b",
+    "ours, yours, theirs, of one's own": r"\b(?:[Oo]urs|[Yy]ours|[Tt]heirs|[Oo]ne's own)\b",
+    "'holds' for contains": r"\bholds?\b(?! out\b)",
+    "'stands' for is or appears": r"\b[Ss]tands?\b(?!-| alone| for\b)",
+    "a final ', too'": r", too\b(?=[.:;)\n]|$)",
+    "', for' and ', as' for because": (
+        r", (?:for|as) (?:it|they|its|their|there|that|these|such|no|this|those|nothing)\b"
+    ),
+    "beside": r"\b[Bb]eside\b",
+    "'blank' for space": r"\b[Bb]lanks?\b",
+    "'less' for minus": r"\bless (?:the|its|their|that|of)\b",
+    "a semicolon that joins sentences": r"(?<!&\w\w)(?<!&\w\w\w)(?<!&\w\w\w\w);(?:\s|$)",
+    "mend, anew, likewise, nobody, to be had, so many": (
+        r"\b(?:[Mm]end(?:s|ed|ing)?|[Aa]new|[Ll]ikewise|[Nn]obody|to be had|[Ss]o many)\b"
+    ),
+    "a number without its leading zero": r"(?<![\w.\])}%/*-])-?\.\d+\b(?!\.\d)",
+}
+COMPILED = {name: re.compile(pattern) for name, pattern in PATTERNS.items()}
+
+
+def python_texts(source: str) -> Iterator[tuple[int, str]]:
+    """Yield line numbers and texts of comments, docstrings and messages of Python source."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            text = node.value
+            if len(text) > 20 and text.count(" ") >= 3 and not re.search(r"[\\^$]\w?[(\[]", text):
+                yield node.lineno, text
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string.lstrip("# ")
+
+
+def texts(path: Path) -> Iterator[tuple[int, str]]:
+    """Yield line numbers and texts of one file."""
+    source = path.read_text(encoding="utf-8")
+    if path.suffix == ".py":
+        yield from python_texts(source)
+    elif path.name.endswith(CODE):
+        for number, line in enumerate(source.splitlines(), 1):
+            if found := re.search(r'(?:^|\s)#\s?(.*)|"""(.*)"""', line):
+                yield number, found[1] or found[2] or ""
+    else:
+        if path.suffix == ".md":
+            source = re.sub(
+                r"^```.*?^```", lambda m: "\n" * m[0].count("\n"), source, flags=re.M | re.S
+            )
+        yield 1, source
+
+
+def places(path: Path) -> Iterator[tuple[int, str, str]]:
+    """Yield the line number, the pattern and the words around each odd place of one file."""
+    for first, text in texts(path):
+        plain = re.sub(r"``?[^`]*``?", lambda m: "`" + " " * (len(m[0]) - 2) + "`", text)
+        plain = re.sub(r"“[^”]*”", lambda m: "“" + " " * (len(m[0]) - 2) + "”", plain)
+        for name, pattern in COMPILED.items():
+            for found in pattern.finditer(plain):
+                around = text[max(found.start() - 40, 0) : found.end() + 30].replace("\n", " ")
+                yield first + text.count("\n", 0, found.start()), name, around
+
+
+def project_files() -> list[Path]:
+    """Return the project's files that the rules of English are for."""
+    listed = subprocess.run(
+        ["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True
+    ).stdout.split("\n")
+    return [
+        ROOT / name
+        for name in listed
+        if name.endswith((*PROSE, *CODE)) and not name.startswith(LEFT_OUT) and "/test_" not in name
+    ]
+
+
+def main(arguments: list[str]) -> None:
+    """Print the odd places of files, or of the whole project."""
+    counts: Counter[str] = Counter()
+    for path in [Path(name).resolve() for name in arguments] or project_files():
+        for line, name, around in places(path):
+            counts[name] += 1
+            print(f"{path.relative_to(ROOT)}:{line}: {name}: {around}")
+    for name, n in counts.most_common():
+        print(f"{n:6} {name}")
+    print(f"{counts.total():6} in all")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
