@@ -31,7 +31,9 @@ OF = (
     "paradigm|text|passage|judgment|line|second|item|family|target|corpus|phenomenon|bin|study"
 )
 PATTERNS = {
-    "'what' as a noun (name the thing)": r"\b[Ww]hat\b(?! (?:to|is wrong|went wrong)\b)(?![^.!]*\?)",
+    "'what' as a noun (name the thing)": (
+        r"\b[Ww]hat\b(?! (?:to|is wrong|went wrong)\b)(?![^.!]*\?)"
+    ),
     "'where' for if or when": (
         r"(?<!place )(?<!places )(?<!folder )(?<!position )(?<!point )(?<!know )(?<!see )"
         r"(?<!line )(?<!row )(?<!file )\b[Ww]here\b(?![^.!]*\?)"
