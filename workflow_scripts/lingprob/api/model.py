@@ -281,7 +281,7 @@ class Model:
             corpora: names or files, as for `certify`, in which their sentences are looked for.
 
         Returns:
-            The `audit` table (lingprob.io.schemas.audit says what its columns are).
+            The `audit` table (`lingprob.io.schemas` describes its columns).
         """
         from lingprob.api.pairs import PAIRS, find_leakage, measure_distances, only_pairs
         from lingprob.pairs.audit import Evidence, audit

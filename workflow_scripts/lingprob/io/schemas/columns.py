@@ -1,4 +1,4 @@
-"""How a table's columns are declared: some of one type, which must or need not have values."""
+"""Short ways to declare some columns of one type."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ FLOAT32, FLOAT64 = pa.float32(), pa.float64()
 
 
 def required(kind: pa.DataType, *names: str) -> list[pa.Field]:
-    """Columns that may hold neither null nor NaN."""
+    """Return columns without null or NaN."""
     return [pa.field(name, kind, nullable=False) for name in names]
 
 
 def optional(kind: pa.DataType, *names: str) -> list[pa.Field]:
-    """Columns in which a value may be missing."""
+    """Return columns in which a value may be missing."""
     return [pa.field(name, kind) for name in names]
 
 
 def estimated(name: str) -> list[str]:
-    """Names of an estimate and the ends of its 95% interval."""
+    """Return the names of an estimate and of the ends of its 95% interval."""
     return [name, f"{name}_low", f"{name}_high"]

@@ -7,9 +7,9 @@ import pyarrow as pa
 from lingprob.io.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
 
 SCHEMAS = {
-    # One prefix a row, and the pairs that it precedes; `source_ids` are the stimuli that it is made
-    # of, `char_ends` where each ends. `suite` is the targets' (null: several), `source_suite` the
-    # sentences' where it is one by design, `similarity` a perturbed prefix's to the original.
+    # One row per prefix, with the pairs that it precedes. `source_ids` are the stimuli of which it is
+    # made, and `char_ends` are their ends. `suite` is the targets' (null: several), `source_suite`
+    # the sentences' if it is one by design. `similarity` is a perturbed prefix's to the original.
     "context_prefixes": pa.schema(
         required(TEXT, "dataset", "prefix_id", "kind")
         + optional(TEXT, "suite", "source_suite", "perturbation")
@@ -19,7 +19,7 @@ SCHEMAS = {
         + required(pa.list_(TEXT), "source_ids")
         + required(pa.list_(INT32), "char_ends")
     ),
-    # One pair (or item of a suite) after one prefix at one length a row; without any at length 0.
+    # One row per pair (or item of a suite), prefix and length. Length 0 is without a prefix.
     "context_judgments": pa.schema(
         required(TEXT, "model", "dataset", "suite")
         + optional(TEXT, "phenomenon")
@@ -29,7 +29,7 @@ SCHEMAS = {
         + required(TRUTH, "correct")
         + optional(FLOAT64, "margin")
     ),
-    # One pair (or item of a suite) without a prefix under one BOS policy a row.
+    # One row per pair (or item of a suite) and BOS policy, without a prefix.
     "context_unprefixed_judgments": pa.schema(
         required(TEXT, "model", "dataset", "bos_policy", "suite")
         + optional(TEXT, "phenomenon")
@@ -37,8 +37,8 @@ SCHEMAS = {
         + required(TRUTH, "correct")
         + optional(FLOAT64, "margin")
     ),
-    # Accuracy without a prefix of all of a data set's pairs, or one suite's of one phenomenon, and
-    # one BOS policy a row, with its 95% interval.
+    # One row per BOS policy and group (all pairs of a data set, or one suite's of a phenomenon):
+    # accuracy without a prefix, with its 95% interval.
     "context_unprefixed": pa.schema(
         required(TEXT, "model", "dataset", "bos_policy", "level", "group")
         + optional(TEXT, "phenomenon")
@@ -46,8 +46,8 @@ SCHEMAS = {
         + required(INT32, "n_pairs")
         + required(TEXT, "scale")
     ),
-    # Accuracy of a group of pairs (all, a phenomenon or a suite) under one kind of prefix a row,
-    # with 95% intervals; `delta` is the difference to the same pairs without a prefix.
+    # One row per group of pairs (all, a phenomenon or a suite) and kind of prefix: accuracy with
+    # 95% intervals. `delta` is the difference to the same pairs without a prefix.
     "context_accuracy": pa.schema(
         required(TEXT, "model", "dataset", "level", "group", "kind")
         + optional(TEXT, "perturbation")
@@ -58,8 +58,8 @@ SCHEMAS = {
         + required(INT32, "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),
-    # One term of a mixed logistic regression of accuracy a row; `pair_std_error` holds where pairs
-    # recur, `pair_p` is by the t distribution of `pair_df` degrees. Null where no fit exists.
+    # One row per term of a mixed logistic regression of accuracy. `pair_std_error` is valid if pairs
+    # recur, and `pair_p` is by the t distribution of `pair_df` degrees. Null without a fit.
     "context_regression": pa.schema(
         required(TEXT, "model", "dataset", "prefixes", "term")
         + optional(FLOAT64, "estimate", "std_error", "z", "p", "pair_std_error", "pair_df")
@@ -67,7 +67,8 @@ SCHEMAS = {
         + required(INT32, "n")
         + required(TEXT, "scale")
     ),
-    # Accuracy of one suite's pairs after acceptable sentences of another a row, with 95% intervals.
+    # One row per target suite and prefix suite: accuracy after the prefix suite's acceptable
+    # sentences, with 95% intervals.
     "context_matrix": pa.schema(
         required(TEXT, "model", "dataset", "target_suite", "prefix_suite")
         + required(FLOAT64, *estimated("accuracy"), "baseline", *estimated("delta"))
@@ -75,7 +76,7 @@ SCHEMAS = {
         + required(INT32, "n_pairs", "n_prefixes")
         + required(TEXT, "scale")
     ),
-    # Mean F1 between the sentences of two suites, by what is counted (token, dependency).
+    # Mean F1 between the sentences of two suites, by unit (token, dependency).
     "context_overlap": pa.schema(
         required(TEXT, "dataset", "measure", "target_suite", "prefix_suite")
         + optional(FLOAT64, "f1")
@@ -85,7 +86,7 @@ SCHEMAS = {
     "context_prefix_overlap": pa.schema(
         required(TEXT, "measure", "prefix_id", "pair_id") + required(pa.list_(FLOAT64), "f1")
     ),
-    # One point of a figure's scatter a row: a suite without and with a prefix (Figures 10, 11), or
+    # One row per point of a figure: a suite without and with a prefix (Figures 10, 11), or
     # a perturbation's similarity and change in accuracy (Figure 9).
     "context_points": pa.schema(
         required(TEXT, "model", "dataset", "analysis", "kind", "point")
@@ -93,7 +94,7 @@ SCHEMAS = {
         + required(INT32, "n_pairs")
         + required(TEXT, "scale")
     ),
-    # One correlation a row: what with what, over how many.
+    # One row per correlation of `x` with `y`, over `n` points.
     "context_correlations": pa.schema(
         required(TEXT, "model", "dataset", "analysis", "x", "y", "statistic")
         + optional(FLOAT64, "value", "p")

@@ -16,61 +16,61 @@ from lingprob.io.schemas.columns import (
 )
 
 SCHEMAS = {
-    # One linking function of one model under one convention a row.
+    # One row per model, convention and linking function.
     "linking_functions": pa.schema(
         required(TEXT, "model", "dataset", "rating_source", "unigrams", "bos", "linking_function")
         + required(TRUTH, "default_convention")
-        # What intervals resample, and what no fold of the cross-validation parts.
+        # The unit that intervals resample, and the unit that no fold of the cross-validation splits.
         + required(TEXT, "cluster", "kept_together")
         + required(FLOAT64, *estimated("r_cv"), "r_cv_shuffle_sd", *estimated("r"))
         + required(FLOAT64, *estimated("logprob_slope"))
         + optional(FLOAT64, *estimated("beta"), *estimated("gamma"))
         + required(FLOAT64, "sse", "aic", "bic")
         + required(INT32, "predictors", "n")
-        # r_cv less SLOR's, and MORCELA's less this function's, on the same resamples.
+        # r_cv minus SLOR's, and MORCELA's minus this function's, on the same resamples.
         + optional(FLOAT64, *estimated("over_slor"), *estimated("below_morcela"))
         + required(TEXT, "scale")
     ),
-    # One linking function of one model under its default convention, refitted to one resample, a
-    # row. Resamples of a data set are the same for all models whose scores have its sentences.
+    # One row per model, linking function (under the default convention) and resample: the refit.
+    # Resamples of a data set are the same for all models whose scores have its sentences.
     "linking_draws": pa.schema(
         required(TEXT, "model", "dataset", "rating_source", "cluster", "linking_function")
         + required(INT32, "draw", "n")
         + optional(FLOAT64, "r_cv", "beta", "gamma")
         + required(TEXT, "scale")
     ),
-    # One sentence under one linking function fitted to one rated data set a row: the prediction,
-    # the interval of the mean rating of such sentences, and that of one sentence's rating; of a
-    # rated sentence its residual and, of the data set fitted to, the prediction without it.
+    # One row per sentence, linking function and rated data set that it is fitted to: the prediction,
+    # the interval of the mean rating of such sentences, and that of one sentence's rating. Rated
+    # sentences also have a residual and, in the fitted data set, the prediction without them.
     "predicted_ratings": pa.schema(
         required(TEXT, "model", "dataset", "item_id", "text", "linking_function")
         + required(FLOAT64, *estimated("predicted"), "rating_low", "rating_high")
         + optional(FLOAT64, "rating", "residual", "held_out")
         + required(TEXT, "fitted_to", "rating_source", "bos", "unigrams", "scale")
     ),
-    # One definition of the agreement between two groups of participants a row.
+    # One row per definition of the agreement between two groups of participants.
     "intergroup_correlation": pa.schema(
         required(TEXT, "dataset", "rating_source", "definition", "description")
         + required(FLOAT64, *estimated("r"))
         + required(INT32, "draws")
         + required(TEXT, "scale")
     ),
-    # One bin of one shard's tokens a row: what shards are merged by to the next two.
+    # One row per bin of one shard's tokens. Shards are merged by these into the next two.
     "frequency_moments": pa.schema(
         required(TEXT, "start_token")
         + required(FLOAT64, "bin_low", "bin_high")
         + required(INT64, "n_tokens")
         + required(FLOAT64, "mean_unigram_logprob", "mean_logprob", "sxx", "sxy", "syy")
     ),
-    # One document of one shard's tokens a row: sums of unigram log-probability x and
-    # log-probability y, what standard errors by document are computed from.
+    # One row per document of one shard's tokens: sums of unigram log-probability x and
+    # log-probability y, from which standard errors by document are computed.
     "frequency_documents": pa.schema(
         required(TEXT, "start_token")
         + required(INT64, "document", "n_tokens")
         + required(FLOAT64, "x", "y", "xx", "xy")
     ),
-    # One model's regression of token log-probability on unigram log-probability a row. The first
-    # standard error takes documents as independent, the second one tokens.
+    # One row per model: the regression of token log-probability on unigram log-probability. The
+    # first standard error takes documents as independent, the second takes tokens.
     "frequency_slopes": pa.schema(
         required(TEXT, "model", "corpus", "unigrams", "start_token")
         + required(FLOAT64, "slope", "slope_std_error_tokens", "intercept", "r")
@@ -78,7 +78,7 @@ SCHEMAS = {
         + required(INT64, "n_tokens", "n_documents")
         + required(TEXT, "scale")
     ),
-    # The same tokens in bins of unigram log-probability: what the slope summarises.
+    # The same tokens in bins of unigram log-probability, which the slope summarises.
     "frequency_bins": pa.schema(
         required(TEXT, "model", "corpus", "start_token")
         + required(FLOAT64, "bin_low", "bin_high")

@@ -1,4 +1,4 @@
-"""Words that people read, their reading times and surprisals, and the regressions of them."""
+"""Overlaps of texts with corpora, models trained on them, reading times and their regressions."""
 
 from __future__ import annotations
 
@@ -16,15 +16,74 @@ from lingprob.io.schemas.columns import (
 )
 
 SCHEMAS = {
-    # One word of a reading-time corpus's text a row; words joined by single blanks are the passage.
+    # One row per passage of the overlap stage's index, in the index's order.
+    "overlap_passages": pa.schema(
+        required(TEXT, "corpus") + required(INT32, "article_num") + required(TEXT, "passage_id")
+    ),
+    # One row per longest overlap of a passage with a searched corpus, and per place of that length.
+    # As published, `corpus` is the text, `article_num` its passage and `searched` the corpus.
+    # Lengths are in tokens, `overlap_last_token` counts from 0 (-1 without overlap), and the n-gram
+    # log-probability is log10. `below_threshold` depends on the convention (compat, corrected).
+    "overlap": pa.schema(
+        required(TEXT, "searched", "origin", "corpus")
+        + required(INT32, "article_num")
+        + optional(TEXT, "passage_id")
+        + required(INT64, "article_len", "overlap_len", "overlap_last_token", "overlap_freq")
+        + optional(FLOAT64, "5gram_logprob")
+        + optional(TRUTH, "below_threshold", "below_threshold_compat", "below_threshold_corrected")
+        + optional(TEXT, "overlap_text")
+        + required(TEXT, "scale")
+    ),
+    # One row per passage and searched corpus (or file of it): the longest soft overlap, in folded
+    # words, of which `gaps` are replaced, left out or put in. `first_word` and `last_word` count as
+    # `word_index` does (null without an overlap). `overlap_text` is the corpus's wording.
+    "soft_overlap": pa.schema(
+        required(TEXT, "searched", "corpus", "passage_id")
+        + required(INT32, "passage_words", "overlap_words", "gaps")
+        + optional(INT32, "first_word", "last_word")
+        + required(TEXT, "overlap_text", "scale")
+    ),
+    # One row per chunk of a searched corpus, with its longest overlap with any passage.
+    "overlap_chunks": pa.schema(
+        required(TEXT, "searched", "chunk")
+        + required(INT64, "n_tokens", "overlap_tokens")
+        + optional(TEXT, "corpus", "passage_id")
+        + required(INT64, "last_token", "frequency")
+        + required(TEXT, "overlap_text")
+        + required(TRUTH, "leakage_free", "selected")
+        + required(TEXT, "scale")
+    ),
+    # One row per trained model, number of fine-tuning steps and corpus of texts (or `all`).
+    "perplexity": pa.schema(
+        required(TEXT, "model", "size")
+        + required(INT64, "parameters")
+        + required(INT32, "fine_tuning_steps")
+        + required(TEXT, "corpus")
+        + required(INT64, "n_tokens")
+        + required(FLOAT64, "perplexity")
+        + required(TEXT, "scale")
+    ),
+    # One row per trained model and passage (from 0 in each corpus): the sum of its tokens'
+    # log-probabilities.
+    "passage_logprobs": pa.schema(
+        required(TEXT, "model", "size")
+        + required(INT64, "parameters")
+        + required(INT32, "fine_tuning_steps")
+        + required(TEXT, "corpus")
+        + required(INT32, "passage")
+        + required(INT64, "n_tokens")
+        + required(FLOAT64, "logprob")
+        + required(TEXT, "scale")
+    ),
+    # One row per word of a text that people read. Words joined by single spaces are the passage.
     "words": pa.schema(
         required(TEXT, "passage_id")
         + required(INT32, "word_index")
         + required(TEXT, "word")
         + optional(INT32, "sentence_index")
     ),
-    # One reader's time on one word a row, or a mean over readers (`subject_id` mean). `excluded`
-    # says why a row is in no regression, `partition` (fit, exploratory, held_out) in which it is.
+    # One row per reader and word, or per mean over readers (`subject_id` mean). `excluded` says why
+    # a row is in no regression, `partition` (fit, exploratory, held_out) in which part it is.
     "reading_times": pa.schema(
         required(TEXT, "subject_id", "passage_id")
         + required(INT32, "word_index")
@@ -32,19 +91,20 @@ SCHEMAS = {
         + optional(TRUTH, "previous_fixated")
         + optional(TEXT, "excluded", "partition")
     ),
-    # One word of a text a row: surprisal (bits) with the correction for trailing blanks and
-    # without; null where nothing precedes it. Imported ones have one value for both, no n_tokens.
+    # One row per word of a text: surprisal (bits) with and without the correction for trailing
+    # spaces, null if nothing precedes the word. Imported surprisals have one value for both and no
+    # `n_tokens`.
     "surprisal": pa.schema(
         required(TEXT, "passage_id")
         + required(INT32, "word_index")
         + optional(FLOAT64, "surprisal", "surprisal_uncorrected")
         + optional(INT32, "n_tokens")
     ),
-    # One word form of a corpus a row.
+    # One row per word form of a corpus.
     "word_counts": pa.schema(required(TEXT, "word") + required(INT64, "count")),
-    # What a model's surprisal adds to the regression of one data set: log-likelihoods (nats) of the
-    # evaluated partition; coefficients in ms per standard deviation. `corrected`, for trailing
-    # blanks, is null where nobody knows.
+    # The gain from a model's surprisal in the regression of one data set: log-likelihoods (nats) of
+    # the evaluated partition, coefficients in ms per standard deviation. `corrected` (for trailing
+    # spaces) is null if it is not known.
     "delta_log_likelihood": pa.schema(
         required(TEXT, "model", "dataset", "texts", "measure", "rt_source", "regression")
         + required(TEXT, "context", "baseline_formula", "formula", "partition")
@@ -57,14 +117,14 @@ SCHEMAS = {
         + required(TRUTH, "converged", "singular")
         + required(TEXT, "scale")
     ),
-    # What an item adds to a model's ΔLogLik (a subject, or a sentence of means), or to its log
+    # The share of an item in a model's ΔLogLik (a subject, or a sentence of means), or in its log
     # perplexity (a passage): the sum over `n` reading times or words, in nats.
     "reading_gains": pa.schema(
         required(TEXT, "dataset", "model", "of", "item_kind", "item")
         + required(FLOAT64, "nats")
         + required(INT64, "n")
     ),
-    # One model's log-likelihood (nats) of the evaluated times less another's, with its interval
+    # One model's log-likelihood (nats) of the evaluated times minus another's, with its interval
     # over draws of `items` that both share, the p-value of a permutation test within items, and
     # the same corrected for all differences of the data set.
     "model_differences": pa.schema(
@@ -75,8 +135,8 @@ SCHEMAS = {
         + required(INT64, "items")
         + required(TEXT, "scale")
     ),
-    # A slope over models of one family and state of (fine-)tuning, per tenfold of what it is on,
-    # with intervals over draws of `items`; `change` is what fine-tuning adds to the slope.
+    # A slope over models of one family and state of fine-tuning, per tenfold of its predictor,
+    # with intervals over draws of `items`. `change` is the effect of fine-tuning on the slope.
     "reading_trends": pa.schema(
         required(TEXT, "dataset", "rt_source", "context")
         + optional(TRUTH, "corrected")
@@ -98,8 +158,8 @@ SCHEMAS = {
         + required(INT64, "rows")
         + required(TEXT, "scale")
     ),
-    # One model's published fit to the means of Natural Stories under one convention a row: `delta`
-    # is ours, `published_delta` theirs.
+    # One row per model and convention of a published fit to the means of Natural Stories: `delta`
+    # is our value, `published_delta` the published one.
     "published_delta": pa.schema(
         required(TEXT, "model", "convention", "description")
         + optional(FLOAT64, "published_delta", "published_perplexity")
