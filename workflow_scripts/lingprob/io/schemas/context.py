@@ -7,9 +7,10 @@ import pyarrow as pa
 from lingprob.io.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
 
 SCHEMAS = {
-    # One row per prefix, with the pairs that it precedes. `source_ids` are the stimuli of which it is
-    # made, and `char_ends` are their ends. `suite` is the targets' (null: several), `source_suite`
-    # the sentences' if it is one by design. `similarity` is a perturbed prefix's to the original.
+    # One row per prefix, with the pairs that it precedes. `source_ids` are the stimuli of which it
+    # is made, and `char_ends` are their ends. `suite` is the targets' (null: several),
+    # `source_suite` the sentences' if it is one by design. `similarity` is a perturbed prefix's to
+    # the original.
     "context_prefixes": pa.schema(
         required(TEXT, "dataset", "prefix_id", "kind")
         + optional(TEXT, "suite", "source_suite", "perturbation")
@@ -58,8 +59,8 @@ SCHEMAS = {
         + required(INT32, "n_pairs", "n_suites")
         + required(TEXT, "scale")
     ),
-    # One row per term of a mixed logistic regression of accuracy. `pair_std_error` is valid if pairs
-    # recur, and `pair_p` is by the t distribution of `pair_df` degrees. Null without a fit.
+    # One row per term of a mixed logistic regression of accuracy. `pair_std_error` is valid if
+    # pairs recur, and `pair_p` is by the t distribution of `pair_df` degrees. Null without a fit.
     "context_regression": pa.schema(
         required(TEXT, "model", "dataset", "prefixes", "term")
         + optional(FLOAT64, "estimate", "std_error", "z", "p", "pair_std_error", "pair_df")

@@ -20,7 +20,8 @@ SCHEMAS = {
     "linking_functions": pa.schema(
         required(TEXT, "model", "dataset", "rating_source", "unigrams", "bos", "linking_function")
         + required(TRUTH, "default_convention")
-        # The unit that intervals resample, and the unit that no fold of the cross-validation splits.
+        # The unit that intervals resample, and the unit that no fold of the cross-validation
+        # splits.
         + required(TEXT, "cluster", "kept_together")
         + required(FLOAT64, *estimated("r_cv"), "r_cv_shuffle_sd", *estimated("r"))
         + required(FLOAT64, *estimated("logprob_slope"))
@@ -39,9 +40,10 @@ SCHEMAS = {
         + optional(FLOAT64, "r_cv", "beta", "gamma")
         + required(TEXT, "scale")
     ),
-    # One row per sentence, linking function and rated data set that it is fitted to: the prediction,
-    # the interval of the mean rating of such sentences, and that of one sentence's rating. Rated
-    # sentences also have a residual and, in the fitted data set, the prediction without them.
+    # One row per sentence, linking function and rated data set that it is fitted to: the
+    # prediction, the interval of the mean rating of such sentences, and that of one sentence's
+    # rating. Rated sentences also have a residual and, in the fitted data set, the prediction
+    # without them.
     "predicted_ratings": pa.schema(
         required(TEXT, "model", "dataset", "item_id", "text", "linking_function")
         + required(FLOAT64, *estimated("predicted"), "rating_low", "rating_high")

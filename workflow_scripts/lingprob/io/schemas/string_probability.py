@@ -7,8 +7,8 @@ import pyarrow as pa
 from lingprob.io.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
 
 SCHEMAS = {
-    # One row per pair: Levenshtein distances in characters and in words, and one minus the cosine of
-    # the sentences' embeddings.
+    # One row per pair: Levenshtein distances in characters and in words, and one minus the cosine
+    # of the sentences' embeddings.
     "minimalness": pa.schema(
         required(TEXT, "pair_id")
         + required(INT32, "levenshtein_characters", "levenshtein_words")
@@ -30,8 +30,8 @@ SCHEMAS = {
         + required(FLOAT64, "weight")
         + required(TEXT, "scale")
     ),
-    # One row per correlation over a data set's pairs, or over a bin or paradigm (`name`) of them. It
-    # is null if a variable does not vary.
+    # One row per correlation over a data set's pairs, or over a bin or paradigm (`name`) of them.
+    # It is null if a variable does not vary.
     "string_correlations": pa.schema(
         required(TEXT, "model", "dataset")
         + required(INT32, "prediction")
@@ -60,8 +60,9 @@ SCHEMAS = {
         + optional(FLOAT64, *estimated("accuracy"), *estimated("first_differs"), *estimated("auc"))
         + required(TEXT, "scale")
     ),
-    # One row per quantity (spread, slope, residual_sd, r, r_common_spread, r_without_length) and bin,
-    # or its fitted change from the first bin to the last (subset `change`).
+    # One row per bin and quantity (spread, slope, residual_sd, r, r_common_spread,
+    # r_without_length) or fitted change of the quantity from the first bin to the last (subset
+    # `change`).
     "string_confounds": pa.schema(
         required(TEXT, "model", "dataset")
         + required(INT32, "prediction")
