@@ -111,14 +111,15 @@ def figure_files(paper, names):
 
 
 def scorecard_pages(paper):
-    """A paper's scorecard for people: as CSV and as a page."""
+    """A paper's scorecard as CSV and as a page, and the verdicts on its sentences as CSV."""
     page = report(
         f"results/{paper}/scorecard.html",
         caption="../report/scorecard.rst",
         category="Scorecard",
         labels={"what": paper},
     )
-    return [f"results/{paper}/scorecard.csv", page]
+    tables = collect("results/{paper}/{name}.csv", paper=paper, name=["scorecard", "sentences"])
+    return [*tables, page]
 
 
 def report_params(paper, models, titles, note=""):

@@ -1,1 +1,1 @@
-"""Verdicts: a paper's numbers and claims beside ours, judged by intervals."""
+"""Verdicts on a paper's numbers and sentences, judged by intervals."""

@@ -1,13 +1,15 @@
-"""A paper's numbers and claims beside ours: the rows of its scorecard.
+"""Rows of a paper's scorecard: its printed numbers and its claims, compared with a run.
 
-The catalog (`catalog/published/PAPER.yaml`) has the printed numbers (`items`) and what the paper
-claims (`claims`). A paper's `STATISTICS` compute what each claim is judged by.
+The catalog (`catalog/published/PAPER.yaml`) has the printed numbers (`items`) and the sentences
+that are tested (`claims`). A paper's `STATISTICS` compute the estimates that judge each sentence.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pandas as pd
@@ -25,9 +27,14 @@ from lingprob.scorecard.verdicts import (
     judge_number,
 )
 
-# Our estimate by row and column as the files of `catalog/published` name them.
+# The role of a row. Rows of the paper's own models and data decide the verdict on its sentence.
+# Other models and data are shown below it. Re-readings of published tables check the pipeline.
+PAPER, ALSO, CHECK, SIMULATED, OWN = "paper", "also", "check", "simulated", "own"
+# Sources of models that no sentence of a paper is about, unless the sentence names them.
+MADE_HERE = ("trained", "ngram")
+# The estimate of a run by row and column, as the files of `catalog/published` name them.
 Quantities = dict[tuple[str, str], Estimate]
-# From a room's tables and its Run to the estimate of every population, by name ("MODEL/DATASET").
+# From a paper's tables and its Run to the estimate of each population, by name ("MODEL/DATASET").
 Statistic = Callable[[Mapping[str, pd.DataFrame], Any], Iterable[tuple[str, Estimate]]]
 
 
@@ -41,38 +48,71 @@ def judge_claims(
 
     Args:
         published: the paper's part of the catalog. Each of its `claims` has `id`, `section`,
-            `sentence` (in our words) and `expected` ("> X", "< X", "within X to Y"). It may have
-            `exceptions` (what the paper says of single populations instead, by their first name),
-            `figure`, `note` and, below .8, the `power` at the paper's effect and n.
-        statistics: by claim id; each claim must have one.
-        tables: the room's.
+            `sentence` (in our words) and `expected` ("> X", "< X", "within X to Y"). Optional keys:
+            `exceptions` (other expectations, by the first name of a population), `figure`, `note`,
+            `power` (at the paper's effect and n, if below 0.8), `own` (the sentence is not the
+            paper's), and `models`, `datasets` and `scales` (`role_of`).
+        statistics: the statistic of each claim, by its id.
+        tables: the paper's tables.
         run: the paper's `papers.run.Run`.
 
     A claim that no population of the run can test is one row, `not run`.
-    Raises LingprobError for a claim without a statistic and a statistic without a claim.
+
+    Raises:
+        LingprobError: a claim has no statistic, or a statistic no claim.
     """
     claims = {claim["id"]: claim for claim in published.get("claims", [])}
     if odd := set(claims) ^ set(statistics):
         raise LingprobError(
-            f"claims of {published['paper']}: {sorted(odd)} are not both in the catalog and in the "
-            "room's STATISTICS. Add what is missing."
+            f"claims of {published['paper']}: {sorted(odd)} are not both in the catalog and in "
+            "STATISTICS. Add the missing ones."
         )
     rows = []
     for name, claim in claims.items():
         found = list(statistics[name](tables, run))
-        rows += [_row(published, claim, about, estimate, run.scale) for about, estimate in found]
         if not found:
-            nothing = replace(NOTHING, note="nothing here tests it")
-            rows.append(_row(published, claim, "(none)", nothing, run.scale))
+            found = [("(none)", replace(NOTHING, note="nothing in this run tests it"))]
+        rows += [_row(published, claim, about, estimate, run) for about, estimate in found]
     return rows
 
 
+def role_of(
+    published: Mapping[str, Any], claim: Mapping[str, Any], about: str, note: str, run: Any
+) -> str:
+    """Return the role of a population in the verdict on a sentence: PAPER, ALSO, CHECK, ...
+
+    A sentence is about the `models` and `datasets` (patterns) and the `scales` of its claim, else
+    about those of its paper; without any, about all. Each part of a population's name
+    ("MODEL/DATASET, condition") may match. Models trained here, n-gram models and masked models
+    count only for a claim that names them.
+
+    Args:
+        published: the paper's part of the catalog.
+        claim: one of its `claims`.
+        about: the name of the population.
+        note: the note of its estimate, which says if ratings or reading times are simulated.
+        run: the paper's `papers.run.Run`.
+    """
+    if claim.get("own"):
+        return OWN
+    parts = re.split(r"[/,]\s*", about)
+    if "published" in parts:
+        return CHECK
+    if "simulated" in note:
+        return SIMULATED
+    for key in ("models", "datasets"):
+        patterns = claim.get(key, published.get(key, ["*"]))
+        if not any(fnmatchcase(part, pattern) for part in parts for pattern in patterns):
+            return ALSO
+    if run.scale not in claim.get("scales", published.get("scales", [run.scale])):
+        return ALSO
+    named = [run.models[part] for part in parts if part in run.models]
+    made_here = any(one.get("source") in MADE_HERE or one.get("kind") == "masked" for one in named)
+    return ALSO if made_here and "models" not in claim else PAPER
+
+
 def _row(
-    published: Mapping[str, Any],
-    claim: Mapping[str, Any],
-    about: str,
-    estimate: Estimate,
-    scale: str,
+    published: Mapping[str, Any], claim: Mapping[str, Any], about: str, estimate: Estimate, run: Any
 ) -> dict[str, Any]:
     exceptions = claim.get("exceptions", {})
     exception = exceptions.get(about.split("/")[0])
@@ -84,6 +124,7 @@ def _row(
     return {
         "paper": published["paper"],
         "kind": "claim",
+        "role": role_of(published, claim, about, estimate.note, run),
         "item": claim["section"],
         "row": about,
         "column": claim["id"],
@@ -94,7 +135,7 @@ def _row(
         "high": estimate.high,
         "verdict": verdict,
         "figure": claim.get("figure"),
-        "scale": scale,
+        "scale": run.scale,
         "note": "; ".join(note for note in [*notes, claim.get("note", "")] if note),
     }
 
@@ -102,11 +143,12 @@ def _row(
 def compare_numbers(
     published: Mapping[str, Any], ours: Quantities, scale: str
 ) -> list[dict[str, Any]]:
-    """Return rows of a `scorecard` table, one for every number of `published`.
+    """Return rows of a `scorecard` table, one for each number of `published`.
 
-    An item of the catalog has, per column, `places` (printed decimals: half a unit of the last is
-    the rounding), `decides` (the half width of our interval above which nothing is decided) and,
-    only where nothing better exists, `tolerance` with its `reason`.
+    An item of the catalog has, for each column, `places` (printed decimals; the rounding is half a
+    unit of the last) and `decides` (a half width of our interval above this is undecided). An item
+    may have a `tolerance` with its `reason`, and `check: true` if the numbers are not the paper's
+    own results or are read again from its published tables.
     """
     rows = []
     for item in published["items"]:
@@ -118,6 +160,7 @@ def compare_numbers(
                     {
                         "paper": published["paper"],
                         "kind": "number",
+                        "role": CHECK if item.get("check") else PAPER,
                         "item": item["item"],
                         "row": row,
                         "column": column,
@@ -156,9 +199,10 @@ def with_failures(card: pd.DataFrame, failures: Mapping[str, str]) -> pd.DataFra
 
     Args:
         card: a `scorecard` table of one paper.
-        failures: why, by name (`figures.style.failures`, `papers.run.failures`).
+        failures: the reason, by name (`figures.style.failures`, `papers.run.failures`).
     """
-    about = card.iloc[0][["paper", "scale"]].to_dict() | {"kind": "output", "verdict": FAILED}
+    about = card.iloc[0][["paper", "scale"]].to_dict()
+    about |= {"kind": "output", "role": PAPER, "verdict": FAILED}
     rows = [
         about | {"item": name, "row": "", "column": "", "note": why}
         for name, why in failures.items()

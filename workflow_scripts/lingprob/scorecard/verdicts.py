@@ -1,7 +1,7 @@
-"""Verdicts: what an estimate with its interval says of a published number or of a claim.
+"""Verdicts on a published number or a claim, from an estimate with its interval.
 
-Nothing here looks at the sign of an estimate: a number is compared through both uncertainties, a
-claim through an interval alone.
+The sign of an estimate decides nothing. A number is compared through both uncertainties, and a
+claim through the interval alone.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from lingprob.errors import LingprobError
 
 REPRODUCED, DIFFERS, UNDECIDED, NOT_RUN = "reproduced", "differs", "undecided", "not run"
 SUPPORTED, CONTRADICTED = "supported", "contradicted"
-FAILED = "failed"  # a figure or table that an error took away
-ORDER = (SUPPORTED, REPRODUCED, CONTRADICTED, DIFFERS, UNDECIDED, NOT_RUN, FAILED)
+NOT_TESTED = "not tested"  # of a sentence: no model and data set that it is about were run
+FAILED = "failed"  # of a figure or table: an error
+ORDER = (SUPPORTED, REPRODUCED, CONTRADICTED, DIFFERS, UNDECIDED, NOT_RUN, NOT_TESTED, FAILED)
 # Floating-point noise in a comparison with a limit.
 NOISE = 1e-9
 
@@ -27,9 +28,9 @@ class Estimate:
 
     Attributes:
         value: the estimate; NaN if there is none.
-        low, high: the interval's ends; equal to the value for what is counted, not estimated.
-        n: observations (models, pairs, sentences) behind it, for the note on what more would do.
-        note: what a reader should know of it.
+        low, high: the interval's ends; both equal the value if it is counted, not estimated.
+        n: observations (models, pairs, sentences) behind it.
+        note: a remark for readers.
     """
 
     value: float
@@ -49,7 +50,7 @@ class Estimate:
 
     @property
     def half_width(self) -> float:
-        """Half the width of the interval."""
+        """Return half the width of the interval."""
         return (self.high - self.low) / 2
 
 
@@ -61,14 +62,14 @@ def judge_number(
 ) -> tuple[str, str]:
     """Return the verdict on a published number, and a note.
 
+    The verdict is `reproduced` if our value is within rounding, or if our interval meets the
+    published one and is narrow enough. It is `differs` if they do not meet, else `undecided`.
+
     Args:
         ours: our value with its interval.
         published: the printed value.
         rounding: half a unit of its last place, or half its own interval if the paper has one.
-        decides: the half width of our interval above which it is too wide to tell.
-
-    `reproduced` if ours is within rounding, or our interval meets the published one and is narrow
-    enough; `differs` if they do not meet; `undecided` if they meet and ours is wide.
+        decides: a half width of our interval above this is too wide to tell.
     """
     if not math.isfinite(ours.value):
         return NOT_RUN, ""
@@ -85,10 +86,11 @@ def judge_number(
 def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
     """Return the verdict on a claim from the interval of its statistic, and a note.
 
-    `expected` is "> X", "< X" or "within X to Y". `supported` if the whole interval is there,
-    `contradicted` if none of it is, `undecided` if it is cut.
+    `expected` is "> X", "< X" or "within X to Y". The verdict is `supported` if the whole interval
+    is in that range, `contradicted` if no part of it is, and `undecided` otherwise.
 
-    Raises LingprobError for any other `expected`.
+    Raises:
+        LingprobError: `expected` has another form.
     """
     lowest, highest = expected_range(expected)
     if not math.isfinite(estimate.value):
@@ -107,9 +109,9 @@ def judge_claim(estimate: Estimate, expected: str) -> tuple[str, str]:
 
 
 def expected_range(expected: str) -> tuple[float, float]:
-    """Return the range that a claim's `expected` ("> 0", "< -.5", "within -1 to 1") allows."""
+    """Return the range that a claim's `expected` ("> 0", "< -0.5", "within -1 to 1") allows."""
     wrong = LingprobError(
-        f"a claim expects {expected!r}; allowed are '> X', '< X' and 'within X to Y'."
+        f"a claim expects {expected!r}. Allowed are '> X', '< X' and 'within X to Y'."
     )
     try:
         match expected.split():

@@ -1,4 +1,4 @@
-"""What pages show of a scorecard: claims with their verdicts, numbers beside published ones."""
+"""Scorecards as pages and CSV: one verdict for each sentence, and the printed numbers."""
 
 from __future__ import annotations
 
@@ -10,21 +10,33 @@ import pandas as pd
 
 from lingprob.io.files import write_text
 from lingprob.io.tables import write_csv
+from lingprob.scorecard.comparison import ALSO, CHECK, OWN, PAPER, SIMULATED
+from lingprob.scorecard.sentences import count_sentences, judge_sentences
 from lingprob.scorecard.verdicts import FAILED, NOT_RUN, order_verdicts
 from lingprob.site.page import heading_of, render_page, simulated_in
 
+# What a row of a sentence's table is about.
+ROLES = {
+    PAPER: "the paper's",
+    ALSO: "other",
+    CHECK: "published tables",
+    SIMULATED: "simulated",
+    OWN: "",
+}
+
 
 def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str = "") -> str:
-    """Return a scorecard as a page: claims, numbers, and behind a line what was not run.
+    """Return a scorecard as a page: the paper's sentences, its numbers, and our own sentences.
 
     Args:
         card: a `scorecard` table of one paper's target.
-        title: the page's.
-        results: from the page's folder to the folder of all results, for links to figures.
-        note: stands under the title.
+        title: title of the page.
+        results: path from the page's folder to the folder of all results, for links to figures.
+        note: text under the title.
     """
     failed = card.loc[card["verdict"] == FAILED, "note"]
     waiting = card[(card["kind"] == "number") & (card["verdict"] == NOT_RUN)]
+    claims = claims_in(card)
     return render_page(
         "scorecard",
         title,
@@ -32,43 +44,69 @@ def scorecard_page(card: pd.DataFrame, title: str, results: str = "", note: str 
         root=results,
         scale=card["scale"].iloc[0] if len(card) else "",
         simulated=simulated_in([card]),
-        counted=order_verdicts(card["verdict"]),
-        claims=claims_in(card),
+        counts_of=counts_of([card]),
+        claims=[claim for claim in claims if not claim["own"]],
+        own=[claim for claim in claims if claim["own"]],
         numbered=numbers_in(card),
         waiting=waiting.to_dict("records"),
     )
 
 
 def write_scorecard_pages(card: pd.DataFrame, paths: Iterable[str | Path], note: str = "") -> None:
-    """Write a scorecard to results/PAPER/ as CSV and as a page with a note."""
+    """Write a scorecard to results/PAPER/ as CSV, as verdicts on sentences and as a page."""
     for path in map(Path, paths):
-        if path.suffix == ".csv":
+        if path.name == "sentences.csv":
+            write_csv(judge_sentences(card), path)
+        elif path.suffix == ".csv":
             write_csv(card, path)
         else:
             title = f"Scorecard: {heading_of(path.parent.name)}"
             write_text(scorecard_page(card, title, "../", note), path)
 
 
-def claims_in(card: pd.DataFrame) -> list[dict[str, Any]]:
-    """Return the claims of a scorecard in its order.
+def counts_of(cards: Iterable[pd.DataFrame]) -> dict[str, Any]:
+    """Return the counts that a page shows of some scorecards.
 
-    Each has its `sentence`, `item` of the paper, `figure` (ROOM/NAME, or "" if none was drawn for
-    it), `counts` of verdicts, `note`, and `rows`: the populations that it was tested in.
+    Returns:
+        `sentences` and `numbers` of the paper by verdict; `checks` of the pipeline by verdict;
+        `recovered` (yes, no) of effects in simulated data; the number of `failed` outputs.
     """
-    found = []
+    given = list(cards)
+    judged = pd.concat([judge_sentences(card) for card in given])
+    card = pd.concat(given)
+    computed = card[(card["kind"] == "number") & (card["verdict"] != NOT_RUN)]
+    checks = card[(card["role"] == CHECK) & (card["verdict"] != NOT_RUN)]
+    answers = ["yes" if found == "yes" else "no" for found in judged["simulated"] if found]
+    return {
+        "sentences": count_sentences(judged),
+        "numbers": order_verdicts(computed.loc[computed["role"] == PAPER, "verdict"]),
+        "checks": order_verdicts(checks["verdict"]),
+        "recovered": [(word, answers.count(word)) for word in ("yes", "no") if word in answers],
+        "failed": int((card["verdict"] == FAILED).sum()),
+    }
+
+
+def claims_in(card: pd.DataFrame) -> list[dict[str, Any]]:
+    """Return the sentences of a scorecard in its order, as `judge_sentences` does.
+
+    Each also has `rows`, the populations that it was tested in, with their `about` (ROLES), a
+    `note` if there is none, and `of`: the figure that it is about, drawn or not.
+    """
     claims = card[card["kind"] == "claim"]
-    for _, rows in claims.groupby(["item", "column"], sort=False):
-        first, run = rows.iloc[0], rows[rows["verdict"] != NOT_RUN]
-        found.append(
-            {
-                "sentence": first["sentence"],
-                "item": first["item"],
-                "figure": first["figure"] if len(run) and isinstance(first["figure"], str) else "",
-                "counts": order_verdicts(rows["verdict"]),
-                "note": "" if len(run) else first["note"],
-                "rows": run.to_dict("records"),
-            }
-        )
+    found = []
+    for sentence in judge_sentences(card).to_dict("records"):
+        same = (claims["column"] == sentence["claim"]) & (claims["item"] == sentence["section"])
+        rows = claims[same]
+        run = rows[rows["verdict"] != NOT_RUN]
+        run = run.assign(about=run["role"].map(ROLES))
+        of = rows["figure"].iloc[0]
+        more = {
+            "of": of,
+            "figure": of if len(run) and isinstance(of, str) else "",
+            "note": "" if len(run) else rows["note"].iloc[0],
+            "rows": run.to_dict("records"),
+        }
+        found.append({**sentence, **more})
     return found
 
 

@@ -13,8 +13,7 @@ from typing import Any
 import pandas as pd
 
 import lingprob
-from lingprob.scorecard.verdicts import order_verdicts
-from lingprob.site.cards import claims_in, numbers_in
+from lingprob.site.cards import claims_in, counts_of, numbers_in
 from lingprob.site.models import model_table, own_rows
 from lingprob.site.page import heading_of, render_page, simulated_in
 from lingprob.site.papers import Paper, papers_of, sentences
@@ -101,7 +100,7 @@ def _at_a_glance(paper: Paper, made: Made) -> dict[str, Any]:
     drawn = (_figure(name, made) for name in paper.answers)
     return {
         "paper": paper,
-        "counts": order_verdicts(pd.concat(cards)["verdict"]),
+        "counts": counts_of(cards),
         "simulated": _simulated(paper, made),
         "figure": next(filter(None, drawn), None),
     }
@@ -170,13 +169,14 @@ def _room(room: str, heading: str, made: Made) -> dict[str, Any]:
     """Return a room's figures and tables, each with the claims and numbers that it shows."""
     card = made.cards[room]
     parts = [*made.figures[room], *_tables(room, made)]
-    elsewhere = card[~card["figure"].isin([f"{room}/{name}" for name in parts])]
+    shown, claims = [f"{room}/{name}" for name in parts], claims_in(card)
+    elsewhere = card[~card["figure"].isin(shown)]
     return {
         "name": room,
         "heading": heading,
-        "counts": order_verdicts(card["verdict"]),
-        "parts": [_part(f"{room}/{name}", card, made) for name in parts],
-        "claims": claims_in(elsewhere),
+        "counts": counts_of([card]),
+        "parts": [_part(f"{room}/{name}", card, claims, made) for name in parts],
+        "claims": [claim for claim in claims if claim["of"] not in shown],
         "numbers": numbers_in(elsewhere),
     }
 
@@ -193,7 +193,9 @@ def _tables(room: str, made: Made) -> list[str]:
     ]
 
 
-def _part(name: str, card: pd.DataFrame, made: Made) -> dict[str, Any]:
+def _part(
+    name: str, card: pd.DataFrame, claims: Sequence[dict[str, Any]], made: Made
+) -> dict[str, Any]:
     """Return what stands under the heading of a figure or table (ROOM/NAME)."""
     stem = name.partition("/")[2]
     told, of_part = sentences(made.captions.get(name, "")), card[card["figure"] == name]
@@ -204,7 +206,7 @@ def _part(name: str, card: pd.DataFrame, made: Made) -> dict[str, Any]:
         "figure": _figure(name, made),
         "told": " ".join(told[:2]),
         "more": " ".join(told[2:]),
-        "claims": claims_in(of_part),
+        "claims": [claim for claim in claims if claim["of"] == name],
         "numbers": numbers_in(of_part),
         "links": {suffix: path for suffix, path in links.items() if path in made.files},
     }

@@ -85,9 +85,10 @@ SCHEMAS = {
         + required(INT64, "overlap_tokens", "n_tokens", "occurrences")
     ),
     # One row per published number (`column` of `row`), or per claim (its id) about a population
-    # (`row`), with our value and its 95% interval. `expected` is the claim about the value.
+    # (`row`), with our value and its 95% interval. `expected` is the claim about the value, and
+    # `role` says if the row decides the verdict on the sentence.
     "scorecard": pa.schema(
-        required(TEXT, "paper", "kind", "item", "row", "column")
+        required(TEXT, "paper", "kind", "role", "item", "row", "column")
         + optional(TEXT, "sentence", "expected")
         + optional(FLOAT64, "published", "ours", "low", "high", "difference")
         + required(TEXT, "verdict", "scale", "note")
