@@ -28,7 +28,7 @@ def row(kind: str, verdict: str, **values: object) -> dict[str, object]:
     known = {} if verdict == "not run" else {"ours": 0.25, "low": -0.5, "high": 1.0}
     numbers = {"published": 0.5, **({"difference": -0.25} if known else {})}
     return {
-        "kind": kind, "item": "§1", "row": "opt-6.7b/wh_island", "column": "rises",
+        "kind": kind, "role": "paper", "item": "§1", "row": "opt-6.7b/wh_island", "column": "rises",
         "verdict": verdict, "scale": "demo", "note": "", **known,
         **(numbers if kind == "number" else {"sentence": "It rises & rises.", "expected": "> 0"}),
         **values,

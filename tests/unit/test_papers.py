@@ -74,7 +74,7 @@ def run_report(inputs: dict[str, Any], folder: Path, figures: list[str]) -> Simp
         | {"model_differences": [], "csv": [folder / "trends.csv"],
            "html": [folder / "table_2.html"], "figures": [folder / name for name in figures],
            "scorecard": folder / "scorecard.parquet",
-           "pages": [folder / "scorecard.csv", folder / "scorecard.html"]}
+           "pages": [folder / name for name in ("scorecard.csv", "scorecard.html", "sentences.csv")]}
     )  # fmt: skip
     folder.mkdir()
     run = {"scale": "demo", "models": describe_models({"m": MODEL}), "titles": {"mine": "Mine"},

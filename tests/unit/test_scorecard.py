@@ -14,7 +14,12 @@ from scipy.optimize import brentq
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.run import Run
-from lingprob.scorecard.comparison import compare_numbers, judge_claims, make_scorecard
+from lingprob.scorecard.comparison import (
+    compare_numbers,
+    judge_claims,
+    make_scorecard,
+    role_of,
+)
 from lingprob.scorecard.estimates import (
     combined,
     known_correlation,
@@ -24,6 +29,7 @@ from lingprob.scorecard.estimates import (
     slope_within,
     spearman,
 )
+from lingprob.scorecard.sentences import count_sentences, judge_sentences
 from lingprob.scorecard.verdicts import Estimate, expected_range, judge_claim, judge_number
 
 
@@ -250,6 +256,110 @@ def test_claims_and_statistics_belong_together(statistics):
         judge_claims(PUBLISHED, statistics, {}, Run("demo"))
 
 
+ABOUT = {"models": ["gpt2", "opt-*"], "datasets": ["blimp", "sling*"], "scales": ["laptop"]}
+MODELS = {"gpt2": {"source": "hub"}, "opt-tiny": {"source": "trained"},
+          "opt-mask": {"source": "hub", "kind": "masked"}}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("about", "claim", "note", "role"),
+    [
+        ("gpt2/blimp", {}, "", "paper"),
+        ("opt-1b/sling_sample9, long", {}, "", "paper"),
+        ("smollm/blimp", {}, "", "also"),
+        ("gpt2/mine", {}, "", "also"),
+        ("opt-tiny/blimp", {}, "", "also"),
+        ("opt-mask/blimp", {}, "", "also"),
+        ("opt-tiny/blimp", {"models": ["opt-*"]}, "", "paper"),
+        ("smollm/blimp", {"models": ["*"]}, "", "paper"),
+        ("gpt2/mine", {"datasets": ["*"]}, "", "paper"),
+        ("gpt2/blimp", {"scales": ["paper"]}, "", "also"),
+        ("gpt2/published", {"datasets": ["*"]}, "", "check"),
+        ("gpt2/blimp", {}, "5 pairs; simulated ratings", "simulated"),
+        ("smollm/mine", {"own": True}, "simulated ratings", "own"),
+    ],
+)
+def test_a_population_counts_if_the_sentence_is_about_it(about, claim, note, role):
+    assert role_of(ABOUT, claim, about, note, Run("laptop", models=MODELS)) == role
+
+
+def card_of(*rows: tuple[str, str, str]) -> pd.DataFrame:
+    """Return a scorecard of rows (claim, role, verdict) whose intervals fit the verdicts."""
+    intervals = {"supported": (1, 0.5, 1.5), "contradicted": (-1, -1.5, -0.5),
+                 "undecided": (0.1, -0.4, 0.6), "not run": (None, None, None)}  # fmt: skip
+    found = []
+    for claim, role, verdict in rows:
+        ours, low, high = intervals[verdict]
+        found.append({"paper": "p", "kind": "claim", "role": role, "item": "§1", "row": "m",
+                      "column": claim, "sentence": claim, "expected": "> 0", "ours": ours,
+                      "low": low, "high": high, "verdict": verdict, "scale": "demo",
+                      "note": "", "figure": None})  # fmt: skip
+    return make_scorecard(found)
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "verdict"),
+    [
+        ([], "not tested"),
+        (["supported", "supported"], "supported"),
+        (["supported", "undecided"], "undecided"),
+        (["supported", "contradicted"], "undecided"),
+        (["contradicted", "undecided"], "contradicted"),
+        (["undecided"], "undecided"),
+    ],
+)
+def test_a_sentence_has_one_verdict_however_many_rows(verdicts, verdict):
+    others = [("x", "also", "contradicted"), ("x", "check", "supported"),
+              ("x", "simulated", "supported"), ("x", "paper", "not run")]  # fmt: skip
+    card = card_of(*others, *[("x", "paper", word) for word in verdicts])
+    (sentence,) = judge_sentences(card).to_dict("records")
+    assert sentence["verdict"] == verdict
+    assert sentence["also"] == "1 contradicted"
+    assert sentence["check"] == "1 supported"
+    assert sentence["simulated"] == "yes"
+    assert count_sentences(judge_sentences(card)) == [(verdict, 1)]
+
+
+def test_own_sentences_are_judged_but_not_counted():
+    sentences = judge_sentences(card_of(("x", "own", "supported"), ("y", "paper", "undecided")))
+    assert dict(zip(sentences["claim"], sentences["verdict"], strict=True)) == {
+        "x": "supported", "y": "undecided",
+    }  # fmt: skip
+    assert count_sentences(sentences) == [("undecided", 1)]
+
+
+def test_holms_correction_is_over_the_papers_tested_sentences():
+    """Reach 0.5 is 1.96 standard errors: z of 3.92 (p = 8.9e-5), 0.392 and none."""
+    rows = [("a", "paper", "supported"), ("a", "paper", "undecided"), ("b", "paper", "supported"),
+            ("c", "also", "supported"), ("d", "own", "supported")]  # fmt: skip
+    sentences = judge_sentences(card_of(*rows)).set_index("claim")
+    strong, weak = (2 * stats.norm.sf(z * stats.norm.ppf(0.975)) for z in (2, 0.2))
+    assert sentences["p"].to_dict() == pytest.approx(
+        {"a": weak, "b": strong, "c": math.nan, "d": strong}, nan_ok=True
+    )
+    assert sentences.loc["b", "p_holm"] == pytest.approx(2 * strong)
+    assert sentences.loc["a", "p_holm"] == pytest.approx(weak)
+    assert sentences.loc[["c", "d"], "p_holm"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("ours", "low", "high", "expected", "p"),
+    [
+        (2.0, 2.0, 2.0, "> 1", 0.0),
+        (1.0, 1.0, 1.0, "> 1", 1.0),
+        (0.0, 0.0, 0.0, "within 0 to 0", 0.0),
+        (0.2, 0.0, 0.4, "within 0 to 1", 0.05),
+        (0.2, 0.1, 0.6, "within 0 to 0.6", 0.05),
+        (0.5, -0.5, 1.5, "< 0", 1.0),
+        (3.0, math.nan, math.nan, "> 0", 1.0),
+    ],
+)
+def test_the_p_of_a_sentence_fits_its_interval(ours, low, high, expected, p):
+    card = card_of(("x", "paper", "supported"))
+    card = card.assign(ours=ours, low=low, high=high, expected=expected)
+    assert judge_sentences(card)["p"].iloc[0] == pytest.approx(p)
+
+
 def test_numbers_are_judged_by_their_printed_places():
     ours = {
         ("small", "r"): Estimate(0.8604, 0.85, 0.87, 100),
@@ -296,7 +406,7 @@ def test_little_power_is_said_and_a_claim_that_is_not_run_has_no_value():
     assert rows[1]["ours"] is None
     card = make_scorecard(rows)
     assert card["note"].tolist() == [
-        "power at the paper's size: 0.4; few", "nothing here tests it"
+        "power at the paper's size: 0.4; few", "nothing in this run tests it"
     ]  # fmt: skip
     assert card["ours"].isna().tolist() == [False, True]
     assert card.loc[0, ["ours", "low", "high"]].tolist() == [1, 0.5, 2]

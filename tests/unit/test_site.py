@@ -50,9 +50,18 @@ def made(tmp_path) -> Made:
     cards = {
         "morcela": card(
             row("claim", "supported", **figure),
-            row("claim", "undecided", row="opt-13b/wh_island", note="simulated ratings", **figure),
+            row(
+                "claim",
+                "undecided",
+                row="opt-13b/wh_island",
+                role="simulated",
+                note="simulated ratings",
+                **figure,
+            ),
             row("claim", "not run", sentence="It <falls>.", column="falls", **figure),
             row("claim", "supported", sentence="It stays.", column="s", figure="morcela/table_9"),
+            row("claim", "contradicted", sentence="Ours.", column="ours", role="own"),
+            row("claim", "contradicted", row="smollm/wh_island", role="also", **figure),
             row("number", "differs", figure="morcela/table_2", row="opt-1.3b/morcela"),
             row("number", "reproduced", item="§3.3", row="sentences", difference=0.0),
             row("number", "not run", item="§3.3", row="never"),
@@ -106,12 +115,22 @@ def test_a_page_a_paper_that_was_run_and_none_of_others(made):
     front = pages["index.html"]
     assert re.findall(r"<article aria-labelledby=\"(\w+)\"", front) == ["morcela", "leakage"]
     assert "String probability" not in front
-    assert "Claims of the papers are supported if" in text_of(front)
+    assert "Each sentence of a paper gets one verdict" in text_of(front)
     first, second = front.split("<article")[1:]
-    assert "2 supported 1 reproduced 1 differs 1 undecided 2 not run" in text_of(first)
-    assert "1 not run" in text_of(second)
+    assert "Sentences of the paper: 2 supported 1 not tested" in text_of(first)
+    assert "Printed numbers: 1 reproduced 1 differs" in text_of(first)
+    assert "Recovers the simulated effect: 1 no" in text_of(first)
+    assert "Sentences of the paper: 1 not tested" in text_of(second)
     assert 'src="morcela/figure_2.png" width="30" height="20"' in first
     assert "<img" not in second
+
+
+def test_a_page_counts_each_sentence_of_a_paper_once(made):
+    for path, page in site_pages(made).items():
+        for counts in re.findall(
+            r"Sentences of the paper: ([\d a-z]+?)(?: [A-Z]|$)", text_of(page)
+        ):
+            assert sum(map(int, re.findall(r"\d+", counts))) in (1, 3), path
 
 
 def test_simulated_data_have_a_badge_where_they_are_and_nowhere_else(made):
@@ -127,10 +146,11 @@ def test_a_figure_has_its_claims_caption_numbers_and_links(made):
     page = site_pages(made)["site/morcela.html"]
     figure = section(page, "morcela-figure_2")
     words = text_of(figure)
-    assert words.startswith('class="part"> Figure 2 It rises & rises. §1 1 supported 1 undecided')
+    said = 'class="part"> Figure 2 It rises & rises. §1 supported recovers the simulated effect: no'
+    assert words.startswith(said)
     assert figure.count("<summary>It rises") == 1
     assert "It stays." not in figure
-    assert figure.count('<th scope="row">') == 2  # the two populations that were tested
+    assert figure.count('<th scope="row">') == 3  # the populations that were tested
     assert '<p class="claim">It &lt;falls&gt;.' in figure
     assert 'alt="r of SLOR &lt;ours&gt;, i.e. the old one."' in figure
     assert "<figcaption>r of SLOR &lt;ours&gt;, i.e. the old one. It grows.</figcaption>" in figure
@@ -162,8 +182,8 @@ def test_what_no_figure_shows_and_what_a_run_did_not_make(made):
 def test_every_link_leads_to_a_file_of_the_run_or_a_page(made):
     pages = {**site_pages(made)}
     for room in made.cards:  # which the rule requires
-        for suffix in ("html", "csv"):
-            path = made.results / room / f"scorecard.{suffix}"
+        for name in ("scorecard.html", "scorecard.csv", "sentences.csv"):
+            path = made.results / room / name
             path.parent.mkdir(exist_ok=True)
             path.touch()
     for path, text in pages.items():
@@ -327,17 +347,19 @@ def test_a_scorecard_s_page_stands_alone_and_says_each_sentence_once(made):
     assert links_of(page) == ["../morcela/figure_2.png", "../morcela/table_9.html"]
     assert "<p>Left out: &lt;x&gt;</p>" in page
     assert page.count("<summary>It rises &amp; rises.") == 1
-    assert "2 supported 1 reproduced 1 differs 1 undecided 2 not run" in text_of(page)
+    assert "Sentences of the paper: 2 supported 1 not tested" in text_of(page)
+    assert "Also for other models or data: 1 contradicted." in text_of(page)
+    assert "Ours." in section(page, "own-claims")
     assert "Simulated ratings: no human gave them." in page
     numbers = page.partition('id="numbers"')[2].partition('id="waiting"')
-    assert "1 numbers not run here" in numbers[2]
+    assert "1 printed numbers that this run does not compute" in numbers[2]
     assert ">never<" in numbers[2].replace("<wbr>", "")
     assert "not run" not in numbers[0]
 
 
 def hostile_pages(made: Made, text: str) -> dict[str, str]:
     """Return every kind of page with a text of a user's wherever one may stand."""
-    claim = {"sentence": text, "note": text, "row": text, "item": text, "expected": text}
+    claim = {"sentence": text, "note": text, "row": text, "item": text}
     number = {"note": text, "row": text, "column": text, "item": text}
     cards = {"morcela": card(row("claim", "supported", **claim), row("claim", "not run", **claim),
                              row("number", "differs", **number),
