@@ -66,6 +66,9 @@ def test_tables_have_the_names_of_their_schemas_and_several_files_are_one(inputs
         read_tables({"reading_counts": "elsewhere.parquet"})
 
 
+PAGES = ("scorecard.csv", "scorecard.html", "sentences.csv")
+
+
 def run_report(inputs: dict[str, Any], folder: Path, figures: list[str]) -> SimpleNamespace:
     """Run `report_reading`; return its outputs."""
     tables = ("delta_log_likelihood", "reading_counts", "reading_trends")
@@ -74,7 +77,7 @@ def run_report(inputs: dict[str, Any], folder: Path, figures: list[str]) -> Simp
         | {"model_differences": [], "csv": [folder / "trends.csv"],
            "html": [folder / "table_2.html"], "figures": [folder / name for name in figures],
            "scorecard": folder / "scorecard.parquet",
-           "pages": [folder / name for name in ("scorecard.csv", "scorecard.html", "sentences.csv")]}
+           "pages": [folder / name for name in PAGES]}
     )  # fmt: skip
     folder.mkdir()
     run = {"scale": "demo", "models": describe_models({"m": MODEL}), "titles": {"mine": "Mine"},
