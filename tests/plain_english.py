@@ -30,6 +30,11 @@ OF = (
     "byte|sentence|model|pair|word|token|job|paper|file|data set|suite|row|subject|reader|"
     "paradigm|text|passage|judgment|line|second|item|family|target|corpus|phenomenon|bin|study"
 )
+VERBS = (
+    "is|are|was|were|has|have|had|does|do|did|may|can|will|would|must|cannot|needs?|takes?|gives?|"
+    "makes?|says?|goes|go|counts?|stays?|comes?|come|means?|exceeds?|changes?|lies?|reads?|runs?|"
+    "loads?|writes?|shows?|keeps?|names?|becomes?|gets?|ends?|begins?|allows?|depends?"
+)
 PATTERNS = {
     "'what' as a noun (name the thing)": (
         r"\b[Ww]hat\b(?! (?:to|is wrong|went wrong)\b)(?![^.!]*\?)"
@@ -49,7 +54,10 @@ PATTERNS = {
     "beside": r"\b[Bb]eside\b",
     "'blank' for space": r"\b[Bb]lanks?\b",
     "'less' for minus": r"\bless (?:the|its|their|that|of)\b",
-    "a semicolon that joins sentences": r"(?<!&\w\w)(?<!&\w\w\w)(?<!&\w\w\w\w);(?:\s|$)",
+    # A semicolon between the parts of a list is good English.
+    "a semicolon that joins sentences": (
+        rf"(?<!&\w\w)(?<!&\w\w\w)(?<!&\w\w\w\w);\s+(?!and |or |else )[^.;:()]*?\b(?:{VERBS})\b"
+    ),
     "mend, anew, likewise, nobody, to be had, so many": (
         r"\b(?:[Mm]end(?:s|ed|ing)?|[Aa]new|[Ll]ikewise|[Nn]obody|to be had|[Ss]o many)\b"
     ),
