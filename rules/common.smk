@@ -7,7 +7,6 @@ import re
 from types import SimpleNamespace
 
 from lingprob.catalog import read_published
-from lingprob.workflow.chance_level import NO_TEXT
 from lingprob.workflow.names import matches, surprisal_models
 from lingprob.context.names import UNRELATED, figures_of, pairs_per_suite, primary_dataset
 from lingprob.demo import demo_files
@@ -19,7 +18,7 @@ from lingprob.site.facts import facts_of_model, run_facts, template_files, used
 from lingprob.site.papers import papers_of, read_captions
 from lingprob.workflow import scope, sources
 from lingprob.workflow.costs import BASE_MEMORY_MB, Costs
-from lingprob.workflow.missing import note_on
+from lingprob.workflow.missing import NO_TEXT
 from lingprob.workflow.scope import SECTIONS
 from lingprob.workflow.sources import pick
 
@@ -137,7 +136,7 @@ def report_params(paper, models, titles, note=""):
             "published": read_published(paper),
             "note": note,
         },
-        left_out=note_on(run.left_out, paper),
+        left_out=lambda wildcards: run.left_out_of(paper),
     )
 
 

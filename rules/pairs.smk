@@ -121,3 +121,5 @@ rule audit:
             dataset=AUDIT["datasets"],
             suffix=["csv", "html", "parquet"],
         ),
+    params:
+        left_out=lambda wildcards: run.left_out_of("audit"),

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pandas as pd
 
+from lingprob.workflow.digests import KEPT
+
 ROOT = Path(__file__).resolve().parents[1]
 PARTS = [
     "Snakefile",
@@ -36,12 +38,15 @@ def copy_of_the_checkout(folder: Path) -> Path:
             shutil.copytree(ROOT / part, folder / part, ignore=unfinished)
         elif (ROOT / part).exists():  # the workflow runs without studies
             shutil.copy(ROOT / part, folder / part)
+    if (ROOT / KEPT).exists():
+        (folder / KEPT.parent).mkdir()
+        shutil.copy(ROOT / KEPT, folder / KEPT)
     return folder
 
 
 def unfinished(folder: str, names: list[str]) -> list[str]:
     """Return what another process may be writing in a folder, and have renamed by and by."""
-    compiled = (".pyc", ".nbi", ".nbc", ".behaviour.json")
+    compiled = (".pyc", ".nbi", ".nbc")
     cached = Path(folder).name == "__pycache__"
     return [n for n in names if cached and (n.startswith(".") or not n.endswith(compiled))]
 

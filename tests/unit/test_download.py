@@ -12,7 +12,8 @@ import pytest
 
 from lingprob.errors import LingprobError
 from lingprob.io import download
-from lingprob.io.download import RemoteFile, fetch_files, may_be_had
+from lingprob.io.download import RemoteFile, fetch_files
+from lingprob.workflow.missing import may_be_had
 from loopback import Fault, FileServer
 from small_disk import on_small_disk
 
@@ -118,25 +119,25 @@ def test_a_mirror_may_be_a_base_url(tmp_path):
         assert fetch(file, tmp_path, f"{mirror.url}/base/").read_bytes() == CONTENT
 
 
-def test_whether_a_file_may_be_had_is_asked_without_fetching_it(tmp_path, server, dead_url):
-    cache = tmp_path / "cache"
-
-    def there(file: RemoteFile = remote(), mirror: str | None = None) -> bool:  # noqa: B008
-        return may_be_had(file, cache, mirror=mirror, dataset="set")
-
-    assert not there()
-    assert there(remote(dead_url))  # a public URL: its download says whether it answers
-    assert there(mirror=server.url)
-    assert there(remote(mirror_path=None), server.url)
-    assert not there(remote(mirror_path="set/other.bin"), server.url)
-    assert not there(mirror=dead_url.removesuffix("/set/data.bin"))
-    mirror = str(mirror_with(WRONG, tmp_path / "mirror"))
-    assert there(mirror=mirror)  # there, if wrong
-    assert not there(remote(mirror_path="other"), mirror)
-    assert not cache.exists()
-    cache.mkdir()
-    (cache / "data.bin").write_bytes(WRONG)
-    assert there()
+def test_whether_a_file_may_be_had_is_asked_without_fetching_it(
+    tmp_path, server, dead_url, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    file = {"name": "a/data.bin", "mirror": "set/data.bin"}
+    assert not may_be_had("data", file)
+    assert may_be_had("data", {**file, "url": dead_url})  # its download says whether it answers
+    dead_mirror = dead_url.removesuffix("/set/data.bin")
+    for mirror, there in ((server.url, True), (f"{server.url}/none", False), (dead_mirror, False)):
+        monkeypatch.setenv("LINGPROB_MIRROR", mirror)
+        assert may_be_had("data", file) == there
+    monkeypatch.setenv("LINGPROB_MIRROR", str(mirror_with(WRONG, tmp_path / "mirror")))
+    assert may_be_had("data", file)  # there, if wrong
+    assert may_be_had("set", {"name": "data.bin"})
+    assert not may_be_had("set", {"name": "other"})
+    assert not (tmp_path / "resources").exists()
+    (tmp_path / "resources/datasets/set").mkdir(parents=True)
+    (tmp_path / "resources/datasets/set/other").touch()
+    assert may_be_had("set", {"name": "other"})
 
 
 def test_the_manifest_tells_where_each_file_came_from(tmp_path, server):

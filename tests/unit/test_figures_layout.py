@@ -157,9 +157,9 @@ def test_what_was_left_out_stands_above_what_the_footer_says():
             label_provenance(figure, ["demo"], ["simulated"])
         add_to_footer(figure, "")
         assert figure.get_supxlabel() == said
-        add_to_footer(figure, "Left out, for it is not there: dundee_first_pass, dundee_go_past.")
+        add_to_footer(figure, "Left out because it is not there: dundee_first_pass, dundee_go_past.")
         lines = figure.get_supxlabel().split("\n")
-        assert " ".join(lines).startswith("Left out, for it is not there: dundee_first_pass")
+        assert " ".join(lines).startswith("Left out because it is not there: dundee_first_pass")
         assert " ".join(lines).endswith(said)
         assert layout_faults(figure) == []
 

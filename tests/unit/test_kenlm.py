@@ -13,7 +13,7 @@ import yaml
 from checkout import ROOT
 from lingprob.errors import LingprobError
 from lingprob.overlap import kenlm_programs as kenlm
-from lingprob.workflow.chance_level import is_placed
+from lingprob.workflow.missing import is_placed
 from lingprob.workflow.configuration import read_settings
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())

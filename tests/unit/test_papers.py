@@ -83,7 +83,7 @@ def run_report(inputs: dict[str, Any], folder: Path, figures: list[str]) -> Simp
     run = {"scale": "demo", "models": describe_models({"m": MODEL}), "titles": {"mine": "Mine"},
            "published": read_published("reading")}  # fmt: skip
     params = SimpleNamespace(
-        run=run, left_out="Left out, for it is not there: dundee_first_pass.", draws=4, seed=1,
+        run=run, left_out="Left out because it is not there: dundee_first_pass.", draws=4, seed=1,
         entries={"m": MODEL, "nobody": MODEL}, page_titles={"table_2": "Table 2"},
     )  # fmt: skip
     snakemake = SimpleNamespace(input=Files(inputs), output=output, params=params,
@@ -105,7 +105,7 @@ def test_a_report_has_figures_tables_and_a_scorecard_of_named_tables(inputs, tmp
     assert len(pd.read_csv(output.pages[0])) == len(card)
     page = output.pages[1].read_text()
     assert "<h1>Scorecard: One</h1>" in page
-    assert "Left out, for it is not there: dundee_first_pass." in page
+    assert "Left out because it is not there: dundee_first_pass." in page
     other = run_report(inputs, tmp_path / "other", FIGURES[::-1])
     contents = {path.name: path.read_bytes() for path in output.figures}
     assert {path.name: path.read_bytes() for path in other.figures} == contents

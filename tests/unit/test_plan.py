@@ -16,7 +16,7 @@ from lingprob.figures.palette import series_of
 from lingprob.workflow import scope, sources
 from lingprob.workflow.configuration import read_settings
 from lingprob.workflow.costs import Costs, speed
-from lingprob.workflow.missing import LeftOut, announce, leave_out, note_on
+from lingprob.workflow.missing import LeftOut, hand_on, leave_out, left_out_of
 from lingprob.workflow.plan import as_text, totals
 from lingprob.workflow.plan import plan as planned_costs
 from lingprob.workflow.sources import Run, pick
@@ -588,30 +588,29 @@ def test_a_list_that_would_be_empty_and_a_wish_to_stop_keep_their_names(nothing_
     assert there.settings == read_settings({"scale": "paper", "missing": "stop"})[0]
 
 
-def test_jobs_inherit_what_was_left_out_at_the_start(nothing_placed, monkeypatch, capsys):
+def test_jobs_inherit_what_was_left_out(nothing_placed, monkeypatch):
     monkeypatch.setattr("os.environ", dict(os.environ))
     _, left_out = without_what_is_missing()
-    announce(list(left_out.values()))
-    assert capsys.readouterr().err.count("Left out: ") == len(left_out)
+    hand_on(list(left_out.values()))
     placed = nothing_placed / "resources" / "datasets" / "hll" / "hll_judgments.csv"
     placed.parent.mkdir(parents=True)
     placed.touch()
     assert without_what_is_missing()[1] == left_out
-    announce(list(left_out.values()))
-    assert capsys.readouterr().err == ""
 
 
-def test_each_paper_says_what_was_left_out_of_it_and_no_other(nothing_placed):
-    left_out = list(without_what_is_missing()[1].values())
-    said = {
-        paper: note_on(left_out, paper) for paper in ("string_probability", "overlap", "context")
-    }
-    assert said["string_probability"] == "Left out, for it is not there: hll, llama-3-70b."
-    assert note_on(left_out, "training") == said["overlap"]
-    assert "dundee" in said["overlap"]
-    assert "dundee_first_pass" in note_on(left_out, "reading")
-    assert "hll" not in said["overlap"]
-    assert said["context"] == note_on([], "overlap") == ""
+def test_each_paper_says_what_it_leaves_out(nothing_placed, capsys):
+    left_out, said = list(without_what_is_missing()[1].values()), set()
+    strings = left_out_of("string_probability", left_out, said)
+    assert strings == "Left out because it is not there: hll, llama-3-70b."
+    assert said == {"hll", "llama-3-70b"}
+    assert capsys.readouterr().err.count("Left out: ") == 2
+    overlap = left_out_of("overlap", left_out, said)
+    assert left_out_of("training", left_out, said) == overlap
+    assert "dundee" in overlap
+    assert "hll" not in overlap
+    assert capsys.readouterr().err.count("Left out: dundee (") == 1
+    assert "dundee_first_pass" in left_out_of("reading", left_out, said)
+    assert left_out_of("context", left_out, said) == left_out_of("overlap", [], said) == ""
 
 
 def test_pick_leaves_out_what_is_not_there():

@@ -116,24 +116,6 @@ def fetch_files(
     return pd.DataFrame(rows)
 
 
-def may_be_had(file: RemoteFile, directory: Path, *, mirror: str | None, dataset: str) -> bool:
-    """Return whether a file lies in `directory` or the mirror, or has a public URL.
-
-    Nothing is fetched or checked; a mirror that is a URL is asked, and has what it says it has.
-    """
-    if file.url or (Path(directory) / file.name).exists():
-        return True
-    in_mirror = file.mirror_path or f"{dataset}/{file.name}"
-    if mirror is None or not mirror.startswith(("http://", "https://")):
-        return mirror is not None and (Path(mirror).expanduser() / in_mirror).exists()
-    address = f"{mirror.rstrip('/')}/{quote(in_mirror)}"
-    try:
-        with requests.get(address, stream=True, timeout=TIMEOUT) as response:  # not its content
-            return response.ok
-    except requests.RequestException:
-        return False
-
-
 def receive(
     url: str,
     target: Path,

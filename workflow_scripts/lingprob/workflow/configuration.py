@@ -15,11 +15,10 @@ from lingprob.catalog import Catalog, read_yaml
 from lingprob.errors import LingprobError
 from lingprob.training.sizes import trained_models
 from lingprob.workflow import settings as declared
-from lingprob.workflow.chance_level import chance_level
 from lingprob.workflow.checks import ROOT, check_settings
-from lingprob.workflow.entries import check_entries
+from lingprob.workflow.missing import chance_level
 from lingprob.workflow.names import check_names, matching_models
-from lingprob.workflow.refusals import refusals
+from lingprob.workflow.refusals import check_entries, refusals
 
 Settings = dict[str, Any]
 DEEPEST = 20

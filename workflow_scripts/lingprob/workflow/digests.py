@@ -1,28 +1,35 @@
-"""Which code a rule's numbers come from, and a digest of what that code does.
+"""A digest of the code that a rule's numbers come from.
 
-Snakemake sees a script's own edits and not those of its imports; it also sees edits that change
-nothing. So each rule has a parameter `code`, a digest of what its modules do: the syntax tree of
-the script and of all that it imports, without comments, docstrings and type annotations, and the
-schemas of the tables that the script writes.
+Snakemake sees the edits of a script, but not those of the modules that it imports. It also sees
+edits that change nothing. Therefore each rule has a parameter `code`: a digest of the syntax trees
+of the script and of all modules that it imports. Comments, docstrings and annotations do not
+count. The schemas of the tables that the script writes do.
 """
 
 from __future__ import annotations
 
+import ast
+import atexit
 import hashlib
+import json
 import re
+import sys
 from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from lingprob.errors import LingprobError
+from lingprob.io.files import write_text
 from lingprob.io.schemas import SCHEMAS
-from lingprob.workflow.source_files import read_source
 
 SCRIPTS = Path(__file__).resolve().parents[2]
 PACKAGES = ("lingprob", "studies")
-# Modules that carry bytes and numbers without changing them (downloads are checked by checksum,
-# schemas count with the rules that write their tables), and those that only say where a parser or a
-# file is, which `code_digest` is told: an edit there repeats no work.
+# An edit in these modules repeats no work. They carry bytes and numbers without changing them
+# (checksums guard downloads, and schemas count with the rules that write their tables), or they say
+# where a parser or file is, which `code_digest` is told.
 CARRIERS = tuple(
     f"lingprob.{name}"
     for name in (
@@ -40,6 +47,23 @@ CARRIERS = tuple(
         "workflow",
     )
 )
+# Reading a file takes milliseconds and a run reads hundreds, so the answers are kept by content.
+KEPT = Path(".snakemake/lingprob_sources.json")
+READER = Path(__file__).read_bytes() + repr(sys.version_info[:2]).encode()
+_used: dict[str, dict[str, Any]] = {}
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is known of a source file.
+
+    `digest` is of all that the file does, `imports` are the dotted names that it imports, and
+    `names` are its strings that may name a table.
+    """
+
+    digest: str
+    imports: list[str]
+    names: list[str]
 
 
 @cache
@@ -47,41 +71,40 @@ def code_digest(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> str:
     """Return a digest of all that decides what a rule's script does with its input and params.
 
     Args:
-        rule: name of the rule and of its script; of a study's script its dotted name
+        rule: name of the rule and of its script. A study's script has a dotted name
             (`studies.my_study.fit_models`).
-        parts: what the script finds by a name that only the settings know: modules (such as
-            `lingprob.reading.times`, or a function, `lingprob.reading.self_paced:brown_spr_means`)
-            and files of the package (its demo data).
+        parts: what the script finds by a name in the settings: modules (such as
+            `lingprob.reading.times`), functions (`lingprob.reading.self_paced:brown_spr_means`)
+            and files of the package.
         scripts: folder of the scripts and of the package.
 
     Returns:
-        16 hexadecimal digits. Modules that cannot change a result (CARRIERS) do not count.
+        16 hexadecimal digits.
 
-    Raises LingprobError for a part or a table that does not exist, and for a relative import.
+    Raises LingprobError for a part that does not exist.
     """
-    script = _source(rule, scripts)
+    script = read_source(_path(rule, scripts))
     digest = _Digest()
-    add = digest.add
-    add("script", rule, read_source(script).behaviour.encode())
+    digest.add("script", rule, script.digest)
     for part in parts:
         if isinstance(part, Path):
-            add("file", part.name, part.read_bytes())
+            digest.add("file", part.name, hashlib.sha256(part.read_bytes()).hexdigest())
         else:
-            add("part", part, b"")
-    for module in sorted(import_chains(rule, *parts, scripts=scripts)):
-        add("module", module, read_source(_source(module, scripts)).behaviour.encode())
-    for table in written_tables(script):
+            digest.add("part", part, "")
+    for module in imported_modules(rule, *parts, scripts=scripts):
+        digest.add("module", module, read_source(_path(module, scripts)).digest)
+    for table in named_tables(script):
         fields = [(field.name, str(field.type), field.nullable) for field in SCHEMAS[table]]
-        add("table", table, str(fields).encode())
+        digest.add("table", table, str(fields))
     return digest.text()
 
 
 @cache
 def modules_digest(*modules: str, scripts: Path = SCRIPTS) -> str:
-    """Return a digest of what some modules and all that they import do, as `code_digest` does."""
+    """Return a digest of some modules and of all that they import."""
     digest = _Digest()
-    for module in sorted(_chains("", modules, scripts)):
-        digest.add("module", module, read_source(_source(module, scripts)).behaviour.encode())
+    for module in _with_imports(modules, scripts):
+        digest.add("module", module, read_source(_path(module, scripts)).digest)
     return digest.text()
 
 
@@ -91,84 +114,143 @@ class _Digest:
     def __init__(self) -> None:
         self.sha256 = hashlib.sha256()
 
-    def add(self, kind: str, name: str, content: bytes) -> None:
-        self.sha256.update(f"{kind} {name} {len(content)}\n".encode() + content)
+    def add(self, kind: str, name: str, content: str) -> None:
+        self.sha256.update(f"{kind} {name} {len(content)}\n{content}".encode())
 
     def text(self) -> str:
         return self.sha256.hexdigest()[:16]
 
 
-def import_chains(
-    rule: str, *parts: str | Path, scripts: Path = SCRIPTS
-) -> dict[str, tuple[str, ...]]:
-    """Return the modules that count in a rule's digest, each with the imports that lead to it.
-
-    Arguments as for `code_digest`. Each is a shortest chain, from the rule's name to the module.
-    """
-    modules = [part.partition(":")[0] for part in parts if isinstance(part, str)]
-    for module in modules:
-        if not _source(module, scripts).is_file():
-            raise LingprobError(f"rule {rule}: its code has no module {module!r}. Mend the name.")
-    direct = [*imported_modules(_source(rule, scripts), scripts), *modules]
-    return _chains(rule, direct, scripts)
+def imported_modules(rule: str, *parts: str | Path, scripts: Path = SCRIPTS) -> list[str]:
+    """Return the modules that count in a rule's digest. Arguments as for `code_digest`."""
+    named = [part.partition(":")[0] for part in parts if isinstance(part, str)]
+    for module in named:
+        if not _path(module, scripts).is_file():
+            raise LingprobError(f"rule {rule}: there is no module {module!r}. Correct its name.")
+    return _with_imports([*_imports(_path(rule, scripts), scripts), *named], scripts)
 
 
-def _chains(origin: str, modules: Iterable[str], scripts: Path) -> dict[str, tuple[str, ...]]:
-    """Return some modules and all that they import, each with the imports that lead to it."""
-    chains: dict[str, tuple[str, ...]] = {}
-    pending: list[tuple[str, ...]] = [(origin, name) for name in modules]
-    for *before, name in pending:  # grows as modules are found: breadth first
-        if name not in chains and not is_carrier(name):
-            chains[name] = (*before, name)
-            found = imported_modules(_source(name, scripts), scripts)
-            pending += [(*before, name, other) for other in found]
-    return chains
+def named_tables(script: Source) -> list[str]:
+    """Return the tables that a script names in full, or by a beginning such as `context_`."""
+    whole = {name for name in script.names if not name.endswith("_")}
+    begun = tuple({*script.names} - whole)
+    return sorted(name for name in SCHEMAS if name in whole or name.startswith(begun))
+
+
+def _with_imports(modules: Iterable[str], scripts: Path) -> list[str]:
+    """Return modules with all that they import, CARRIERS aside, in alphabetical order."""
+    found: set[str] = set()
+    pending = [*modules]
+    for module in pending:  # grows as modules are found
+        if module not in found and not _is_carrier(module):
+            found.add(module)
+            pending += _imports(_path(module, scripts), scripts)
+    return sorted(found)
 
 
 @cache
-def imported_modules(path: Path, scripts: Path = SCRIPTS) -> tuple[str, ...]:
-    """Return the package's modules that a source file imports, also inside functions.
+def _imports(path: Path, scripts: Path) -> tuple[str, ...]:
+    """Return our modules that a source file imports, with the packages that they are in.
 
-    The packages that a module is in come with it, because Python runs their `__init__` first; but
-    not the whole package's, which is for users. What only type checkers import does not count.
+    Python runs the `__init__` of these packages first. That of the whole package is for users.
     """
     found: dict[str, None] = {}
     for name in read_source(path).imports:
         parts = name.split(".")
         if parts[0] in PACKAGES:
             inside = [".".join(parts[:end]) for end in range(2, len(parts) + 1)]
-            found |= dict.fromkeys(name for name in inside if _source(name, scripts).is_file())
+            found |= dict.fromkeys(name for name in inside if _path(name, scripts).is_file())
     return tuple(found)
 
 
 @cache
-def is_carrier(module: str) -> bool:
-    """Say whether a module is one of the CARRIERS, or in a package that is."""
+def _is_carrier(module: str) -> bool:
     return any(f"{module}.".startswith(f"{carrier}.") for carrier in CARRIERS)
 
 
-def written_tables(script: Path) -> list[str]:
-    """Return the names of the tables that a script writes, by its calls of WRITERS.
-
-    A name with a part that is computed, such as f"context_{name}", means all that fit it.
-    Raises LingprobError where a name is nothing but computed, or no schema has it.
-    """
-    found: set[str] = set()
-    for where, pattern in read_source(script).writes:
-        fitting = {name for name in SCHEMAS if re.fullmatch(pattern, name)}
-        if pattern == ".*" or not fitting:
-            raise LingprobError(
-                f"{script}, {where}: which table is written? Give the call the name of a schema, "
-                "in quotes."
-            )
-        found |= fitting
-    return sorted(found)
-
-
 @cache
-def _source(module: str, scripts: Path) -> Path:
-    """Return the source file of a module or script (it need not exist)."""
+def _path(module: str, scripts: Path) -> Path:
+    """Return the source file of a module or script, which may not exist."""
     root = scripts.parent if module.startswith("studies.") else scripts
     stem = root.joinpath(*module.split("."))
     package = stem / "__init__.py"
     return package if package.is_file() else stem.with_suffix(".py")
+
+
+@cache
+def read_source(path: Path) -> Source:
+    """Return what is known of a source file."""
+    content = path.read_bytes()
+    key = hashlib.sha256(READER + content).hexdigest()
+    if not (known := _kept().get(key)):
+        known = asdict(_parsed(content, path))
+        atexit.unregister(_keep)
+        atexit.register(_keep)
+    _used[key] = known
+    return Source(**known)
+
+
+@cache
+def _kept() -> dict[str, dict[str, Any]]:
+    """Return what a former process read from this working directory, by content."""
+    with suppress(OSError, ValueError):
+        return dict(json.loads(KEPT.read_text(encoding="utf-8")))
+    return {}
+
+
+def _keep() -> None:
+    """Keep what this process read, in Snakemake's own folder."""
+    if KEPT.parent.is_dir():
+        with suppress(OSError, LingprobError):
+            write_text(json.dumps(_used), KEPT)
+
+
+def _parsed(content: bytes, path: Path) -> Source:
+    tree = _Strip().visit(ast.parse(content, str(path)))
+    imports: list[str] = []
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            imports += [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            within = "." * node.level + (node.module or "")  # digests see absolute imports alone
+            imports += [f"{within}.{alias.name}" for alias in node.names]
+        elif isinstance(node, ast.Constant) and re.fullmatch("[a-z][a-z_]*", str(node.value)):
+            names.add(str(node.value))
+    digest = hashlib.sha256(ast.unparse(tree).encode()).hexdigest()
+    return Source(digest, imports, sorted(names))
+
+
+class _Strip(ast.NodeTransformer):
+    """Removes docstrings, annotations and code for type checkers from a syntax tree.
+
+    The annotations of a class's fields stay, because dataclasses read them.
+    """
+
+    def visit_If(self, node: ast.If) -> ast.AST | list[ast.stmt]:
+        self.generic_visit(node)
+        return node.orelse if getattr(node.test, "id", "") == "TYPE_CHECKING" else node
+
+    def visit_Expr(self, node: ast.Expr) -> ast.AST | None:
+        self.generic_visit(node)
+        return None if isinstance(node.value, ast.Constant) else node
+
+    def visit_arg(self, node: ast.arg) -> ast.AST:
+        node.annotation = None
+        return node
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        return self.generic_visit(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        for field in node.body:
+            if isinstance(field, ast.AnnAssign):
+                field.simple = 2  # a mark for visit_AnnAssign
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> ast.AST | None:
+        self.generic_visit(node)
+        if node.simple == 2:
+            return node
+        return ast.Assign([node.target], node.value, lineno=node.lineno) if node.value else None

@@ -1,4 +1,4 @@
-"""What nobody can fetch for a user and has not been placed: left out, so that all else can run."""
+"""What a run does without: data and models that nobody can fetch for the user, and KenLM."""
 
 from __future__ import annotations
 
@@ -9,40 +9,25 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+from annotated_types import MinLen
 
 from lingprob.catalog import Catalog, Entry
-from lingprob.io.download import MIRROR_VARIABLE, RemoteFile, may_be_had
+from lingprob.errors import LingprobError
+from lingprob.overlap.kenlm_programs import missing_for_kenlm
+from lingprob.workflow.settings import keys, value_of
 
-# Settings that list data sets or models, and whether a list may become empty.
-LISTS = {
-    ("morcela", "models"): False,
-    ("morcela", "datasets"): False,
-    ("morcela", "predicted"): True,
-    ("overlap", "texts"): False,
-    ("overlap", "corpora"): False,
-    ("overlap", "indexed"): True,
-    ("overlap", "chunk_corpora"): False,
-    ("reading", "datasets"): False,
-    ("reading", "models"): False,
-    ("reading", "unigram_corpora"): False,
-    ("string_probability", "models"): False,
-    ("string_probability", "prediction_1"): True,
-    ("string_probability", "prediction_2"): True,
-    ("string_probability", "prediction_3"): False,
-    ("string_probability", "pooled"): True,
-    ("string_probability", "sampled"): True,
-    ("audit", "datasets"): False,
-    ("audit", "corpora"): True,
-    ("context", "models"): False,
-    ("context", "datasets"): False,
+# Settings that name one corpus, and what to set to which value without it.
+CORPORA: dict[str, tuple[str, Any]] = {
+    "morcela.frequency_corpus": ("frequency_models", []),
+    "overlap.ngrams": ("ngrams", None),
 }
-# Settings that name a corpus: what to set to which value without it.
-CORPORA: dict[tuple[str, str], tuple[str, Any]] = {
-    ("morcela", "frequency_corpus"): ("frequency_models", []),
-    ("overlap", "ngrams"): ("ngrams", None),
-}
+PAPERS_CORPUS = "gigaword"  # leakage, §2.1
+NO_TEXT = "token_rows"
 # Jobs inherit what was decided at the start: a file placed during a run changes nothing in it.
 VARIABLE = "LINGPROB_LEFT_OUT"
+MIRROR_VARIABLE = "LINGPROB_MIRROR"
 
 
 @dataclass(frozen=True)
@@ -58,84 +43,122 @@ class LeftOut:
 
 
 def leave_out(settings: dict[str, Any], catalog: Catalog) -> tuple[dict[str, Any], list[LeftOut]]:
-    """Return the settings without the data sets and models that cannot be had, and which these are.
+    """Return the settings without the data sets and models that cannot be had, and these.
 
     A data set of manual or gated access is left out if one of its files lies neither in resources/
-    nor in the mirror; reading times without their texts, too; a gated model that is not there yet
-    if there is no token. Whether a file is right is for its download to say. Where nothing would
-    remain of a list that must not be empty, or with `missing: stop`, the names stay, and a job that
-    needs them stops and says how to get them.
+    nor in the mirror. Reading times are left out with their texts, and a gated model that is not
+    there if there is no token. Downloads check whether a file is right. A list that would become
+    empty although it must not keeps its names, and so does every list with `missing: stop`. The job
+    that needs them then stops and says how to get them.
     """
     settings = copy.deepcopy(settings)
     if settings["missing"] == "stop":
         return settings, []
-    absent = _absent(settings, catalog)
     named_in: dict[str, list[str]] = {}
-    for (section, key), may_be_empty in LISTS.items():
-        names = settings[section][key]
-        kept = [name for name in names if name not in absent]
-        if kept or may_be_empty:
-            settings[section][key] = kept
-            for name in absent.intersection(names):
-                named_in.setdefault(name, []).append(f"{section}.{key}")
-    for (section, key), (dependent, value) in CORPORA.items():
-        if (name := settings[section][key]) in absent:
+    for key in keys():
+        names = value_of(settings, key)
+        if not key.names or not (isinstance(names, list) or key.path in CORPORA):
+            continue
+        listed = names if isinstance(names, list) else [names]
+        kept = [name for name in listed if not _is_absent(name, catalog)]
+        needed = any(isinstance(limit, MinLen) for limit in key.field.metadata)
+        if not kept and needed and key.path not in CORPORA:
+            continue
+        section, _, option = key.path.partition(".")
+        dependent, value = CORPORA.get(key.path, (option, kept))
+        if kept != listed:
             settings[section][dependent] = value
-            named_in.setdefault(name, []).append(f"{section}.{key}")
-    found = [
-        LeftOut(name, tuple(named_in[name]), _remedy(name, catalog)) for name in sorted(named_in)
-    ]
-    return settings, found
+        for name in set(listed) - {*kept}:
+            named_in.setdefault(name, []).append(key.path)
+    found = [LeftOut(name, tuple(named_in[name]), _remedy(name, catalog)) for name in named_in]
+    return settings, sorted(found, key=lambda item: item.name)
 
 
-def announce(left_out: Sequence[LeftOut]) -> None:
-    """Print what is left out, in the process that the user started, and hand it on to the jobs."""
-    if VARIABLE not in os.environ:
-        os.environ[VARIABLE] = " ".join(item.name for item in left_out)
-        for item in left_out:
-            print(item, file=sys.stderr)
+def hand_on(left_out: Sequence[LeftOut]) -> None:
+    """Let the jobs of this process leave out the same."""
+    os.environ.setdefault(VARIABLE, " ".join(item.name for item in left_out))
 
 
-def note_on(left_out: Sequence[LeftOut], paper: str) -> str:
-    """Return what a paper's figures, tables and scorecard say of what was left out of it.
+def left_out_of(paper: str, left_out: Sequence[LeftOut], said: set[str]) -> str:
+    """Return what the figures, tables and scorecard of a paper say was left out; maybe nothing.
 
-    Nothing where nothing was. A training is on what `overlap` searches and reads its texts.
+    A training reads what `overlap` lists. What is not in `said` is printed with the way to get it,
+    and its name is added.
     """
     section = "overlap" if paper == "training" else paper
-    names = [
-        item.name
-        for item in left_out
-        if any(setting.partition(".")[0] == section for setting in item.named_in)
-    ]
-    return f"Left out, for it is not there: {', '.join(names)}." if names else ""
+    items = [one for one in left_out if any(k.startswith(f"{section}.") for k in one.named_in)]
+    for item in items:
+        if item.name not in said:
+            print(item, file=sys.stderr)
+            said.add(item.name)
+    names = ", ".join(item.name for item in items)
+    return f"Left out because it is not there: {names}." if names else ""
 
 
-def _absent(settings: dict[str, Any], catalog: Catalog) -> set[str]:
-    if VARIABLE in os.environ:
-        return set(os.environ[VARIABLE].split())
-    named = {name for section, key in LISTS for name in settings[section][key]}
-    named |= {settings[section][key] for section, key in CORPORA}
-    return {name for name in named if not _is_there(name, catalog)}
+def chance_level(overlap: dict[str, Any], catalog: Catalog) -> dict[str, Any]:
+    """Return `ngrams`, the corpus or file of the n-gram model, and `no_chance_level`, why none.
 
+    `auto` is the paper's corpus if its file is placed, and otherwise the first searched corpus of
+    text. Without KenLM it is none. What the user names is taken as it is.
 
-def _is_there(name: str | None, catalog: Catalog) -> bool:
-    if name in catalog.models:
-        return not catalog.models[name].get("gated") or _may_be_fetched(name)
-    sets = _with_texts(name, catalog) if name in catalog.datasets else {}
-    return all(
-        may_be_had(
-            RemoteFile(file["name"], *map(file.get, ("sha256", "bytes", "mirror", "url"))),
-            Path("resources/datasets", folder),
-            mirror=os.environ.get(MIRROR_VARIABLE),
-            dataset=folder,
+    Raises LingprobError for `auto` if no searched corpus is text.
+    """
+    if overlap["ngrams"] != "auto":
+        wanted = overlap["ngrams"] is not None
+        return {"no_chance_level": "" if wanted else "overlap.ngrams is null"}
+    if lacking := missing_for_kenlm():
+        return {"ngrams": None, "no_chance_level": lacking}
+    texts = [n for n in overlap["corpora"] if catalog.dataset(n)["parser"] != NO_TEXT]
+    if is_placed(PAPERS_CORPUS, catalog):
+        texts = [PAPERS_CORPUS, *texts]
+    if not texts:
+        raise LingprobError(
+            "overlap.ngrams: none of overlap.corpora is text for a 5-gram model. "
+            f"Name a corpus, place {PAPERS_CORPUS}, or set null."
         )
-        for folder, entry in sets.items()
-        for file in entry.get("files", [])
-    )
+    return {"ngrams": texts[0], "no_chance_level": ""}
+
+
+def is_placed(corpus: str, catalog: Catalog) -> bool:
+    """Tell whether all files of a data set lie in resources/ or in a mirror that is a folder."""
+    mirror = os.environ.get(MIRROR_VARIABLE)
+    folders = [Path("resources/datasets"), *([Path(mirror).expanduser()] if mirror else [])]
+    files = [Path(corpus, file["name"]) for file in catalog.dataset(corpus)["files"]]
+    return all(any((folder / file).is_file() for folder in folders) for file in files)
+
+
+def may_be_had(folder: str, file: Entry) -> bool:
+    """Tell whether a file of a data set is in resources/ or in the mirror, or has a public URL.
+
+    Nothing is fetched or checked. A mirror that is a URL is asked.
+    """
+    if file.get("url") or Path("resources/datasets", folder, file["name"]).exists():
+        return True
+    mirror, path = os.environ.get(MIRROR_VARIABLE), file.get("mirror", f"{folder}/{file['name']}")
+    if not mirror or not mirror.startswith(("http://", "https://")):
+        return bool(mirror) and (Path(str(mirror)).expanduser() / path).exists()
+    import requests  # slow to import, and few mirrors are URLs
+
+    address = f"{mirror.rstrip('/')}/{quote(path)}"
+    try:
+        with requests.get(address, stream=True, timeout=10) as response:  # not its content
+            return bool(response.ok)
+    except requests.RequestException:
+        return False
+
+
+def _is_absent(name: str | None, catalog: Catalog) -> bool:
+    if VARIABLE in os.environ:
+        return name in os.environ[VARIABLE].split()
+    if name in catalog.models:
+        return bool(catalog.models[name].get("gated")) and not _may_be_fetched(name)
+    sets = _with_texts(name, catalog) if name in catalog.datasets else {}
+    files = [(folder, file) for folder, entry in sets.items() for file in entry.get("files", [])]
+    return not all(may_be_had(folder, file) for folder, file in files)
 
 
 def _may_be_fetched(model: str) -> bool:
-    """Whether a gated model is there already, or there is a token or a hub of the user's own."""
+    """Tell whether a gated model is there, or there is a token or a hub of the user's own."""
     from huggingface_hub import get_token
 
     there = Path("resources/models", model, "manifest.json").exists()
@@ -143,7 +166,7 @@ def _may_be_fetched(model: str) -> bool:
 
 
 def _with_texts(name: str, catalog: Catalog) -> dict[str, Entry]:
-    """Those of a data set and the texts that it was measured on that are not open, by folder."""
+    """Return those of a data set and of its texts that are not open, by folder."""
     entry = catalog.dataset(name)
     both = [name, entry["texts"]] if entry["kind"] == "reading_times" else [name]
     entries = {other: catalog.dataset(other) for other in both}

@@ -1,4 +1,4 @@
-"""What is said of settings that their types refuse, in terms of the configuration."""
+"""What is said of settings and of the user's entries that are refused."""
 
 from __future__ import annotations
 
@@ -7,32 +7,74 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from lingprob.errors import nearest
-from lingprob.workflow.settings import Settings, keys, section_of
+from lingprob.catalog import read_yaml
+from lingprob.errors import LingprobError, nearest
+from lingprob.workflow.settings import keys
 
+KINDS = {"models": "model", "datasets": "dataset", "embeddings": "embedding"}
 NO_PATH = (
     "is no path to be used here: braces stand for wildcards in a workflow, and it must not be "
     "empty. Rename the file or folder."
 )
 
 
+def check_entries(settings: dict[str, Any]) -> None:
+    """Raise LingprobError for the first of the user's entries that violate the catalog's schema."""
+    faults = [
+        fault
+        for section in KINDS
+        for name, entry in settings[section].items()
+        for fault in entry_faults(entry, section, f"{section}.{name}")
+    ]
+    if faults:
+        raise LingprobError("config: " + "; ".join(faults[:5]))
+
+
+def entry_faults(entry: Any, section: str, where: str) -> list[str]:
+    """Return what is wrong with an entry of `models`, `datasets` or `embeddings`."""
+    from jsonschema import Draft202012Validator  # slow to import, and few have entries
+
+    definitions = read_yaml("schema.yaml")["$defs"]
+    validator = Draft202012Validator({"$defs": definitions, "$ref": f"#/$defs/{KINDS[section]}"})
+    errors = sorted(validator.iter_errors(entry), key=lambda error: [*map(str, error.path)])
+    return [_entry_fault(error, where) for error in errors]
+
+
+def _entry_fault(error: Any, entry: str) -> str:
+    where = ".".join([entry, *map(str, error.path)])
+    if error.validator == "additionalProperties" and isinstance(error.instance, dict):
+        known = list(error.schema.get("properties", {}))
+        unknown = [key for key in error.instance if key not in known]
+        return f"unknown key at {where}: {', '.join(_hinted(key, known) for key in unknown)}"
+    if error.validator == "enum" and isinstance(error.instance, str):
+        close = nearest(error.instance, map(str, error.validator_value), 1)
+        if close:
+            return f"{where}: {error.message} (did you mean {close[0]!r}?)"
+    if error.validator == "pattern" and "{}" in str(error.validator_value):
+        return f"{where}: {error.instance!r} {NO_PATH}"
+    if error.validator == "not":
+        return f"{where}: not a key of such an entry. Delete it, or correct the others."
+    described = error.schema.get("description")
+    return f"{where}: {error.message}" + (f" ({described})" if described else "")
+
+
 def refusals(error: ValidationError, given: dict[str, Any]) -> Iterator[str]:
     """Yield a sentence for each place of the configuration that is refused."""
     faults: dict[str, list[Any]] = {}
     for fault in error.errors(include_url=False):
-        faults.setdefault(place_of(fault["loc"], given), []).append(fault)
+        faults.setdefault(_place_of(fault["loc"], given), []).append(fault)
     described = {key.path: key.description for key in keys()}
     for where, found in faults.items():
-        said = worded(where, found)
+        said = _setting_fault(where, found)
         yield f"{said} ({described[where]})" if where in described else said
 
 
-def worded(where: str, faults: list[Any]) -> str:
-    """Return what is wrong at a place; each type that was tried there has its own fault."""
+def _setting_fault(where: str, faults: list[Any]) -> str:
+    """Return what is wrong at a place. Each type that was tried there has its own fault."""
     kind, value, context = (faults[0].get(part, {}) for part in ("type", "input", "ctx"))
     if kind == "extra_forbidden":
         section, _, name = where.rpartition(".")
-        return f"unknown key at {section or 'top level'}: {hinted(name, known_keys(section))}"
+        return f"unknown key at {section or 'top level'}: {_hinted(name, _known_keys(section))}"
     if kind == "string_pattern_mismatch" and "{}" in context["pattern"]:
         return f"{where}: {value!r} {NO_PATH}"
     if kind == "missing":
@@ -48,7 +90,7 @@ def worded(where: str, faults: list[Any]) -> str:
     return f"{where}: {said}"
 
 
-def place_of(location: tuple[int | str, ...], given: Any) -> str:
+def _place_of(location: tuple[int | str, ...], given: Any) -> str:
     """Return where in the configuration a violation is, without the branches of types."""
     place = []
     for part in location:
@@ -62,19 +104,15 @@ def place_of(location: tuple[int | str, ...], given: Any) -> str:
     return ".".join(place)
 
 
-def known_keys(section: str) -> list[str]:
-    """Return the keys that a section has, by its place; those of the top level for an empty one."""
-    kind: Any = Settings
-    for part in filter(None, section.split(".")):
-        field = kind.model_fields.get(part)
-        kind = field and section_of(field)
-        if kind is None:
-            return []
-    return list(kind.model_fields)
+def _known_keys(section: str) -> list[str]:
+    """Return the keys of a section, or those of the top level if the section's name is empty."""
+    above = f"{section}." if section else ""
+    below = [key.path.removeprefix(above) for key in keys() if key.path.startswith(above)]
+    return list(dict.fromkeys(path.partition(".")[0] for path in below))
 
 
-def hinted(key: str, known: list[str]) -> str:
-    """Return an unknown key with what else could be meant."""
+def _hinted(key: str, known: list[str]) -> str:
+    """Return an unknown key with the name that could be meant."""
     if close := nearest(key, known, 1):
         return f"{key!r} (did you mean {close[0]!r}?)"
     return f"{key!r} (known are {', '.join(map(repr, known)) or 'none'})"

@@ -22,7 +22,7 @@ from lingprob.workflow.configuration import (
     read_settings,
     refuse_duplicate_keys,
 )
-from lingprob.workflow.missing import LeftOut, announce, leave_out
+from lingprob.workflow.missing import VARIABLE, LeftOut, hand_on, leave_out, left_out_of
 from lingprob.workflow.sources import Run
 
 PREPARED = "resources/{section}/{name}/manifest.json"
@@ -30,9 +30,14 @@ PREPARED = "resources/{section}/{name}/manifest.json"
 
 @dataclass(frozen=True)
 class StartedRun(Run):
-    """A run, and what is left out of it."""
+    """A run, what is left out of it, and the names of what the user was already told of."""
 
     left_out: list[LeftOut]
+    said: set[str]
+
+    def left_out_of(self, paper: str) -> str:
+        """Return what is left out of a paper, and print it if the user does not know."""
+        return left_out_of(paper, self.left_out, self.said)
 
 
 def read_run(config: dict[str, Any]) -> StartedRun:
@@ -54,8 +59,9 @@ def _read_run(config: dict[str, Any]) -> StartedRun:
     export_mirror(settings)
     export_package()
     settings, left_out = leave_out(settings, catalog)
-    announce(left_out)
-    return StartedRun(settings, catalog, left_out)
+    told = {item.name for item in left_out} if VARIABLE in os.environ else set()
+    hand_on(left_out)
+    return StartedRun(settings, catalog, left_out, told)
 
 
 def named_configfiles(arguments: list[str]) -> list[Path]:

@@ -17,7 +17,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from lingprob.catalog import read_yaml
-from lingprob.workflow.entries import KINDS
+from lingprob.workflow.refusals import KINDS
 from lingprob.workflow.settings import Key, Section, Settings, descriptions, keys, section_of
 
 ROOT = Path(__file__).resolve().parents[3]
