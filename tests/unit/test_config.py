@@ -20,8 +20,8 @@ from lingprob.io import parsers as parsers_by_name
 from lingprob.reading import texts
 from lingprob.workflow import scope
 from lingprob.workflow.configuration import read_settings, refuse_duplicate_keys
-from lingprob.workflow.refusals import entry_faults
 from lingprob.workflow.names import KINDS, declared_names, names_by_kind
+from lingprob.workflow.refusals import entry_faults
 from lingprob.workflow.settings import Morcela, keys
 from lingprob.workflow.sources import Run
 

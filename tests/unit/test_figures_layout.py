@@ -157,7 +157,7 @@ def test_what_was_left_out_stands_above_what_the_footer_says():
             label_provenance(figure, ["demo"], ["simulated"])
         add_to_footer(figure, "")
         assert figure.get_supxlabel() == said
-        add_to_footer(figure, "Left out because it is not there: dundee_first_pass, dundee_go_past.")
+        add_to_footer(figure, "Left out because it is not there: dundee_first_pass, dundee_go.")
         lines = figure.get_supxlabel().split("\n")
         assert " ".join(lines).startswith("Left out because it is not there: dundee_first_pass")
         assert " ".join(lines).endswith(said)

@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-from dataclasses import replace
 from pathlib import Path
 
 import pyarrow as pa
@@ -20,7 +19,7 @@ from checkout import ROOT
 from lingprob.errors import LingprobError
 from lingprob.io import download, hub_rows
 from lingprob.io.corpora import iter_documents
-from lingprob.io.hub_rows import HubRows, fetch_rows, keep_rows
+from lingprob.io.hub_rows import fetch_rows, keep_rows
 from lingprob.stimuli.build import build_stimuli
 from lingprob.workflow.configuration import read_settings
 from loopback import Fault, HubServer, Repository
@@ -74,14 +73,15 @@ def entry_of(given: dict, **changes) -> dict:
     return catalog.dataset("mine")
 
 
-def wanted(given: dict = CORPUS, **changes) -> HubRows:
-    return HubRows.of_entry("mine", entry_of(given, **changes))
+def keep(stream, target: Path, code: str = "c", entry: dict = CORPUS, **changes) -> None:
+    """Write the rows of a stream that an entry asks for."""
+    keep_rows(lambda: stream, "mine", entry_of(entry, **changes), target, code=code)
 
 
 @pytest.mark.parametrize(("rows", "kept"), [(None, 90), (1, 1), (7, 7), (40, 40), (90, 90)])
 def test_a_corpus_is_the_first_rows_in_their_order(web, tmp_path, rows, kept):
-    asked = replace(wanted(), rows=rows)
-    keep_rows(lambda: local_stream(web), asked, tmp_path / "rows.parquet", code="c")
+    limit = {} if rows is None else {"rows": rows}
+    keep(local_stream(web), tmp_path / "rows.parquet", **limit)
     assert list(iter_documents("parquet", [tmp_path / "rows.parquet"])) == TEXTS[:kept]
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["web"]
 
@@ -116,10 +116,10 @@ class Stopping:
 
 @pytest.mark.parametrize("batches", [1, 2, 3, 5])
 def test_a_stream_that_breaks_again_and_again_gives_each_row_once(web, tmp_path, batches):
-    target, asked, began = tmp_path / "rows.parquet", replace(wanted(), rows=80), []
+    target, began = tmp_path / "rows.parquet", []
     for _ in range(20):
         try:
-            keep_rows(lambda: Stopping(local_stream(web), batches, began), asked, target, code="c")
+            keep(Stopping(local_stream(web), batches, began), target, rows=80)
             break
         except Stopped:
             assert not target.exists()
@@ -128,27 +128,26 @@ def test_a_stream_that_breaks_again_and_again_gives_each_row_once(web, tmp_path,
 
 
 def test_what_is_kept_is_of_these_rows_and_this_code_alone(web, tmp_path):
-    target, asked = tmp_path / "rows.parquet", replace(wanted(), rows=20)
-
-    def starts(request: HubRows, code: str) -> int:
+    def starts(code: str, **changes) -> int:
         began: list[int] = []
         with pytest.raises(Stopped):
-            keep_rows(lambda: Stopping(local_stream(web), 2, began), request, target, code=code)
+            stream = Stopping(local_stream(web), 2, began)
+            keep(stream, tmp_path / "rows.parquet", code, **changes)
         return began[0]
 
-    assert [starts(replace(asked, rows=rows), "c") for rows in (20, 80)] == [0, 14]
-    assert starts(replace(asked, rows=80), "other") == 0
-    assert starts(replace(asked, rows=80, revision="other"), "other") == 0
+    assert [starts("c", rows=rows) for rows in (20, 80)] == [0, 14]
+    assert starts("other", rows=80) == 0
+    assert starts("other", rows=80, revision="other") == 0
     assert len(list(tmp_path.glob("parts-*"))) == 1
 
 
 def test_a_damaged_part_and_what_follows_it_are_read_again(web, tmp_path):
     target, began = tmp_path / "rows.parquet", []
     with pytest.raises(Stopped):
-        keep_rows(lambda: Stopping(local_stream(web), 4, began), wanted(), target, code="c")
+        keep(Stopping(local_stream(web), 4, began), target)
     part = next(tmp_path.glob("parts-*")) / "000002.parquet"
     part.write_bytes(part.read_bytes()[:-40])
-    keep_rows(lambda: Stopping(local_stream(web), 99, began), wanted(), target, code="c")
+    keep(Stopping(local_stream(web), 99, began), target)
     assert began == [0, 14]
     assert list(iter_documents("parquet", [target])) == TEXTS
 
@@ -164,10 +163,8 @@ def test_a_hub_table_of_ratings_is_stimuli_as_a_file_is(tmp_path):
     for row in rows[:8]:
         row["pair"] = None
     (folder / "rows.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
-    entry = entry_of(STIMULI, rows=18)
-    target = tmp_path / "rows.parquet"
-    stream = local_stream(folder, "json", "jsonl")
-    keep_rows(lambda: stream, HubRows.of_entry("mine", entry), target, code="c")
+    target, entry = tmp_path / "rows.parquet", entry_of(STIMULI, rows=18)
+    keep(local_stream(folder, "json", "jsonl"), target, entry=STIMULI, rows=18)
     assert set(pq.read_schema(target).names) == {"text", "mean", "pair"}
     stimuli, _ = build_stimuli("mine", {**entry, "ratings": "every"}, tmp_path, 0)
     assert stimuli["text"].tolist() == [row["text"] for row in rows[:18]]
@@ -188,14 +185,14 @@ def test_a_hub_table_of_ratings_is_stimuli_as_a_file_is(tmp_path):
 )  # fmt: skip
 def test_what_a_data_set_lacks_is_named_with_the_key(web, tmp_path, entry, said):
     with pytest.raises(LingprobError, match=said):
-        keep_rows(lambda: local_stream(web), wanted(entry), tmp_path / "rows.parquet", code="c")
+        keep(local_stream(web), tmp_path / "rows.parquet", entry=entry)
     assert not (tmp_path / "rows.parquet").exists()
 
 
 def test_a_column_of_numbers_is_no_text(tmp_path):
     pq.write_table(pa.table({"content": [1, 2]}), tmp_path / "0.parquet")
     with pytest.raises(LingprobError, match=r"'content' is of type int64, not text"):
-        keep_rows(lambda: local_stream(tmp_path), wanted(), tmp_path / "rows.parquet", code="c")
+        keep(local_stream(tmp_path), tmp_path / "rows.parquet")
 
 
 @pytest.mark.parametrize(
@@ -244,14 +241,14 @@ def test_another_revision_a_hidden_repository_and_no_network_are_said_at_once(hu
         ({"repository": "lab/wed"}, r"data set repository 'lab/wed': .*`repository` of the data"),
     ):
         with pytest.raises(LingprobError, match=said):
-            fetch_rows(wanted(**changes), target, code="c")
+            fetch_rows("mine", entry_of(CORPUS, **changes), target, code="c")
     hub.always["api/datasets/lab/web/revision/v1"] = Fault(status=503)
     unreachable = r"could not be fetched from .*HTTP 503(.|\n)*HF_ENDPOINT"
     with pytest.raises(LingprobError, match=unreachable):
-        fetch_rows(wanted(), target, code="c")
+        fetch_rows("mine", entry_of(CORPUS), target, code="c")
     os.environ["HF_ENDPOINT"] = "http://127.0.0.1:9"  # where nobody listens
     with pytest.raises(LingprobError, match=r"could not be fetched from http://127\.0\.0\.1:9"):
-        fetch_rows(wanted(), target, code="c")
+        fetch_rows("mine", entry_of(CORPUS), target, code="c")
     assert not list(tmp_path.iterdir())
 
 
@@ -260,7 +257,7 @@ FETCH = """
     from pathlib import Path
     from lingprob.io import download, hub_rows
     from lingprob.errors import LingprobError
-    from lingprob.io.hub_rows import HubRows, fetch_rows
+    from lingprob.io.hub_rows import fetch_rows
 
     hub_rows.ROWS_PER_PART, download.RETRY_SECONDS = 7, ()
     target, killed_after, *asked = sys.argv[1:]
@@ -273,13 +270,11 @@ FETCH = """
             os.kill(os.getpid(), signal.SIGKILL)
 
     hub_rows.write_shard = write_and_die
-    named, renamed = {"content": "datasets.web.column"}, {"content": "text"}
+    entry = {"kind": "corpus", "repository": "lab/web", "revision": "v1", "column": "content"}
     for configuration, split in zip(asked[::2], asked[1::2]):
-        wanted = HubRows(
-            "web", "lab/web", "v1", split, configuration, 80, named, (), ("content",), renamed
-        )
+        entry |= {"split": split, "configuration": configuration, "rows": 80}
         try:
-            print(fetch_rows(wanted, Path(target), code="c"))
+            print(fetch_rows("web", entry, Path(target), code="c"))
         except LingprobError as error:
             print("LingprobError:", error)
 """

@@ -13,8 +13,8 @@ import yaml
 from checkout import ROOT
 from lingprob.errors import LingprobError
 from lingprob.overlap import kenlm_programs as kenlm
-from lingprob.workflow.missing import is_placed
 from lingprob.workflow.configuration import read_settings
+from lingprob.workflow.missing import is_placed
 
 SHIPPED = yaml.safe_load((ROOT / "config.yaml").read_text())
 

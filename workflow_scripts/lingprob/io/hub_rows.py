@@ -1,7 +1,6 @@
 """Rows of a data set on the hub, streamed by the `datasets` library into one Parquet file.
 
-They are kept in parts, each with the place in the stream after it, so that a killed job goes on
-where it stopped.
+They are kept in parts, each with the place in the stream after it. A killed job goes on from there.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import json
 import logging
 import shutil
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,64 +28,18 @@ from lingprob.io.shards import delete_shards, read_shard, write_shard
 ROWS_PER_PART = 10_000
 # A part's key of metadata for the place in the stream after it.
 STATE = b"lingprob.state"
-# Columns of a table of stimuli that are read where the data set has them (stimuli/own_table.py).
+# Columns of stimuli that are read if the data set has them (stimuli/own_table.py).
 OPTIONAL = ("rating", "item", "pair", "phenomenon", "paradigm", "grammatical")
 
 logger = logging.getLogger(__name__)
-OpenStream = Callable[[], Any]
+Entry = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class HubRows:
-    """Which rows of which data set: the first `rows` of a split, all where that is None.
-
-    `named` says under which option of config.yaml each column is asked for, `optional` names
-    columns that are taken where they are, `texts` are the columns that must hold text. `renamed`
-    has what a column is called in our file where that is something else.
-    """
-
-    dataset: str
-    repository: str
-    revision: str
-    split: str
-    configuration: str | None
-    rows: int | None
-    named: dict[str, str]
-    optional: tuple[str, ...] = ()
-    texts: tuple[str, ...] = ()
-    renamed: dict[str, str] = field(default_factory=dict)
-
-    @classmethod
-    def of_entry(cls, dataset: str, entry: dict[str, Any]) -> HubRows:
-        """Return what a data set's entry asks for: of a corpus its text, of stimuli a table."""
-        stimuli = entry["kind"] == "stimuli"
-        named = {
-            name: f"datasets.{dataset}.columns.{key}"
-            for key, name in entry.get("columns", {}).items()
-        }
-        column = entry.get("column", "sentence" if stimuli else "text")
-        if "column" in entry or "sentence" not in entry.get("columns", {}):
-            named = {column: f"datasets.{dataset}.column", **named}
-        else:
-            column = entry["columns"]["sentence"]
-        return cls(
-            dataset, entry["repository"], entry["revision"], entry["split"],
-            entry.get("configuration"), entry.get("rows"), named,
-            OPTIONAL if stimuli else (), (column,), {} if stimuli else {column: "text"},
-        )  # fmt: skip
-
-    @property
-    def title(self) -> str:
-        """What messages call it."""
-        part = f", {self.configuration}" if self.configuration else ""
-        return f"data set {self.dataset!r} (split {self.split} of {self.repository}{part})"
-
-
-def fetch_dataset(dataset: str, entry: dict[str, Any], folder: Path, *, code: str) -> pd.DataFrame:
+def fetch_dataset(dataset: str, entry: Entry, folder: Path, *, code: str) -> pd.DataFrame:
     """Put a data set's files into `folder`; return their manifest, as `fetch_files` gives it.
 
-    Rows of a data set on the hub become the one file that its entry names. `code` and errors are as
-    in `fetch_rows`, or those of `fetch_files`.
+    Rows of a data set on the hub become the one file that its entry names. Errors are those of
+    `fetch_rows` or `fetch_files`.
     """
     files = entry["files"]
     if entry.get("source") != "hub":
@@ -95,89 +47,128 @@ def fetch_dataset(dataset: str, entry: dict[str, Any], folder: Path, *, code: st
         instructions = entry.get("instructions")
         return fetch_files(remote, folder, dataset=dataset, instructions=instructions)
     target = folder / files[0]["name"]
-    source = fetch_rows(HubRows.of_entry(dataset, entry), target, code=code)
+    source = fetch_rows(dataset, entry, target, code=code)
     row = {"name": target.name, "sha256": sha256_of(target), "bytes": target.stat().st_size}
     return pd.DataFrame([row | {"source": source}])
 
 
-def fetch_rows(wanted: HubRows, target: Path, *, code: str) -> str:
+def fetch_rows(dataset: str, entry: Entry, target: Path, *, code: str) -> str:
     """Put rows of a data set on the hub into the Parquet file `target`; return their source.
 
-    The revision is resolved to a commit first, and that is read. Parts lie in a folder beside
-    `target` until all is there, and a later call with the same `code` (a digest of it) goes on
+    The revision is resolved to a commit, and that commit is read. Parts lie in a folder beside
+    `target` until all rows are there. A later call with the same `code` (a digest of it) goes on
     from them. No code of the repository is run.
 
     Raises LingprobError if the repository, revision, configuration, split or a column does not
     exist, if a column of text holds something else, or if the hub cannot be reached.
     """
-    source = HubRepository("dataset", wanted.repository, wanted.revision, hub_endpoint())
-    commit = str(source.ask().sha)
-    pinned = replace(wanted, revision=commit)
+    repository = entry["repository"]
+    source = HubRepository("dataset", repository, entry["revision"], hub_endpoint())
+    pinned = {**entry, "revision": str(source.ask().sha)}
     try:
-        keep_rows(lambda: open_stream(pinned), pinned, target, code=code)
+        keep_rows(lambda: open_stream(dataset, pinned), dataset, pinned, target, code=code)
     except (OSError, httpx2.HTTPError, HfHubHTTPError) as error:
         raise source.unreachable(f"{type(error).__name__}: {error}") from error
-    logger.info("%s: rows of commit %s", wanted.title, commit)
-    return f"hub: {wanted.repository}@{commit}"
+    return f"hub: {repository}@{pinned['revision']}"
 
 
-def open_stream(wanted: HubRows) -> Any:
+def open_stream(dataset: str, entry: Entry) -> Any:
     """Open the stream of a split at a commit, as the `datasets` library builds it."""
     import datasets
 
     try:
         return datasets.load_dataset(
-            f"hf://datasets/{wanted.repository}",  # without which a folder here would do
-            wanted.configuration,
-            split=wanted.split,
-            revision=wanted.revision,
+            f"hf://datasets/{entry['repository']}",  # a mere name could be a folder here
+            entry.get("configuration"),
+            split=entry["split"],
+            revision=entry["revision"],
             streaming=True,
         )
     except (ValueError, RuntimeError, FileNotFoundError) as error:
         # An unknown configuration or split, files of no known format, a script.
         raise LingprobError(
-            f"{wanted.title}: {' '.join(str(error).split())} Check `configuration` and `split` of "
-            f"datasets.{wanted.dataset}."
+            f"{_title(dataset, entry)}: {' '.join(str(error).split())} Check `configuration` and "
+            f"`split` of datasets.{dataset}."
         ) from error
 
 
-def keep_rows(stream: OpenStream, wanted: HubRows, target: Path, *, code: str) -> None:
+def keep_rows(
+    stream: Callable[[], Any], dataset: str, entry: Entry, target: Path, *, code: str
+) -> None:
     """Write a stream's first rows to the Parquet file `target`, part by part.
 
-    `stream` opens an IterableDataset; what a former call with the same `code` has kept of these
+    `stream` opens an IterableDataset. What an earlier call with the same `code` has kept of these
     rows is not read again. Raises LingprobError for a missing column or too few rows.
     """
-    folder = parts_folder(wanted, target, code)
+    wanted = entry.get("rows")
+    identity = identity_of({**entry, "rows": None}, ROWS_PER_PART, code)
+    folder = target.parent / f"parts-{identity}"
     for other in target.parent.glob("parts-*"):
         if other != folder:
             shutil.rmtree(other)
-    parts, rows, reached = kept_parts(folder)
+    parts, rows, state = _kept_parts(folder)
     if rows:
-        logger.info("%s: going on after %d rows", wanted.title, rows)
-    with Progress(wanted.rows, f"streaming {wanted.dataset}", "rows") as progress:
+        logger.info("%s: going on after %d rows", dataset, rows)
+    with Progress(wanted, f"streaming {dataset}", "rows") as progress:
         progress.resume_at(rows)
-        for table, state in following(stream, reached, wanted, rows):
+        enough = wanted is not None and rows >= wanted
+        for table, after in () if enough else _batches(stream, state):
             part = folder / f"{len(parts):06d}.parquet"
-            write_shard(part, table.replace_schema_metadata({STATE: json.dumps(state)}))
+            chosen = chosen_columns(table, dataset, entry)
+            write_shard(part, chosen.replace_schema_metadata({STATE: json.dumps(after)}))
             parts.append(part)
             rows += len(table)
             progress.advance(len(table))
-    if rows < (wanted.rows or 1):
+            if wanted is not None and rows >= wanted:
+                break
+    if rows < (wanted or 1):
         raise LingprobError(
-            f"{wanted.title} has {rows} rows, {wanted.rows or 'some'} are wanted. Set "
-            f"datasets.{wanted.dataset}.rows to fewer, or leave it out for all."
+            f"{_title(dataset, entry)} has {rows} rows, {wanted or 'some'} are wanted. Set "
+            f"datasets.{dataset}.rows to fewer, or leave it out for all."
         )
-    join_parts(parts, wanted.rows, target)
+    _join(parts, min(rows, wanted or rows), target)
     delete_shards(folder)
 
 
-def parts_folder(wanted: HubRows, target: Path, code: str) -> Path:
-    """Return where the parts of these rows are kept; how many rows are wanted makes no odds."""
-    identity = identity_of(replace(wanted, rows=None), ROWS_PER_PART, code)
-    return target.parent / f"parts-{identity}"
+def chosen_columns(table: pa.Table, dataset: str, entry: Entry) -> pa.Table:
+    """Return the columns that an entry asks for, with text as strings. A corpus has `text` alone.
+
+    Raises LingprobError for a missing column, and if a column of text holds something else.
+    """
+    title, stimuli = _title(dataset, entry), entry["kind"] == "stimuli"
+    options = {
+        name: f"datasets.{dataset}.columns.{key}" for key, name in entry.get("columns", {}).items()
+    }
+    text = entry.get("columns", {}).get("sentence", "sentence" if stimuli else "text")
+    text = entry.get("column", text)
+    options.setdefault(text, f"datasets.{dataset}.column")
+    for column, option in options.items():
+        if column not in table.column_names:
+            close = nearest(column, table.column_names, 1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise LingprobError(
+                f"{title} has no column {column!r}; it has {table.column_names}. {hint}"
+                f"Set {option}."
+            )
+    kind = table.schema.field(text).type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
+        raise LingprobError(
+            f"{title}: column {text!r} is of type {kind}, not text. Set {options[text]} to one of "
+            "text."
+        )
+    known = [*options, *OPTIONAL] if stimuli else [text]
+    table = table.select([name for name in table.column_names if name in known])
+    place = table.column_names.index(text)
+    table = table.set_column(place, text, table.column(text).cast(pa.large_string()))
+    return table if stimuli else table.rename_columns(["text"])
 
 
-def kept_parts(folder: Path) -> tuple[list[Path], int, Any]:
+def _title(dataset: str, entry: Entry) -> str:
+    part = f", {entry['configuration']}" if "configuration" in entry else ""
+    return f"data set {dataset!r} (split {entry['split']} of {entry['repository']}{part})"
+
+
+def _kept_parts(folder: Path) -> tuple[list[Path], int, Any]:
     """Return the whole parts from the first on, their rows, and the place in the stream after."""
     parts: list[Path] = []
     rows, state = 0, None
@@ -190,58 +181,24 @@ def kept_parts(folder: Path) -> tuple[list[Path], int, Any]:
     return parts, rows, state
 
 
-def following(
-    stream: OpenStream, state: Any, wanted: HubRows, rows: int
-) -> Iterator[tuple[pa.Table, Any]]:
-    """Yield the next rows of a stream with the place after them, until there are enough."""
-    if wanted.rows is not None and rows >= wanted.rows:
-        return
+def _batches(stream: Callable[[], Any], state: Any) -> Iterator[tuple[pa.Table, Any]]:
+    """Yield the rows of a stream after a place in it, each batch with the place after it."""
     opened = stream().with_format("arrow")
     if state is not None:
         opened.load_state_dict(state)
     for table in opened.iter(ROWS_PER_PART):
-        yield chosen_columns(table, wanted), opened.state_dict()
-        rows += len(table)
-        if wanted.rows is not None and rows >= wanted.rows:
-            return
+        yield table, opened.state_dict()
 
 
-def chosen_columns(table: pa.Table, wanted: HubRows) -> pa.Table:
-    """Return the columns that are wanted, with text as strings.
-
-    Raises LingprobError for a missing column, and one of text that holds something else.
-    """
-    for column, option in wanted.named.items():
-        if column not in table.column_names:
-            close = nearest(column, table.column_names, 1)
-            hint = f"Did you mean {close[0]!r}? " if close else ""
-            raise LingprobError(
-                f"{wanted.title} has no column {column!r}; it has {table.column_names}. {hint}"
-                f"Set {option}."
-            )
-    names = [name for name in table.column_names if name in (*wanted.named, *wanted.optional)]
-    table = table.select(names)
-    for column in wanted.texts:
-        place, kind = names.index(column), table.schema.field(column).type
-        if not (pa.types.is_string(kind) or pa.types.is_large_string(kind)):
-            raise LingprobError(
-                f"{wanted.title}: column {column!r} is of type {kind}, not text. Set "
-                f"{wanted.named[column]} to one of text."
-            )
-        table = table.set_column(place, column, table.column(column).cast(pa.large_string()))
-    return table.rename_columns(wanted.renamed)
-
-
-def join_parts(parts: list[Path], rows: int | None, target: Path) -> None:
+def _join(parts: list[Path], rows: int, target: Path) -> None:
     """Write the first rows of parts to one file, their columns in types that hold all of them."""
     schemas = [pq.read_schema(path).remove_metadata() for path in parts]
     schema = pa.unify_schemas(schemas, promote_options="default")
-    left = sum(pq.read_metadata(path).num_rows for path in parts) if rows is None else rows
     with (
         atomic_path(target) as temporary,
         pq.ParquetWriter(temporary, schema, compression="zstd") as writer,
     ):
         for path in parts:
-            table = pq.read_table(path)[:left]
-            left -= len(table)
+            table = pq.read_table(path)[:rows]
+            rows -= len(table)
             writer.write_table(table.select(schema.names).cast(schema))
