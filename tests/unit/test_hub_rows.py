@@ -130,8 +130,8 @@ def test_a_stream_that_breaks_again_and_again_gives_each_row_once(web, tmp_path,
 def test_what_is_kept_is_of_these_rows_and_this_code_alone(web, tmp_path):
     def starts(code: str, **changes) -> int:
         began: list[int] = []
+        stream = Stopping(local_stream(web), 2, began)
         with pytest.raises(Stopped):
-            stream = Stopping(local_stream(web), 2, began)
             keep(stream, tmp_path / "rows.parquet", code, **changes)
         return began[0]
 
