@@ -31,9 +31,9 @@ OF = (
     "paradigm|text|passage|judgment|line|second|item|family|target|corpus|phenomenon|bin|study"
 )
 VERBS = (
-    "is|are|was|were|has|have|had|does|do|did|may|can|will|would|must|cannot|needs?|takes?|gives?|"
-    "makes?|says?|goes|go|counts?|stays?|comes?|come|means?|exceeds?|changes?|lies?|reads?|runs?|"
-    "loads?|writes?|shows?|keeps?|names?|becomes?|gets?|ends?|begins?|allows?|depends?"
+    "is|are|was|were|has|have|had|does|do|did|may|can|will|would|must|cannot|takes?|gives?|makes?|"
+    "says?|goes|go|stays?|comes?|exceeds?|lies|reads|loads|writes|shows|keeps?|becomes?|gets?|"
+    "begins?|allows?|depends?"
 )
 PATTERNS = {
     "'what' as a noun (name the thing)": (
@@ -49,7 +49,8 @@ PATTERNS = {
     "'stands' for is or appears": r"\b[Ss]tands?\b(?!-| alone| for\b)",
     "a final ', too'": r", too\b(?=[.:;)\n]|$)",
     "', for' and ', as' for because": (
-        r", (?:for|as) (?:it|they|its|their|there|that|these|such|no|this|those|nothing)\b"
+        r", (?:for (?:it|they|its|their|there|that|these|such|no|this|those|nothing)|"
+        r"as (?:it is|they are|there|no|nothing))\b"
     ),
     "beside": r"\b[Bb]eside\b",
     "'blank' for space": r"\b[Bb]lanks?\b",
@@ -100,6 +101,7 @@ def places(path: Path) -> Iterator[tuple[int, str, str]]:
     """Yield the line number, the pattern and the words around each odd place of one file."""
     for first, text in texts(path):
         plain = re.sub(r"``?[^`]*``?", lambda m: "`" + " " * (len(m[0]) - 2) + "`", text)
+        plain = re.sub(r"\{[{%].*?[%}]\}", lambda m: " " * len(m[0]), plain)
         plain = re.sub(r"“[^”]*”", lambda m: "“" + " " * (len(m[0]) - 2) + "”", plain)
         for name, pattern in COMPILED.items():
             for found in pattern.finditer(plain):

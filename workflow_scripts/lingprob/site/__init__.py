@@ -1,8 +1,8 @@
 """Pages: one template and one style sheet for the site, its tables and single pages.
 
-`papers` says what each paper asks, and `facts` what went into a run; rules read both. `models` has
-a row for each quantity of each model. `page` fills the templates, `cards` shows scorecards, and
-`pages` builds the site.
+`papers` has the question of each paper, and `facts` the settings and catalog of a run. Rules read
+both. `models` has one row for each quantity of each model. `page` fills the templates, `cards`
+shows scorecards, and `pages` builds the site.
 """
 
 from pathlib import Path

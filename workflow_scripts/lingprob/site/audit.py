@@ -1,4 +1,4 @@
-"""The page of an audit: what is wrong, and the worst pairs."""
+"""The page of an audit: its problems, and the worst pairs."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def _pair(row: dict[str, Any]) -> dict[str, Any]:
 
 
 def _facts(row: dict[str, Any]) -> str:
-    """Return the measures that a reader wants beside a pair, in words."""
+    """Return the measures of a pair, in words."""
     facts = [f"by {row['logprob_difference']:+.1f} nats"]
     if row["flips"]:
         facts.append(f"not so by {row['flips']}")

@@ -15,7 +15,7 @@ from lingprob.scorecard.sentences import count_sentences, judge_sentences
 from lingprob.scorecard.verdicts import FAILED, NOT_RUN, order_verdicts
 from lingprob.site.page import heading_of, render_page, simulated_in
 
-# What a row of a sentence's table is about.
+# The words for the role of a row in the table of a sentence.
 ROLES = {
     PAPER: "the paper's",
     ALSO: "other",
@@ -68,7 +68,7 @@ def counts_of(cards: Iterable[pd.DataFrame]) -> dict[str, Any]:
     """Return the counts that a page shows of some scorecards.
 
     Returns:
-        `sentences` and `numbers` of the paper by verdict; `checks` of the pipeline by verdict;
+        `sentences` and `numbers` of the paper, and `checks` of the pipeline, each by verdict;
         `recovered` (yes, no) of effects in simulated data; the number of `failed` outputs.
     """
     given = list(cards)

@@ -1,4 +1,4 @@
-"""What pages tell of a run's settings and catalog.
+"""Facts about a run for its pages, from settings and catalog.
 
 Rules read this module, so it imports nothing that only a job needs.
 """
@@ -24,13 +24,13 @@ def template_files() -> list[Path]:
 
 
 def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
-    """Return what the page of methods tells, as plain values.
+    """Return the facts of the page of methods, as plain values.
 
     Returns:
-        seed; models: OF_MODELS and `dtype` (the number format of the weights) of each model, by
-        name; datasets: OF_DATASETS and `files` (name and sha256) of each that the run uses, by
-        name; conventions: key, value and description of each setting that changes results; own: the
-        names of the user's models and data sets.
+        The `seed`; `models`, by name (OF_MODELS, with the number format of the weights as `dtype`);
+        `datasets` that the run uses, by name (OF_DATASETS and `files`, each a name and a sha256);
+        `conventions` (key, value and description of each setting that changes results); `own` (the
+        names of the user's models and data sets).
     """
     dtype = settings["scoring"]["dtype"]
     return {
@@ -43,7 +43,7 @@ def run_facts(settings: Settings, catalog: Catalog) -> dict[str, Any]:
 
 
 def facts_of_model(entry: dict[str, Any]) -> list[str]:
-    """Return what the head of a model's page says of it, each a few words and none twice."""
+    """Return facts for the head of a model's page, each a few words and none twice."""
     parameters = entry.get("parameters")
     facts = [
         entry.get("family_title"),
@@ -57,10 +57,10 @@ def facts_of_model(entry: dict[str, Any]) -> list[str]:
 
 
 def used(settings: Settings, catalog: Catalog) -> list[str]:
-    """Return the data sets that a run uses, with the texts that reading times are of.
+    """Return the data sets that a run uses, with the texts of its reading times.
 
-    Settings that end in `_of` say something of single data sets, by name: what they name is used
-    only if that data set is.
+    A setting that ends in `_of` maps data sets to names. These names are used only if their data
+    set is.
     """
     entries = ("models", "datasets", "embeddings")
     found = {name for key, part in settings.items() if key not in entries
@@ -81,7 +81,7 @@ def used(settings: Settings, catalog: Catalog) -> list[str]:
 
 
 def _names(part: Any) -> Iterator[str]:
-    """Yield every text among nested values; of names, `corpus_NAME` is a data set's."""
+    """Yield every text among nested values, without the prefix `corpus_`."""
     if isinstance(part, str):
         yield part.removeprefix("corpus_")
     elif isinstance(part, dict):

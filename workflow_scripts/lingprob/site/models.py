@@ -1,4 +1,4 @@
-"""What a run's tables and the papers say of every model, a quantity a row."""
+"""Quantities of every model, from the tables of a run and from the papers."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from lingprob.papers.morcela.tables import PAPER_DATASET, printed_fits
 from lingprob.papers.run import Published
 from lingprob.site.page import heading_of, interval, render_page, shown, simulated_in
 
-# `value` with its 95% interval, of `n` sentences, pairs or reading times; NaN if none is known.
+# `value` with its 95% interval, over `n` sentences, pairs or reading times. NaN is unknown.
 COLUMNS = ["paper", "dataset", "quantity", "group", "value", "low", "high", "n", "unit", "scale"]
 KEY = ["paper", "dataset", "quantity", "group"]
-SOURCES = ["rating_source", "rt_source"]  # of what is measured, if a table says it
+SOURCES = ["rating_source", "rt_source"]  # columns that name the source of the data
 FUNCTIONS = {"logprob": "log p", "slor": "SLOR", "morcela": "MORCELA"}
 METRICS = {"logprob": "log p", "slor": "SLOR"}
 UNITS = {"optimal gamma": "nats"}
@@ -29,30 +29,30 @@ MAIN = (
     "ΔLogLik",
     "accuracy without a prefix",
 )
-# What quantities are, by patterns of their names.
+# Definitions of quantities, by patterns of their names.
 GLOSSES = {
-    "r of * with ratings": "Pearson's r of human ratings with what the linking function predicts, "
-    "cross-validated (MORCELA, §3.4).",
+    "r of * with ratings": "Pearson's r of human ratings with the cross-validated predictions of "
+    "the linking function (MORCELA, §3.4).",
     "* r of MORCELA over conventions": "The lowest and the highest r over BOS policies and unigram "
     "sources.",
-    "optimal beta": "How much of the words' frequency is subtracted: 0 none, 1 as SLOR does "
+    "optimal beta": "The weight of unigram log-probability: 0 in raw log p, 1 in SLOR "
     "(MORCELA, §4.3).",
-    "optimal gamma": "What is added before the division by length: above 0 if SLOR corrects too "
-    "much for length (MORCELA, §4.3).",
+    "optimal gamma": "The constant added before the division by length: above 0 if SLOR corrects "
+    "too much for length (MORCELA, §4.3).",
     "accuracy on minimal pairs": "Share of pairs whose grammatical sentence has the higher "
-    "log-probability (string probability, §5); chance is .5.",
-    "AUC of *": "Probability that a grammatical and an ungrammatical sentence, not of one pair, "
-    "stand in the right order (Prediction 3, §6); chance is .5.",
+    "log-probability (string probability, §5). Chance is 0.5.",
+    "AUC of *": "Probability that a grammatical sentence scores higher than an ungrammatical one "
+    "of another pair (Prediction 3, §6). Chance is 0.5.",
     "r of log p within pairs": "Pearson's r of the two log-probabilities (Prediction 1, §4).",
     "r of differences *": "Pearson's r of differences in log-probability with those in "
     "mean rating, over pairs (Prediction 2, §5).",
-    "ΔLogLik": "What surprisal adds to the log-likelihood of reading times in a mixed regression, "
+    "ΔLogLik": "Gain in log-likelihood of reading times if a mixed regression has surprisal, "
     "on a partition that it was not fitted to (leakage, §3.1).",
     "perplexity of a word": "Two to the mean surprisal of a word in bits.",
     "accuracy without a prefix": "Share of pairs judged right with nothing before them, by BOS "
-    "policy (context, §3); chance is .5.",
-    "change of accuracy after a prefix": "That accuracy after the longest prefix of a kind, less "
-    "that without one (context, §4).",
+    "policy (context, §3). Chance is 0.5.",
+    "change of accuracy after a prefix": "Accuracy after the longest prefix of a kind, minus "
+    "accuracy without a prefix (context, §4).",
 }
 Models = Mapping[str, Mapping[str, Any]]
 Rows = Iterator[dict[str, Any]]
@@ -62,10 +62,11 @@ def rows_of_model(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.D
     """Return COLUMNS and SOURCES for one model.
 
     Args:
-        model: whose rows of the tables count.
-        files: of each of TABLES' names, those that are there.
+        model: name of the model.
+        files: existing files by name of a table (TABLES).
 
-    Raises LingprobError for a file that is no such table.
+    Raises:
+        LingprobError: a file is no such table.
     """
     rows: list[dict[str, Any]] = []
     for name, describe in TABLES.items():
@@ -78,7 +79,7 @@ def rows_of_model(model: str, files: Mapping[str, Sequence[str | Path]]) -> pd.D
 
 
 def rows_by_model(files: Mapping[str, Sequence[str | Path]]) -> pd.DataFrame:
-    """Return `rows_of_model` of every model that the tables have, with its name as `model`."""
+    """Return `rows_of_model` of each model in the tables, with its name as `model`."""
     named = [
         read_table(path, name, columns=["model"])["model"]
         for name, paths in files.items()
@@ -109,7 +110,7 @@ def published_rows(published: Published) -> dict[str, pd.DataFrame]:
 
 
 def with_published(rows: pd.DataFrame, model: str, published: Published) -> pd.DataFrame:
-    """Return a model's rows with a column `published`: what MORCELA prints of it, else NaN."""
+    """Return a model's rows with a column `published`, as MORCELA prints them, else NaN."""
     printed = published_rows(published).get(model, pd.DataFrame(columns=COLUMNS))
     values = printed.set_index(KEY)["value"]
     keys = pd.MultiIndex.from_frame(rows[KEY])
@@ -117,7 +118,7 @@ def with_published(rows: pd.DataFrame, model: str, published: Published) -> pd.D
 
 
 def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd.DataFrame:
-    """Return rows with what people call their model and data set, models in families and by size.
+    """Return rows with the titles of models and data sets, in order of family and size.
 
     Args:
         frame: with columns model and dataset.
@@ -125,7 +126,7 @@ def titled(frame: pd.DataFrame, models: Models, titles: Mapping[str, str]) -> pd
         titles: of data sets, by name.
 
     Returns:
-        The rows with `title`, `family` (with its fine-tuning; "" if it is the title) and
+        The rows with `title`, `family` (with its fine-tuning, "" if it is the title) and
         `parameters` (NaN if unknown) of the model and `data`, the data set's title.
     """
     entries = [models.get(name, {"title": name}) for name in frame["model"]]
@@ -209,7 +210,7 @@ def model_page(
         title: the model's.
         rows: `rows_of_model`, `with_published`.
         titles: of data sets, by name.
-        facts: about the model, each a few words.
+        facts: facts about the model, each a few words.
         root: the way from the page to the results.
     """
     told = rows.assign(data=[titles.get(name, name) for name in rows["dataset"]])
@@ -234,7 +235,7 @@ def model_page(
 
 
 def linking_rows(fits: pd.DataFrame) -> Rows:
-    """MORCELA: r, beta and gamma under the default convention, and r's range over all of them."""
+    """Yield r, beta and gamma by the default convention, and the range of r over all."""
     for dataset, of_dataset in fits.groupby("dataset", sort=False):
         common = {"paper": "morcela", "dataset": dataset, "group": ""}
         chosen = of_dataset[of_dataset["default_convention"]].set_index("linking_function")
@@ -257,7 +258,7 @@ def linking_rows(fits: pd.DataFrame) -> Rows:
 
 
 def separation_rows(separation: pd.DataFrame) -> Rows:
-    """String probability: accuracy on pairs by phenomenon, and areas under ROC curves."""
+    """Yield accuracies on pairs by phenomenon, and areas under ROC curves."""
     for row in separation.to_dict("records"):
         common = {"paper": "string_probability", "dataset": row["dataset"]}
         common["group"] = row["phenomenon"].replace("_", " ")
@@ -271,15 +272,15 @@ def separation_rows(separation: pd.DataFrame) -> Rows:
 
 
 def correlation_rows(correlations: pd.DataFrame) -> Rows:
-    """String probability: correlations of Predictions 1 and 2 over all pairs."""
-    what = {1: "r of log p within pairs", 2: "r of differences in log p and in ratings"}
+    """Yield the correlations of Predictions 1 and 2 over all pairs."""
+    names = {1: "r of log p within pairs", 2: "r of differences in log p and in ratings"}
     for row in correlations[correlations["subset"] == "overall"].to_dict("records"):
         yield {"paper": "string_probability", "dataset": row["dataset"], "group": "", "n": row["n"],
-               "quantity": what[row["prediction"]], **_estimated(row, "r")}  # fmt: skip
+               "quantity": names[row["prediction"]], **_estimated(row, "r")}  # fmt: skip
 
 
 def reading_rows(deltas: pd.DataFrame) -> Rows:
-    """Reading: what surprisal adds to a regression of reading times, and perplexity."""
+    """Yield ΔLogLik and perplexity of reading data."""
     for row in deltas.to_dict("records"):
         common = {"paper": "reading", "dataset": row["dataset"], "group": row["partition"]}
         yield {**common, **_estimated(row, "delta"), "quantity": "ΔLogLik", "unit": "nats",
@@ -289,7 +290,7 @@ def reading_rows(deltas: pd.DataFrame) -> Rows:
 
 
 def unprefixed_rows(unprefixed: pd.DataFrame) -> Rows:
-    """Context: accuracy without a prefix, under each BOS policy."""
+    """Yield accuracies without a prefix, by BOS policy."""
     for row in unprefixed[unprefixed["level"] == "all"].to_dict("records"):
         yield {"paper": "context", "dataset": row["dataset"], "group": row["bos_policy"],
                **_estimated(row, "accuracy"), "quantity": "accuracy without a prefix",
@@ -297,7 +298,7 @@ def unprefixed_rows(unprefixed: pd.DataFrame) -> Rows:
 
 
 def context_rows(accuracy: pd.DataFrame) -> Rows:
-    """Context: what the longest prefix of each kind changes."""
+    """Yield changes of accuracy after the longest prefix of each kind."""
     every = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
     for _, of_kind in every.groupby(["dataset", "kind"], sort=False):
         row = of_kind.loc[of_kind["length"].idxmax()]
@@ -306,7 +307,7 @@ def context_rows(accuracy: pd.DataFrame) -> Rows:
                "quantity": "change of accuracy after a prefix", "n": row["n_pairs"]}  # fmt: skip
 
 
-# What each table says of a model, by its schema.
+# The rows of a model in each table, by schema.
 TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
     "linking_functions": linking_rows,
     "string_separation": separation_rows,
@@ -322,7 +323,7 @@ def _estimated(row: Mapping[Any, Any] | pd.Series, name: str) -> dict[str, Any]:
 
 
 def _glosses(quantities: pd.Series) -> list[tuple[str, str]]:
-    """Return names of quantities and what they are; those that are alike share a line."""
+    """Return names of quantities with definitions, one line for names of one pattern."""
     found = []
     for pattern, gloss in GLOSSES.items():
         if alike := [name for name in quantities.unique() if fnmatchcase(name, pattern)]:

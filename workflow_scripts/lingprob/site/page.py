@@ -16,7 +16,7 @@ from lingprob.io.files import write_text
 from lingprob.io.tables import write_csv
 from lingprob.site import TEMPLATES
 
-# Of what is simulated: the column of a table that says so, and the words in a scorecard's notes.
+# Data that may be simulated, and the column of a table that says so. A scorecard says it in notes.
 SIMULATED = {"ratings": "rating_source", "reading times": "rt_source"}
 MINUS = "\N{MINUS SIGN}"
 
@@ -53,7 +53,7 @@ def write_pages(
 
 
 def table_as_html(table: pd.DataFrame, title: str, note: str = "") -> str:
-    """Return a table as a page, under a note; numbers have four significant places."""
+    """Return a table as a page, under a note. Numbers have four significant places."""
     return render_page(
         "table",
         title,
@@ -69,9 +69,9 @@ def simulated_in(tables: Iterable[pd.DataFrame]) -> list[str]:
     """Return which of SIMULATED the rows of tables or the notes of scorecards say are simulated."""
     given = list(tables)
     return [
-        what
-        for what, column in SIMULATED.items()
-        if any(_says_simulated(table, what, column) for table in given)
+        data
+        for data, column in SIMULATED.items()
+        if any(_says_simulated(table, data, column) for table in given)
     ]
 
 
@@ -86,7 +86,7 @@ def shown(value: object) -> str:
 
 
 def interval(row: Mapping[Any, Any]) -> str:
-    """Return the 95% interval of a row as text; "" if there is none or it is a point."""
+    """Return the 95% interval of a row as text, or "" if there is none or it is a point."""
     low, high = row["low"], row["high"]
     known = pd.notna(low) and pd.notna(high) and low != high
     return f"{shown(low)} to {shown(high)}" if known else ""
@@ -115,10 +115,10 @@ def _environment() -> Environment:
     return environment
 
 
-def _says_simulated(table: pd.DataFrame, what: str, column: str) -> bool:
+def _says_simulated(table: pd.DataFrame, data: str, column: str) -> bool:
     in_column = column in table and bool((table[column] == "simulated").any())
     notes = table["note"].dropna().astype(str) if "note" in table else pd.Series(dtype=str)
-    return in_column or bool(notes.str.contains(f"simulated {what}").any())
+    return in_column or bool(notes.str.contains(f"simulated {data}").any())
 
 
 def _is_number(value: object) -> bool:

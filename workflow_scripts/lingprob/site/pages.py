@@ -1,4 +1,4 @@
-"""The site's pages, from what a run has made."""
+"""Pages of the site, from the results of a run."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FOLDER = "site"  # of all but the front page, below the results
 BENCHMARK = ".benchmark.tsv"
 PACKAGES = ("numpy", "scipy", "pandas", "pyarrow", "statsmodels", "numba", "torch", "transformers",
             "tokenizers", "spacy", "matplotlib", "snakemake")  # fmt: skip
-# What a run is that has nothing of the user's own, by scale.
+# Description of a run without data or models of the user, by scale.
 ABOUT = {
     "demo": "A first look (scale demo): a small language model and two tiny ones, hand-written "
     "pairs, and ratings and reading times that are simulated.",
@@ -33,7 +33,7 @@ ABOUT = {
 
 @dataclass(frozen=True)
 class Made:
-    """What a run has made and the site shows.
+    """Results of a run that the site shows.
 
     Args:
         results: the folder of results.
@@ -44,8 +44,8 @@ class Made:
         files: paths below `results` that pages may link to.
         figures: of each room, in its order.
         tables: the paper's own tables of each room, in its order.
-        captions: of figures and tables (ROOM/NAME), as the report has them; tables that have one
-            follow the paper's own.
+        captions: of figures and tables (ROOM/NAME), as in the report. Other tables with a
+            caption follow the paper's own.
         linked: pages of models and audits, by their paths below `results`.
     """
 
@@ -62,7 +62,7 @@ class Made:
 
 
 def site_pages(made: Made) -> dict[str, str]:
-    """Return the text of every page by its path below the results; one for each paper that ran."""
+    """Return the text of each page by its path below the results."""
     papers = papers_of(made.cards)
     pages: dict[str, tuple[str, str, dict[str, Any]]] = {
         "index.html": ("index", f"lingprob: scale {made.scale}", _front(papers, made))
@@ -82,7 +82,7 @@ def site_pages(made: Made) -> dict[str, str]:
 
 
 def _front(papers: Sequence[Paper], made: Made) -> dict[str, Any]:
-    """Return what the front page shows: the user's own rows, and each paper at a glance."""
+    """Return the values of the front page: the user's own rows, and each paper at a glance."""
     own = made.facts["own"]
     links = [(f"{FOLDER}/models/{name}.html", f"Model: {name}") for name in own["models"]]
     links += [(f"audit/{name}.html", f"Audit: {name}") for name in own["datasets"]]
@@ -95,7 +95,7 @@ def _front(papers: Sequence[Paper], made: Made) -> dict[str, Any]:
 
 
 def _at_a_glance(paper: Paper, made: Made) -> dict[str, Any]:
-    """Return what the front page shows of a paper."""
+    """Return the values of one paper on the front page."""
     cards = [made.cards[room] for room in paper.rooms if room in made.cards]
     drawn = (_figure(name, made) for name in paper.answers)
     return {
@@ -107,7 +107,7 @@ def _at_a_glance(paper: Paper, made: Made) -> dict[str, Any]:
 
 
 def _models(made: Made) -> dict[str, Any]:
-    """Return what the page of models shows."""
+    """Return the values of the page of models."""
     return {
         "table_of": model_table(made.rows),
         "linked": [Path(path).stem for path in made.linked if path.startswith(f"{FOLDER}/models/")],
@@ -116,7 +116,7 @@ def _models(made: Made) -> dict[str, Any]:
 
 
 def _methods(made: Made) -> dict[str, Any]:
-    """Return what the page of methods shows: what went into a run, and what it took."""
+    """Return the values of the page of methods: inputs of a run, and its cost."""
     known = made.facts["models"]
     return {
         **{key: made.facts[key] for key in ("seed", "datasets", "conventions")},
@@ -128,7 +128,7 @@ def _methods(made: Made) -> dict[str, Any]:
 
 
 def cost_by_rule(logs: Path) -> pd.DataFrame:
-    """Return what benchmarked jobs took, a row for each rule, the longest first.
+    """Return the cost of measured jobs, one row per rule, the longest first.
 
     Args:
         logs: the run's folder of logs, which has Snakemake's benchmarks.
@@ -156,7 +156,7 @@ def cost_by_rule(logs: Path) -> pd.DataFrame:
 
 
 def _paper(paper: Paper, made: Made) -> dict[str, Any]:
-    """Return what a paper's page shows: sections of its rooms, and in each its figures."""
+    """Return the values of a paper's page: sections of its rooms, with their figures."""
     rooms = {room: heading for room, heading in paper.rooms.items() if room in made.cards}
     return {
         "paper": paper,
@@ -196,7 +196,7 @@ def _tables(room: str, made: Made) -> list[str]:
 def _part(
     name: str, card: pd.DataFrame, claims: Sequence[dict[str, Any]], made: Made
 ) -> dict[str, Any]:
-    """Return what stands under the heading of a figure or table (ROOM/NAME)."""
+    """Return the content under the heading of a figure or table (ROOM/NAME)."""
     stem = name.partition("/")[2]
     told, of_part = sentences(made.captions.get(name, "")), card[card["figure"] == name]
     links = {suffix: f"{name}.{suffix}" for suffix in ("pdf", "png", "html", "csv")}
@@ -213,7 +213,7 @@ def _part(
 
 
 def _figure(name: str, made: Made) -> dict[str, Any] | None:
-    """Return a figure's image, its size in pixels and its claim in words; None if it is missing."""
+    """Return the image of a figure, its size in pixels and alternative text, or None."""
     image = f"{name}.png"
     if image not in made.files:
         return None
@@ -228,7 +228,7 @@ def _figure(name: str, made: Made) -> dict[str, Any] | None:
 
 
 def _simulated(paper: Paper, made: Made) -> list[str]:
-    """Return what of a paper's data is simulated."""
+    """Return the data of a paper that are simulated."""
     of_paper = made.rows[made.rows["paper"].isin([paper.name, *paper.rooms])]
     return simulated_in([of_paper, *(made.cards[room] for room in paper.rooms
                                      if room in made.cards)])  # fmt: skip

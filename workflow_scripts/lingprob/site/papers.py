@@ -1,4 +1,4 @@
-"""The four papers, as their pages introduce them, and the captions of their figures.
+"""Introductions to the four papers for their pages, and captions of figures.
 
 Rules read this module, so it imports nothing that only a job needs.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Paper:
-    """What a paper asks, and where its answers are.
+    """The question of a paper, and the figures that answer it.
 
     Args:
         name: of its page.
@@ -92,6 +92,6 @@ def read_captions(folder: Path, rooms: Iterable[str]) -> dict[str, str]:
 
 
 def sentences(caption: str) -> list[str]:
-    """Return the sentences of a caption as plain text; each begins with a capital."""
+    """Return the sentences of a caption as plain text. Each begins with a capital."""
     plain = " ".join(caption.replace("`", "").split())
     return [part for part in re.split(r"(?<=[.?!])\s+(?=[A-Z])", plain) if part]
