@@ -81,15 +81,14 @@ def train(job: dict[str, Any]) -> dict[str, Any]:
     import time
 
     from lingprob.training.corpus import TrainingData
-    from lingprob.training.parallel import world_of
     from lingprob.training.sizes import ModelSize
-    from lingprob.training.trainer import Means, Plan, Trainer
+    from lingprob.training.trainer import Means, Plan, Trainer, world_of
 
     plan = Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     never = plan.steps + 1
     means = Means(
-        device="cpu", micro_batch_size=plan.batch_size, compile="false",
-        repeat_examples=True, validation_steps=never, checkpoint_steps=never,
+        device="cpu", micro_batch_size=plan.batch_size, repeat_examples=True,
+        validation_steps=never, checkpoint_steps=never,
     )  # fmt: skip
     data = TrainingData(job["corpus"], job["validation_examples"])
     with world_of("cpu") as world:

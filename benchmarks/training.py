@@ -32,7 +32,7 @@ NOVEL = "gutenberg/1342-0.txt"
 WARM_UP = 2  # steps that do not count
 COLUMNS = (
     "task", "system", "size", "seconds", "cpu_seconds", "per_second", "peak_mb",
-    "ratio_to_rival", "agreement", "mfu",
+    "ratio_to_rival", "agreement",
 )  # fmt: skip
 sys.path.insert(0, str(ROOT / "workflow_scripts"))
 
@@ -74,20 +74,20 @@ def measure_ours(job: dict[str, Any]) -> dict[str, Any]:
     from lingprob.training import model as loss
     from lingprob.training import trainer as training
     from lingprob.training.corpus import TrainingData
-    from lingprob.training.parallel import world_of
     from lingprob.training.sizes import ModelSize
 
     options, folder = job["options"], Path(tempfile.mkdtemp())
     if "chunk" in options:
         loss.CHUNK = dict.fromkeys(loss.CHUNK, options["chunk"])
+    if options.get("compile") is False:
+        torch.compiler.set_stance("force_eager")
     plan = training.Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     means = training.Means(
         device="auto", micro_batch_size=job["micro_batch_size"],
-        compile=options.get("compile", "auto"), repeat_examples=True, validation_steps=10**9,
-        checkpoint_steps=10**9,
+        repeat_examples=True, validation_steps=10**9, checkpoint_steps=10**9,
     )  # fmt: skip
     clock = Clock()
-    with world_of("auto") as world:
+    with training.world_of("auto") as world:
         trainer = training.Trainer(plan, means, TrainingData(job["corpus"], 0), folder, "", world)
         if options.get("fused") is False:
             groups = [{"params": g["params"], "weight_decay": g["weight_decay"]}
@@ -95,10 +95,10 @@ def measure_ours(job: dict[str, Any]) -> dict[str, Any]:
             trainer.optimizer = torch.optim.AdamW(groups, betas=plan.betas, foreach=False)
         for step in range(1, job["steps"] + 1):
             clock.step(trainer.step(step)["loss"])
-        result = {**clock.read(), "peak_flops": trainer.peak}
-        if options.get("profile") and world.is_first:
+        result = clock.read()
+        if options.get("profile") and world.rank == 0:
             result["profile"] = profiled(lambda: trainer.step(job["steps"] + 1))
-        return result if world.is_first else {}
+        return result if world.rank == 0 else {}
 
 
 def profiled(work: Any) -> str:
@@ -119,9 +119,8 @@ def setting(job: dict[str, Any]) -> tuple[Any, Any, Any, Any]:
     import numpy as np
     import torch
 
-    from lingprob.training.corpus import TrainingData
+    from lingprob.training.corpus import TrainingData, examples_of_step
     from lingprob.training.model import build_model
-    from lingprob.training.rows import examples_of_step
     from lingprob.training.sizes import ModelSize
     from lingprob.training.updates import learning_rate, warmup_steps
 
@@ -275,11 +274,8 @@ def measure(
     name: str, size: dict[str, int], job: dict[str, Any], on_gpu: bool, whole: bool, profile: bool
 ) -> list[dict[str, Any]]:
     """Run every system on one size; return a row each, with ratios and agreement filled in."""
-    from lingprob.training.sizes import ModelSize
-
     plan = job["plan"]
     tokens = plan["batch_size"] * plan["context_window"]
-    flops = ModelSize(**size).flops_per_token(plan["vocabulary"], plan["context_window"])
     rows: list[dict[str, Any]] = []
 
     def add(label: str, system: str, precision: str, threads: int = 1, processes: int = 1,
@@ -288,8 +284,6 @@ def measure(
         result = run(system, asked, threads, processes)
         second = "seconds" if on_gpu or threads * processes > 1 else "cpu_seconds"
         rate = tokens * result["steps"] / result[second]
-        if result.get("peak_flops"):
-            result["mfu"] = rate * flops / (result["peak_flops"] * processes)
         rows.append({"task": f"training {name}", "system": label, "size": tokens * result["steps"],
                      **result, "per_second": rate})  # fmt: skip
         print(f"  {name}, {label}: {rate:,.0f} tokens/s", flush=True)
@@ -310,7 +304,7 @@ def measure(
         parts: dict[str, dict[str, Any]] = {"all logits at once": {"chunk": 10**9},
                                             "AdamW not fused": {"fused": False}}  # fmt: skip
         if on_gpu:
-            parts["not compiled"] = {"compile": "false"}
+            parts["not compiled"] = {"compile": False}
         for without, options in parts.items():
             add(f"lingprob, {precision}, {without}", "ours", precision, **options)
     if whole and not on_gpu:
@@ -326,13 +320,12 @@ def write(rows: list[dict[str, Any]]) -> None:
         writer = csv.DictWriter(stream, COLUMNS, extrasaction="ignore", restval="")
         writer.writeheader()
         writer.writerows(rows)
-    print(f"\n{'task':22}{'system':44}{'per s':>10}{'CPU s':>8}{'MB':>7}{'MFU':>6}{'ratio':>7}")
+    print(f"\n{'task':22}{'system':44}{'per s':>10}{'CPU s':>8}{'MB':>7}{'ratio':>7}")
     for row in rows:
         ratio = f"{row['ratio_to_rival']:.2f}" if "ratio_to_rival" in row else ""
-        mfu = f"{row['mfu']:.0%}" if "mfu" in row else ""
         print(
             f"{row['task']:22}{row['system']:44}{row['per_second']:10,.0f}"
-            f"{row['cpu_seconds']:8.1f}{row['peak_mb']:7.0f}{mfu:>6}{ratio:>7}"
+            f"{row['cpu_seconds']:8.1f}{row['peak_mb']:7.0f}{ratio:>7}"
         )
     for row in rows:
         if "profile" in row:

@@ -13,9 +13,8 @@ from transformers import PreTrainedTokenizerFast
 
 from lingprob.training.corpus import TrainingData
 from lingprob.training.launch import train
-from lingprob.training.parallel import World
 from lingprob.training.sizes import SEPARATOR, ModelSize
-from lingprob.training.trainer import Means, Plan, Trainer
+from lingprob.training.trainer import Means, Plan, Trainer, World
 
 VOCABULARY, CONTEXT_WINDOW, N_EXAMPLES = 96, 12, 90
 SIZE = {"layers": 2, "heads": 2, "width": 32}
@@ -86,7 +85,6 @@ def means(**changes: Any) -> dict[str, Any]:
     return {
         "device": "cpu",
         "micro_batch_size": 3,
-        "compile": "false",
         "repeat_examples": True,
         "validation_steps": 10,
         "checkpoint_steps": 4,
@@ -108,9 +106,13 @@ def job(corpus: dict[str, Any], folder: Path, **changes: Any) -> dict[str, Any]:
 
 
 def trainer(
-    corpus: dict[str, Any], folder: Path, world: World = ALONE, keep: Any = None, **changes: Any
+    corpus: dict[str, Any],
+    folder: Path,
+    world: World = ALONE,
+    keep: Any = lambda step, model: None,
+    **changes: Any,
 ) -> Trainer:
-    """A training that is stepped through by hand; `changes` as for `job`."""
+    """A training that is stepped through by hand, with `changes` as for `job`."""
     described = job(corpus, folder, **changes)
     settings = {**described["plan"], "size": ModelSize(**SIZE)}
     data = TrainingData(corpus, 10)

@@ -6,7 +6,7 @@ import pandas as pd
 
 from lingprob.io.progress import Progress
 from lingprob.io.tables import read_table, write_csv
-from lingprob.training.preshuffled import leakage_free, obtain_chunk
+from lingprob.training.preshuffled import leakage_free, obtain_file
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -18,7 +18,7 @@ with job(snakemake):
     manifests = []
     with Progress(len(chunks), f"chunks of {corpus}", "chunks") as progress:
         for chunk in chunks:
-            manifests.append(obtain_chunk(corpus, chunk, Path("resources/datasets", corpus)))
+            manifests.append(obtain_file(corpus, chunk, Path("resources/datasets", corpus)))
             progress.advance()
     columns = ["name", "sha256", "bytes", "source"]
     write_csv(pd.concat([pd.DataFrame(columns=columns), *manifests]), snakemake.output[0])

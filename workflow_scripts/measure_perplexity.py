@@ -2,7 +2,7 @@
 
 from lingprob.io.tables import read_table, write_csv, write_table
 from lingprob.reading.texts import passage_texts
-from lingprob.training.perplexity import passage_logprobs, perplexities
+from lingprob.training.fine_tuning import passage_logprobs, perplexities
 from lingprob.workflow import job
 
 with job(snakemake):

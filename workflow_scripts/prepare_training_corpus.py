@@ -1,16 +1,12 @@
-"""Bring the chunks that models are trained on to rows of token ids."""
+"""Tokenise the chunks that models are trained on to rows of token ids."""
 
+import json
 from pathlib import Path
 
+from lingprob.io.files import write_text
 from lingprob.io.progress import Progress
 from lingprob.io.tables import read_table
-from lingprob.training.corpus import (
-    Chunk,
-    choose_chunks,
-    prepare_corpus,
-    tokenizer_file,
-    write_description,
-)
+from lingprob.training.corpus import Chunk, choose_chunks, prepare_corpus, tokenizer_file
 from lingprob.workflow import job
 
 with job(snakemake):
@@ -30,4 +26,4 @@ with job(snakemake):
             code=params.code,
             progress=progress,
         )
-    write_description(described, snakemake.output[0])
+    write_text(json.dumps(described, indent=1) + "\n", snakemake.output[0])

@@ -1,4 +1,4 @@
-"""What passages in training do to ΔLogLik: slopes over the number of their copies."""
+"""Slopes of ΔLogLik over the number of copies of the passages in training."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ def dosed_models(sizes: Sequence[str], copies: Sequence[int]) -> pd.DataFrame:
 def dose_slopes(gains: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
     """Return each size's slope of ΔLogLik and of log perplexity (per word) on log2(1 + copies).
 
-    Two things are uncertain: who was tested (`items_error`), and what each training happens to come
-    to, which the models' distances from the lines of all sizes tell (`trainings_error`). The 95%
-    interval of both together is Student's t's, with the degrees of freedom of Welch and
+    Two things are uncertain: the choice of items (`items_error`), and the result of each training
+    (`trainings_error`), which follows from the models' distances from the lines of all sizes. The
+    95% interval of both together is Student's t's, with the degrees of freedom of Welch and
     Satterthwaite. It is missing if a line has two models, or if there is one item.
 
     Args:
@@ -35,7 +35,7 @@ def dose_slopes(gains: pd.DataFrame, models: pd.DataFrame) -> pd.DataFrame:
             part.pivot(index="item", columns="model", values=name)[models["model"]].to_numpy(float)
             for name in ("nats", "n")
         )
-        # ΔLogLik is a sum over items; log perplexity is a ratio of sums, with shares of the items.
+        # ΔLogLik is a sum over items. Log perplexity is a ratio of sums, with shares of the items.
         shares = np.full(len(nats), 1 / len(nats))
         if of == "log_perplexity":
             words = counts.mean(axis=1)  # the same for all models
@@ -69,7 +69,7 @@ def _contrast(
     """Return a weighted sum of the models' values with its two errors and its interval.
 
     Args:
-        nats: what an item contributes to a model's value, (n_items, n_models).
+        nats: an item's share in a model's value, (n_items, n_models).
         shares: of the items in a value, (n_items,).
         weights: of the models, (n_models,).
         noise, degrees: variance of a model's value by its training, and its degrees of freedom.

@@ -1,4 +1,4 @@
-"""Draw what copies of the passages in training do, and put all data sets in two tables."""
+"""Draw the effect of copies of the passages in training, and join the tables of all data sets."""
 
 import pandas as pd
 

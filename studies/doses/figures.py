@@ -1,4 +1,4 @@
-"""What copies of the passages in training do to ΔLogLik."""
+"""A figure of ΔLogLik by the number of copies of the passages in training."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ APART = 0.12  # of sizes, whose intervals would hide one another, on the axis of
 def doses(
     deltas: pd.DataFrame, slopes: pd.DataFrame, models: Models, titles: Mapping[str, str]
 ) -> Figure:
-    """Draw ΔLogLik by copies and size; titles have its slope per doubling of copies.
+    """Draw ΔLogLik by copies and size. Titles have its slope per doubling of copies.
 
     Args:
         deltas: `delta_log_likelihood` tables with the size and copies of each model.

@@ -1,4 +1,4 @@
-"""What copies of the passages in training do to the regressions of one data set."""
+"""Fit the regressions of one data set with models that saw copies of the passages."""
 
 from lingprob.io.tables import write_csv
 from lingprob.papers.leakage.regressions import compare_regressions, read_study

@@ -1,7 +1,7 @@
 """Passages put into training in the place of some of its rows.
 
-Training on the corpus that is written here sees, step by step and row by row, what it sees on the
-corpus without passages, except for the rows that have them.
+Training on the corpus that is written here sees the same rows at the same steps as on the corpus
+without passages, except for the rows that have them.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from lingprob.errors import LingprobError
 from lingprob.io.files import atomic_path
 from lingprob.overlap.tokenizing import usual_tokenize
 from lingprob.reading.texts import passage_texts
-from lingprob.training.corpus import TrainingData
-from lingprob.training.rows import examples_of_step
+from lingprob.training.corpus import TrainingData, examples_of_step
 
 OF_THE_ROW = -1  # in the place of a token: that of the row which is displaced
 NONE = -1  # in the place of a row's number
@@ -30,7 +29,7 @@ ROWS_AT_ONCE = 4096
 def passage_rows(
     passages: Sequence[np.ndarray], copies: int, *, separator: int, row_length: int, seed: int
 ) -> np.ndarray:
-    """Return rows that have every passage so many times: all of them, shuffled, copy by copy.
+    """Return rows that have all copies of the passages: each copy has all of them, shuffled.
 
     Each passage (token ids) has a separator before and after it. Every token of it is predicted
     once per copy: the last token of a row is the first of the next one, as in the rows of a corpus.
@@ -55,7 +54,7 @@ def passage_rows(
 
 
 def places_of_rows(n_rows: int, n_places: int) -> np.ndarray:
-    """Spread rows evenly over a training; return the place of each, int64 (n_rows,).
+    """Spread rows evenly over a training and return the place of each, int64 (n_rows,).
 
     Place p of the `n_places` is example p % batch of step p // batch + 1.
     Raises LingprobError if there are fewer places than rows.
@@ -97,8 +96,8 @@ def write_dosed_corpus(
 ) -> dict[str, Any]:
     """Write a corpus with passages for one training, and describe it as `prepare_corpus` does.
 
-    The file has as many rows as the training sees, each where the order of the examples looks for
-    it: a corpus of one epoch is gone through in one shuffle.
+    The file has as many rows as the training sees. Each is at the place at which the order of the
+    examples looks for it, because one epoch of this corpus is one shuffle.
 
     `passages` are token ids, integers (n_tokens,). Raises LingprobError as `places_of_rows`.
     """
@@ -137,7 +136,7 @@ def write_dosed_corpus(
 def _write(
     blocks: Iterable[np.ndarray], n_rows: int, described: Mapping[str, Any], path: Path
 ) -> str:
-    """Write blocks of rows to one file, in the layout of `write_rows`; return its path."""
+    """Write blocks of rows to one file, in the layout of `write_rows`, and return its path."""
     shape = n_rows, described["context_window"] + 1
     dtype = np.uint16 if described["vocabulary"] <= 2**16 else np.uint32
     with atomic_path(path) as temporary:

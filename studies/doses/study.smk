@@ -52,7 +52,7 @@ rule train_on_passages:
 
 
 rule fit_doses:
-    """What copies of the passages in training do to what surprisal adds, for one data set."""
+    """Fit the regressions of one data set with models that saw copies of the passages."""
     input:
         **{key: files for key, files in FIT_INPUT.items() if key != "surprisals"},
         surprisals=lambda wildcards: [
@@ -84,7 +84,7 @@ rule fit_doses:
 
 
 rule doses:
-    """Draw what copies of the passages in training do, and put all data sets in two tables."""
+    """Draw the effect of copies of the passages in training, and join the tables."""
     input:
         deltas=collect(rules.fit_doses.output.deltas, dataset=DOSED_IN),
         slopes=collect(rules.fit_doses.output.slopes, dataset=DOSED_IN),

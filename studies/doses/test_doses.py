@@ -19,8 +19,7 @@ from scipy import stats
 from layout import layout_faults
 from lingprob.errors import LingprobError
 from lingprob.figures.palette import describe_models
-from lingprob.training.corpus import TrainingData
-from lingprob.training.rows import examples_of_step
+from lingprob.training.corpus import TrainingData, examples_of_step
 from studies.doses.analysis import dose_slopes, dosed_models
 from studies.doses.figures import APART, doses
 from studies.doses.insertion import OF_THE_ROW, passage_rows, places_of_rows, write_dosed_corpus

@@ -2,7 +2,7 @@
 
 The rules' own scripts run here, in this process; a kill is an exception that nothing catches,
 which leaves behind what `kill -9` does (files appear whole or not at all). Real kills are in
-test_scoring_shards.py and test_training_trainer.py.
+test_scoring_shards.py and test_training.py.
 """
 
 from __future__ import annotations

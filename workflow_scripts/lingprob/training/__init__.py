@@ -1,6 +1,5 @@
 """Pythia-like language models trained on leakage-free text, and fine-tuned on texts.
 
-Modules: sizes (what a model is), preshuffled, rows and corpus (examples, and their order), model
-(with its loss), updates (from gradients to weights), trainer, checkpoint, parallel and launch
-(training), fine_tuning, perplexity (what came of it).
+Modules: sizes, preshuffled and corpus (the examples), model (with its loss), trainer (steps and
+checkpoints), launch (processes), fine_tuning (with perplexity).
 """

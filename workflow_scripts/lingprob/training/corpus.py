@@ -1,11 +1,17 @@
-"""The examples that models are trained on: which chunks, which tokenizer, which are held out."""
+"""The examples that models are trained on: rows of token ids, which are held out, and their order.
+
+The layout is that of Pythia's training data: .npy files of uint16 or uint32 (or uint16 without a
+header). A row is an example of `context_window` + 1 tokens, and its last token is only predicted.
+In the files that are written here this token also begins the next row, so that every token but
+the very first is predicted once.
+"""
 
 from __future__ import annotations
 
-import json
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -15,21 +21,23 @@ from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import PreTrainedTokenizerFast
 
 from lingprob.errors import LingprobError
-from lingprob.io.corpora import iter_documents
-from lingprob.io.files import atomic_path, identity_of, sha256_of, write_text
+from lingprob.io.corpora import batches, iter_documents
+from lingprob.io.files import atomic_path, identity_of, sha256_of
 from lingprob.io.progress import Progress
 from lingprob.models.folders import read_manifest
 from lingprob.overlap.token_blocks import count_rows
 from lingprob.overlap.tokenizing import usual_tokenize
-from lingprob.training.rows import TokenRows, examples_of_step, write_rows
+from lingprob.training.preshuffled import npy_header
 from lingprob.training.sizes import SEPARATOR
+
+CHARACTERS_PER_BATCH = 2**20
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """A file of a corpus: its catalog entry, and where it lies (no path: in the package)."""
+    """A file of a corpus: its catalog entry and its path (None for a text of the package)."""
 
     corpus: str
     file: str
@@ -41,6 +49,14 @@ class Chunk:
         """The name that the overlap stage gives it."""
         return f"{self.corpus}/{self.file}"
 
+    @property
+    def identity(self) -> str:
+        """The parser and, of a file, its size and time. Other content has another identity."""
+        if self.path is None:
+            return str(self.entry["parser"])
+        status = Path(self.path).stat()
+        return f"{self.entry['parser']} {self.path} {status.st_size} {status.st_mtime_ns}"
+
     def documents(self) -> Iterator[str]:
         """Stream its texts."""
         return iter_documents(self.entry["parser"], [Path(self.path)] if self.path else [])
@@ -49,11 +65,11 @@ class Chunk:
 def choose_chunks(
     chunks: Sequence[Chunk], table: pd.DataFrame | None
 ) -> tuple[list[Chunk], list[Chunk]]:
-    """Return the chunks to train on, and those to validate on.
+    """Return the chunks to train on and those to validate on.
 
     Args:
-        chunks: all that there are.
-        table: an `overlap_chunks` table: the selected ones are trained on, and the other
+        chunks: all chunks.
+        table: an `overlap_chunks` table. Its selected chunks are trained on, and the other
             leakage-free ones validate. None: all are trained on.
 
     Raises LingprobError if none is selected.
@@ -82,37 +98,36 @@ def prepare_corpus(
     code: str,
     progress: Progress,
 ) -> dict[str, Any]:
-    """Bring chunks to rows of token ids and describe them; what is there already is kept.
+    """Tokenise chunks to rows and describe them. Rows that are complete are kept.
 
     Args:
-        chosen, held_out: as `choose_chunks` gives them.
-        tokenizer_file: a tokenizer.json; None: one is trained on the chosen texts.
+        chosen, held_out: from `choose_chunks`.
+        tokenizer_file: a tokenizer.json. None: a tokenizer is trained on the chosen texts.
         vocabulary: number of token ids of the models.
-        context_window: tokens of an example that are seen; a row has one more.
-        folder: of the tokenizer and the rows made here.
-        code: digest of the code that makes them; rows of other code are made again.
+        context_window: tokens of an example that are seen.
+        folder: of the tokenizer and the rows that are made here.
+        code: digest of the code. Rows of other code are made again.
         progress: advanced by the number of tokens.
 
     Returns:
         Plain values: tokenizer (directory), tokenizer_sha256, separator, vocabulary,
-        context_window, code, chunks (what identifies each), and the files of training and
-        validation.
+        context_window, code, chunks (their identities), and the files of training and validation.
 
-    Raises LingprobError for a tokenizer without <|endoftext|> or with more ids than `vocabulary`,
-    and for rows that are cut short, of another length, or made by another tokenizer.
+    Raises LingprobError if the tokenizer lacks <|endoftext|> or has more ids than `vocabulary`, or
+    if rows are cut short, of another length, or made by another tokenizer.
     """
     directory = folder / "tokenizer"
     if tokenizer_file is None:
         tokenizer = train_tokenizer((t for chunk in chosen for t in chunk.documents()), vocabulary)
     else:
         tokenizer = PreTrainedTokenizerFast(tokenizer_file=str(tokenizer_file))
-    sha256 = save_tokenizer(tokenizer, tokenizer_file, directory)
+    sha256 = _save_tokenizer(tokenizer, tokenizer_file, directory)
     separator = tokenizer.get_vocab().get(SEPARATOR)
     if separator is None or len(tokenizer) > vocabulary:
         raise LingprobError(
-            f"training.tokenizer: {tokenizer_file} has {len(tokenizer)} tokens; {SEPARATOR} is "
+            f"training.tokenizer: {tokenizer_file} has {len(tokenizer)} tokens, and {SEPARATOR} is "
             f"{'not ' if separator is None else ''}one of them. It must be, and "
-            f"training.vocabulary ({vocabulary}) at least as large."
+            f"training.vocabulary ({vocabulary}) must be at least as large."
         )
     described = {
         "tokenizer": str(directory),
@@ -121,60 +136,86 @@ def prepare_corpus(
         "vocabulary": vocabulary,
         "context_window": context_window,
         "code": code,
-        "chunks": {chunk.name: file_identity(chunk) for chunk in [*chosen, *held_out]},
+        "chunks": {chunk.name: chunk.identity for chunk in [*chosen, *held_out]},
     }
     for key, chunks in (("training", chosen), ("validation", held_out)):
         described[key] = [
-            str(path)
+            str(_rows_of(chunk, tokenizer, described, folder / "rows", progress))
             for chunk in chunks
-            for path in rows_of(chunk, tokenizer, described, folder / "rows", progress)
         ]
     return described
 
 
-def rows_of(
+def _rows_of(
     chunk: Chunk, tokenizer: Any, described: Mapping[str, Any], folder: Path, progress: Progress
-) -> list[Path]:
-    """Return the files with a chunk's rows: its own, or those made of its text."""
-    row_length = described["context_window"] + 1
-    if chunk.entry["parser"] != "token_rows":
-        return write_rows(
-            chunk.documents(),
-            usual_tokenize(tokenizer),
-            folder / chunk.corpus / chunk.file,
-            separator=described["separator"],
-            row_length=row_length,
-            vocabulary=described["vocabulary"],
-            identity=identity_of(
-                described["code"], described["tokenizer_sha256"], row_length, file_identity(chunk)
-            ),
-            progress=progress,
-        )
-    made_by = chunk.entry.get("tokenizer_sha256", described["tokenizer_sha256"])
-    if made_by != described["tokenizer_sha256"]:
-        raise LingprobError(
-            f"{chunk.path}: its rows were made by the tokenizer with sha256 {made_by}, and that of "
-            f"training.tokenizer is {described['tokenizer_sha256']}. Set training.tokenizer to the "
-            "one that they were made by, or train on another corpus."
-        )
-    path = Path(str(chunk.path))
-    count_rows(path, row_length=row_length)
-    return [path]
+) -> Path:
+    """Return the file with a chunk's rows: its own, or one made of its text."""
+    row_length, sha256 = described["context_window"] + 1, described["tokenizer_sha256"]
+    if chunk.entry["parser"] == "token_rows":
+        made_by = chunk.entry.get("tokenizer_sha256", sha256)
+        if made_by != sha256:
+            raise LingprobError(
+                f"{chunk.path}: its rows were made by the tokenizer with sha256 {made_by}, and "
+                f"that of training.tokenizer is {sha256}. Set training.tokenizer to the first one, "
+                "or train on another corpus."
+            )
+        count_rows(str(chunk.path), row_length=row_length)
+        return Path(str(chunk.path))
+    identity = identity_of(described["code"], sha256, row_length, chunk.identity)
+    path = folder / chunk.corpus / chunk.file / f"{identity}.npy"
+    if path.is_file():
+        logger.info("%s: these rows are kept", path)
+        return path
+    for old in path.parent.glob("*.npy"):
+        old.unlink()
+    write_rows(
+        chunk.documents(), usual_tokenize(tokenizer), path, separator=described["separator"],
+        row_length=row_length, vocabulary=described["vocabulary"], progress=progress,
+    )  # fmt: skip
+    return path
 
 
-def file_identity(chunk: Chunk) -> str:
-    """Return what tells a chunk's content from another: parser and, of a file, size and time.
+def write_rows(
+    documents: Iterable[str],
+    tokenize: Callable[[list[str]], Sequence[Sequence[int]]],
+    path: Path,
+    *,
+    separator: int,
+    row_length: int,
+    vocabulary: int,
+    progress: Progress,
+) -> None:
+    """Tokenise documents into one file of rows. Tokens at the end that fill no row are dropped.
 
-    The package's own data are told apart by the digest of the code.
+    Args:
+        documents: the texts.
+        tokenize: a function from texts to token ids.
+        path: the file, .npy of uint16 if that fits the vocabulary, else of uint32.
+        separator: token id that ends every document.
+        row_length: tokens in a row.
+        vocabulary: number of token ids.
+        progress: advanced by the number of tokens.
     """
-    if chunk.path is None:
-        return str(chunk.entry["parser"])
-    status = Path(chunk.path).stat()
-    return f"{chunk.entry['parser']} {chunk.path} {status.st_size} {status.st_mtime_ns}"
+    dtype, stride = np.dtype("<u2" if vocabulary <= 2**16 else "<u4"), row_length - 1
+    tokens, n_rows = np.empty(0, dtype=np.int64), 0
+    with atomic_path(path) as temporary, open(temporary, "wb") as stream:
+        stream.write(npy_header(0, row_length, dtype))
+        for batch in batches(documents, CHARACTERS_PER_BATCH):
+            parts = [tokens]
+            for ids in tokenize(batch):
+                parts += [np.asarray(ids, dtype=np.int64), np.array([separator])]
+                progress.advance(len(ids) + 1)
+            tokens = np.concatenate(parts)
+            if found := max(0, len(tokens) - 1) // stride:
+                rows = np.lib.stride_tricks.sliding_window_view(tokens, row_length)[::stride]
+                stream.write(rows[:found].astype(dtype).tobytes())
+            tokens, n_rows = tokens[found * stride :], n_rows + found
+        stream.seek(0)
+        stream.write(npy_header(n_rows, row_length, dtype))
 
 
 def train_tokenizer(documents: Iterable[str], vocabulary: int) -> PreTrainedTokenizerFast:
-    """Return a byte-level BPE tokenizer of (at most) `vocabulary` tokens, <|endoftext|> first."""
+    """Return a byte-level BPE tokenizer of at most `vocabulary` tokens, <|endoftext|> first."""
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
@@ -188,10 +229,10 @@ def train_tokenizer(documents: Iterable[str], vocabulary: int) -> PreTrainedToke
     return PreTrainedTokenizerFast(tokenizer_object=tokenizer)
 
 
-def save_tokenizer(tokenizer: Any, original: Path | None, directory: Path) -> str:
-    """Save a tokenizer so that transformers loads it; return the sha256 of its tokenizer.json.
+def _save_tokenizer(tokenizer: Any, original: Path | None, directory: Path) -> str:
+    """Save a tokenizer for transformers and return the sha256 of its tokenizer.json.
 
-    The original file is copied as it is, so that its checksum stays.
+    An original file is copied as it is, so that its checksum stays.
     """
     if SEPARATOR in tokenizer.get_vocab():
         tokenizer.bos_token = tokenizer.eos_token = SEPARATOR
@@ -203,11 +244,58 @@ def save_tokenizer(tokenizer: Any, original: Path | None, directory: Path) -> st
     return sha256_of(path)
 
 
+def tokenizer_file(manifest: str | None) -> Path | None:
+    """Return the tokenizer.json of a model's or a data set's manifest, or None for None."""
+    if manifest is None:
+        return None
+    if Path(manifest).suffix == ".json":
+        return Path(read_manifest(manifest)["directory"]) / "tokenizer.json"
+    (name,) = pd.read_csv(manifest, sep="\t")["name"]
+    return Path(manifest).parent / name
+
+
+class TokenRows:
+    """The rows of several files as one sequence, read through memory maps.
+
+    Raises LingprobError that names the file if one is absent, cut short or of another layout.
+    """
+
+    def __init__(self, paths: Sequence[str | Path], row_length: int) -> None:
+        self.paths = [Path(path) for path in paths]
+        self.row_length = row_length
+        counts = [count_rows(path, row_length=row_length) for path in self.paths]
+        self.starts = np.cumsum([0, *counts])
+        self.maps = [
+            np.load(path, mmap_mode="r")
+            if path.suffix == ".npy"
+            else np.memmap(path, dtype=np.uint16, mode="r")
+            for path in self.paths
+        ]
+
+    def __len__(self) -> int:
+        return int(self.starts[-1])
+
+    def take(self, numbers: np.ndarray) -> np.ndarray:
+        """Return the rows of these numbers, int64 (len(numbers), row_length)."""
+        rows = np.empty((len(numbers), self.row_length), dtype=np.int64)
+        files = np.searchsorted(self.starts, numbers, side="right") - 1
+        for file in np.unique(files):
+            chosen = files == file
+            mapped = self.maps[file].reshape(-1, self.row_length)
+            rows[chosen] = mapped[numbers[chosen] - self.starts[file]]
+        return rows
+
+    def place(self, number: int) -> str:
+        """Name the file and row of an example. Rows are counted from 0."""
+        file = int(np.searchsorted(self.starts, number, side="right")) - 1
+        return f"{self.paths[file]}, row {number - int(self.starts[file])}"
+
+
 class TrainingData:
     """Training and validation examples of a prepared corpus.
 
-    Validation examples are spread evenly over the chunks held out; where there are none, over
-    the training examples, which then do without them.
+    Validation examples are spread evenly over the chunks held out. If there are none, they are
+    spread over the training examples, and training leaves them out.
 
     Raises LingprobError if a file is absent, cut short, or not of the corpus's layout.
     """
@@ -219,7 +307,7 @@ class TrainingData:
             if not Path(path).is_file():
                 raise LingprobError(
                     f"{path}: these examples are gone. Delete results/training/corpus.json and run "
-                    "again: they are made anew."
+                    "again to make them."
                 )
         self.rows = TokenRows(described["training"], row_length)
         held_out = TokenRows(described["validation"], row_length)
@@ -240,23 +328,43 @@ class TrainingData:
 
         Raises LingprobError that names the file and row if an id is not in the vocabulary.
         """
-        rows = self.rows.take(self._in_files(numbers))
+        in_files = numbers if self._numbers is None else self._numbers[numbers]
+        rows = self.rows.take(in_files)
         outside = (rows >= self.vocabulary).any(axis=1)
         if outside.any():
-            number = int(numbers[outside.argmax()])
             raise LingprobError(
-                f"{self.place(number)}: token id {rows[outside].max()} is not in a vocabulary of "
-                f"{self.vocabulary}. The rows were made by another tokenizer than "
-                "training.tokenizer, or training.vocabulary is too small."
+                f"{self.rows.place(int(in_files[outside.argmax()]))}: token id "
+                f"{rows[outside].max()} is not in a vocabulary of {self.vocabulary}. The rows were "
+                "made by another tokenizer than training.tokenizer, or training.vocabulary is too "
+                "small."
             )
         return rows
 
-    def place(self, number: int) -> str:
-        """Say in which file and row a training example is."""
-        return self.rows.place(int(self._in_files(np.array([number]))[0]))
 
-    def _in_files(self, numbers: np.ndarray) -> np.ndarray:
-        return numbers if self._numbers is None else self._numbers[numbers]
+def examples_of_step(step: int, batch_size: int, n_examples: int, seed: int) -> np.ndarray:
+    """Return the numbers of a step's examples, int64 (batch_size,).
+
+    Every epoch has a shuffle of its own, in which each example comes once. A batch may span two
+    epochs.
+
+    Args:
+        step: from 1.
+        batch_size: examples in a step, at most `n_examples`.
+        n_examples: examples in the data.
+        seed: of the shuffles.
+    """
+    places = np.arange((step - 1) * batch_size, step * batch_size)
+    epochs, within = np.divmod(places, n_examples)
+    numbers = np.empty(batch_size, dtype=np.int64)
+    for epoch in np.unique(epochs):
+        chosen = epochs == epoch
+        numbers[chosen] = _shuffle(seed, int(epoch), n_examples)[within[chosen]]
+    return numbers
+
+
+@lru_cache(maxsize=2)
+def _shuffle(seed: int, epoch: int, n_examples: int) -> np.ndarray:
+    return np.random.default_rng([seed, epoch]).permutation(n_examples)
 
 
 def count_seen_tokens(
@@ -264,15 +372,15 @@ def count_seen_tokens(
 ) -> np.ndarray:
     """Count the tokens that the first `steps` steps predict, int64 (V,).
 
-    An example that comes twice counts twice, and the separators of documents count, because
-    they are predicted, too; an example's first token is not.
+    An example that comes twice counts twice. The separators of documents count because they are
+    also predicted. An example's first token does not count.
 
     Args:
         data: the examples.
         steps: of training.
-        batch_size: examples a step.
+        batch_size: examples in a step.
         seed: of the order of the examples.
-        progress: advanced by a step.
+        progress: advanced by 1 after each step.
     """
     counts = np.zeros(data.vocabulary, dtype=np.int64)
     for step in range(1, steps + 1):
@@ -281,18 +389,3 @@ def count_seen_tokens(
         if progress is not None:
             progress.advance()
     return counts
-
-
-def tokenizer_file(manifest: str | None) -> Path | None:
-    """Return the tokenizer.json of a model's or a data set's manifest; None for none."""
-    if manifest is None:
-        return None
-    if Path(manifest).suffix == ".json":
-        return Path(read_manifest(manifest)["directory"]) / "tokenizer.json"
-    (name,) = pd.read_csv(manifest, sep="\t")["name"]
-    return Path(manifest).parent / name
-
-
-def write_description(described: Mapping[str, Any], path: Path) -> None:
-    """Write what `prepare_corpus` returned."""
-    write_text(json.dumps(described, indent=1) + "\n", path)

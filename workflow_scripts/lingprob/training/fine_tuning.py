@@ -1,24 +1,31 @@
-"""Fine-tuning on the texts of reading-time corpora: leakage made on purpose (leakage, §3.1)."""
+"""Fine-tuning on the texts of reading-time corpora, which leaks them on purpose (leakage, §3.1).
+
+Perplexity of these texts shows how far it went.
+"""
 
 from __future__ import annotations
 
-import logging
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+import pandas as pd
 import torch
 
 from lingprob.errors import LingprobError
 from lingprob.io.progress import Progress
-from lingprob.models.loading import load_language_model
+from lingprob.io.schemas import SCHEMAS
+from lingprob.models.loading import load_language_model, load_prepared
 from lingprob.overlap.tokenizing import usual_tokenize
+from lingprob.scoring.engine import score_sequences
 from lingprob.training.model import SummedLoss, save_model
-from lingprob.training.sizes import SEPARATOR
-from lingprob.training.updates import LossScale, choose_dtype, move_weights
+from lingprob.training.sizes import ALL_TEXTS, SEPARATOR
+from lingprob.training.updates import choose_dtype, loss_scaler, micro_batches, move_weights
 
-logger = logging.getLogger(__name__)
+WEIGHT_DECAY = 0.01  # AdamW's default, because the paper names none (leakage, §3.1)
+MODEL = ["model", "size", "parameters", "fine_tuning_steps"]
 
 
 def fine_tuning_rows(
@@ -34,13 +41,13 @@ def fine_tuning_rows(
     Args:
         passages: token ids of each passage, integers (n_tokens,).
         separator: id of the token between two passages.
-        row_length: tokens a row (2,048 in the paper, which makes 80 rows).
-        seed: of the shuffles; each step has its own.
-        step: from 1.
-        most: rows that are taken, the first ones; None takes all.
+        row_length: tokens in a row (2,048 in the paper, which makes 80 rows).
+        seed: of the shuffles.
+        step: from 1. Each step has its own shuffle.
+        most: number of rows to take, the first ones. None takes all.
 
     Returns:
-        int64 (n_rows, row_length); what is left at the end and fills no row is dropped.
+        int64 (n_rows, row_length). Tokens at the end that fill no row are dropped.
 
     Raises LingprobError if the passages do not fill one row.
     """
@@ -56,9 +63,6 @@ def fine_tuning_rows(
             f"of {row_length}. Name more texts in overlap.texts, or lower training.context_window."
         )
     return joined[: n_rows * row_length].reshape(n_rows, row_length)[:most]
-
-
-WEIGHT_DECAY = 0.01  # AdamW's own; the paper names none (leakage, §3.1)
 
 
 def fine_tune(
@@ -84,33 +88,36 @@ def fine_tune(
         learning_rate: of AdamW.
         seed: of the shuffles.
         device, precision: as in training.
-        micro_batch_size: rows a forward pass.
-        rows: of a step's batch at most; None takes all.
+        micro_batch_size: rows in a forward pass.
+        rows: number of rows in a step's batch at most. None takes all.
 
     Returns:
-        The mean -ln p (nats a token) of each step's batch, before the step.
+        The mean -ln p (nats per token) of each step's batch, before the step.
 
-    Raises LingprobError if a loss is not finite; models saved before stay.
+    Raises LingprobError if a loss is not finite. Models that were saved stay.
     """
-    language_model = load_language_model(directory, device=device, dtype="float32")
-    model = language_model.model.train().requires_grad_(True)
-    dtype = choose_dtype(precision, language_model.device)
-    ids = usual_tokenize(language_model.tokenizer)(list(texts))
-    passages = [np.asarray(passage, dtype=np.int64) for passage in ids]
-    separator = language_model.tokenizer.convert_tokens_to_ids(SEPARATOR)
+    lm = load_language_model(directory, device=device, dtype="float32")
+    model = lm.model.train().requires_grad_(True)
+    dtype = choose_dtype(precision, lm.device)
+    loss_of, scaler = SummedLoss(model, dtype), loss_scaler(dtype, lm.device)
+    passages = [np.asarray(ids) for ids in usual_tokenize(lm.tokenizer)(list(texts))]
+    separator = lm.tokenizer.convert_tokens_to_ids(SEPARATOR)
     optimizer = torch.optim.AdamW(
         model.parameters(), lr=learning_rate, weight_decay=WEIGHT_DECAY, fused=True
     )
-    scale, losses = LossScale(dtype), []
+    losses = []
     with Progress(max(targets), f"fine-tuning {directory.name}", "steps") as progress:
         for step in range(1, max(targets) + 1):
-            window = language_model.context_window
-            batch = fine_tuning_rows(passages, separator, window, seed, step, rows)
+            batch = fine_tuning_rows(passages, separator, lm.context_window, seed, step, rows)
             moved = False
             while not moved:  # float16 may need a lower loss scale
-                loss = accumulate(SummedLoss(model, dtype), batch, micro_batch_size, scale)
-                check_finite(loss, step, directory)
-                norm = move_weights(model.parameters(), optimizer, scale, learning_rate)
+                loss = accumulate(loss_of, batch, micro_batch_size, scaler)
+                if not math.isfinite(loss):
+                    raise LingprobError(
+                        f"fine-tuning {directory.name}: the loss of step {step} is not finite. "
+                        "Lower training.fine_tuning.learning_rate, or use precision float32."
+                    )
+                norm = move_weights(model.parameters(), optimizer, scaler, learning_rate)
                 moved = math.isfinite(norm)
             losses.append(loss)
             if step in targets:
@@ -119,30 +126,68 @@ def fine_tune(
     return losses
 
 
-def check_finite(loss: float, step: int, directory: Path) -> None:
-    """Raise LingprobError if the loss of a step is not finite."""
-    if not math.isfinite(loss):
-        raise LingprobError(
-            f"fine-tuning {directory.name}: the loss of step {step} is not finite. Lower "
-            "training.fine_tuning.learning_rate, or use precision float32."
-        )
-
-
 def accumulate(
-    loss_of: SummedLoss, rows: np.ndarray, micro_batch_size: int, scale: LossScale
+    loss_of: SummedLoss, rows: np.ndarray, micro_batch_size: int, scaler: torch.amp.GradScaler
 ) -> float:
-    """Add up the gradients of a batch's scaled loss; return its mean loss (nats a token)."""
+    """Add up the gradients of a batch's scaled loss and return its mean loss (nats per token)."""
     tokens, device = rows.size - len(rows), loss_of.model.device
-    total = 0.0
+    half, total = loss_of.dtype != torch.float32, 0.0
     for part in micro_batches(rows, micro_batch_size):
-        half = loss_of.dtype != torch.float32
         with torch.autocast(device.type, dtype=loss_of.dtype, enabled=half):
             loss = loss_of(torch.from_numpy(part).to(device)) / tokens
-            (loss * scale.value).backward()
+            scaler.scale(loss).backward()
         total += loss.item()
     return total
 
 
-def micro_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
-    """Cut rows into parts of at most `size` rows, of about the same number."""
-    yield from np.array_split(rows, math.ceil(len(rows) / size))
+def passage_logprobs(
+    models: Mapping[str, tuple[str | Path, dict[str, Any]]],
+    texts: Mapping[str, Sequence[str]],
+    *,
+    device: str,
+    scale: str,
+) -> pd.DataFrame:
+    """Return a `passage_logprobs` table: one row per model and passage.
+
+    A passage follows <|endoftext|>. A passage longer than the context window is scored in windows
+    that overlap by half, as the paper's surprisal is (leakage, §3.1).
+
+    Args:
+        models: manifest and catalog entry by name.
+        texts: the passages of each corpus, by its name.
+        device: auto, cpu or cuda.
+        scale: of the run.
+    """
+    rows = []
+    with Progress(len(models), "perplexity", "models") as progress:
+        for name, (manifest, entry) in models.items():
+            lm, _ = load_prepared(manifest, entry, device=device)
+            described = {**{key: entry[key] for key in MODEL[1:]}, "model": name, "scale": scale}
+            for corpus, passages in texts.items():
+                ids = [tokens.ids for tokens in lm.tokenize(list(passages))]
+                window = lm.context_window
+                logprobs = score_sequences(
+                    lm, ids, lm.start_id(SEPARATOR), window=window, stride=window // 2
+                )
+                for place, logprob in enumerate(logprobs):
+                    row = {**described, "corpus": corpus, "passage": place}
+                    row["logprob"] = float(logprob.sum(dtype=np.float64))
+                    rows.append({**row, "n_tokens": len(logprob)})
+            progress.advance()
+    return pd.DataFrame(rows)[SCHEMAS["passage_logprobs"].names]
+
+
+def perplexities(passages: pd.DataFrame) -> pd.DataFrame:
+    """Return a `perplexity` table: one row per model and corpus, and one for all corpora.
+
+    `passages` is a `passage_logprobs` table.
+    """
+    sums = {"logprob": "sum", "n_tokens": "sum", "scale": "first"}
+    table = passages.groupby([*MODEL, "corpus"], sort=False).agg(sums).reset_index()
+    if passages["corpus"].nunique() > 1:
+        together = passages.groupby(MODEL, sort=False).agg(sums).reset_index()
+        table = pd.concat([table, together.assign(corpus=ALL_TEXTS)], ignore_index=True)
+    table["perplexity"] = np.exp(-table["logprob"] / table["n_tokens"])
+    order = {name: place for place, name in enumerate(passages["model"].unique())}
+    table = table.sort_values("model", key=lambda names: names.map(order), kind="stable")
+    return table.reset_index(drop=True)[SCHEMAS["perplexity"].names]

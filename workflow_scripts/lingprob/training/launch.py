@@ -20,44 +20,43 @@ from lingprob.io.download import disk_error
 from lingprob.io.files import identity_of, write_text
 from lingprob.training.corpus import TrainingData
 from lingprob.training.model import save_model
-from lingprob.training.parallel import world_of
 from lingprob.training.sizes import ModelSize
-from lingprob.training.trainer import Means, Plan, Trainer
+from lingprob.training.trainer import Means, Plan, Trainer, world_of
+
+SCRIPTS = Path(__file__).resolve().parents[2]
 
 logger = logging.getLogger(__name__)
-SCRIPTS = Path(__file__).resolve().parents[2]
-PATIENCE = 20.0  # seconds; processes of a killed training need a moment to end
 
 
 def train(job: Mapping[str, Any], processes: int) -> None:
-    """Train a model and save it, in as many processes as asked for.
+    """Train a model and save it.
 
     Args:
-        job: plain values: corpus (as `prepare_corpus` describes it), validation_examples, plan and
-            means (the fields of `Plan` and `Means`; plan.size those of `ModelSize`), code (digest
-            of the code that trains), folder (of checkpoint and log) and directory (of the model).
-        processes: one on a CPU or a GPU, or several, each with a GPU of its own.
+        job: plain values: corpus (from `prepare_corpus`), validation_examples, plan and means (the
+            fields of `Plan` and `Means`, plan.size those of `ModelSize`), code (digest of the code
+            that trains), folder (of checkpoint and log) and directory (of the model).
+        processes: one on a CPU or a GPU, or several, each with its own GPU.
 
-    Raises LingprobError as `Trainer` does, from whichever process it came.
+    Raises LingprobError as `Trainer` does, from any process.
     """
-    folder = Path(job["folder"])
     if processes == 1:
         run(job)
         return
-    said = folder / "error.txt"
+    folder = Path(job["folder"])
+    message = folder / "error.txt"
     folder.mkdir(parents=True, exist_ok=True)
-    said.unlink(missing_ok=True)
+    message.unlink(missing_ok=True)
     write_text(json.dumps({**job, "launcher": os.getpid()}), folder / "job.json")
     path = os.pathsep.join(filter(None, [str(SCRIPTS), os.environ.get("PYTHONPATH")]))
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
     command += [f"--nproc-per-node={processes}", "-m", __name__, str(folder / "job.json")]
     done = subprocess.run(command, env={**os.environ, "PYTHONPATH": path})
-    if said.is_file():
-        raise LingprobError(said.read_text(encoding="utf-8"))
+    if message.is_file():
+        raise LingprobError(message.read_text(encoding="utf-8"))
     if done.returncode != 0:
         raise LingprobError(
-            f"{folder}: torchrun ended with status {done.returncode}; what its processes said "
-            "stands above. Run again: training goes on from the last checkpoint."
+            f"{folder}: torchrun ended with status {done.returncode}. The messages of its "
+            "processes are above. Run again: training goes on from the last checkpoint."
         )
 
 
@@ -66,7 +65,7 @@ def run(job: Mapping[str, Any]) -> None:
     plan = Plan(**{**job["plan"], "size": ModelSize(**job["plan"]["size"])})
     data = TrainingData(job["corpus"], job["validation_examples"])
     means = Means(**job["means"])
-    # A training that kept other steps has not kept these: it starts anew.
+    # A training that kept other steps does not have these models, so it begins again.
     kept = [list(means.keep_checkpoints)] if means.keep_checkpoints else []
     identity = identity_of(
         job["plan"], job["corpus"], job["validation_examples"], job["code"], *kept
@@ -76,49 +75,39 @@ def run(job: Mapping[str, Any]) -> None:
     def keep(step: int, model: Any) -> None:
         save_model(model, tokenizer, kept_model(folder, step))
 
-    with world_of(job["means"]["device"]) as world, sole_user(folder, world.is_first):
+    with world_of(means.device) as world, sole_user(folder, world.rank == 0):
         trainer = Trainer(plan, means, data, folder, identity, world, keep)
         try:
             model = trainer.train()
-            if world.is_first:
+            if world.rank == 0:
                 save_model(model, tokenizer, Path(job["directory"]))
         except OSError as error:
             raise disk_error(error, folder) from error
 
 
 def kept_model(folder: Path, step: int) -> Path:
-    """Return where a training keeps its model after a step, until the training is done."""
+    """Return the folder of a training's model after a step, until the training is done."""
     return folder / "kept" / str(step)
 
 
 @contextmanager
 def sole_user(folder: Path, wanted: bool) -> Iterator[None]:
-    """Hold a lock on a training's folder, if `wanted`, so that no two trainings write there.
-
-    Raises LingprobError if another process still holds it after PATIENCE seconds.
-    """
+    """Lock a training's folder, if `wanted`, and wait while another process trains there."""
     if not wanted:
         yield
         return
     folder.mkdir(parents=True, exist_ok=True)
     with open(folder / "lock", "w") as stream:
-        deadline = time.monotonic() + PATIENCE
-        while True:
-            try:
-                fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except BlockingIOError:
-                if time.monotonic() > deadline:
-                    raise LingprobError(
-                        f"{folder}: another process is training there. Wait for it, or end it, "
-                        "and run again."
-                    ) from None
-                time.sleep(0.5)
+        try:
+            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            logger.warning("%s: another process trains there. Waiting for its end", folder)
+            fcntl.flock(stream, fcntl.LOCK_EX)
         yield
 
 
 def end_with(launcher: int) -> None:
-    """End this process soon after the one that started torchrun ended, however it did."""
+    """End this process soon after the process that started torchrun has ended, even if killed."""
 
     def watch() -> None:
         while Path(f"/proc/{launcher}").exists() or not Path("/proc").exists():
@@ -129,7 +118,7 @@ def end_with(launcher: int) -> None:
 
 
 def main() -> None:
-    """Be one of torchrun's processes; the first error's message goes where `train` looks."""
+    """Be one of torchrun's processes, and write the first error's message for `train`."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     logging.basicConfig(level=logging.INFO)
     end_with(job["launcher"])

@@ -1,4 +1,4 @@
-"""GPT-NeoX models as Pythia has them, with a loss that never holds all logits."""
+"""GPT-NeoX models as Pythia has them, with a loss that never needs all logits at once."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from transformers.utils import logging as transformers_logging
 from lingprob.errors import LingprobError
 from lingprob.training.sizes import ModelSize
 
-# Positions a chunk: on a CPU the logits stay in its cache, on a GPU its products are large enough.
+# Positions in a chunk: a CPU keeps their logits in its cache, a GPU has products of a good size.
 CHUNK = {"cpu": 256, "cuda": 8192}
 
 
@@ -28,16 +28,18 @@ def build_model(
     embeddings not tied. Weights are normal with Pythia's two standard deviations, biases zero.
 
     Args:
-        size: layers, heads and width; heads must divide the width.
+        size: layers, heads and width. Heads must divide the width.
         vocabulary: number of token ids.
         context_window: tokens that the model can see.
         seed: of the weights.
         separator: id of the token that begins and ends documents.
+
+    Raises LingprobError if the heads cannot share the width.
     """
     if size.width % size.heads or (size.width // size.heads) % 8:
         raise LingprobError(
-            f"training.sizes: {size.heads} heads cannot share a width of {size.width}; each head's "
-            "share must be a multiple of 8."
+            f"training.sizes: {size.heads} heads cannot share a width of {size.width}. Each "
+            "head's share must be a multiple of 8."
         )
     config = GPTNeoXConfig(
         vocab_size=vocabulary,
@@ -58,16 +60,13 @@ def build_model(
         eos_token_id=separator,
     )  # fmt: skip
     model = GPTNeoXForCausalLM(config)
-    expected = size.parameters(vocabulary)
-    if (found := sum(p.numel() for p in model.parameters())) != expected:
-        raise LingprobError(f"the model has {found} weights instead of {expected}: {size}.")
     if not model.lm_head.weight.is_meta:
-        initialise(model, size, seed)
+        _initialise(model, size, seed)
     return model
 
 
-def initialise(model: GPTNeoXForCausalLM, size: ModelSize, seed: int) -> None:
-    """Draw the weights as Pythia does: `small_init`, and `wang_init` where a layer ends."""
+def _initialise(model: GPTNeoXForCausalLM, size: ModelSize, seed: int) -> None:
+    """Draw the weights as Pythia does: `small_init`, and `wang_init` at the end of a layer."""
     generator = torch.Generator().manual_seed(seed)
     small = math.sqrt(2 / (5 * size.width))
     last = 2 / (size.layers * math.sqrt(size.width))
@@ -88,7 +87,7 @@ class SummedLoss(nn.Module):
         self.model, self.dtype = model, dtype
 
     def forward(self, rows: torch.Tensor) -> torch.Tensor:
-        """Return float32 () for int64 (n_rows, row_length): all tokens but each row's first."""
+        """Return float32 () for int64 (n_rows, row_length). A row's first token does not count."""
         hidden = self.model.gpt_neox(rows[:, :-1], use_cache=False).last_hidden_state
         return summed_cross_entropy(
             hidden.flatten(0, 1), self.model.lm_head.weight, rows[:, 1:].flatten(), self.dtype
@@ -104,15 +103,15 @@ def summed_cross_entropy(
 ) -> torch.Tensor:
     """Return the sum over positions of -ln softmax(hidden @ weight.T)[label], float32 ().
 
-    The logits of all positions are never in memory at one time, and their gradient is made where
-    they are: the exponentials of a chunk of positions serve loss and gradient.
+    The logits of all positions are never in memory at one time: the exponentials of one chunk of
+    positions serve both loss and gradient.
 
     Args:
         hidden: (n, width).
         weight: (vocabulary, width).
         labels: int64 (n,).
-        dtype: of the products; softmax and sums are float32.
-        chunk: positions a chunk; by device if None.
+        dtype: of the products. Softmax and sums are float32.
+        chunk: positions in a chunk, by device if None.
     """
     chunk = chunk or CHUNK[hidden.device.type]
     with torch.autocast(hidden.device.type, enabled=False):
@@ -157,14 +156,14 @@ class _SummedCrossEntropy(torch.autograd.Function):
     @staticmethod
     def backward(context: Any, gradient: torch.Tensor) -> tuple:
         of_hidden, of_weight = context.saved_tensors
-        # Made for this call alone, and used once: scaled where they are.
+        # They are used once, so they are scaled in place.
         return of_hidden.mul_(gradient), of_weight.mul_(gradient), None, None, None
 
 
 def save_model(model: GPTNeoXForCausalLM, tokenizer: Path, directory: Path) -> None:
-    """Save weights, configuration and tokenizer files so that the directory can be loaded from.
+    """Save weights, configuration and the tokenizer's files, which `tokenizer` (a folder) has.
 
-    `tokenizer` is a directory that has the tokenizer's files, perhaps among others.
+    Raises LingprobError if they cannot be written.
     """
     transformers_logging.disable_progress_bar()
     try:
@@ -174,6 +173,6 @@ def save_model(model: GPTNeoXForCausalLM, tokenizer: Path, directory: Path) -> N
         model.save_pretrained(directory)
     except (OSError, SafetensorError) as error:
         raise LingprobError(
-            f"{directory}: the model could not be saved ({error}). Free some space and run again: "
-            "training goes on from its last checkpoint."
+            f"{directory}: the model could not be saved ({error}). Free some space and run again. "
+            "Training goes on from its last checkpoint."
         ) from error

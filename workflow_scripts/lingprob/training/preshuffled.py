@@ -1,8 +1,7 @@
-"""Batches in the order in which Pythia saw them, cut from the shards that the hub has.
+"""Batches in the order in which Pythia saw them, cut from the shards on the hub.
 
-The shards joined are rows of 2,049 uint16 without any header (their index, document.idx, only says
-so row by row), 1,024 rows a batch; a chunk is 1,000 batches. A row may begin in one shard and end
-in the next.
+The joined shards are rows of 2,049 uint16 without a header. A batch has 1,024 rows, and a chunk has
+1,000 batches. A row may begin in one shard and end in the next.
 """
 
 from __future__ import annotations
@@ -35,8 +34,8 @@ from lingprob.io.progress import Progress
 from lingprob.overlap.token_blocks import ROW_LENGTH, count_rows
 
 ROWS_PER_CHUNK = 1_024_000
-ITEM_BYTES = 2
-PASSING = Path("resources/passing")  # chunks that are scanned and let go of
+UINT16 = np.dtype("<u2")
+PASSING = Path("resources/passing")  # chunks that are scanned and then deleted
 
 
 def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataFrame:
@@ -44,44 +43,33 @@ def obtain_file(corpus: str, entry: Mapping[str, Any], folder: Path) -> pd.DataF
 
     Args:
         corpus: its name.
-        entry: `file`, the catalog's entry of it; of a chunk, whose name is chunk-NUMBER.npy,
-            `shards`, the path of a shard on the hub and a shard's bytes; `instructions`.
-        folder: where it is to lie.
+        entry: `file`, its catalog entry, and `instructions` for the user. A chunk, whose name is
+            chunk-NUMBER.npy, has `shards`: the path of a shard on the hub and a shard's bytes.
+        folder: of the file.
 
     Returns:
-        A manifest of one row, as `fetch_files` gives it.
+        A manifest of one row, from `fetch_files`.
 
-    Raises LingprobError if it can be had nowhere.
+    Raises LingprobError if no place has the file.
     """
-    if "shards" in entry:
-        return obtain_chunk(corpus, entry, folder)
-    instructions = entry.get("instructions")
-    file = RemoteFile.of(entry["file"])
-    return fetch_files([file], folder, dataset=corpus, instructions=instructions)
-
-
-def obtain_chunk(corpus: str, chunk: Mapping[str, Any], folder: Path) -> pd.DataFrame:
-    """Put a chunk into `folder`, from there, the mirror or the hub's shards, as `obtain_file`."""
-    file = RemoteFile.of({"name": chunk["file"]["name"]})
+    shards, instructions = entry.get("shards"), entry.get("instructions")
+    if not shards:
+        file = RemoteFile.of(entry["file"])
+        return fetch_files([file], folder, dataset=corpus, instructions=instructions)
+    file = RemoteFile.of({"name": entry["file"]["name"]})
     try:
         return fetch_files([file], folder, dataset=corpus)
     except LingprobError:
         number = int(Path(file.name).stem.removeprefix("chunk-"))
-        address = f"{hub_endpoint()}/{chunk['shards']['path']}"
-        fetch_chunk(number, folder / file.name, address, chunk["shards"]["bytes"])
+        address = f"{hub_endpoint()}/{shards['path']}"
+        fetch_chunk(number, folder / file.name, address, shards["bytes"])
         return fetch_files([file], folder, dataset=corpus)
 
 
 def leakage_free(
     corpus: str, chunks: Sequence[Mapping[str, Any]], table: pd.DataFrame
 ) -> list[Mapping[str, Any]]:
-    """Return those chunks that models are trained or validated on (leakage, §3.1).
-
-    Args:
-        corpus: its name.
-        chunks: as `obtain_chunk` has each.
-        table: an `overlap_chunks` table.
-    """
+    """Return the chunks (entries of `obtain_file`) that an `overlap_chunks` table finds free."""
     free = set(table.loc[table["leakage_free"], "chunk"])
     return [chunk for chunk in chunks if f"{corpus}/{chunk['file']['name']}" in free]
 
@@ -90,21 +78,16 @@ def leakage_free(
 def passing_chunk(
     corpus: str, chunk: Mapping[str, Any], kept: Path, passing: Path = PASSING
 ) -> Iterator[Path]:
-    """Give the path of a chunk that is fetched, and deleted once what is done with it is done.
+    """Fetch a chunk, yield its path, and delete it after use.
 
-    One that lies in `kept` (a user's, or fetched to be trained on) is read there and stays. What
-    came of one stays until it is needed again if the job is killed or fails.
-
-    Args:
-        corpus, chunk: as `obtain_chunk` has them.
-        kept: folder of the chunks that stay.
-        passing: folder of those that do not.
+    A chunk in `kept` (a user's, or fetched for training) is read there and stays. A fetched one
+    stays in `passing` if the job is killed or fails.
     """
     name = chunk["file"]["name"]
     if (kept / name).is_file():
         yield kept / name
         return
-    obtain_chunk(corpus, chunk, passing / corpus)
+    obtain_file(corpus, chunk, passing / corpus)
     yield passing / corpus / name
     (passing / corpus / name).unlink()
 
@@ -118,25 +101,25 @@ def fetch_chunk(
     rows: int = ROWS_PER_CHUNK,
     row_length: int = ROW_LENGTH,
 ) -> None:
-    """Write a chunk as a .npy file of uint16 (rows, row_length), fetching no more than its bytes.
+    """Write a chunk as a .npy file of uint16 (rows, row_length), fetching its bytes alone.
 
-    A file that is there and whole is left alone; a download that breaks goes on where it stopped,
-    also in a later run.
+    A complete file is left alone. A broken download goes on from its last byte, also in a later
+    run.
 
     Args:
         number: of the chunk, from 0.
-        target: the file; what has arrived lies beside it as NAME.part.
+        target: the file. Until it is complete, its bytes are in NAME.part.
         address: of a shard, with {shard} in place of its number.
         shard_bytes: size of every shard but the last.
         rows, row_length: of a chunk.
 
-    Raises LingprobError if a shard cannot be had or the file not be written.
+    Raises LingprobError if a shard cannot be fetched or the file cannot be written.
     """
     if target.is_file():
         count_rows(target, row_length=row_length)
         return
-    header = npy_header(rows, row_length)
-    size = rows * row_length * ITEM_BYTES
+    header = npy_header(rows, row_length, UINT16)
+    size = rows * row_length * UINT16.itemsize
     part = target.with_name(target.name + ".part")
     try:
         part.parent.mkdir(parents=True, exist_ok=True)
@@ -145,42 +128,32 @@ def fetch_chunk(
         with Progress(size, target.name, "B") as progress:
             progress.resume_at(part.stat().st_size - len(header))
             while (have := part.stat().st_size - len(header)) < size:
-                place = number * size + have
-                shard, start, stop = next(byte_ranges(place, size - have, shard_bytes))
-                url = address.format(shard=shard)
-                end = part.stat().st_size + stop - start
+                shard, start = divmod(number * size + have, shard_bytes)
+                stop = min(start + size - have, shard_bytes)
+                url, end = address.format(shard=shard), part.stat().st_size + stop - start
                 rest = partial(_append_range, url, part, end, stop, progress)
                 patiently(rest, url, lambda: part.stat().st_size)
         os.replace(part, target)
     except Unavailable as error:
         raise LingprobError(
-            f"{target.name} could not be fetched: {url}: {error}. What has arrived is kept. Check "
-            "the network and HF_ENDPOINT, or put the file there by hand: the first "
+            f"{target.name} could not be fetched: {url}: {error}. The bytes that arrived are kept. "
+            "Check the network and HF_ENDPOINT, or put the file there yourself: the first "
             f"{rows // 1024} batches from batch {number * rows // 1024} on, as a NumPy array."
         ) from error
     except OSError as error:
         raise disk_error(error, target) from error
 
 
-def byte_ranges(first: int, count: int, shard_bytes: int) -> Iterator[tuple[int, int, int]]:
-    """Yield shard, start and stop (exclusive) in it for `count` bytes from `first` on of all."""
-    while count > 0:
-        shard, start = divmod(first, shard_bytes)
-        length = min(count, shard_bytes - start)
-        yield shard, start, start + length
-        first, count = first + length, count - length
-
-
-def npy_header(rows: int, row_length: int) -> bytes:
-    """Return the header of a .npy file of uint16 (rows, row_length)."""
+def npy_header(rows: int, row_length: int, dtype: np.dtype) -> bytes:
+    """Return the header of a .npy file (rows, row_length). Its length is the same for any rows."""
     stream = BytesIO()
-    described = {"descr": "<u2", "fortran_order": False, "shape": (rows, row_length)}
+    described = {"descr": dtype.str, "fortran_order": False, "shape": (rows, row_length)}
     np.lib.format.write_array_header_1_0(stream, described)
     return stream.getvalue()
 
 
 def _append_range(url: str, part: Path, end: int, stop: int, progress: Progress) -> None:
-    """Append what `part` lacks of `end` bytes: the bytes before `stop` of the file at `url`."""
+    """Append to `part`, up to `end` bytes, the bytes before `stop` of the file at `url`."""
     start = stop - (end - part.stat().st_size)
     headers = {"Range": f"bytes={start}-{stop - 1}", "Accept-Encoding": "identity"}
     try:

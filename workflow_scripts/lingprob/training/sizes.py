@@ -35,12 +35,12 @@ class ModelSize:
 
 
 def model_name(size: str, steps: int = 0) -> str:
-    """Return the catalog name of a trained model after so many fine-tuning steps."""
+    """Return the catalog name of a trained model after a number of fine-tuning steps."""
     return f"{PREFIX}{size}" + (f"-ft{steps}" if steps else "")
 
 
 def checkpoint_name(size: str, step: int) -> str:
-    """Return the catalog name of a model as it was after so many steps of its training."""
+    """Return the catalog name of a model that was kept after a step of its training."""
     return f"{PREFIX}{size}-step{step}"
 
 

@@ -5,53 +5,51 @@ from __future__ import annotations
 import json
 import logging
 import math
+import os
+import shutil
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any
 
 import numpy as np
 import torch
+import torch.distributed as dist
 from torch import nn
+from torch.distributed.checkpoint.state_dict import (
+    StateDictOptions,
+    get_state_dict,
+    set_state_dict,
+)
+from torch.nn.parallel import DistributedDataParallel
 
 from lingprob.errors import LingprobError
+from lingprob.io.files import atomic_path, write_text
 from lingprob.io.progress import Progress
-from lingprob.training.checkpoint import cut_log, load_checkpoint, save_checkpoint
-from lingprob.training.corpus import TrainingData
+from lingprob.training.corpus import TrainingData, examples_of_step
 from lingprob.training.model import SummedLoss, build_model
-from lingprob.training.parallel import World, exchange_gradients, spread
-from lingprob.training.rows import examples_of_step
 from lingprob.training.sizes import ModelSize
 from lingprob.training.updates import (
-    LossScale,
     build_optimizer,
     choose_dtype,
     learning_rate,
+    loss_scaler,
+    micro_batches,
     move_weights,
     warmup_steps,
 )
 
-logger = logging.getLogger(__name__)
+WHOLE = StateDictOptions(full_state_dict=True)
 
-# Dense peak in half precision as the maker states it, FLOP/s, by a part of the device's name.
-PEAKS = {
-    "H200": 989e12,
-    "H100": 989e12,
-    "A100": 312e12,
-    "L40S": 362e12,
-    "L4": 121e12,
-    "A40": 150e12,
-    "RTX 8000": 130.5e12,
-    "V100": 125e12,
-    "T4": 65e12,
-}
-SIDE, TRIALS = 1024, 5
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
 class Plan:
-    """All that the weights depend on besides the data."""
+    """The settings that the weights depend on besides the data."""
 
     size: ModelSize
     vocabulary: int
@@ -61,7 +59,7 @@ class Plan:
     seed: int
     precision: str
     learning_rate: float
-    # From here as in the paper (leakage, Appendix A), and where it names none, as Pythia's.
+    # The paper's values (leakage, Appendix A). If it names none, they are Pythia's.
     lowest_learning_rate: float = 0.0001  # of the last step
     warmup: float = 0.01  # share of the steps in which the learning rate grows
     betas: tuple[float, float] = (0.9, 0.95)  # Adam's
@@ -71,30 +69,66 @@ class Plan:
 
 @dataclass(frozen=True)
 class Means:
-    """How the work is done; the weights do not depend on it (but for rounding)."""
+    """How the work is done. The weights do not depend on it (except for rounding)."""
 
     device: str
     micro_batch_size: int
     repeat_examples: bool
     validation_steps: int
     checkpoint_steps: int
-    compile: str = "auto"
     keep_checkpoints: Sequence[int] = ()
+
+
+@dataclass(frozen=True)
+class World:
+    """This process among all that train one model. The first one writes logs and checkpoints."""
+
+    rank: int
+    size: int
+    device: torch.device
+
+
+@contextmanager
+def world_of(device: str) -> Iterator[World]:
+    """Join the processes that torchrun started, or be the only one.
+
+    `device` is `auto` (a GPU if there is one), `cpu` or `cuda`. Each process takes its own GPU.
+    Raises LingprobError if there is no GPU for `cuda`.
+    """
+    rank, size = int(os.environ.get("RANK", 0)), int(os.environ.get("WORLD_SIZE", 1))
+    if device == "cuda" and not torch.cuda.is_available():
+        raise LingprobError(
+            "training.device: cuda is chosen, and torch finds no GPU. Set `training.device: auto`, "
+            "or run with a profile that requests a GPU (--workflow-profile profiles/slurm)."
+        )
+    on_gpu = device == "cuda" or (device == "auto" and torch.cuda.is_available())
+    chosen = torch.device("cpu")
+    if on_gpu:
+        chosen = torch.device("cuda", int(os.environ.get("LOCAL_RANK", 0)))
+        torch.cuda.set_device(chosen)
+    if size > 1:
+        dist.init_process_group("nccl" if on_gpu else "gloo")
+    try:
+        yield World(rank, size, chosen)
+    finally:
+        if size > 1:
+            dist.destroy_process_group()
 
 
 class Trainer:
     """A model in training in this process, one of a `World`.
 
     Args:
-        plan, means: what is trained, and how.
+        plan, means: the settings.
         data: the examples.
-        folder: of the checkpoint and the log, which a later run goes on from.
-        identity: of plan, data and code; only a checkpoint of the same one is gone on from.
+        folder: of the checkpoint and the log, with which a later run goes on.
+        identity: of plan, data and code. Only a checkpoint with the same identity is used.
         world: the processes.
-        keep: what the first process does with the model after a step of `means.keep_checkpoints`.
+        keep: called in the first process with the step and the model after each step of
+            `means.keep_checkpoints`.
 
     Raises LingprobError if the batch is larger than the data or no multiple of the processes, or if
-    there are fewer examples than the steps need and none may come twice.
+    there are fewer examples than the steps need and none may be repeated.
     """
 
     def __init__(
@@ -105,26 +139,26 @@ class Trainer:
         folder: Path,
         identity: str,
         world: World,
-        keep: Callable[[int, nn.Module], None] | None = None,
+        keep: Callable[[int, nn.Module], None] = lambda step, model: None,
     ) -> None:
-        self.keep = keep
-        check_batch(plan, data, world)
-        check_epochs(plan, data, means.repeat_examples)
+        check_examples(plan, data, world, means.repeat_examples)
         self.plan, self.means, self.data, self.world = plan, means, data, world
-        self.folder, self.identity = folder, identity
+        self.folder, self.identity, self.keep = folder, identity, keep
         self.dtype = choose_dtype(plan.precision, world.device)
         self.model = build_model(
             plan.size, plan.vocabulary, plan.context_window, plan.seed, data.separator
         ).to(world.device)
-        layers = list(self.model.gpt_neox.layers)
-        if means.compile == "true" or (means.compile == "auto" and world.device.type == "cuda"):
-            for layer in layers:
+        if world.device.type == "cuda":
+            for layer in self.model.gpt_neox.layers:
                 layer.compile()
-        self.loss = spread(SummedLoss(self.model, self.dtype), world)
+        self.loss: nn.Module = SummedLoss(self.model, self.dtype)
+        if world.size > 1:
+            self.loss = DistributedDataParallel(
+                self.loss, gradient_as_bucket_view=True, forward_sync_buffers=False
+            )
         self.optimizer = build_optimizer(self.model, plan.betas, plan.weight_decay)
-        self.scale = LossScale(self.dtype)
+        self.scaler = loss_scaler(self.dtype, world.device)
         self.warmup = warmup_steps(plan.steps, plan.warmup)
-        self.peak = peak_flops(world.device, self.dtype)
 
     def train(self) -> nn.Module:
         """Do all steps that are left, and return the model.
@@ -136,53 +170,89 @@ class Trainer:
         except torch.OutOfMemoryError as error:
             raise LingprobError(
                 f"{self.folder}: {self.world.device} has not enough memory ({error}). Lower "
-                f"training.micro_batch_size ({self.means.micro_batch_size}). The checkpoint before "
+                f"training.micro_batch_size ({self.means.micro_batch_size}). The last checkpoint "
                 "is kept."
             ) from error
         return self.model
 
     def _train(self) -> None:
+        plan, means, first = self.plan, self.means, self.world.rank == 0
         log = self.folder / "log.jsonl"
         self.folder.mkdir(parents=True, exist_ok=True)
-        done = load_checkpoint(
-            self.folder / "checkpoint.pt", self.identity, self.loss, self.optimizer, self.scale
-        )
-        if self.world.is_first:
+        done = self.resume()
+        if first:
             cut_log(log, done)
-        tokens = self.plan.batch_size * self.plan.context_window
-        with Progress(self.plan.steps * tokens, self.folder.name, "tokens") as progress:
-            progress.bar.disable = progress.bar.disable or not self.world.is_first
+        tokens = plan.batch_size * plan.context_window
+        with Progress(plan.steps * tokens, self.folder.name, "tokens") as progress:
+            progress.bar.disable = progress.bar.disable or not first
             progress.resume_at(done * tokens)
-            for step in range(done + 1, self.plan.steps + 1):
+            for step in range(done + 1, plan.steps + 1):
                 record = self.step(step)
-                wanted = step in self.means.keep_checkpoints and self.world.is_first
-                if wanted and self.keep is not None:
+                if first and step in means.keep_checkpoints:
                     self.keep(step, self.model)
-                if step % self.means.validation_steps == 0 or step == self.plan.steps:
+                if step % means.validation_steps == 0 or step == plan.steps:
                     record["validation_loss"] = self.validation_loss()
-                if self.world.is_first:
+                if first:
                     with open(log, "a", encoding="utf-8") as stream:
                         stream.write(json.dumps(record) + "\n")
-                progress.bar.set_postfix(loss=f"{record['loss']:.3f}", mfu=record["mfu"])
+                if first and (step % means.checkpoint_steps == 0 or step == plan.steps):
+                    self.save(step)
+                progress.bar.set_postfix(loss=f"{record['loss']:.3f}")
                 progress.advance(tokens)
-        if done < self.plan.steps:
-            self.save(self.plan.steps)
 
     def save(self, step: int) -> None:
-        """Write a checkpoint of the weights after a step, which are known to give finite losses."""
-        save_checkpoint(
-            self.folder / "checkpoint.pt", self.identity, step, self.loss, self.optimizer,
-            self.scale, self.world,
-        )  # fmt: skip
+        """Write a checkpoint of the state after a step.
+
+        Raises LingprobError if the disk is full. The last checkpoint stays as it is.
+        """
+        path = self.folder / "checkpoint.pt"
+        weights, state = get_state_dict(self.loss, self.optimizer, options=WHOLE)
+        content = {"identity": self.identity, "step": step, "model": weights, "optimizer": state}
+        try:
+            with atomic_path(path) as temporary:
+                torch.save({**content, "scaler": self.scaler.state_dict()}, temporary)
+        except RuntimeError as error:
+            free = shutil.disk_usage(path.parent).free
+            raise LingprobError(
+                f"{path}: the checkpoint of step {step} could not be written ({free:,} bytes are "
+                f"free on the disk: {error}). Free some and run again. Training goes on from the "
+                "last checkpoint."
+            ) from error
+
+    def resume(self) -> int:
+        """Restore the checkpoint of this training and return its step, 0 without one.
+
+        One that is damaged, or of other settings, data or code, is left out with a warning.
+        """
+        path = self.folder / "checkpoint.pt"
+        if not path.is_file():
+            return 0
+        try:
+            content: Any = torch.load(path, map_location="cpu", weights_only=True)
+            same = content["identity"] == self.identity
+        except (RuntimeError, EOFError, OSError, ValueError, LookupError, TypeError,
+                UnpicklingError) as error:  # fmt: skip
+            logger.warning("%s: damaged (%s), so training begins again", path, error)
+            return 0
+        if not same:
+            logger.warning("%s: of other settings, data or code, so training begins again", path)
+            return 0
+        set_state_dict(
+            self.loss,
+            self.optimizer,
+            model_state_dict=content["model"],
+            optim_state_dict=content["optimizer"],
+            options=WHOLE,
+        )
+        self.scaler.load_state_dict(content["scaler"])
+        logger.info("%s: training goes on after step %d", path, content["step"])
+        return int(content["step"])
 
     def step(self, step: int) -> dict[str, Any]:
-        """Do one step; return its log record.
+        """Do one step and return its log record.
 
-        Where a checkpoint of the step before is due, it is written once this step's loss is known
-        to be finite, so that a training that broke goes on from weights that are good.
-
-        Raises LingprobError that names the example if the loss is not finite, or says so if the
-        gradients are not; the weights are then as they were.
+        Raises LingprobError if the loss or the gradients are not finite. The weights are then as
+        they were.
         """
         plan, world, started = self.plan, self.world, time.perf_counter()
         rate = learning_rate(
@@ -190,65 +260,67 @@ class Trainer:
             highest=plan.learning_rate, lowest=plan.lowest_learning_rate,
         )  # fmt: skip
         numbers = examples_of_step(step, plan.batch_size, self.data.n_examples, plan.seed)
-        mine = numbers[world.rank :: world.size]
-        loss = self.accumulate(mine)
+        loss = self.accumulate(numbers[world.rank :: world.size])
         if not math.isfinite(loss):
-            raise self.culprit(step, mine)
-        if (step - 1) % self.means.checkpoint_steps == 0 and step > 1:
-            self.save(step - 1)
-        norm = move_weights(self.loss.parameters(), self.optimizer, self.scale, rate, plan.clip)
+            raise LingprobError(
+                f"{self.folder}: the loss of step {step} is not finite. The last checkpoint is "
+                "kept. Lower training.learning_rate, or use precision float32."
+            )
+        norm = move_weights(self.loss.parameters(), self.optimizer, self.scaler, rate, plan.clip)
         tokens = plan.batch_size * plan.context_window
         seconds = time.perf_counter() - started
-        flops = plan.size.flops_per_token(plan.vocabulary, plan.context_window) * tokens
-        mfu = None if self.peak is None else flops / seconds / (self.peak * world.size)
         return {
             "step": step,
             "tokens": step * tokens,
             "loss": loss,
             "learning_rate": rate,
             "gradient_norm": norm if math.isfinite(norm) else None,
-            "loss_scale": self.scale.value,
+            "loss_scale": self.scaler.get_scale(),
             "seconds": round(seconds, 4),
             "tokens_per_second": round(tokens / seconds, 1),
-            "mfu": None if mfu is None else round(mfu, 4),
         }
 
     def accumulate(self, mine: np.ndarray) -> float:
-        """Add up the gradients of this process's examples; return the mean loss of all, nats."""
+        """Add up the gradients of these examples and return the mean loss of all (nats)."""
         tokens = self.plan.batch_size * self.plan.context_window
-        # Processes' gradients are averaged, so each one's share counts `size` times.
-        factor = self.scale.value * self.world.size / tokens
         total = torch.zeros((), device=self.world.device)
-        parts = np.array_split(mine, math.ceil(len(mine) / self.means.micro_batch_size))
+        parts = list(micro_batches(mine, self.means.micro_batch_size))
         for number, part in enumerate(parts, start=1):
             rows = self.on_device(self.data.take(part))
-            with exchange_gradients(self.loss, number == len(parts)), self.autocast():
+            # Processes exchange their gradients after the last part alone.
+            several = isinstance(self.loss, DistributedDataParallel) and number < len(parts)
+            with self.loss.no_sync() if several else nullcontext(), self.autocast():
                 loss = self.loss(rows)
-                (loss * factor).backward()
+                # The gradients of processes are averaged, so each one's share counts `size` times.
+                self.scaler.scale(loss * (self.world.size / tokens)).backward()
             total += loss.detach()
-        return self.world.sum(total).item() / tokens
+        if self.world.size > 1:
+            dist.all_reduce(total)
+        return total.item() / tokens
 
     @torch.no_grad()
     def validation_loss(self) -> float | None:
-        """Return the mean -ln p (nats a token) of the examples held out, None without any."""
+        """Return the mean -ln p (nats per token) of the examples held out, None without any.
+
+        Every process computes it, so that none has to wait for an exchange.
+        """
         rows = self.data.validation()
         if not len(rows):
             return None
         total = torch.zeros((), device=self.world.device)
-        for part in np.array_split(rows, math.ceil(len(rows) / self.means.micro_batch_size)):
+        for part in micro_batches(rows, self.means.micro_batch_size):
             with self.autocast():
-                # Every process validates all: the same weights, and no exchange to wait for.
                 total += self.loss(self.on_device(part))
         loss = total.item() / (len(rows) * self.plan.context_window)
         if not math.isfinite(loss):
             raise LingprobError(
-                f"{self.folder}: the loss of the validation examples is not finite. The checkpoint "
-                "before is kept. Lower training.learning_rate, or use precision float32."
+                f"{self.folder}: the loss of the validation examples is not finite. The last "
+                "checkpoint is kept. Lower training.learning_rate, or use precision float32."
             )
         return loss
 
     def on_device(self, rows: np.ndarray) -> torch.Tensor:
-        """Return rows of token ids as a tensor where the model is."""
+        """Return rows of token ids as a tensor on the model's device."""
         tensor = torch.from_numpy(rows)
         if self.world.device.type == "cuda":
             return tensor.pin_memory().to(self.world.device, non_blocking=True)
@@ -260,26 +332,12 @@ class Trainer:
             self.world.device.type, dtype=self.dtype, enabled=self.dtype != torch.float32
         )
 
-    @torch.no_grad()
-    def culprit(self, step: int, mine: np.ndarray) -> LingprobError:
-        """Find the examples whose loss is not finite and word the error."""
-        bad = []
-        for number in mine:
-            with self.autocast():
-                loss = self.loss(self.on_device(self.data.take(np.array([number]))))
-            if not math.isfinite(loss.item()):
-                bad.append(self.data.place(int(number)))
-        found = [place for places in self.world.gather(bad) for place in places]
-        return LingprobError(
-            f"{self.folder}: the loss of step {step} is not finite. Examples at fault: "
-            f"{'; '.join(found[:5]) or 'none alone'} ({len(found)} of {self.plan.batch_size}). The "
-            "checkpoint before is kept. Check these rows, lower training.learning_rate, or use "
-            "precision float32."
-        )
 
+def check_examples(plan: Plan, data: TrainingData, world: World, repeat: bool) -> None:
+    """Raise LingprobError unless each process gets its share of every batch, once if need be.
 
-def check_batch(plan: Plan, data: TrainingData, world: World) -> None:
-    """Raise LingprobError unless every process gets its share of every batch."""
+    `repeat` says whether examples may come more than once (the paper's come once, leakage, §3.1).
+    """
     if plan.batch_size > data.n_examples:
         raise LingprobError(
             f"training.batch_size: a step accumulates {plan.batch_size} examples, but the data "
@@ -291,13 +349,8 @@ def check_batch(plan: Plan, data: TrainingData, world: World) -> None:
             f"training.batch_size: {plan.batch_size} examples cannot be shared equally by "
             f"{world.size} processes. Make it a multiple of training.processes."
         )
-
-
-def check_epochs(plan: Plan, data: TrainingData, repeat_examples: bool) -> None:
-    """Raise LingprobError if examples come more than once and may not (leakage, §3.1)."""
-    needed = plan.batch_size * plan.steps
-    epochs = needed / data.n_examples
-    if needed > data.n_examples and not repeat_examples:
+    epochs = plan.batch_size * plan.steps / data.n_examples
+    if epochs > 1 and not repeat:
         raise LingprobError(
             f"training.steps: {plan.steps} steps of {plan.batch_size} examples are {epochs:.2f} "
             f"epochs of the {data.n_examples} examples that there are. Select more chunks "
@@ -307,19 +360,10 @@ def check_epochs(plan: Plan, data: TrainingData, repeat_examples: bool) -> None:
     logger.info("%d examples, %.2f epochs in %d steps", data.n_examples, epochs, plan.steps)
 
 
-def peak_flops(device: torch.device, dtype: torch.dtype) -> float | None:
-    """Return the device's peak in FLOP/s, or None for a GPU that PEAKS does not have.
-
-    A CPU's is measured: the fastest of a few products in `dtype` on the threads in use, by CPU
-    time, so that other work on the machine does not count.
-    """
-    if device.type == "cuda":
-        name = torch.cuda.get_device_name(device)
-        return next((peak for part, peak in PEAKS.items() if part in name), None)
-    left, right = (torch.rand(SIDE, SIDE).to(dtype) for _ in range(2))
-    seconds = []
-    for _ in range(TRIALS):
-        started = time.process_time()
-        left @ right
-        seconds.append((time.process_time() - started) / torch.get_num_threads())
-    return 2 * SIDE**3 / min(seconds)
+def cut_log(path: Path, step: int) -> None:
+    """Drop the lines of a JSON-lines log that come after a step, half-written ones included."""
+    if not path.is_file():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    kept = [line for line in lines if line.endswith("\n") and json.loads(line)["step"] <= step]
+    write_text("".join(kept), path)

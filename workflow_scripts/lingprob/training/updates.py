@@ -3,76 +3,55 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
+import numpy as np
 import torch
 from torch import nn
 
 from lingprob.errors import LingprobError
 
 DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
-# Pythia's: 2^12 at first, twice as much after 1,000 steps without an overflow.
+# Pythia's loss scale for float16: 2^12 at first, doubled after 1,000 steps without an overflow.
 FIRST_SCALE, GROWTH_STEPS = 2.0**12, 1000
 
 
 def choose_dtype(precision: str, device: torch.device) -> torch.dtype:
-    """Return the number format of products; `auto` is half precision where that is fast.
+    """Return the number format of products. `auto` is half precision on hardware for it.
 
     That is bfloat16 on a GPU or a CPU that multiplies in it, float16 (the paper's) on an older GPU,
-    and float32 on an older CPU.
+    and float32 on an older CPU. Raises LingprobError for float16 on a CPU.
     """
-    if precision != "auto":
-        if precision not in DTYPES:
-            raise LingprobError(f"training.precision: {precision!r} is none of {list(DTYPES)}.")
-        if precision == "float16" and device.type == "cpu":
-            raise LingprobError("training.precision: float16 needs a GPU. Use bfloat16 or float32.")
-        return DTYPES[precision]
-    if device.type == "cpu":
-        return torch.bfloat16 if _cpu_multiplies_in_bfloat16() else torch.float32
-    return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+    if precision == "auto":
+        if device.type == "cuda":
+            return torch.bfloat16 if torch.cuda.is_bf16_supported() else torch.float16
+        has = torch.cpu.get_capabilities().get
+        fast = has("avx512_bf16") or has("amx_bf16")
+        return torch.bfloat16 if fast else torch.float32
+    if precision == "float16" and device.type == "cpu":
+        raise LingprobError("training.precision: float16 needs a GPU. Use bfloat16 or float32.")
+    return DTYPES[precision]
 
 
-class LossScale:
-    """What the loss is multiplied by so that float16 gradients do not vanish; 1 elsewhere."""
-
-    def __init__(self, dtype: torch.dtype) -> None:
-        self.dynamic = dtype == torch.float16
-        self.value = FIRST_SCALE if self.dynamic else 1.0
-        self.good_steps = 0
-
-    def update(self, finite: bool) -> None:
-        """Learn whether the gradients of a step were finite: halve the scale, or let it grow."""
-        if not self.dynamic:
-            return
-        self.good_steps = self.good_steps + 1 if finite else 0
-        if not finite:
-            self.value = max(1.0, self.value / 2)
-        elif self.good_steps % GROWTH_STEPS == 0:
-            self.value *= 2
-
-    def state(self) -> dict[str, float]:
-        """Return what a checkpoint keeps."""
-        return {"value": self.value, "good_steps": self.good_steps}
-
-    def restore(self, state: dict[str, float]) -> None:
-        """Go on from a checkpoint's scale."""
-        self.value, self.good_steps = state["value"], int(state["good_steps"])
-
-
-def _cpu_multiplies_in_bfloat16() -> bool:
-    # torch has no public question for this; without the instructions bfloat16 is emulated.
-    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
+def loss_scaler(dtype: torch.dtype, device: torch.device) -> torch.amp.GradScaler:
+    """Return the scaler that keeps float16 gradients from vanishing. It is off for other types."""
+    return torch.amp.GradScaler(
+        device.type,
+        init_scale=FIRST_SCALE,
+        growth_interval=GROWTH_STEPS,
+        enabled=dtype == torch.float16,
+    )
 
 
 def learning_rate(step: int, steps: int, *, warmup: int, highest: float, lowest: float) -> float:
-    """Return the learning rate of a step.
+    """Return the learning rate of a step: linear growth, then half a cosine.
 
     Args:
         step: from 1 to `steps`.
         steps: of the whole training.
-        warmup: steps of linear growth from 0; `highest` is reached at step `warmup`.
+        warmup: the step at which the rate has grown from 0 to `highest`.
         highest: the maximum.
-        lowest: the rate at step `steps`, where the cosine's half period ends.
+        lowest: the rate at step `steps`.
     """
     if step < warmup:
         return highest * step / warmup
@@ -88,7 +67,7 @@ def warmup_steps(steps: int, share: float) -> int:
 def build_optimizer(
     model: nn.Module, betas: tuple[float, float], weight_decay: float
 ) -> torch.optim.Optimizer:
-    """Return Adam with Pythia's decoupled weight decay, of matrices alone; no learning rate yet."""
+    """Return Adam with Pythia's decoupled weight decay, of matrices alone, and no rate yet."""
     parameters = list(model.parameters())
     groups = [
         {"params": [p for p in parameters if p.dim() > 1], "weight_decay": weight_decay},
@@ -100,36 +79,42 @@ def build_optimizer(
 def move_weights(
     parameters: Iterable[nn.Parameter],
     optimizer: torch.optim.Optimizer,
-    scale: LossScale,
+    scaler: torch.amp.GradScaler,
     rate: float,
     clip: float = math.inf,
 ) -> float:
-    """Move the weights by their gradients, and clear these; return the gradients' norm.
+    """Move the weights by their gradients, clear these and return their norm.
 
-    Where the norm is not finite the weights stay as they are: in float16 the loss scale is halved
-    for the next try.
+    If float16 gradients overflow, the weights stay as they are and the loss scale is halved.
 
     Args:
         parameters: those with gradients of the scaled loss.
-        optimizer, scale: theirs.
+        optimizer, scaler: of these parameters.
         rate: the learning rate.
-        clip: largest norm; longer gradients are shortened to it.
+        clip: the largest norm, to which longer gradients are shortened.
 
-    Raises LingprobError if the norm is not finite and the scale not to blame.
+    Raises LingprobError if the norm is not finite although no loss scale is used.
     """
+    scaler.unscale_(optimizer)
     gradients = [p.grad for p in parameters if p.grad is not None]
-    value = float(nn.utils.get_total_norm(gradients) / scale.value)
-    finite = math.isfinite(value)
-    if not finite and scale.value == 1.0:
+    norm = float(nn.utils.get_total_norm(gradients))
+    if not math.isfinite(norm) and not scaler.is_enabled():
         raise LingprobError(
             "the gradients are not finite. Lower training.learning_rate (or "
-            "training.fine_tuning.learning_rate), or use precision float32. What was saved is kept."
+            "training.fine_tuning.learning_rate), or use precision float32. The last checkpoint is "
+            "kept."
         )
-    if finite:
-        torch._foreach_mul_(gradients, min(1.0, clip / (value + 1e-6)) / scale.value)
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        optimizer.step()
-    scale.update(finite)
+    if norm > clip - 1e-6:
+        for gradient in gradients:
+            gradient.mul_(clip / (norm + 1e-6))
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    scaler.step(optimizer)
+    scaler.update()
     optimizer.zero_grad(set_to_none=True)
-    return value
+    return norm
+
+
+def micro_batches(rows: np.ndarray, size: int) -> Iterator[np.ndarray]:
+    """Cut rows into parts of at most `size` rows, of about the same number."""
+    yield from np.array_split(rows, math.ceil(len(rows) / size))

@@ -1,9 +1,10 @@
-"""Examples: text to rows, rows in files, chunks and tokenizers that fit or do not, their order."""
+"""Examples: text to rows, chunks from shards, tokenizers that fit or do not, their order."""
 
 from __future__ import annotations
 
 import json
 import runpy
+from functools import partial
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -15,20 +16,30 @@ from transformers import AutoTokenizer
 
 from lingprob.demo import MINIMAL_PAIRS
 from lingprob.errors import LingprobError
+from lingprob.io import download
 from lingprob.io.files import sha256_of
 from lingprob.io.progress import Progress
 from lingprob.io.tables import read_metadata, read_table
+from lingprob.training import preshuffled
 from lingprob.training.corpus import (
     Chunk,
+    TokenRows,
     TrainingData,
     choose_chunks,
     count_seen_tokens,
+    examples_of_step,
     prepare_corpus,
     tokenizer_file,
-    write_description,
+    write_rows,
 )
-from lingprob.training.rows import TokenRows, examples_of_step, write_rows
+from lingprob.training.preshuffled import (
+    fetch_chunk,
+    leakage_free,
+    obtain_file,
+    passing_chunk,
+)
 from lingprob.workflow.digests import SCRIPTS
+from loopback import Fault, FileServer
 from training_for_tests import (
     CONTEXT_WINDOW,
     N_EXAMPLES,
@@ -48,87 +59,45 @@ def as_ids(texts: list[str]) -> list[list[int]]:
     return [[int(word[1:]) for word in text.split()] for text in texts]
 
 
-def write(documents, folder: Path, **changes) -> list[Path]:
-    options = {"separator": 0, "row_length": 4, "vocabulary": 96, "identity": "i"}
-    return write_rows(documents, as_ids, folder, **{**options, "progress": QUIET, **changes})
+def write(documents, path: Path, **changes) -> np.ndarray:
+    options = {"separator": 0, "row_length": 4, "vocabulary": 96}
+    write_rows(documents, as_ids, path, **{**options, "progress": QUIET, **changes})
+    return np.load(path)
 
 
 def test_rows_of_text_by_hand(tmp_path):
     """1 2 0 3 4 5 0 6 0: rows of 4 overlap by one token, and 6 0 fills none."""
-    (path,) = write(["w1 w2", "w3 w4 w5", "w6"], tmp_path)
-    rows = np.load(path)
+    rows = write(["w1 w2", "w3 w4 w5", "w6"], tmp_path / "a.npy")
     assert rows.tolist() == [[1, 2, 0, 3], [3, 4, 5, 0]]
     assert rows.dtype == np.uint16
+    assert len(TokenRows([tmp_path / "a.npy"], 4)) == 2
 
 
-def test_a_file_is_written_once_its_rows_are_there(tmp_path, monkeypatch):
-    """Two rows of 4 are 7 tokens: of 4 + 2 + 2 tokens 2 are left, and of 2 + 5 the last one."""
-    monkeypatch.setattr("lingprob.training.rows.CHARACTERS_PER_BATCH", 1)
-    texts = ["w1 w2 w3", "w4", "w5", "w6 w7 w8 w9", "w10 w11"]
+def test_rows_do_not_depend_on_batches(tmp_path, monkeypatch):
+    random = np.random.default_rng(0)
+    lengths = random.integers(1, 12, 50)
+    texts = [" ".join(f"w{n}" for n in random.integers(1, 96, length)) for length in lengths]
     progress = Progress(None, "tokens", "tokens")
-    paths = write(texts, tmp_path, rows_per_shard=2, progress=progress)
-    assert [np.load(path).tolist() for path in paths] == [
-        [[1, 2, 3, 0], [0, 4, 0, 5]], [[5, 0, 6, 7], [7, 8, 9, 0]], [[0, 10, 11, 0]]
-    ]  # fmt: skip
-    assert progress.done == 16
-
-    def gone():
-        raise AssertionError("what is finished needs no text")
-        yield
-
-    assert write(gone(), tmp_path, rows_per_shard=2) == paths
-    paths[1].unlink()
-    assert write(texts[:2], tmp_path, rows_per_shard=2) == paths[:1]
-    assert np.load(paths[0]).tolist() == [[1, 2, 3, 0]]
+    whole = write(texts, tmp_path / "a.npy", progress=progress)
+    assert progress.done == lengths.sum() + 50
+    monkeypatch.setattr("lingprob.training.corpus.CHARACTERS_PER_BATCH", 10)
+    assert (write(texts, tmp_path / "b.npy") == whole).all()
+    joined = np.concatenate([whole[:, :-1].ravel(), whole[-1, -1:]])
+    expected = np.concatenate([[*ids, 0] for ids in as_ids(texts)])
+    assert (joined == expected[: len(joined)]).all()
+    assert len(expected) - len(joined) < 3
 
 
 def test_no_text_makes_no_rows(tmp_path):
-    assert write([], tmp_path, row_length=2) == []
+    assert write([], tmp_path / "a.npy").shape == (0, 4)
+    assert len(TokenRows([tmp_path / "a.npy"], 4)) == 0
 
 
-def test_a_vocabulary_of_16_bits_has_files_of_16(tmp_path):
-    (path,) = write(["w65535 w2 w3"], tmp_path, vocabulary=2**16)
-    assert np.load(path).dtype == np.uint16
-
-
-def test_a_vocabulary_beyond_16_bits_gets_32(tmp_path):
-    (path,) = write(["w70000 w2 w3"], tmp_path, vocabulary=80_000)
-    assert np.load(path).tolist() == [[70_000, 2, 3, 0]]
-    assert np.load(path).dtype == np.uint32
-
-
-def test_a_killed_tokenising_goes_on_and_ends_the_same(tmp_path, monkeypatch):
-    """A document's failure stands for the kill: what was written before it stays."""
-    monkeypatch.setattr("lingprob.training.rows.CHARACTERS_PER_BATCH", 40)
-    random = np.random.default_rng(0)
-    texts = [" ".join(f"w{n}" for n in random.integers(1, 96, 12)) for _ in range(30)]
-    whole = write(texts, tmp_path / "whole", rows_per_shard=20)
-
-    def breaking():
-        yield from texts[:20]
-        raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        write(breaking(), tmp_path / "broken", rows_per_shard=20)
-    first = tmp_path / "broken" / "00000.npy"
-    kept = first.stat().st_mtime_ns
-    resumed = write(texts, tmp_path / "broken", rows_per_shard=20)
-    assert first.stat().st_mtime_ns == kept
-    assert len(resumed) == len(whole) > 2
-    for ours, theirs in zip(resumed, whole, strict=True):
-        assert (np.load(ours) == np.load(theirs)).all()
-    joined = np.concatenate([np.load(path)[:, :-1].ravel() for path in whole])
-    expected = np.concatenate([[*ids, 0] for ids in as_ids(texts)])
-    assert (joined == expected[: len(joined)]).all()
-    assert len(expected) - len(joined) <= 4
-
-
-def test_rows_of_another_tokenizer_are_made_anew(tmp_path):
-    write(["w1 w2 w3"], tmp_path / "rows")
-    (path,) = write(["w5 w6 w7"], tmp_path / "rows")
-    assert np.load(path).tolist() == [[1, 2, 3, 0]]  # the same identity: kept
-    (path,) = write(["w5 w6 w7"], tmp_path / "rows", identity="another")
-    assert np.load(path).tolist() == [[5, 6, 7, 0]]
+def test_large_vocabularies_get_32_bits(tmp_path):
+    assert write(["w65535 w2 w3"], tmp_path / "a.npy", vocabulary=2**16).dtype == np.uint16
+    rows = write(["w70000 w2 w3"], tmp_path / "b.npy", vocabulary=80_000)
+    assert rows.tolist() == [[70_000, 2, 3, 0]]
+    assert rows.dtype == np.uint32
 
 
 def test_several_files_are_one_sequence_of_rows(tmp_path):
@@ -199,8 +168,9 @@ def test_text_and_rows_go_through_one_description(tmp_path):
     assert described["tokenizer_sha256"] == sha256_of(file)
     assert described["separator"] == 0
     assert described["tokenizer"] == str(tmp_path / "work" / "tokenizer")
-    made = tmp_path / "work" / "rows" / "mine" / "text.txt" / "00000.npy"
-    assert described["training"] == [str(made), str(tmp_path / "rows.npy")]
+    made, given = map(Path, described["training"])
+    assert made.parent == tmp_path / "work" / "rows" / "mine" / "text.txt"
+    assert given == tmp_path / "rows.npy"
     data = TrainingData(described, validation_examples=0)
     assert data.take(np.array([0])).tolist() == [[1, 2, 3, 0, 4]]
     assert data.n_examples == 3
@@ -221,22 +191,36 @@ def test_an_own_tokenizer_is_made_of_the_chosen_text(tmp_path):
     assert tokenizer.eos_token == "<|endoftext|>"
 
 
-def test_rows_are_made_again_by_other_code_or_of_other_text(tmp_path):
-    text = tmp_path / "text.txt"
+def test_rows_of_other_code_or_text_are_made_again(tmp_path, monkeypatch):
+    text, other = tmp_path / "text.txt", tmp_path / "other.txt"
     text.write_text("w1 w2 w3\nw4 w5\n")
+    other.write_text("w7 w7 w7\nw7 w7\n")
     file = save_word_tokenizer(tmp_path / "words") / "tokenizer.json"
 
-    def rows(**changes):
-        made = prepare([chunk("text.txt", text)], tmp_path / "work", file, **changes)
-        (path,) = made["training"]
-        return Path(path), np.load(path).tolist()
+    def rows(*texts, **changes):
+        chunks = [chunk(path.name, path) for path in texts]
+        made = prepare(chunks, tmp_path / "work", file, **changes)["training"]
+        return [np.load(path).tolist() for path in made]
 
-    path, right = rows()
-    np.save(path, np.zeros((1, 5), dtype=np.uint16))
-    assert rows()[1] == [[0] * 5]  # the same in everything: kept
-    assert rows(code="edited")[1] == right
+    right = rows(text)
+    with monkeypatch.context() as patched:
+        patched.setattr("lingprob.training.corpus.write_rows", None)
+        assert rows(text) == right  # they are kept
+    assert rows(text, code="edited") == right
     text.write_text("w5 w2 w3\nw4 w1\n")
-    assert rows(code="edited")[1] == [[5, 2, 3, 0, 4]]
+    assert rows(text, other, code="edited") == [[[5, 2, 3, 0, 4]], [[7, 7, 7, 0, 7]]]
+    # Rows that are no longer used are deleted.
+    assert len([*(tmp_path / "work" / "rows").rglob("*.npy")]) == 2
+
+
+def test_a_killed_tokenising_leaves_no_rows(tmp_path):
+    def breaking():
+        yield "w1 w2 w3 w4 w5 w6"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        write(breaking(), tmp_path / "a.npy")
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_rows_made_by_another_tokenizer_are_refused(tmp_path):
@@ -256,7 +240,7 @@ def test_a_vocabulary_too_small_for_the_tokenizer_is_refused(tmp_path):
 def test_a_tokenizer_without_the_separator_is_refused(tmp_path):
     words = Tokenizer(models.WordLevel({"w0": 0, "w1": 1}, unk_token="w0"))
     words.save(str(tmp_path / "tokenizer.json"))
-    with pytest.raises(LingprobError, match=r"2 tokens; <\|endoftext\|> is not one of them"):
+    with pytest.raises(LingprobError, match=r"2 tokens, and <\|endoftext\|> is not one of them"):
         prepare([], tmp_path / "work", tmp_path / "tokenizer.json")
 
 
@@ -275,14 +259,18 @@ def test_a_tokenizer_lies_where_its_manifest_says(tmp_path):
     assert tokenizer_file(str(tmp_path / "of_data.tsv")) == tmp_path / "20B.json"
 
 
-def test_an_id_outside_the_vocabulary_is_found_in_its_row(tmp_path):
+@pytest.mark.parametrize(("held_out", "place"), [(True, "b.npy, row 7"), (False, "b.npy, row 14")])
+def test_an_id_outside_the_vocabulary_is_located(held_out, place, tmp_path):
+    """Example 57 is row 57 of 50 + 40, or row 64 if 0, 9, 19, ..., 59 validate."""
     described = save_corpus(tmp_path)
+    if not held_out:
+        described["validation"] = []
     rows = np.load(tmp_path / "b.npy")
-    rows[7, 3] = VOCABULARY
+    rows[int(place.split()[-1]), 3] = VOCABULARY
     np.save(tmp_path / "b.npy", rows)
     data = TrainingData(described, 10)
     assert data.take(np.array([56, 58])).shape == (2, CONTEXT_WINDOW + 1)
-    with pytest.raises(LingprobError, match=r"b\.npy, row 7: token id 96"):
+    with pytest.raises(LingprobError, match=rf"{place}: token id 96 is not in .* of 96"):
         data.take(np.array([56, 57, 58]))
 
 
@@ -302,15 +290,6 @@ def test_without_other_chunks_some_training_examples_are_held_out(tmp_path):
     assert (data.validation() == rows_with_structure(N_EXAMPLES)[every]).all()
     trained = {tuple(row) for row in data.take(np.arange(80)).tolist()}
     assert not trained & {tuple(row) for row in data.validation().tolist()}
-
-
-def test_a_corpus_is_described_in_a_file_that_says_all_of_it(tmp_path):
-    described = {"files": ["a.npy"], "vocabulary": 8, "chosen": None}
-    write_description(described, tmp_path / "corpus.json")
-    text = (tmp_path / "corpus.json").read_text()
-    assert json.loads(text) == described
-    assert text.startswith('{\n "files": [\n')
-    assert text.endswith("}\n")
 
 
 def test_the_order_of_examples_is_the_epochs_shuffles_one_after_another():
@@ -380,3 +359,157 @@ def test_the_rule_s_counts_are_those_of_its_step(corpus, tmp_path):
     expected = count_seen_tokens(TrainingData(corpus, 10), 4, 8, seed=3)
     assert read_table(output, "unigrams")["count"].tolist() == expected.tolist()
     assert read_metadata(output)["total"] == str(4 * 8 * corpus["context_window"])
+
+
+# Chunks cut from the shards of a hub.
+
+ROWS, ROW_LENGTH, SHARD_BYTES = 6, 5, 70  # a chunk has 60 bytes; rows cross the shards' ends
+TOKENS = np.arange(4 * ROWS * ROW_LENGTH, dtype=np.uint16)
+
+
+def test_a_chunk_of_pythia_is_1000_batches():
+    """1,000 batches of 1,024 rows of 2,049 tokens."""
+    assert preshuffled.ROWS_PER_CHUNK * preshuffled.ROW_LENGTH * 2 == 4_196_352_000
+
+
+@pytest.fixture
+def server():
+    data = TOKENS.tobytes()
+    shards = {f"{n}.bin": data[n * SHARD_BYTES : (n + 1) * SHARD_BYTES] for n in range(4)}
+    with FileServer(shards) as running:
+        yield running
+
+
+def fetch(server: FileServer, number: int, folder) -> np.ndarray:
+    path = folder / f"chunk-{number}.npy"
+    fetch_chunk(
+        number, path, f"{server.url}/{{shard}}.bin", SHARD_BYTES, rows=ROWS, row_length=ROW_LENGTH
+    )
+    assert len(TokenRows([path], ROW_LENGTH)) == ROWS
+    return np.load(path)
+
+
+def test_every_chunk_has_its_rows_and_no_other_byte_is_fetched(server, tmp_path):
+    for number in range(4):
+        expected = TOKENS[number * 30 : (number + 1) * 30].reshape(ROWS, ROW_LENGTH)
+        assert (fetch(server, number, tmp_path) == expected).all()
+    assert server.ranges("1.bin") == ["bytes=0-49", "bytes=50-69"]
+    assert server.ranges("2.bin") == ["bytes=0-39", "bytes=40-69"]
+    before = len(server.requests)
+    fetch(server, 2, tmp_path)
+    assert len(server.requests) == before
+
+
+def test_a_broken_download_goes_on_where_it_stopped(server, tmp_path, monkeypatch):
+    monkeypatch.setattr(download, "RETRY_SECONDS", (0.0,) * 3)
+    monkeypatch.setattr(preshuffled, "CHUNK", 5)
+    server.faults["1.bin"] = [Fault(break_after=20), Fault(status=503), Fault(break_after=7)]
+    assert (fetch(server, 1, tmp_path) == TOKENS[30:60].reshape(ROWS, ROW_LENGTH)).all()
+    assert server.ranges("1.bin")[:4] == [
+        "bytes=0-49",
+        "bytes=20-49",
+        "bytes=20-49",
+        "bytes=25-49",
+    ]
+
+
+@pytest.mark.parametrize("status", [429, 500])
+def test_a_busy_server_is_asked_again(server, tmp_path, monkeypatch, status):
+    monkeypatch.setattr(download, "RETRY_SECONDS", (0.0,))
+    server.faults["0.bin"] = [Fault(status=status)]
+    assert (fetch(server, 0, tmp_path / "new" / "folder") == TOKENS[:30].reshape(6, 5)).all()
+    assert server.ranges("0.bin") == ["bytes=0-59", "bytes=0-59"]
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+def test_what_has_arrived_is_not_fetched_again(server, tmp_path, monkeypatch, rows):
+    """Two rows, or half a header; the bytes go on from there, as their count does."""
+    counted: list[int] = []
+
+    class Noted(Progress):
+        def resume_at(self, done: int) -> None:
+            counted.append(done)
+
+    monkeypatch.setattr(preshuffled, "Progress", Noted)
+    header = preshuffled.npy_header(ROWS, ROW_LENGTH, np.dtype("<u2"))
+    there = TOKENS[: 5 * rows].tobytes()
+    (tmp_path / "chunk-0.npy.part").write_bytes(header + there if rows else header[:50])
+    assert (fetch(server, 0, tmp_path) == TOKENS[:30].reshape(ROWS, ROW_LENGTH)).all()
+    assert counted == [10 * rows]
+    assert server.ranges("0.bin") == [f"bytes={10 * rows}-59"]
+
+
+def test_a_shard_that_cannot_be_had_is_one_clear_message(server, tmp_path):
+    server.always["2.bin"] = Fault(status=404)
+    with pytest.raises(LingprobError, match=r"chunk-2\.npy could not be fetched.*HTTP 404"):
+        fetch(server, 2, tmp_path)
+    assert [path.name for path in tmp_path.iterdir()] == ["chunk-2.npy.part"]
+    server.always.clear()
+    assert (fetch(server, 2, tmp_path) == TOKENS[60:90].reshape(ROWS, ROW_LENGTH)).all()
+
+
+def test_a_server_without_ranges_is_refused(server, tmp_path):
+    server.always["0.bin"] = Fault(ignore_range=True)
+    with pytest.raises(LingprobError, match="HTTP 200 to a request for bytes"):
+        fetch(server, 0, tmp_path)
+
+
+CHUNK_1 = {
+    "file": {"name": "chunk-001.npy"},
+    "shards": {"path": "{shard}.bin", "bytes": SHARD_BYTES},
+}
+
+
+@pytest.fixture
+def hub(server, monkeypatch):
+    """The server of shards as the hub, and chunks of six rows."""
+    monkeypatch.setenv("HF_ENDPOINT", server.url)
+    monkeypatch.delenv("LINGPROB_MIRROR", raising=False)
+    small = partial(fetch_chunk, rows=ROWS, row_length=ROW_LENGTH)
+    monkeypatch.setattr(preshuffled, "fetch_chunk", small)
+    return server
+
+
+def test_a_chunk_that_passes_is_gone_when_it_has_been_read(hub, tmp_path):
+    with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
+        assert (np.load(path) == TOKENS[30:60].reshape(ROWS, ROW_LENGTH)).all()
+    assert [each for each in tmp_path.rglob("*") if each.is_file()] == []
+
+
+def test_a_chunk_whose_scan_failed_is_not_fetched_twice(hub, tmp_path):
+    where = ("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing")
+    with pytest.raises(ZeroDivisionError), passing_chunk(*where):
+        raise ZeroDivisionError
+    asked = len(hub.requests)
+    with passing_chunk(*where) as path:
+        assert np.load(path)[0, 0] == 30
+    assert len(hub.requests) == asked
+    assert not path.exists()
+
+
+def test_a_chunk_of_the_user_s_is_read_where_it_lies_and_stays(hub, tmp_path):
+    obtain_file("pile", CHUNK_1, tmp_path / "kept")
+    asked = len(hub.requests)
+    with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
+        assert path == tmp_path / "kept/chunk-001.npy"
+    assert path.is_file()
+    assert len(hub.requests) == asked
+
+
+def test_a_chunk_of_the_mirror_is_not_asked_of_the_hub(hub, tmp_path, monkeypatch):
+    (tmp_path / "mirror/pile").mkdir(parents=True)
+    np.save(tmp_path / "mirror/pile/chunk-001.npy", np.ones((ROWS, ROW_LENGTH), np.uint16))
+    monkeypatch.setenv("LINGPROB_MIRROR", str(tmp_path / "mirror"))
+    with passing_chunk("pile", CHUNK_1, tmp_path / "kept", tmp_path / "passing") as path:
+        assert (np.load(path) == 1).all()
+    assert hub.requests == []
+    assert (tmp_path / "mirror/pile/chunk-001.npy").is_file()
+
+
+def test_the_chunks_that_are_fetched_again_are_the_leakage_free_ones_of_their_corpus():
+    chunks = [{"file": {"name": f"chunk-00{number}.npy"}, "shards": {}} for number in range(3)]
+    names = ["pile/chunk-000.npy", "pile/chunk-001.npy", "pile/chunk-002.npy", "web/chunk-001.npy"]
+    free = [True, False, True, True]
+    table = pd.DataFrame({"chunk": names, "leakage_free": free})
+    assert leakage_free("pile", chunks, table) == [chunks[0], chunks[2]]
+    assert leakage_free("web", chunks, table) == [chunks[1]]
