@@ -1,23 +1,19 @@
 # String probability and grammaticality (Hu et al. 2026): three predictions on minimal pairs.
 # REQUIRES results/stimuli, sentence_scores and minimalness of the data sets of each prediction.
-# PROVIDES results/string_probability/{model}/{scores,correlations,confounds,separation,pools,roc,
-# conventions}.parquet, and over the models of the scale figures 1b to 8, the counts of the data sets
-# and the scorecard.
+# PROVIDES results/string_probability/{model}/{scores,correlations,confounds,separation,roc}.parquet.
+# Over the models of the scale: figures 1b to 8, the counts of the data sets and the scorecard.
 
 STRINGS = settings["string_probability"]
-# Models with panels of their own; what a run trains or counts itself is points of trends.
+# Models with panels of their own; models that a run trains or counts are points of trends.
 STRING_PANELS = scope.string_panels(run)
 PREDICTIONS = scope.predictions(run)
-STRING_CSV = ["correlations", "confounds", "separation", "pools", "conventions"]
+STRING_CSV = ["correlations", "confounds", "separation"]
 STRING_PAGES = {
     "confounds": "How correlations change over bins",
-    "pools": "What pairing gains",
-    "conventions": "What another BOS policy would change",
-    "paradigms": "Accuracy by paradigm",
     "datasets": "Counts of the data sets",
     "filters": "Pairs that the filter by edit distance keeps",
 }
-# Figure 1b wants models that can score strings of their language.
+# Models of Figure 1b, which score English strings.
 TOY_MODELS = [
     name for name in STRING_PANELS if name in CAUSAL and catalog.model(name)["language"] == "en"
 ]
@@ -50,9 +46,7 @@ rule analyse_strings:
                 "correlations",
                 "confounds",
                 "separation",
-                "pools",
                 "roc",
-                "conventions",
             )
         },
     log:
@@ -73,10 +67,7 @@ rule analyse_strings:
         paired=lambda wildcards: scope.paired_datasets(run, wildcards.model),
         convention=lambda wildcards: scope.string_convention(run, wildcards.model),
         options={
-            **pick(
-                STRINGS,
-                "cluster_by_paradigm",
-            ),
+            **pick(STRINGS, "resample"),
             **pick(settings, "bootstrap", "seed", "scale"),
         },
     script:
@@ -104,11 +95,10 @@ rule report_string_probability:
         sentence_scores=collect(
             "results/sentence_scores/{model}/toy_strings.parquet", model=TOY_MODELS
         ),
-        accuracies=[f"resources/datasets/{name}/manifest.tsv" for name in STRINGS["published"]],
     output:
         csv=collect(
             "results/string_probability/{table}.csv",
-            table=[*STRING_CSV, "paradigms", "datasets", "filters"],
+            table=[*STRING_CSV, "datasets", "filters"],
         ),
         html=[
             in_report(f"results/string_probability/{table}.html", title)
@@ -118,8 +108,7 @@ rule report_string_probability:
             "string_probability",
             [
                 *("figure_1b", "figure_2a", "figure_2b", "figure_3a", "figure_3b", "figure_4a"),
-                *("figure_4b", "figure_5", "figure_6", "figure_8", "phenomena", "paradigms"),
-                *("paradigm_correlations", "distances", "deconfounded", "pools"),
+                *("figure_4b", "figure_5", "figure_6", "figure_8", "deconfounded"),
                 *(["quality", "sizes"] if len(STRINGS["models"]) > 1 else []),
             ],
         ),
@@ -145,7 +134,6 @@ rule report_string_probability:
         filtered=STRINGS["prediction_2"],
         pooled=STRINGS["pooled"],
         bos={model: scope.string_bos(run, model) for model in TOY_MODELS},
-        parsers=[catalog.dataset(name)["parser"] for name in STRINGS["published"]],
     script:
         "../workflow_scripts/report_string_probability.py"
 

@@ -1,14 +1,12 @@
 """Draw the figures, count the data sets, write the tables of all models, and compare."""
 
-from pathlib import Path
-
 from lingprob.figures import style
 from lingprob.io.tables import read_as_one, read_table, read_tables, write_table
 from lingprob.papers.run import Run, failures
 from lingprob.papers.string_probability.claims import compare
 from lingprob.papers.string_probability.data import toy_surprisals
 from lingprob.papers.string_probability.figures import draw
-from lingprob.papers.string_probability.tables import page, read_accuracies, tabulate
+from lingprob.papers.string_probability.tables import page, tabulate
 from lingprob.scorecard.comparison import with_failures
 from lingprob.site.cards import write_scorecard_pages
 from lingprob.site.page import write_pages
@@ -23,9 +21,7 @@ with job(snakemake):
     tables["whole"] = read_as_one(files.whole, "stimuli")
     paths = zip(params.filtered, files.distances, strict=True)
     distances = {name: read_table(path, "minimalness") for name, path in paths}
-    published = zip(params.parsers, files.accuracies, strict=True)
-    accuracies = [read_accuracies(parser, Path(path).parent) for parser, path in published]
-    made = tabulate(tables, run, distances, accuracies)
+    made = tabulate(tables, run, distances)
     failed = failures(made)
     tables |= {name: table for name, table in made.items() if name not in failed}
     figures = draw(tables, run, params.pooled)

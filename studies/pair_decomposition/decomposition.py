@@ -16,7 +16,7 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from lingprob.errors import LingprobError
-from lingprob.stats.linking import deviations_about, drawn_units, needs_unigrams
+from lingprob.stats.linking import deviations_about, drawn_units
 from lingprob.stats.linking_fits import (
     LINKING_FUNCTIONS,
     Array,
@@ -24,6 +24,7 @@ from lingprob.stats.linking_fits import (
     checked_inputs,
     covariances,
     fit_design,
+    needs_unigrams,
     score_covariances,
     scoring_slopes,
     weighted_moments,

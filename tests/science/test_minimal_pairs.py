@@ -10,7 +10,8 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.io.schemas import SCHEMAS
-from lingprob.papers.string_probability.tables import count_datasets, count_filters, read_accuracies
+from lingprob.papers.run import Run
+from lingprob.papers.string_probability.tables import count_datasets, count_filters
 from lingprob.stimuli.build import build_stimuli
 from lingprob.stimuli.distances import EditFilter, edit_threshold, measure_pairs, pair_texts
 from lingprob.stimuli.linguistic_inquiry import JUDGMENTS, SCORES, published_scores
@@ -87,18 +88,20 @@ def test_li_s_ratings_and_the_1883_pairs_that_the_filter_keeps(mirror):
     """The 75th percentile of the 2,275 rated pairs is 18 characters; 1,884 of all pairs are at most
     18 apart, and one of them has two identical strings."""
     stimuli = read_pairs(mirror, "li_large")
+    assert stimuli["paradigm"].nunique() == 62  # articles
     ratings = stimuli.pivot(index="pair_id", columns="condition", values="rating")
     assert (ratings["good"] - ratings["bad"]).isna().sum() == 104
     distances = measure_pairs(stimuli, "li_large", lambda texts: np.ones((len(texts), 1)))
     reading = EditFilter()
     assert edit_threshold(stimuli, distances, reading) == 18
     tables = {"li_large": stimuli}
-    about = ({"li_large": distances}, reading, read_published("string_probability"), "")
+    run = Run("", titles={"li_large": "LI"}, published=read_published("string_probability"))
+    about = ({"li_large": distances}, reading, run)
     filters = count_filters(tables, *about)
     assert filters.loc[filters["used"], ["kept", "kept_published"]].to_numpy().tolist() == [
         [1883, 1883]
     ]
-    counts = count_datasets(tables, tables, {"li_large": "LI"}, *about).iloc[0]
+    counts = count_datasets(tables, tables, *about).iloc[0]
     assert (counts["counted"], counts["used_pairs"]) == (1883, 1883)
     # Readings of the quantile over all pairs and of words give other numbers.
     assert filters["kept"].value_counts()[1883] == 1
@@ -144,27 +147,3 @@ def test_the_same_words_in_another_order_have_the_same_unigram_logprob(mirror):
     same = pairs[pairs["words"] == pairs["words_bad"]]
     assert len(same) == 443
     assert ((same["unigrams"] - same["unigrams_bad"]).abs() < 1e-3).sum() == 426
-
-
-def test_published_accuracies_are_those_of_the_papers(mirror):
-    """Means over BLiMP's 67 paradigms and SyntaxGym's 34 suites as the papers state them."""
-    folder = mirror / "published_scores"
-    if not folder.exists():
-        pytest.skip("the mirror has no published scores")
-    blimp = read_accuracies("blimp_accuracies", folder / "blimp_paper")
-    assert blimp.groupby("system")["paradigm"].nunique().eq(67).all()
-    means = blimp.groupby("system")["accuracy"].mean().round(3).to_dict()
-    people = means.pop("people")
-    assert means == {"5-gram": 0.612, "LSTM": 0.698, "Transformer-XL": 0.696, "GPT-2 large": 0.83}
-    assert people == pytest.approx(0.886, abs=0.015)
-    suites = read_accuracies("syntaxgym_accuracies", folder / "syntaxgym_paper")
-    means = suites.groupby("system")["accuracy"].mean().round(3)
-    assert means["GPT-2"] == 0.781
-    assert means["JRNN"] == 0.587
-    assert suites["paradigm"].nunique() == 34
-    gpt2 = suites[suites["system"] == "GPT-2"].set_index("paradigm")["accuracy"]
-    (item,) = [
-        item for item in read_published("context")["items"] if "without a prefix" in item["item"]
-    ]
-    for row, (accuracy,) in item["rows"].items():
-        assert accuracy == pytest.approx(gpt2[row.removeprefix("gpt2/")], abs=5e-4), row

@@ -19,11 +19,10 @@ from lingprob.scoring import frequency_moments as module
 from lingprob.scoring.engine import sliding_windows
 from lingprob.scoring.frequency_moments import frequency_moments, moments_by_start_token
 from lingprob.stats.least_squares import (
-    Moments,
-    document_sums,
     frequency_slope,
     frequency_slopes,
-    merge_documents,
+    merge_sums,
+    sum_tokens,
 )
 from models_for_tests import SENTENCES, VOCABULARY_SIZE, save_tiny_model
 
@@ -238,13 +237,10 @@ def test_regressions_that_cannot_be_are_explained(lm, documents, unigrams, messa
 def slope_of(x, y, document):
     """The regression of few tokens; a bin holds none, one, and all others."""
     x, y, document = np.array(x), np.array(y), np.array(document)
-    moments = Moments(3)
-    moments.add(np.append(1, np.full(len(x) - 1, 2)), x, y)
-    bins = pd.DataFrame(
-        {"bin_low": [-3.0, -2, -1], "n_tokens": moments.n, "mean_unigram_logprob": moments.mean_x,
-         "mean_logprob": moments.mean_y, "sxx": moments.sxx, "sxy": moments.sxy, "syy": moments.syy}
-    )  # fmt: skip
-    return frequency_slope([bins], [document_sums(document, x, y)])
+    bins = sum_tokens("bin_low", np.append(-2.0, np.full(len(x) - 1, -1.0)), x, y)
+    empty = 0 * bins.iloc[:1].assign(bin_low=0.0) + [-3.0, 0, 0, 0, 0, 0, 0]
+    bins = pd.concat([empty, bins]).assign(bin_high=lambda table: table["bin_low"] + 1)
+    return frequency_slope([bins], [sum_tokens("document", document, x, y)])
 
 
 def test_few_tokens_that_hardly_differ_have_a_slope():
@@ -259,8 +255,8 @@ def test_few_tokens_that_hardly_differ_have_a_slope():
     scores = np.bincount(document, dx * residual)
     error = np.sqrt(2 * (scores**2).sum()) / (dx**2).sum()
     assert fit["slope_std_error"] == pytest.approx(error)
-    assert list(bins) == ["bin_low", "n_tokens", "mean_unigram_logprob", "mean_logprob",
-                          "sd_logprob"]  # fmt: skip
+    assert list(bins) == ["bin_low", "bin_high", "n_tokens", "mean_unigram_logprob",
+                          "mean_logprob", "sd_logprob"]  # fmt: skip
     assert bins["n_tokens"].tolist() == [1, 4]
     assert bins["sd_logprob"].tolist() == pytest.approx([0, np.std(y[1:])])
     level, _ = slope_of(x, [-0.5] * 5, document)
@@ -269,44 +265,14 @@ def test_few_tokens_that_hardly_differ_have_a_slope():
 
 def test_sums_of_parts_of_documents_are_those_of_the_whole():
     x, y = np.random.default_rng(0).normal(size=(2, 9))
-    document = np.array([4, 4, 4, 7, 7, 7, 9, 9, 9])
-    parts = [document_sums(document[rows], x[rows], y[rows]) for rows in (slice(5), slice(5, 9))]
-    pd.testing.assert_frame_equal(merge_documents(parts), document_sums(document, x, y))
-
-
-@given(
-    st.lists(
-        st.lists(
-            st.tuples(st.integers(0, 3), st.floats(-30, 0), st.floats(-30, 0)),
-            min_size=1,
-            max_size=20,
-        ),
-        min_size=1,
-        max_size=8,
-    ),
-    st.sampled_from([0.0, 1e6]),
-)
-def test_running_moments_equal_those_of_all_pairs(chunks, offset):
-    moments = Moments(4)
-    for chunk in chunks:
-        group, x, y = map(np.array, zip(*chunk, strict=True))
-        moments.add(group, x + offset, y)
-    group, x, y = map(np.array, zip(*(pair for chunk in chunks for pair in chunk), strict=True))
-    for part, mask in [(moments, [group == number for number in range(4)])] + [
-        (moments.pooled(), [np.full(len(x), True)])
-    ]:
-        assert len(part.n) == len(mask)
-        for number, kept in enumerate(mask):
-            assert part.n[number] == kept.sum()
-            if not kept.any():
-                continue
-            dx, dy = x[kept] - x[kept].mean(), y[kept] - y[kept].mean()
-            assert part.mean_x[number] == pytest.approx(x[kept].mean() + offset, abs=1e-9)
-            assert part.mean_y[number] == pytest.approx(y[kept].mean(), abs=1e-9)
-            tolerance = 1e-5 if offset else 1e-8
-            assert part.sxx[number] == pytest.approx((dx * dx).sum(), rel=1e-6, abs=tolerance)
-            assert part.sxy[number] == pytest.approx((dx * dy).sum(), rel=1e-6, abs=tolerance)
-            assert part.syy[number] == pytest.approx((dy * dy).sum(), rel=1e-6, abs=tolerance)
+    document = np.array([4, 7, 7, 9, 4, 7, 4, 9, 9])
+    some = (slice(5), slice(5, 9))
+    parts = [sum_tokens("document", document[rows], x[rows], y[rows]) for rows in some]
+    whole = sum_tokens("document", document, x, y)
+    pd.testing.assert_frame_equal(merge_sums(parts, "document"), whole)
+    in_nine = document == 9
+    expected = [9, 3, *(values[in_nine].sum() for values in (x, y, x * x, x * y, y * y))]
+    assert whole.iloc[-1].tolist() == pytest.approx(expected)
 
 
 @given(st.integers(2, 200), st.integers(2, 20), st.integers(1, 19), st.none() | st.just(999))

@@ -20,8 +20,8 @@ from lingprob.stats.linking import (
     resample_linking_functions,
 )
 from lingprob.stats.linking_fits import LINKING_FUNCTIONS, correlations, weighted_moments
-from lingprob.stats.linking_predictions import fit_predictor, held_out
-from lingprob.stats.linking_predictions import sentences as rated
+from lingprob.stats.linking_fits import predict_held_out, predict_ratings
+from lingprob.stats.linking_fits import rated_sentences as rated
 from lingprob.stats.resampling import fold_numbers, resample_counts
 
 QUICK: dict[str, Any] = {"repeats": 2, "bootstrap": 20}
@@ -467,8 +467,7 @@ def test_predictions_and_intervals_are_those_of_the_plain_formulas(function):
     spread = residual @ residual / (60 - k)
     wide = quantile * np.sqrt(design[0] @ covariance @ design[0] + spread)
 
-    fitted = fit_predictor(rated(function, *given, unit))
-    found = fitted.predict(p, u, length).iloc[0]
+    found = predict_ratings(rated(function, *given, unit), p, u, length).iloc[0]
     mean = design[0] @ slopes
     wanted = [mean, mean - half, mean + half, mean - wide, mean + wide]
     assert found.to_numpy() == pytest.approx(wanted, rel=1e-9)
@@ -477,14 +476,14 @@ def test_predictions_and_intervals_are_those_of_the_plain_formulas(function):
 def test_held_out_predictions_are_those_of_refits_without_the_unit():
     given, _, unit = made(50, 2, units=9)
     data = rated("morcela", *given, unit)
-    found = held_out(data, data.unit)
+    found = predict_held_out(data)
     for row in range(50):
         others = [values[unit != unit[row]] for values in given]
-        predictor = fit_predictor(rated("morcela", *others))
-        one = predictor.predict(*(values[row : row + 1] for values in given[:3]))
+        one = (values[row : row + 1] for values in given[:3])
+        one = predict_ratings(rated("morcela", *others), *one)
         assert found[row] == pytest.approx(one["predicted"].item(), rel=1e-9)
     alone = rated("morcela", *given)
-    assert not np.allclose(held_out(alone, alone.unit), found)
+    assert not np.allclose(predict_held_out(alone), found)
 
 
 @pytest.mark.parametrize("units", [None, 40])
@@ -496,7 +495,7 @@ def test_intervals_hold_the_truth_as_often_as_they_say(units):
     noise = 0.5 * (np.sqrt(2) if units else 1)
     for seed in range(300):
         given, _, unit = made(200, seed, units=units)
-        found = fit_predictor(rated("morcela", *given, unit)).predict(p, u, length)
+        found = predict_ratings(rated("morcela", *given, unit), p, u, length)
         new = mean + np.random.default_rng([seed, 1]).normal(0, noise, 10)
         of_mean.append(found["predicted_low"].lt(mean) & found["predicted_high"].gt(mean))
         of_rating.append(found["rating_low"].lt(new) & found["rating_high"].gt(new))
@@ -528,19 +527,17 @@ def test_a_unit_more_than_coefficients_is_enough_and_their_scale_does_not_matter
     p, u, length, rating = made(30, 3)[0]
     assert rated("morcela", p, u, length, rating, np.arange(30) % 5).unit.max() == 4
     found = [
-        fit_predictor(rated("morcela", scale * p, scale * u, length, rating))
-        .predict(scale * p, scale * u, length)
-        .to_numpy()
-        for scale in (1.0, 1e-10)
+        predict_ratings(rated("morcela", *scaled, length, rating), *scaled, length)
+        for scaled in ((scale * p, scale * u) for scale in (1.0, 1e-10))
     ]
-    assert found[1] == pytest.approx(found[0], rel=1e-4)
+    assert found[1].to_numpy() == pytest.approx(found[0].to_numpy(), rel=1e-4)
 
 
 def test_sentences_without_unigrams_are_predicted_by_what_needs_none():
     given, _, _ = made(30, 4)
-    of_logprob = fit_predictor(rated("mean_logprob", *given))
-    assert len(of_logprob.predict(given[0], None, given[2])) == 30
+    of_logprob = rated("mean_logprob", *given)
+    assert len(predict_ratings(of_logprob, given[0], None, given[2])) == 30
     with pytest.raises(LingprobError, match="these sentences have none"):
-        fit_predictor(rated("slor", *given)).predict(given[0], np.full(30, np.nan), given[2])
+        predict_ratings(rated("slor", *given), given[0], np.full(30, np.nan), given[2])
     with pytest.raises(LingprobError, match="n_tokens, row 0: 0 "):
-        of_logprob.predict(given[0], None, 0 * given[2])
+        predict_ratings(of_logprob, given[0], None, 0 * given[2])

@@ -11,31 +11,23 @@ from sklearn.metrics import roc_auc_score
 from sklearn.metrics import roc_curve as their_roc_curve
 
 from lingprob.stats.least_squares import fit_least_squares
-from lingprob.stats.proportions import (
+from lingprob.stats.resampling import (
     accuracies,
     clustered_proportion_interval,
-    design_effect,
-    preferences,
-)
-from lingprob.stats.resampling import (
     correlation,
     correlation_interval,
+    design_effect,
     interval,
     is_constant,
-    mean_interval,
     mean_intervals,
+    preferences,
+    resampled_means,
     resampled_sums,
     resamples,
     standardise,
     tails,
 )
-from lingprob.stats.roc import (
-    area_intervals,
-    area_under_roc,
-    drawn_areas,
-    resampled_areas,
-    roc_curve,
-)
+from lingprob.stats.roc import area_under_roc, resampled_areas, roc_curve
 
 
 @pytest.fixture(params=["distinct", "tied"])
@@ -65,7 +57,7 @@ def test_the_curve_is_scikit_learn_s(scored):
     np.testing.assert_allclose(true, expected[1])
 
 
-def test_by_hand():
+def test_an_area_by_hand():
     """Two of the four pairs of a positive and a negative are right, one is a tie."""
     scores = np.array([1.0, 3.0, 2.0, 3.0])
     positive = np.array([True, True, False, False])
@@ -98,8 +90,8 @@ def test_one_class_has_no_area():
     false, true = roc_curve(scores[:2], np.ones(2, dtype=bool))
     assert (false.tolist(), true.tolist()) == ([0, 0, 0], [0, 0.5, 1])
     unit = np.arange(5)
-    low_high = area_intervals(scores[:, None], np.zeros(5, dtype=bool), unit, draws=10, seed=0)
-    assert np.isnan(low_high).all()
+    drawn = resampled_areas(scores[:, None], np.zeros(5, dtype=bool), unit, draws=10, seed=0)
+    assert np.isnan(drawn).all()
 
 
 def repeated(counts, unit):
@@ -120,9 +112,8 @@ def test_a_resampled_area_is_that_of_the_repeated_rows(scored):
         for rows in (repeated(counts, unit) for counts in draws)
     ]
     columns = np.column_stack([scores, -scores])
-    found = area_intervals(columns, positive, unit, draws=50, seed=7)
-    np.testing.assert_allclose(found[0], quantiles(loop))
-    np.testing.assert_allclose(found[1], quantiles(1 - np.array(loop)))
+    found = resampled_areas(columns, positive, unit, draws=50, seed=7)
+    np.testing.assert_allclose(found, [loop, 1 - np.array(loop)])
 
 
 def test_a_resampled_correlation_is_that_of_the_repeated_rows():
@@ -141,13 +132,19 @@ def test_a_resampled_correlation_is_that_of_the_repeated_rows():
 
 
 def test_a_resampled_mean_is_that_of_the_repeated_rows():
-    values = np.random.default_rng(4).random(60)
-    unit = np.repeat(np.arange(20), [1, 2, 3, 6] * 5)
-    loop = [
-        values[repeated(counts, unit)].mean() for part in resamples(20, 30, 2) for counts in part
-    ]
-    found = mean_interval(values, unit, draws=30, seed=2)
-    np.testing.assert_allclose(found, quantiles(loop))
+    """Units 17 to 19 have no row here; weights 1 and 3 repeat a row as often."""
+    rng = np.random.default_rng(4)
+    unit = np.repeat(np.arange(17), [1, 2, 3, 6, 1] * 3 + [4, 1])
+    values, weight = rng.random((len(unit), 2)), rng.choice([1, 3], len(unit))
+    draws = np.concatenate(list(resamples(20, 30, 2)))
+    rows = [np.repeat(np.arange(len(unit)), counts[unit] * weight) for counts in draws]
+    given = {"draws": 30, "seed": 2, "weight": weight.astype(float), "units": 20}
+    found = resampled_means(values, unit, **given)
+    np.testing.assert_allclose(found, [values[some].mean(axis=0) for some in rows])
+    ends = mean_intervals(values, unit, draws=30, seed=2)
+    draws = np.concatenate(list(resamples(17, 30, 2)))
+    unweighted = [values[repeated(counts, unit)].mean(axis=0) for counts in draws]
+    np.testing.assert_allclose(ends, np.quantile(unweighted, [0.025, 0.975], axis=0).T)
 
 
 @pytest.mark.parametrize("x", [np.full(9, 0.1), np.arange(9.0)[:2], 1e6 + 1e-6 * np.arange(9.0)])
@@ -180,15 +177,6 @@ def test_the_interval_covers_a_known_correlation():
         low, high = correlation_interval(x, y, np.arange(150), draws=200, seed=seed)
         covered += low < 0.5 < high
     assert covered >= 51
-
-
-def test_a_weighted_mean_has_a_weighted_interval():
-    """50 ones that stand for nine rows each, 50 noughts for one: .9, far from .5."""
-    values, weight = np.repeat([1.0, 0.0], 50), np.repeat([9.0, 1.0], 50)
-    bounds = mean_interval(values, np.arange(100), draws=200, seed=1, weight=weight)
-    assert 0.8 < bounds[0] < 0.9 < bounds[1] < 0.96
-    alike = mean_interval(values, np.arange(100), draws=200, seed=1, weight=np.full(100, 3.0))
-    assert alike == pytest.approx(mean_interval(values, np.arange(100), draws=200, seed=1))
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -225,7 +213,7 @@ def test_draws_come_in_blocks_that_add_up(monkeypatch):
 
     def intervals():
         options = {"unit": np.arange(30) // 3, "draws": 9, "seed": 4}
-        return correlation_interval(x, y, **options), mean_interval(x, **options)
+        return correlation_interval(x, y, **options), *mean_intervals(x[:, None], **options)
 
     at_once = intervals()
     monkeypatch.setattr("lingprob.stats.resampling.COUNTS_AT_ONCE", 20)
@@ -250,9 +238,6 @@ def test_a_sentence_of_weight_two_is_two_sentences_in_every_resample():
         scores[written_out], positive[written_out], unit[written_out], draws=30, seed=1
     )
     assert weighted == pytest.approx(alone)
-    counts = np.ascontiguousarray(np.concatenate([*resamples(10, 30, 1)]).T, dtype=float)
-    drawn = drawn_areas(scores[:, 1], positive, unit, counts, weight.astype(float))
-    assert drawn == pytest.approx(alone[1])
     assert weighted != pytest.approx(resampled_areas(scores, positive, unit, draws=30, seed=1))
 
 

@@ -10,9 +10,9 @@ import pytest
 
 from lingprob.catalog import Catalog, read_published
 from lingprob.papers.run import Run
+from lingprob.papers.string_probability.analysis import separation_rows
 from lingprob.papers.string_probability.claims import STATISTICS
 from lingprob.papers.string_probability.data import Options
-from lingprob.papers.string_probability.separation import separation_rows
 from lingprob.scorecard.comparison import judge_claims
 from lingprob.stimuli.build import build_stimuli
 
@@ -50,6 +50,13 @@ CHANGES = {
         ("", "r"), ("_common_spread", "r_common_spread"), ("_without_length", "r_without_length")
     )
 }  # fmt: skip
+OF_METRICS = {
+    "poor_separation": ("auc", "slor"),
+    "slor_leads": ("lead", "slor"),
+    "mean_logprob_leads": ("lead", "mean_logprob"),
+    "good_accuracy": ("accuracy", "logprob"),
+    "pairing_separates": ("gain", "logprob"),
+}
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
 COSTS = {"grammatical_strings_likelier": 4.0, "one_moon_likelier": 6.0, "moons_below_moon": 5.0}
 
@@ -69,7 +76,7 @@ def separated(column: str, metric: str, value: np.ndarray, error: float) -> pd.D
          "metric": list(METRICS) * runs, "n_grammatical": 100, "n_ungrammatical": 100,
          "n_pairs": 100}
     )  # fmt: skip
-    for name, low in (("auc", 0.5), ("accuracy", np.nan), ("lead", np.nan)):
+    for name, low in (("auc", 0.5), ("accuracy", 0.8), ("lead", np.nan), ("gain", np.nan)):
         table[name] = table[f"{name}_low"] = table[f"{name}_high"] = low
     at = table["metric"] == metric
     for end, reach in (("", 0), ("_low", -1.96), ("_high", 1.96)):
@@ -103,14 +110,8 @@ def estimated(claim: str, effect: float, runs: int, rng: np.random.Generator) ->
     assumed one, beyond the limit, with a true standard error."""
     limit, assumed, error = ASSUMED[claim]
     value = limit + effect * assumed + rng.normal(0, error, runs)
-    if claim in ("poor_separation", "slor_leads", "mean_logprob_leads", "good_accuracy"):
-        column, metric = {
-            "poor_separation": ("auc", "slor"),
-            "slor_leads": ("lead", "slor"),
-            "mean_logprob_leads": ("lead", "mean_logprob"),
-            "good_accuracy": ("accuracy", "logprob"),
-        }[claim]  # fmt: skip
-        return {"string_separation": separated(column, metric, value, error)}
+    if claim in OF_METRICS:
+        return {"string_separation": separated(*OF_METRICS[claim], value, error)}
     ends = {"": value, "_low": value - 1.96 * error, "_high": value + 1.96 * error}
     table = pd.DataFrame({"model": "m", "dataset": np.arange(runs).astype(str), "n": 1000,
                           "simulated": False})  # fmt: skip
@@ -121,16 +122,6 @@ def estimated(claim: str, effect: float, runs: int, rng: np.random.Generator) ->
         prediction, quantity = CHANGES[claim]
         table = table.assign(prediction=prediction, subset="change", quantity=quantity)
         return {"string_confounds": table.assign(**{f"value{end}": at for end, at in ends.items()})}
-    table = table.assign(pool="gain", subset="overall", n_pairs=1000)
-    return {"string_pools": table.assign(**{f"auc{end}": at for end, at in ends.items()})}
-
-
-def paradigms(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
-    """Gains of 67 paradigms, as BLiMP has, about .05 times the effect."""
-    gain = 0.05 * effect + rng.normal(0, 0.1, (runs, 67))
-    table = pd.DataFrame({"model": "m", "dataset": np.repeat(np.arange(runs).astype(str), 67),
-                          "pool": "gain", "subset": "paradigm", "auc": gain.ravel()})  # fmt: skip
-    return {"string_pools": table}
 
 
 def strings(claim: str, effect: float, runs: int, rng: np.random.Generator) -> dict:
@@ -151,8 +142,7 @@ def strings(claim: str, effect: float, runs: int, rng: np.random.Generator) -> d
 
 def simulated(claim: str, effect: float, runs: int, seed: int) -> list[str]:
     """Verdicts on as many simulated runs."""
-    makers = {"pairing_separates_within_paradigms": paradigms, **dict.fromkeys(COSTS, strings)}
-    make = makers.get(claim, estimated)
+    make = strings if claim in COSTS else estimated
     found = verdicts(claim, make(claim, effect, runs, np.random.default_rng(seed)))
     assert len(found) == runs
     return found
@@ -228,7 +218,7 @@ def sentences(effect: float, rng: np.random.Generator, pairs: int = 150) -> pd.D
 
 def leads(effect: float, runs: int) -> list[str]:
     rng = np.random.default_rng(5)
-    options = Options(100, False, 1, "demo")
+    options = Options(100, "pairs", 1, "demo")
     tables = [
         pd.DataFrame(separation_rows(sentences(effect, rng), options)).assign(
             model="m", dataset=str(run), phenomenon=""
@@ -273,18 +263,3 @@ def test_areas_are_of_the_paper_s_metrics_on_whole_data_sets():
     ((about, found),) = STATISTICS["poor_separation"](tables, RUN)
     assert (about, found.n) == ("m/0", 200)
     assert (found.value, found.low, found.high) == pytest.approx((0.7, 0.6804, 0.7196))
-
-
-def test_gains_of_pairing_are_of_all_pairs_or_a_mean_over_paradigms():
-    rows = [("pair", "overall", 0.9), ("gain", "overall", 0.2), ("gain", "length", 0.4),
-            ("gain", "paradigm", 0.1), ("gain", "paradigm", 0.3), ("gain", "paradigm", 0.35),
-            ("dataset", "paradigm", 0.8)]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["pool", "subset", "auc"]).assign(
-        model="m", dataset="d", n_pairs=30,
-        auc_low=lambda t: t["auc"] - 0.1, auc_high=lambda t: t["auc"] + 0.05,
-    )  # fmt: skip
-    ((about, found),) = STATISTICS["pairing_separates"]({"string_pools": table}, RUN)
-    assert (about, found.n) == ("m/d", 30)
-    assert (found.value, found.low, found.high) == pytest.approx((0.2, 0.1, 0.25))
-    ((_, mean),) = STATISTICS["pairing_separates_within_paradigms"]({"string_pools": table}, RUN)
-    assert (mean.value, mean.n) == (pytest.approx(0.25), 3)

@@ -10,7 +10,7 @@ import pandas as pd
 
 from lingprob.errors import LingprobError, looked_up
 from lingprob.pairs.audit import Evidence, sides_of
-from lingprob.stats.proportions import accuracies, preferences
+from lingprob.stats.resampling import accuracies, preferences
 from lingprob.stimuli.distances import pair_texts
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run

@@ -16,7 +16,7 @@ from lingprob.io.corpora import batches, iter_documents
 from lingprob.io.progress import Progress
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.engine import Scorer, sliding_windows
-from lingprob.stats.least_squares import Moments, document_sums, merge_documents
+from lingprob.stats.least_squares import SUMS, merge_sums, sum_tokens
 
 CHARACTERS_PER_BATCH = 2**20
 WINDOWS_PER_PIECE = 4
@@ -130,10 +130,10 @@ def frequency_moments(
         progress: advanced by the number of regressed tokens.
 
     Returns:
-        What `frequency_slope` regresses. First a row a bin: bin_low, bin_high, n_tokens,
-        mean_unigram_logprob, mean_logprob (nats), and the central second moments sxx (unigram),
-        sxy and syy (nats squared). Then a row a document of which this shard has tokens: document,
-        numbered from 0, n_tokens, and the sums x (unigram), y, xx and xy over its tokens.
+        The sums that `frequency_slope` regresses: n_tokens, x (unigram log-probability), y
+        (log-probability, nats), xx, xy and yy. The first table has one row per bin, from `bin_low`
+        to `bin_high`. The second has one row per document of which this shard has tokens;
+        `document` counts from 0.
 
     Raises LingprobError if `unigram_logprob` does not fit the model.
     """
@@ -150,7 +150,11 @@ def frequency_moments(
         )
         for piece in _pieces(number, ids, start_id, window, stride)
     )
-    moments, by_document = Moments(bins), []
+    # Without any token, both tables still have their columns, and the bins their rows.
+    nothing = np.array([])
+    empty = pd.DataFrame({"bin": np.arange(bins), "n_tokens": 0, **dict.fromkeys(SUMS, 0.0)})
+    by_bin = [empty]
+    by_document = [sum_tokens("document", nothing.astype(np.int64), nothing, nothing)]
     chunk_size = BATCHES_PER_CHUNK * scorer.tokens_per_batch
     share = islice(pieces, shard, None, shards)
     for chunk in batches(share, chunk_size, lambda piece: len(piece.ids)):
@@ -158,25 +162,16 @@ def frequency_moments(
         ids = np.concatenate([piece.ids[piece.keep_from :] for piece in chunk])
         kept = [values[piece.keep_from :] for values, piece in zip(logprobs, chunk, strict=True)]
         values = np.concatenate(kept).astype(np.float64)
-        moments.add(bin_of_token[ids], unigram_logprob[ids], values)
+        pairs = (unigram_logprob[ids], values)
+        by_bin.append(sum_tokens("bin", bin_of_token[ids], *pairs))
         documents_of = np.repeat([piece.document for piece in chunk], [len(one) for one in kept])
-        by_document.append(document_sums(documents_of, unigram_logprob[ids], values))
+        by_document.append(sum_tokens("document", documents_of, *pairs))
         if progress is not None:
             progress.advance(len(ids))
-    binned = pd.DataFrame(
-        {
-            "bin_low": edges[:-1],
-            "bin_high": edges[1:],
-            "n_tokens": moments.n,
-            "mean_unigram_logprob": moments.mean_x,
-            "mean_logprob": moments.mean_y,
-            "sxx": moments.sxx,
-            "sxy": moments.sxy,
-            "syy": moments.syy,
-        }
-    )
-    nothing = document_sums(np.array([], dtype=np.int64), np.array([]), np.array([]))
-    return binned, merge_documents([nothing, *by_document])
+    binned = merge_sums(by_bin, "bin").drop(columns="bin")
+    binned.insert(0, "bin_low", edges[:-1])
+    binned.insert(1, "bin_high", edges[1:])
+    return binned, merge_sums(by_document, "document")
 
 
 def _checked(lm: LanguageModel, unigram_logprob: np.ndarray) -> np.ndarray:

@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 
 from lingprob.pairs.audit import PROBLEMS
 from lingprob.site.page import render_page
-from lingprob.stats.proportions import accuracies
+from lingprob.stats.resampling import accuracies
 
 SHOWN = 100
 # From this weight on a problem alone makes a pair unfit.

@@ -49,7 +49,7 @@ PAPERS = (
         "Why do probabilities tell the grammatical sentence of a minimal pair, and not grammatical "
         "sentences from all others?",
         {"string_probability": "Predictions"},
-        ("string_probability/phenomena", "string_probability/figure_4b"),
+        ("string_probability/figure_2b", "string_probability/figure_4b"),
     ),
     Paper(
         "leakage",

@@ -1,4 +1,4 @@
-"""Ordinary least squares, on rows of a frame and on running moments of tokens."""
+"""Ordinary least squares on rows of a table, and on sums over the tokens of a corpus."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import pandas as pd
 
 from lingprob.errors import LingprobError
 
-# A column that the others explain to this share of its size is none of its own.
+# A column is collinear if the others leave less than this share of its size unexplained.
 COLLINEAR = 1e-9
 # A residual below this share of the response's size is rounding.
 EXACT = 1e-12
+SUMS = ["x", "y", "xx", "xy", "yy"]
 
 
 @dataclass(frozen=True)
@@ -106,59 +107,26 @@ def _check_rank(design: np.ndarray, predictors: Sequence[str]) -> None:
         )
 
 
-class Moments:
-    """Counts, means and central second moments of pairs (x, y), in groups, one chunk at a time.
+def sum_tokens(by: str, group: np.ndarray, x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
+    """Return the number of pairs (x, y) and their sums x, y, xx, xy and yy by group.
 
-    Chan's update keeps them as accurate as two passes over all the data would.
+    Args:
+        by: name of the column of groups.
+        group, x, y: (n,) each.
     """
+    sums = {by: group, "n_tokens": 1, "x": x, "y": y, "xx": x * x, "xy": x * y, "yy": y * y}
+    return merge_sums([pd.DataFrame(sums)], by)
 
-    def __init__(self, groups: int) -> None:
-        self.n = np.zeros(groups, dtype=np.int64)
-        self.mean_x, self.mean_y = np.zeros(groups), np.zeros(groups)
-        self.sxx, self.sxy, self.syy = np.zeros(groups), np.zeros(groups), np.zeros(groups)
 
-    def add(self, group: np.ndarray, x: np.ndarray, y: np.ndarray) -> None:
-        """Add pairs: `group` integers, `x` and `y` float64, all of shape (n,)."""
-        chunk = Moments(len(self.n))
-        chunk.n = np.bincount(group, minlength=len(self.n))
-        divisor = np.maximum(chunk.n, 1)
-
-        def summed(values: np.ndarray) -> np.ndarray:
-            return np.bincount(group, weights=values, minlength=len(self.n))
-
-        chunk.mean_x, chunk.mean_y = summed(x) / divisor, summed(y) / divisor
-        dx, dy = x - chunk.mean_x[group], y - chunk.mean_y[group]
-        chunk.sxx, chunk.sxy, chunk.syy = summed(dx * dx), summed(dx * dy), summed(dy * dy)
-        self.merge(chunk)
-
-    def merge(self, other: Moments) -> None:
-        """Add the pairs of another set, group by group."""
-        n = self.n + other.n
-        share = other.n / np.maximum(n, 1)
-        dx, dy = other.mean_x - self.mean_x, other.mean_y - self.mean_y
-        weight = self.n * share
-        self.sxx += other.sxx + weight * dx * dx
-        self.sxy += other.sxy + weight * dx * dy
-        self.syy += other.syy + weight * dy * dy
-        self.mean_x += share * dx
-        self.mean_y += share * dy
-        self.n = n
-
-    def pooled(self) -> Moments:
-        """Return the moments of all groups taken together, as a single group."""
-        whole = Moments(1)
-        for group in range(len(self.n)):
-            part = Moments(1)
-            for name, value in vars(self).items():
-                setattr(part, name, value[group : group + 1])
-            whole.merge(part)
-        return whole
+def merge_sums(tables: Iterable[pd.DataFrame], by: str) -> pd.DataFrame:
+    """Add up tables of `sum_tokens` by group."""
+    return pd.concat(tables, ignore_index=True).groupby(by, as_index=False).sum()
 
 
 def frequency_slopes(
     tables: Iterable[pd.DataFrame], documents: Iterable[pd.DataFrame]
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Regress tokens as `frequency_slope` does, after each of several start tokens.
+    """Regress tokens as `frequency_slope` does, once per start token.
 
     Args:
         tables, documents: as of `frequency_slope`, each with a column `start_token`.
@@ -185,95 +153,61 @@ def frequency_slope(
     """Regress tokens' log-probability in context on their unigram log-probability (morcela, §5).
 
     Args:
-        tables: one or more that `frequency_moments` made of the same corpus and unigrams, by bin.
-        documents: those that it made of the same, by document.
+        tables, documents: both tables of `frequency_moments`, of one corpus and unigram source; one
+            or more of each.
 
     Returns:
-        slope, intercept (nats), r, n_tokens and n_documents; slope_std_error, which takes
-        documents, whose tokens have a topic in common, as the independent observations (the
-        sandwich estimator of Liang & Zeger 1986; NaN for one document), and slope_std_error_tokens,
-        which takes tokens as such; and a row for each bin that holds tokens: bin_low, bin_high,
-        n_tokens, mean_unigram_logprob, mean_logprob and the population standard deviation
-        sd_logprob (nats).
+        The regression: slope, intercept (nats), r, n_tokens, n_documents and two standard errors.
+        `slope_std_error` takes documents as the independent observations (sandwich estimator of
+        Liang & Zeger 1986; NaN for one document), `slope_std_error_tokens` takes tokens.
+        Then one row per bin with tokens: bin_low, bin_high, n_tokens, mean_unigram_logprob,
+        mean_logprob and its population standard deviation sd_logprob (nats).
 
     Raises LingprobError if there are fewer than three tokens, or only tokens of one unigram
     log-probability.
     """
-    first, *others = tables
-    moments = _moments(first)
-    for table in others:
-        moments.merge(_moments(table))
-    whole = first.assign(
-        n_tokens=moments.n,
-        mean_unigram_logprob=moments.mean_x,
-        mean_logprob=moments.mean_y,
-        sd_logprob=np.sqrt(moments.syy / np.maximum(moments.n, 1)),
-    ).drop(columns=["sxx", "sxy", "syy"])
-    regression = _regression(moments.pooled())
-    return regression | _by_document(documents, moments.pooled(), regression), whole[
-        whole["n_tokens"] > 0
-    ].reset_index(drop=True)
+    tables = list(tables)
+    edges = tables[0][["bin_low", "bin_high"]]
+    sums = merge_sums([table.drop(columns="bin_high") for table in tables], "bin_low")
+    bins = edges.merge(sums[sums["n_tokens"] > 0], on="bin_low")
+    n, x, y, yy = (bins[name] for name in ("n_tokens", "x", "y", "yy"))
+    bins = bins.assign(
+        mean_unigram_logprob=x / n,
+        mean_logprob=y / n,
+        sd_logprob=np.sqrt(np.maximum(yy / n - (y / n) ** 2, 0.0)),
+    ).drop(columns=SUMS)
+    return _regression(merge_sums(documents, "document")), bins
 
 
-def _moments(table: pd.DataFrame) -> Moments:
-    moments = Moments(len(table))
-    moments.n = table["n_tokens"].to_numpy()
-    moments.mean_x = table["mean_unigram_logprob"].to_numpy(copy=True)
-    moments.mean_y = table["mean_logprob"].to_numpy(copy=True)
-    moments.sxx, moments.sxy, moments.syy = (
-        table[name].to_numpy(copy=True) for name in ("sxx", "sxy", "syy")
-    )
-    return moments
+def _regression(documents: pd.DataFrame) -> dict[str, float]:
+    """Return the regression over all tokens, from their sums by document.
 
-
-def _regression(whole: Moments) -> dict[str, float]:
-    n, sxx, sxy, syy = int(whole.n[0]), whole.sxx[0], whole.sxy[0], whole.syy[0]
-    if n < 3 or sxx <= 0:
+    A document's score is the sum of (x - mean x)(y - intercept - slope x) over its tokens.
+    """
+    n, count = int(documents["n_tokens"].sum()), len(documents)
+    x, y, xx, xy, yy = documents[SUMS].sum()
+    sxx = xx - x * x / n if n else 0.0
+    if n < 3 or sxx <= EXACT * xx:
         raise LingprobError(
             f"the token-frequency regression has {n} tokens"
             f"{'' if n < 3 else ' of one and the same unigram log-probability'}: it needs three "
             "or more that differ. Use a larger corpus (morcela.frequency_corpus) or allow more "
             "tokens (morcela.frequency_tokens)."
         )
-    slope = sxy / sxx
+    sxy, syy = xy - x * y / n, max(yy - y * y / n, 0.0)
+    slope, mean_x = sxy / sxx, x / n
+    intercept = y / n - slope * mean_x
     residual = max(syy - slope * sxy, 0.0)
+    score = documents["xy"] - intercept * documents["x"] - slope * documents["xx"]
+    left = documents["y"] - intercept * documents["n_tokens"] - slope * documents["x"]
+    score = score - mean_x * left
+    variance = (score**2).sum() * count / (count - 1) / sxx**2 if count > 1 else np.nan
     return {
         "slope": float(slope),
+        "slope_std_error": float(np.sqrt(variance)),
         "slope_std_error_tokens": float(np.sqrt(residual / (n - 2) / sxx)),
-        "intercept": float(whole.mean_y[0] - slope * whole.mean_x[0]),
-        "r": float(sxy / np.sqrt(sxx * syy)) if syy > 0 else 0.0,
+        "intercept": float(intercept),
+        "r": float(sxy / np.sqrt(sxx * syy)) if syy > EXACT * yy else 0.0,
         "n_tokens": n,
+        "n_documents": count,
     }
-
-
-def document_sums(document: np.ndarray, x: np.ndarray, y: np.ndarray) -> pd.DataFrame:
-    """Return n_tokens and the sums x, y, xx and xy by document, from arrays of shape (n,)."""
-    table = pd.DataFrame(
-        {"document": document, "n_tokens": 1, "x": x, "y": y, "xx": x * x, "xy": x * y}
-    )
-    return table.groupby("document", as_index=False).sum()
-
-
-def merge_documents(tables: Iterable[pd.DataFrame]) -> pd.DataFrame:
-    """Add up what `document_sums` made of parts of documents."""
-    return pd.concat(tables, ignore_index=True).groupby("document", as_index=False).sum()
-
-
-def _by_document(
-    documents: Iterable[pd.DataFrame], whole: Moments, regression: dict[str, float]
-) -> dict[str, float]:
-    """Return slope_std_error and n_documents.
-
-    A document's score is the sum of (x - mean x)(y - intercept - slope x) over its tokens.
-    """
-    sums = merge_documents(documents)
-    mean_x, count = whole.mean_x[0], len(sums)
-    found = {"slope_std_error": np.nan, "n_documents": count}
-    if count > 1:
-        left = sums["y"] - regression["intercept"] * sums["n_tokens"]
-        left_x = sums["xy"] - regression["intercept"] * sums["x"]
-        score = left_x - mean_x * left
-        score -= regression["slope"] * (sums["xx"] - mean_x * sums["x"])
-        variance = float((score**2).sum()) * count / (count - 1) / whole.sxx[0] ** 2
-        found["slope_std_error"] = float(np.sqrt(variance))
-    return found

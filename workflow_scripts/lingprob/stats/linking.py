@@ -31,6 +31,7 @@ from lingprob.stats.linking_fits import (
     correlations,
     fit_design,
     fitted_slopes,
+    needs_unigrams,
     scoring_slopes,
     weighted_moments,
 )
@@ -187,10 +188,6 @@ def parameters(fit: Fit) -> dict[str, float]:
         else:
             found[parameter] = set_to if needs_unigrams(fit.name) else np.nan
     return found
-
-
-def needs_unigrams(name: str) -> bool:
-    return any("u" in term for term in LINKING_FUNCTIONS[name])
 
 
 def _known(linking_functions: Iterable[str]) -> list[str]:

@@ -1,7 +1,7 @@
-"""Fits of one linking function: its terms, the fit on all data, thousands on reweighted sentences.
+"""Fit one linking function: to all sentences, to reweighted ones, and for predictions.
 
-A least-squares fit depends on the sentences only through weighted sums of products of columns, and
-all these sums are one product of matrices: weights (fits x sentences) times products of columns
+A least-squares fit depends on the sentences only through weighted sums of products of columns. So
+thousands of fits are one product of matrices: weights (fits x sentences) times products of columns
 (sentences x pairs of columns).
 """
 
@@ -11,14 +11,15 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
-from lingprob.errors import LingprobError
+from lingprob.errors import LingprobError, unknown_name
 from lingprob.stats.resampling import standardise
 
 Array = NDArray[np.float64]
 
-# A function of one term has nothing to learn: the term itself is its score.
+# A function of one term has nothing to learn. The term itself is its score.
 LINKING_FUNCTIONS: dict[str, tuple[str, ...]] = {
     "logprob": ("p",),
     "mean_logprob": ("p/l",),
@@ -27,9 +28,10 @@ LINKING_FUNCTIONS: dict[str, tuple[str, ...]] = {
     "morcela_beta_1": ("(p-u)/l", "1/l"),
     "morcela_gamma_0": ("p/l", "u/l"),
 }
-# The covariance of whitened terms has determinant 1 over all sentences; a resample in which it
-# is this small holds (nearly) collinear terms and determines no fit.
+# The covariance of whitened terms has determinant 1 over all sentences. If it is this small in a
+# resample, its terms are (nearly) collinear and determine no fit.
 SINGULAR = 1e-10
+PREDICTED = ["predicted", "predicted_low", "predicted_high", "rating_low", "rating_high"]
 
 
 class Fit(NamedTuple):
@@ -55,9 +57,9 @@ def checked_inputs(
     n_tokens: ArrayLike,
     rating: ArrayLike | None,
 ) -> dict[str, Array]:
-    """Return the inputs by name as float64 (n,), checked; without unigram_logprob if it is void.
+    """Check inputs of shape (n,); return them as float64 by name.
 
-    Sentences that are not rated, and not fitted to, have None for `rating`.
+    An unigram_logprob that is None or NaN throughout is left out, as is a `rating` of None.
     """
     columns = {
         "logprob": logprob,
@@ -89,8 +91,8 @@ def _check_rows(name: str, values: Array, at_fault: NDArray[np.bool_], remedy: s
 
 
 def fit_design(name: str, inputs: dict[str, Array]) -> Fit:
-    """Fit a linking function on all sentences with statsmodels, and whiten its terms."""
-    # About a second to import: whoever only wants the agreement between participants need not pay.
+    """Fit a linking function to all sentences with statsmodels, and whiten its terms."""
+    # It takes about a second to import.
     from statsmodels.regression.linear_model import OLS
 
     rating, names = inputs["rating"], LINKING_FUNCTIONS[name]
@@ -148,10 +150,9 @@ def _check_design(name: str, terms: Array, deviations: Array) -> None:
 
 
 def weighted_moments(columns: Mapping[str, Array], weights: NDArray) -> dict[str, Array]:
-    """Return the weighted sums of products of columns, by function.
+    """Return the weighted sums of products of columns, (..., m, m) float64, by function.
 
-    `columns` holds an array (n, m) a function, `weights` has shape (..., n); a function with m
-    columns gets (..., m, m) float64.
+    `columns` has an array (n, m) for each function; `weights` has shape (..., n).
     """
     shape, flat = weights.shape[:-1], weights.reshape(-1, weights.shape[-1])
     pairs = {name: np.triu_indices(array.shape[1]) for name, array in columns.items()}
@@ -175,7 +176,7 @@ def covariances(moments: Array) -> Array:
 
 
 def fitted_slopes(moments: Array) -> Array:
-    """Return OLS slopes (..., k) of whitened terms; NaN where the moments determine none."""
+    """Return OLS slopes (..., k) of whitened terms; NaN if the moments determine none."""
     of_all = covariances(moments)
     of_terms, with_rating = of_all[..., :-1, :-1], of_all[..., :-1, -1:]
     singular = np.linalg.det(of_terms) < SINGULAR
@@ -193,7 +194,7 @@ def scoring_slopes(fit: Fit, moments: Array) -> Array:
 def correlations(moments: Array, slopes: Array) -> Array:
     """Return Pearson's r (...) of predictions by `slopes` (..., k) with the rating.
 
-    NaN where the predictions or the ratings do not vary.
+    NaN if the predictions or the ratings do not vary.
     """
     shared, of_predictions, of_rating = score_covariances(covariances(moments), slopes)
     varies = (of_predictions > SINGULAR * (slopes**2).sum(axis=-1)) & (of_rating > SINGULAR)
@@ -208,3 +209,116 @@ def score_covariances(covariance: Array, slopes: Array) -> tuple[Array, Array, A
     of_predictions = np.einsum("...i,...ij,...j", slopes, covariance[..., :-1, :-1], slopes)
     shared = np.einsum("...i,...i", slopes, covariance[..., :-1, -1])
     return shared, of_predictions, covariance[..., -1, -1]
+
+
+def needs_unigrams(name: str) -> bool:
+    """Return whether a linking function has a term with the unigram log-probability."""
+    return any("u" in term for term in LINKING_FUNCTIONS[name])
+
+
+class RatedSentences(NamedTuple):
+    """Sentences that a linking function is fitted to for predictions.
+
+    `design`, (n, k + 1), has ones first; `unit`, (n,) int from 0, is the number of the unit (pair,
+    article) that a sentence was sampled with.
+    """
+
+    linking_function: str
+    design: Array
+    rating: Array
+    unit: NDArray[np.intp]
+
+
+def rated_sentences(
+    linking_function: str,
+    logprob: ArrayLike,
+    unigram_logprob: ArrayLike | None,
+    n_tokens: ArrayLike,
+    rating: ArrayLike,
+    unit: ArrayLike | None = None,
+) -> RatedSentences:
+    """Check rated sentences for a fit; arguments (n,) as of `fit_linking_functions`.
+
+    `unit`, any ids, says what was sampled (pairs, articles); None takes each sentence by itself.
+
+    Raises LingprobError for too few units, terms that determine no fit, a linking function without
+    its unigrams, and as `checked_inputs`.
+    """
+    if linking_function not in LINKING_FUNCTIONS:
+        raise unknown_name("linking function", linking_function, LINKING_FUNCTIONS)
+    inputs = checked_inputs(logprob, unigram_logprob, n_tokens, rating)
+    design = _design(linking_function, inputs)
+    number, _ = pd.factorize(np.arange(len(design)) if unit is None else pd.Series(unit))
+    if len(number) != len(design) or (number < 0).any():
+        raise LingprobError(
+            f"unit has {int((number >= 0).sum())} values for {len(design)} sentences: name the "
+            "unit of every one."
+        )
+    if number.max() < design.shape[1]:
+        raise LingprobError(
+            f"{linking_function}: {int(number.max()) + 1} units (sentences, pairs or articles) are "
+            f"too few for {design.shape[1]} coefficients. Give more rated sentences."
+        )
+    scaled = design / np.abs(design).max(axis=0)
+    if np.linalg.matrix_rank(scaled, tol=1e-8) < design.shape[1]:
+        raise LingprobError(
+            f"{linking_function}: a term of {', '.join(LINKING_FUNCTIONS[linking_function])} does "
+            "not vary, or others determine it. Give sentences of more varied length and frequency."
+        )
+    return RatedSentences(linking_function, design, inputs["rating"], number)
+
+
+def predict_ratings(
+    sentences: RatedSentences,
+    logprob: ArrayLike,
+    unigram_logprob: ArrayLike | None,
+    n_tokens: ArrayLike,
+    confidence: float = 0.95,
+) -> pd.DataFrame:
+    """Predict ratings of m other sentences by a linking function fitted to rated ones.
+
+    Functions of one term have a slope and an intercept too, so every prediction is on the scale of
+    the ratings. Covariances are robust to dependence within units, with units minus one degrees of
+    freedom.
+
+    Returns the columns `PREDICTED`. predicted_low and predicted_high are the interval of the mean
+    rating of all sentences with these values. rating_low and rating_high are that of one such
+    sentence's rating, with normal residuals of one variance.
+
+    Raises LingprobError as `checked_inputs`.
+    """
+    # About a second to import.
+    from scipy.stats import t as student
+    from statsmodels.regression.linear_model import OLS
+
+    fit = OLS(sentences.rating, sentences.design).fit()
+    robust = fit.get_robustcov_results(cov_type="cluster", groups=sentences.unit)
+    inputs = checked_inputs(logprob, unigram_logprob, n_tokens, None)
+    design = _design(sentences.linking_function, inputs)
+    mean = design @ fit.params
+    variance = np.einsum("ij,jk,ik->i", design, np.asarray(robust.cov_params()), design)
+    reach = student.ppf((1 + confidence) / 2, int(sentences.unit.max()))
+    of_mean = reach * np.sqrt(variance)
+    of_rating = reach * np.sqrt(variance + fit.mse_resid)
+    values = [mean, mean - of_mean, mean + of_mean, mean - of_rating, mean + of_rating]
+    return pd.DataFrame(dict(zip(PREDICTED, values, strict=True)))
+
+
+def predict_held_out(sentences: RatedSentences) -> Array:
+    """Predict each sentence's rating, (n,), by a fit without the sentence's unit."""
+    predictions = np.empty(len(sentences.rating))
+    for number in range(int(sentences.unit.max()) + 1):
+        left = sentences.unit == number
+        coefficients, *_ = np.linalg.lstsq(sentences.design[~left], sentences.rating[~left])
+        predictions[left] = sentences.design[left] @ coefficients
+    return predictions
+
+
+def _design(linking_function: str, inputs: dict[str, Array]) -> Array:
+    if needs_unigrams(linking_function) and "unigram_logprob" not in inputs:
+        raise LingprobError(
+            f"{linking_function}: it needs unigram_logprob, and these sentences have none. Name a "
+            "unigram source in the model's entry, or ask for logprob or mean_logprob."
+        )
+    values = linking_terms(LINKING_FUNCTIONS[linking_function], inputs)
+    return np.column_stack([np.ones(len(values)), values])

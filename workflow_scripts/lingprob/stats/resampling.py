@@ -1,7 +1,7 @@
-"""Folds, bootstrap resamples and permutations, and the intervals and p-values that they give.
+"""Resample units and permute items; compute intervals, p-values and shares of right answers.
 
-Units are resampled with replacement (pairs, or paradigms with all that belongs to them). A resample
-is a count for each unit, so that a statistic is a weighted one and nothing is copied.
+Units (pairs, or paradigms with all their pairs) are drawn with replacement. A resample is a count
+per unit, so that a statistic is weighted by these counts and nothing is copied.
 """
 
 from __future__ import annotations
@@ -10,13 +10,14 @@ from collections.abc import Iterator
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
 COUNTS_AT_ONCE = 2**22
 DRAWS_AT_ONCE = 100
 TAILS = (0.025, 0.975)
+QUANTILE = TAILS[1]
 FEWEST = 3
 # A variance below this part of the mean square is rounding.
 CONSTANT = 1e-14
@@ -64,7 +65,7 @@ def interval(drawn: Array, ends: tuple[float, float] = TAILS) -> tuple[float, fl
 
 
 def correlation(x: Array, y: Array) -> float:
-    """Return Pearson's r of two (n,) arrays; NaN for fewer than 3 rows or where one is constant."""
+    """Return Pearson's r of two (n,) arrays; NaN for fewer than 3 rows or a constant array."""
     if len(x) < FEWEST or is_constant(x) or is_constant(y):
         return np.nan
     return float(np.corrcoef(x, y)[0, 1])
@@ -85,8 +86,8 @@ def correlation_interval(
 ) -> tuple[float, float]:
     """Return the 95% interval of Pearson's r when units are resampled.
 
-    `unit`, (n,) int from 0, is the unit of each row. Draws in which a variable is constant are left
-    out; (NaN, NaN) if none is left.
+    `unit`, (n,) int from 0, is the unit of each row. Draws with a constant variable are left out;
+    without any draw the result is (NaN, NaN).
     """
     if np.isnan(correlation(x, y)):
         return np.nan, np.nan
@@ -103,30 +104,32 @@ def correlation_interval(
     return interval(np.clip(np.concatenate(drawn), -1, 1))  # rounding goes beyond
 
 
-def mean_interval(
-    values: Array, unit: Ints, *, draws: int, seed: int, weight: Array | None = None
-) -> tuple[float, float]:
-    """Return the 95% interval of the mean of values (n,), weighted or not; units are resampled."""
-    ((low, high),) = mean_intervals(values[:, None], unit, draws=draws, seed=seed, weight=weight)
-    return float(low), float(high)
-
-
-def mean_intervals(
-    values: Array, unit: Ints, *, draws: int, seed: int, weight: Array | None = None
+def resampled_means(
+    values: Array, unit: Ints, *, draws: int, seed: int, weight: Array, units: int
 ) -> Array:
+    """Return the weighted mean of each column of values in each resample of units, (draws, k).
+
+    Args:
+        values: (n, k).
+        unit: (n,) int from 0; the number of each row's unit.
+        draws, seed: of the resamples.
+        weight: (n,); how much each row counts.
+        units: how many are drawn from, including those without a row here.
+    """
+    by_unit = np.zeros((units, 1 + values.shape[1]))
+    np.add.at(by_unit, unit, np.column_stack([weight, weight[:, None] * values]))
+    sums = np.concatenate([counts @ by_unit for counts in resamples(units, draws, seed)])
+    with np.errstate(invalid="ignore"):
+        return sums[:, 1:] / sums[:, :1]
+
+
+def mean_intervals(values: Array, unit: Ints, *, draws: int, seed: int) -> Array:
     """Return the 95% interval, (k, 2), of the mean of each column of values (n, k).
 
-    Units are resampled, the same ones for all columns; NaN for a column with a value missing. Rows
-    count as `weight`, (n,), says.
+    Units are resampled, the same for all columns. A column with a missing value has no interval.
     """
-    by_unit = np.zeros((int(unit.max()) + 1, 1 + values.shape[1]))
-    weights = np.ones(len(values)) if weight is None else weight
-    np.add.at(by_unit, unit, np.column_stack([weights, weights[:, None] * values]))
-    sums = np.concatenate(
-        [counts @ by_unit for counts in resamples(len(by_unit), draws, seed)], axis=0
-    )
-    complete = np.isfinite(values).all(axis=0)
-    means = np.where(complete, sums[:, 1:] / sums[:, :1], np.nan)
+    options = {"draws": draws, "seed": seed, "units": int(unit.max()) + 1}
+    means = resampled_means(values, unit, weight=np.ones(len(values)), **options)
     return np.array([interval(column) for column in means.T])
 
 
@@ -154,10 +157,10 @@ def resampled_sums(
 def swap_p_values(values: Array, first: NDArray, second: NDArray, seed: int) -> Array:
     """Return two-sided p-values of sums of paired differences, (pairs,).
 
-    If two columns differ in nothing but their names, swapping both within any items changes their
-    difference by chance alone. The p-value is the share of swaps whose summed difference is at
-    least as far from 0 as the one found: of all swaps of up to 16 items, else of 2**15 random ones,
-    the one found among them (Phipson & Smyth 2010).
+    If two columns differ in name alone, swapping them within any item changes their difference by
+    chance alone. The p-value is the share of swaps whose summed difference is at least as far from
+    0 as the observed one. Up to 16 items all swaps are counted, else 2**15 random ones, the
+    observed one included (Phipson & Smyth 2010).
 
     Args:
         values: (items, columns), in any unit; rows are independent of each other.
@@ -176,9 +179,9 @@ def swap_p_values(values: Array, first: NDArray, second: NDArray, seed: int) -> 
 
 
 def _swaps(items: int, seed: int) -> Iterator[Array]:
-    """Yield signs of items (-1 where swapped), some (swaps, items) each time; the first swaps none.
+    """Yield signs of items, -1 if swapped, (some swaps, items) each time; the first swaps none.
 
-    A swap of the items that are left gives the opposite sum, so the first item is never swapped.
+    Swapping the other items instead gives the opposite sum, so the first item is never swapped.
     """
     free = items - 1
     generator = np.random.default_rng(seed)
@@ -190,3 +193,85 @@ def _swaps(items: int, seed: int) -> Iterator[Array]:
         else:
             swapped = generator.integers(2, size=(len(rows), free)) * (rows > 0)[:, None]
         yield np.hstack([np.ones((len(rows), 1)), 1.0 - 2.0 * swapped])
+
+
+def preferences(good: ArrayLike, bad: ArrayLike) -> NDArray[np.float64]:
+    """Return 1 per pair whose good side is higher, 0 if its bad side is, and 1/2 for a tie.
+
+    With ties as halves, accuracy is the area under the ROC curve within pairs. A model that often
+    ties, such as a unigram model whose pairs swap two words, is at 0.5. A missing side gives NaN.
+    """
+    difference = np.asarray(good, dtype=float) - np.asarray(bad, dtype=float)
+    return (np.sign(difference) + 1) / 2
+
+
+def accuracies(right: pd.Series, by: pd.Series) -> pd.DataFrame:
+    """Return the share of right answers in each group, with Wilson's 95% interval.
+
+    Args:
+        right: (n,) bool, or float from `preferences`.
+        by: (n,) group of each answer; answers without one are left out.
+
+    Returns:
+        n, accuracy, accuracy_low and accuracy_high, indexed by group in order of appearance.
+    """
+    rows = {}
+    for group, some in right.groupby(by.to_numpy(), sort=False):
+        low, high = _wilson(float(some.mean()), len(some))
+        rows[group] = {
+            "n": len(some),
+            "accuracy": some.mean(),
+            "accuracy_low": low,
+            "accuracy_high": high,
+        }
+    columns = ["n", "accuracy", "accuracy_low", "accuracy_high"]
+    return pd.DataFrame.from_dict(rows, orient="index", columns=columns)
+
+
+def clustered_proportion_interval(
+    correct: NDArray[np.bool_], cluster: NDArray[np.int64]
+) -> tuple[float, float]:
+    """Return the 95% interval of a share of successes that depend on each other within clusters.
+
+    It is Wilson's interval for the effective number of trials (Korn & Graubard 1998): trials
+    divided by the design effect (at least 1), corrected for few clusters by Student's t. It has a
+    width even if all or none succeed.
+
+    Args:
+        correct: (n,) bool, n of at least 1.
+        cluster: (n,) int. With a single cluster, trials count as independent.
+    """
+    from scipy import stats  # half a second to import
+
+    n, share = len(correct), float(np.mean(correct))
+    clusters, worth = len(np.unique(cluster)), float(n)
+    if clusters > 1:
+        ratio = stats.t.ppf(QUANTILE, n - 1) / stats.t.ppf(QUANTILE, clusters - 1)
+        worth *= ratio**2 / max(1.0, design_effect(np.asarray(correct, float), cluster))
+    return _wilson(share, worth)
+
+
+def _wilson(share: float, n: float) -> tuple[float, float]:
+    """Return Wilson's 95% interval of a share of n trials."""
+    from scipy import stats  # half a second to import
+
+    z = stats.norm.ppf(QUANTILE)
+    centre = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    reach = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    return max(0.0, min(centre - reach, share)), min(1.0, max(centre + reach, share))
+
+
+def design_effect(values: NDArray[np.float64], cluster: NDArray[np.int64]) -> float:
+    """Return the variance of a mean over clusters, divided by that of independent values.
+
+    The variance over clusters is that of a ratio of sums, linearised. It is 1 if values are equal.
+    """
+    n, codes = len(values), np.unique(cluster, return_inverse=True)[1]
+    clusters = codes.max() + 1
+    residual = values - values.mean()
+    independent = float(residual @ residual) / (n - 1) / n
+    if independent == 0 or clusters < 2:
+        return 1.0
+    sums = np.bincount(codes, residual)
+    clustered = clusters / (clusters - 1) * float(sums @ sums) / n**2
+    return clustered / independent

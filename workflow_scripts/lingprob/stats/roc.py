@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from lingprob.stats.resampling import interval, resamples
+from lingprob.stats.resampling import resamples
 
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -19,8 +17,7 @@ def area_under_roc(
 ) -> float:
     """Return the probability that a positive row scores above a negative one, ties counting half.
 
-    Rows are drawn in proportion to `weight`, (n,), where it is given. NaN if there is one class
-    only.
+    Rows are drawn in proportion to `weight`, (n,), if it is given. With one class it is NaN.
     """
     once = np.ones((len(scores), 1))
     weights = np.ones(len(scores)) if weight is None else weight
@@ -48,34 +45,12 @@ def resampled_areas(
     return np.stack([np.concatenate(areas) for areas in drawn])
 
 
-def area_intervals(
-    scores: Array, positive: NDArray[np.bool_], unit: Ints, **resampling: Any
-) -> Array:
-    """Return the 95% interval, (k, 2), of the area of each column of scores (n, k).
-
-    Units are resampled, the same ones for all columns, as `resampled_areas` does; NaN where there
-    is one class only.
-    """
-    drawn = resampled_areas(scores, positive, unit, **resampling)
-    return np.array([interval(areas) for areas in drawn])
-
-
-def drawn_areas(
-    scores: Array, positive: NDArray[np.bool_], unit: Ints, counts: Array, weight: Array
-) -> Array:
-    """Return the area in each of some resamples, (draws,).
-
-    `counts`, (units, draws) float64, says how often each unit occurs; `unit` and `weight` are (n,).
-    """
-    return _areas(counts, unit, weight, positive, *_sorted(scores, positive))
-
-
 def roc_curve(
     scores: Array, positive: NDArray[np.bool_], weight: Array | None = None
 ) -> tuple[Array, Array]:
     """Return false and true positive rates for every threshold, from (0, 0) to (1, 1).
 
-    Rows of one score pass the threshold together; each counts as often as its `weight`, (n,), says.
+    Rows of equal score pass the threshold together. Each counts as often as `weight`, (n,), says.
     """
     order, first_of_tie = _sorted(scores, positive)
     ends = np.append(len(scores) - np.flatnonzero(first_of_tie)[::-1], [])
@@ -89,7 +64,7 @@ def roc_curve(
 
 
 def _sorted(scores: Array, positive: NDArray[np.bool_]) -> tuple[Ints, NDArray[np.bool_]]:
-    """Return the order of scores (n,), negatives first where they tie, and each tie's first row."""
+    """Return the order of scores (n,), negatives first among ties, and each tie's first row."""
     order = np.lexsort((positive, scores))
     in_order = scores[order]
     return order, np.append(True, in_order[1:] != in_order[:-1])

@@ -45,12 +45,11 @@ def linguistic_inquiry(
     709 of them: tests/science/test_linguistic_inquiry.py says which they are not.
     """
     pairs = read_csv_utf8(directory / LI_PAIRS)
-    article = pairs["Good ID"].str.extract(r"^(\d+\.\d+\.[^.]+)")[0]
     stimuli = two_sentences_a_pair(
         pd.DataFrame(
             {
                 "pair_id": pairs["Good ID"] + " / " + pairs["Bad ID"],
-                "phenomenon": article,
+                "phenomenon": articles(pairs["Good ID"]),
                 "paradigm": pairs["Bad ID"].str.replace(r"\.\d+$", "", regex=True),
                 "good_id": pairs["Good ID"],
                 "good_text": pairs["Good Sentence"],
@@ -70,6 +69,14 @@ def linguistic_inquiry(
             f"up to {difference}; the two files do not belong together."
         )
     return stimuli, ratings
+
+
+def articles(item_ids: pd.Series) -> pd.Series:
+    """Return the article that a sentence is from, or the chapter of Adger's textbook.
+
+    `32.1.martin.2c.*.01` is from volume 32, issue 1; `ch8.150.*.03` is from chapter 8.
+    """
+    return item_ids.str.extract(r"^(\d+\.\d+\.[^.]+|[^.]+)")[0]
 
 
 def judgments(path: Path, item_ids: pd.Series) -> pd.DataFrame:
@@ -94,13 +101,14 @@ def li_large(
     """Return the pairs with the mean of each sentence's z-scored Likert ratings, and judgments.
 
     104 pairs lack one or both ratings. A sentence that is in several pairs has an item in each. The
-    two studies are the phenomena; an example that sentences are modelled on is a paradigm. Single
-    judgments are published for the first study alone, whose means they must give.
+    phenomenon is the study, the paradigm the article that was sampled. Single judgments are
+    published for the first study alone; their means must be its ratings. The studies spell some
+    authors' names with other capitals, so articles are in lower case.
     """
     pairs = read_csv_utf8(directory / LI_LARGE_PAIRS)
     pair_id = "pair." + pairs["pair_ID"].astype(str)
     columns = {"pair_id": pair_id, "phenomenon": pairs["source"]}
-    columns["paradigm"] = pairs["Bad ID"].str.replace(r"\.\d+$", "", regex=True)
+    columns["paradigm"] = articles(pairs["Bad ID"]).str.lower()
     published_ids = []
     for side, (published_id, name) in LI_LARGE_SIDES.items():
         columns[f"{side}_id"] = pair_id + f".{side}"
@@ -132,10 +140,13 @@ def item_judgments(path: Path, published_ids: pd.Series, stimuli: pd.DataFrame) 
 def li_adger(
     dataset: str, entry: dict[str, Any], directory: Path, seed: int
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
-    """Return the pairs with the file's mean ratings (magnitude estimates, z-scored)."""
+    """Return the pairs with the file's mean ratings (magnitude estimates, z-scored).
+
+    The phenomenon is the source, the paradigm the article or the chapter of the textbook.
+    """
     pairs = read_scored_pairs(directory / entry["files"][0]["name"])
     columns = {"pair_id": pairs.index, "phenomenon": pairs["dataset"]}
-    columns["paradigm"] = pairs["ungramm_id"].str.replace(r"\.\d+$", "", regex=True)
+    columns["paradigm"] = articles(pairs["ungramm_id"]).str.lower()
     for side, theirs in LI_ADGER_SIDES.items():
         columns[f"{side}_id"] = pairs.index + f".{side}"
         columns[f"{side}_text"] = pairs[f"{theirs}_sentence"]

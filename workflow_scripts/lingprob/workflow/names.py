@@ -26,7 +26,6 @@ KINDS = {
     "unigrams": "table of unigrams",
     "surprisals": "data set of surprisals",
     "overlaps": "table of overlaps",
-    "accuracies": "table of accuracies",
     "scores": "model of imported scores, without weights",
     "masked": "masked model, which reads nothing from left to right",
     "weights": "model with weights",

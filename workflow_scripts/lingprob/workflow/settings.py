@@ -318,12 +318,11 @@ class StringProbability(Section):
     )
     """unigram source of Prediction 3 (string_probability, §6.1: a million items of FineWeb);
     null, or a source that a model's entry does not list, takes the model's default one"""
-    published: Unique[str] = key(names="accuracies", example=["blimp_published"])
-    """accuracies of other models and of people that are shown beside ours"""
     embeddings: dict[str, str] = key(names="embedding")
     """sentence-embedding model by language (string_probability, §4.2)"""
-    cluster_by_paradigm: bool = key(False, convention=True)
-    """resample paradigms with all their pairs instead of single pairs"""
+    resample: Literal["clusters", "pairs"] = key("clusters", convention=True)
+    """units that intervals resample: `clusters` (articles, suites or paradigms with all their
+    pairs) or single `pairs`"""
 
 
 class Audit(Section):

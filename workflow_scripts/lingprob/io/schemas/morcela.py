@@ -57,19 +57,18 @@ SCHEMAS = {
         + required(INT32, "draws")
         + required(TEXT, "scale")
     ),
-    # One row per bin of one shard's tokens. Shards are merged by these into the next two.
+    # One row per bin of a shard's tokens: sums of unigram log-probability x and log-probability y.
     "frequency_moments": pa.schema(
         required(TEXT, "start_token")
         + required(FLOAT64, "bin_low", "bin_high")
         + required(INT64, "n_tokens")
-        + required(FLOAT64, "mean_unigram_logprob", "mean_logprob", "sxx", "sxy", "syy")
+        + required(FLOAT64, "x", "y", "xx", "xy", "yy")
     ),
-    # One row per document of one shard's tokens: sums of unigram log-probability x and
-    # log-probability y, from which standard errors by document are computed.
+    # One row per document of a shard's tokens: the same sums, for standard errors by document.
     "frequency_documents": pa.schema(
         required(TEXT, "start_token")
         + required(INT64, "document", "n_tokens")
-        + required(FLOAT64, "x", "y", "xx", "xy")
+        + required(FLOAT64, "x", "y", "xx", "xy", "yy")
     ),
     # One row per model: the regression of token log-probability on unigram log-probability. The
     # first standard error takes documents as independent, the second takes tokens.

@@ -8,8 +8,7 @@ import pandas as pd
 from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
 from lingprob.context.responses import at_longest, with_baseline
 from lingprob.io.schemas import SCHEMAS
-from lingprob.stats.proportions import clustered_proportion_interval
-from lingprob.stats.resampling import Ints, mean_intervals
+from lingprob.stats.resampling import Ints, clustered_proportion_interval, mean_intervals
 
 # Kinds of prefixes that figures collapse over match (context, Figures 3 and 16).
 COLLAPSED = {

@@ -16,11 +16,15 @@ from lingprob.stats.agreement import split_half
 from lingprob.stats.linking import (
     MINIMUM_PER_FOLD,
     fit_linking_functions,
-    needs_unigrams,
     resample_linking_functions,
 )
-from lingprob.stats.linking_fits import LINKING_FUNCTIONS
-from lingprob.stats.linking_predictions import fit_predictor, held_out, sentences
+from lingprob.stats.linking_fits import (
+    LINKING_FUNCTIONS,
+    needs_unigrams,
+    predict_held_out,
+    rated_sentences,
+)
+from lingprob.stats.linking_fits import predict_ratings as predict
 
 logger = logging.getLogger(__name__)
 
@@ -301,15 +305,15 @@ def _predicted(
 ) -> pd.DataFrame:
     """Return predictions of `rows` by a function fitted to `sample`, the same rows if `within`."""
     scores = (sample["logprob"], sample["unigram_logprob"], sample["n_tokens"])
-    data = sentences(function, *scores, sample["rating"], unit)
-    found = fit_predictor(data).predict(rows["logprob"], rows["unigram_logprob"], rows["n_tokens"])
+    data = rated_sentences(function, *scores, sample["rating"], unit)
+    found = predict(data, rows["logprob"], rows["unigram_logprob"], rows["n_tokens"])
     return found.assign(
         linking_function=function,
         item_id=rows["item_id"],
         text=rows["text"],
         rating=rows["rating"],
         residual=rows["rating"] - found["predicted"],
-        held_out=held_out(data, data.unit) if within else np.nan,
+        held_out=predict_held_out(data) if within else np.nan,
     )
 
 

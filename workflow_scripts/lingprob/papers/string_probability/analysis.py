@@ -1,16 +1,14 @@
-"""String probability and grammaticality: three predictions, for one model (Hu et al. 2026).
+"""Test the three predictions about string probability with one model's scores (Hu et al. 2026).
 
-Predictions 1b and 2b are also tested without what changes with minimalness beside it. A
-correlation within a bin falls with the spread of its pairs: the same line and the same scatter
-about it give a lower r if the messages vary less. Slope and scatter say whether less minimal pairs
-are less alike, and r at a common spread puts both into one number.
+Predictions 1b and 2b have confounds: r within a bin also falls with the spread of its messages and
+rises with the spread of its lengths. So they are also tested by r at a common spread, and by r with
+both lengths held constant.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -18,152 +16,132 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from lingprob.errors import LingprobError
+from lingprob.io.schemas import SCHEMAS
 from lingprob.papers.string_probability.data import (
+    METRICS,
     Dataset,
     Options,
-    of_convention,
     pairs_of,
     string_scores,
     table_of,
     units,
     variables,
 )
-from lingprob.papers.string_probability.separation import pools, separation
-from lingprob.stats.proportions import preferences
 from lingprob.stats.resampling import (
     correlation,
     correlation_interval,
     interval,
-    mean_interval,
+    preferences,
+    resampled_means,
     resamples,
 )
-from lingprob.stats.roc import area_intervals, area_under_roc
-from lingprob.stimuli.distances import equal_bins, pair_texts
+from lingprob.stats.roc import area_under_roc, resampled_areas, roc_curve
+from lingprob.stimuli.distances import equal_bins
 
 logger = logging.getLogger(__name__)
 Array = NDArray[np.float64]
 Ints = NDArray[np.int64]
+ENDS = ("", "_low", "_high")
 LENGTHS = ("n_tokens_good", "n_tokens_bad")
 QUANTITIES = ("spread", "slope", "residual_sd", "r", "r_common_spread", "r_without_length")
-# Those whose change from the first to the last bin is computed.
-TRENDS = ("r", "r_common_spread", "r_without_length", "slope", "residual_sd", "spread")
-# Pairs that a bin needs.
-FEWEST = 5
-# Below this part of the largest, an eigenvalue counts as 0.
-SINGULAR = 1e-9
+FEWEST = 5  # pairs that a bin needs
+SINGULAR = 1e-9  # an eigenvalue below this part of the largest counts as 0
+# Metrics that outperform the others of the paper (§6.4), and those others.
+LEADERS = ("slor", "mean_logprob")
+FOLLOWERS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor")
+POOLED = "all data sets"  # name of several data sets together; no data set may have it
+ROC_POINTS = 201
 
 
 def analyse(
     model: str,
-    datasets: list[Dataset],
+    datasets: Sequence[Dataset],
     pooled_datasets: Sequence[str],
     vocabulary_size: int | None,
     options: Options,
 ) -> dict[str, pd.DataFrame]:
-    """Return the `string_` tables scores, correlations, confounds, separation, pools and roc."""
+    """Return the tables `string_` scores, correlations, confounds, separation and roc."""
     if not datasets:
         raise LingprobError(
-            f"string_probability: no data set of prediction_1 to prediction_3 is in the language "
-            f"of {model!r} and covered by its scores. Add one, or take the model out."
+            f"string_probability: the scores of {model!r} cover no data set of prediction_1 to "
+            "prediction_3 in its language. Add one, or remove the model from "
+            "string_probability.models."
         )
     tables = [string_scores(model, dataset, vocabulary_size, options) for dataset in datasets]
     scores = pd.concat(tables, ignore_index=True)
     third = [dataset.name for dataset in datasets if 3 in dataset.predictions]
-    of_third = (model, scores[scores["dataset"].isin(third)], pooled_datasets, options)
-    separated, curves = separation(*of_third)
+    of_third = scores[scores["dataset"].isin(third)]
+    separated, curves = separation(model, of_third, pooled_datasets, options)
     return {
         "string_scores": scores,
         "string_correlations": correlations(model, datasets, scores, options),
         "string_confounds": confounds(model, datasets, scores, options),
         "string_separation": separated,
-        "string_pools": pools(*of_third),
         "string_roc": curves,
     }
 
 
 def correlations(
-    model: str, datasets: list[Dataset], scores: pd.DataFrame, options: Options
+    model: str, datasets: Sequence[Dataset], scores: pd.DataFrame, options: Options
 ) -> pd.DataFrame:
-    """Return the `string_correlations` table: Predictions 1 and 2, overall, by bin and paradigm.
+    """Return the `string_correlations` table: Predictions 1 and 2, overall and by bin (§4.4, §5.2).
 
-    1: log-probability of the grammatical with that of the ungrammatical sentence of a pair. 2: the
-    difference of their ratings with that of their log-probabilities; pairs without both ratings
-    are left out. (string_probability, §4.4 and §5.2)
+    Prediction 1 correlates the log-probabilities of a pair's two sentences. Prediction 2 correlates
+    the difference of their ratings with that of their log-probabilities, and leaves out pairs
+    without both ratings.
     """
     rows: list[dict[str, Any]] = []
     for dataset in datasets:
         pairs = pairs_of(scores[scores["dataset"] == dataset.name])
         for prediction in sorted(dataset.predictions & {1, 2}):
-            rows += [
-                {"dataset": dataset.name, "prediction": prediction, **row}
-                for row in correlations_of(pairs, prediction, options)
-            ]
+            chosen = variables(pairs, prediction)
+            about = {"dataset": dataset.name, "prediction": prediction}
+            about["simulated"] = is_simulated(chosen, prediction)
+            rows += [{**about, **row} for row in correlations_of(chosen, options)]
+    undefined = [row for row in rows if np.isnan(row["r"])]
+    for row in undefined[:5]:
+        logger.warning(
+            "Prediction %d, %s, %s %s: no correlation, because fewer than 3 pairs vary",
+            row["prediction"], row["dataset"], row["subset"], row["name"],
+        )  # fmt: skip
     return table_of(rows, "string_correlations", model=model, scale=options.scale)
 
 
-def correlations_of(pairs: pd.DataFrame, prediction: int, options: Options) -> list[dict[str, Any]]:
-    """Return a prediction's correlations in one data set: overall, by bin and by paradigm."""
-    pairs = variables(pairs, prediction)
-    subsets = [("overall", "", pairs, options.cluster_by_paradigm)]
+def is_simulated(pairs: pd.DataFrame, prediction: int) -> bool:
+    """Return whether a prediction about ratings is tested on simulated ones."""
+    return prediction == 2 and bool(pairs["rating_source"].eq("simulated").any())
+
+
+def correlations_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
+    """Return the correlations of columns x and y in one data set: overall and by bin."""
+    subsets = [("overall", "", pairs)]
     if len(pairs) >= options.bins:
-        by_bin = pairs.groupby(equal_bins(pairs["cosine_distance"], options.bins))
-        subsets += [
-            ("bin", str(number), group, options.cluster_by_paradigm) for number, group in by_bin
-        ]
-    if prediction == 1:
-        by_paradigm = pairs.groupby("paradigm", sort=False)
-        subsets += [("paradigm", str(name), group, False) for name, group in by_paradigm]
-    simulated = pairs["rating_source"].eq("simulated").any() and prediction == 2
+        bins = equal_bins(pairs["cosine_distance"], options.bins)
+        subsets += [("bin", str(number), group) for number, group in pairs.groupby(bins)]
     rows = []
-    for subset, name, group, clustered in subsets:
-        row = correlation_row(group, clustered, options)
-        rows.append({"subset": subset, "name": name, "simulated": bool(simulated), **row})
-    undefined = [f"{row['subset']} {row['name']}".strip() for row in rows if np.isnan(row["r"])]
-    if undefined:
-        logger.warning(
-            "Prediction %d: no correlation in %d of %d subsets, of fewer than 3 pairs or of none "
-            "that vary: %s",
-            prediction, len(undefined), len(rows), ", ".join(undefined[:5]),
-        )  # fmt: skip
+    for subset, name, group in subsets:
+        x, y = (group[column].to_numpy(dtype=float) for column in ("x", "y"))
+        unit = units(group, options.resample)
+        ends = correlation_interval(x, y, unit, draws=options.bootstrap, seed=options.seed)
+        distance = group["cosine_distance"]
+        row = {"subset": subset, "name": name, "n": len(group)}
+        row |= dict(zip(("r", "r_low", "r_high"), (correlation(x, y), *ends), strict=True))
+        row |= {"cosine_mean": distance.mean(), "cosine_low": distance.min()}
+        rows.append({**row, "cosine_high": distance.max()})
     return rows
-
-
-def correlation_row(group: pd.DataFrame, clustered: bool, options: Options) -> dict[str, Any]:
-    """Return r of columns x and y with its interval, and the cosine distances of the pairs."""
-    x, y = (group[column].to_numpy(dtype=float) for column in ("x", "y"))
-    unit = units(group, clustered)
-    low, high = correlation_interval(x, y, unit, draws=options.bootstrap, seed=options.seed)
-    distance = group["cosine_distance"]
-    return {
-        "n": len(group),
-        "r": correlation(x, y),
-        "r_low": low,
-        "r_high": high,
-        "cosine_mean": distance.mean(),
-        "cosine_low": distance.min(),
-        "cosine_high": distance.max(),
-    }
 
 
 def confounds(
     model: str, datasets: Sequence[Dataset], scores: pd.DataFrame, options: Options
 ) -> pd.DataFrame:
-    """Return the `string_confounds` table: each quantity in each bin, and its change over bins.
-
-    Args:
-        model: whose `scores` (`string_scores`) these are.
-        datasets: for the predictions that each is for.
-        scores: of all of them.
-        options: bins, bootstrap draws and what is resampled.
-    """
+    """Return the `string_confounds` table: each quantity in each bin, and its change over bins."""
     rows: list[dict[str, Any]] = []
     for dataset in datasets:
         for prediction in sorted(dataset.predictions & {1, 2}):
             pairs = variables(pairs_of(scores[scores["dataset"] == dataset.name]), prediction)
             if len(pairs) >= FEWEST * options.bins:
-                simulated = prediction == 2 and pairs["rating_source"].eq("simulated").any()
                 about = {"dataset": dataset.name, "prediction": prediction}
-                about["simulated"] = bool(simulated)
+                about["simulated"] = is_simulated(pairs, prediction)
                 rows += [{**about, **row} for row in confounds_of(pairs, options)]
     return table_of(rows, "string_confounds", model=model, scale=options.scale)
 
@@ -175,7 +153,7 @@ def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
     number = equal_bins(pairs["cosine_distance"], options.bins).to_numpy()
     common = columns[:, 0].std()
     found = bin_quantities(columns, number, np.ones(len(columns)), common)
-    unit = units(pairs, options.cluster_by_paradigm)
+    unit = units(pairs, options.resample)
     drawn = resampled_quantities(columns, number, unit, common, options)
     rows = []
     for place, quantity in enumerate(QUANTITIES):
@@ -184,8 +162,7 @@ def confounds_of(pairs: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
             row = {"subset": "bin", "name": str(at + 1), "n": int((number == at + 1).sum())}
             row |= {"value": found[at, place], "value_low": low, "value_high": high}
             rows.append({**row, "quantity": quantity})
-    for quantity in TRENDS:
-        place = QUANTITIES.index(quantity)
+    for place, quantity in enumerate(QUANTITIES):
         low, high = interval(changes(drawn[:, :, place]))
         row = {"subset": "change", "name": "", "n": len(pairs), "quantity": quantity}
         value = float(changes(found[None, :, place])[0])
@@ -276,67 +253,104 @@ def without_lengths(covariance: Array) -> Array:
     return covariance[..., :2, :2] - explained
 
 
-def compare_conventions(
-    model: str,
-    datasets: Sequence[Dataset],
-    sentence_scores: Sequence[pd.DataFrame],
-    *,
-    convention: tuple[str, str],
-    options: Options,
-) -> pd.DataFrame:
-    """Return the `string_conventions` table: one row per data set of pairs and BOS policy.
+def separation(
+    model: str, scores: pd.DataFrame, pooled_datasets: Sequence[str], options: Options
+) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Return the tables `string_separation` and `string_roc`: Prediction 3 (§6.3).
 
     Args:
-        model: whose scores these are.
-        datasets: with the scores of the chosen `convention` (BOS policy, unigram source).
-        sentence_scores: `sentence_scores` of each data set, under all BOS policies scored.
-        convention: the one that the analyses use.
+        model: its name.
+        scores: `string_scores` of the data sets that test Prediction 3.
+        pooled_datasets: those that also make one flat set. There a sample counts as much as the
+            whole data set that it was drawn from.
         options: of the analyses.
-
-    Accuracies are of log p, over all pairs and over those whose first word differs, which a policy
-    that leaves the first token out cannot tell apart there.
     """
+    groups = [(name, "", group) for name, group in scores.groupby("dataset", sort=False)]
+    groups += [
+        (name, phenomenon, group)
+        for (name, phenomenon), group in scores.groupby(["dataset", "phenomenon"], sort=False)
+    ]
+    together = scores[scores["dataset"].isin(pooled_datasets)]
+    if together["dataset"].nunique() > 1:
+        groups.append((POOLED, "", together))
     rows: list[dict[str, Any]] = []
-    for dataset, scores in zip(datasets, sentence_scores, strict=True):
-        if dataset.stimuli["pair_id"].isna().all():
-            continue
-        differs = first_words_differ(dataset)
-        for bos in scores["bos"].unique():
-            chosen = of_convention(scores, dataset.name, (bos, convention[1]))
-            row = {"dataset": dataset.name, "bos": bos, "used": bos == convention[0]}
-            table = string_scores(model, replace(dataset, scores=chosen), None, options)
-            rows.append({**row, **accuracy_and_area(table, differs, options)})
-    return table_of(rows, "string_conventions", model=model, scale=options.scale)
+    curves = [pd.DataFrame(columns=["dataset"])]
+    for name, phenomenon, group in groups:
+        about = {"dataset": name, "phenomenon": phenomenon}
+        rows += [{**about, **row} for row in separation_rows(group, options)]
+        if not phenomenon:
+            curves.append(curves_of(group).assign(dataset=name))
+    about = {"model": model, "scale": options.scale}
+    roc = pd.concat(curves, ignore_index=True).assign(**about)
+    return (
+        table_of(rows, "string_separation", **about),
+        roc.reindex(columns=SCHEMAS["string_roc"].names).astype({"metric": object}),
+    )
 
 
-def first_words_differ(dataset: Dataset) -> pd.Series:
-    """Tell of each pair, by its id, whether its sentences begin with different words."""
-    texts = pair_texts(dataset.stimuli, dataset.name)
-    first = texts.apply(lambda column: column.str.split().str[0])
-    return first["good"] != first["bad"]
+def separation_rows(group: pd.DataFrame, options: Options) -> list[dict[str, Any]]:
+    """Return one row per metric, with 95% intervals from resamples that all quantities share.
 
-
-def accuracy_and_area(
-    table: pd.DataFrame, differs: pd.Series, options: Options
-) -> dict[str, float | int]:
-    """Return accuracy on pairs, on those whose first word differs, and the area of log p."""
+    `auc` is the area under the ROC curve, without regard to pairs. `accuracy` is the share of pairs
+    whose grammatical sentence scores higher. `gain` is accuracy minus area: what pairing gains
+    (§3). `lead` is the area of SLOR and of mean log p minus the highest area of the paper's other
+    metrics that are known here. What is not defined (one class, no pairs, no unigrams) is NaN.
+    """
+    positive = group["grammatical"].to_numpy(dtype=bool)
+    unit = units(group, options.resample)
+    weight = group["weight"].to_numpy(dtype=float)
+    known = [name for name in METRICS if group[name].notna().all()]
+    pair_id = group["dataset"] + "/" + group["pair_id"].astype("string")
+    pairs = pairs_of(group.assign(pair_id=pair_id))
+    columns = group[known].to_numpy(dtype=float)
     resampling: dict[str, Any] = {"draws": options.bootstrap, "seed": options.seed}
-    pairs = pairs_of(table)
-    right = preferences(pairs["logprob_good"], pairs["logprob_bad"])
-    differing = differs.reindex(pairs["pair_id"]).to_numpy(dtype=bool)
-    row: dict[str, float | int] = {"n_pairs": len(pairs), "n_first_differs": int(differing.sum())}
-    for name, chosen in (("accuracy", np.ones_like(differing)), ("first_differs", differing)):
-        bounds = (np.nan, np.nan)
-        if chosen.any():
-            unit = units(pairs[chosen], options.cluster_by_paradigm)
-            bounds = mean_interval(right[chosen], unit, **resampling)
-        row[name] = right[chosen].mean() if chosen.any() else np.nan
-        row[f"{name}_low"], row[f"{name}_high"] = bounds
-    logprob = table["logprob"].to_numpy(dtype=float)
-    positive = table["grammatical"].to_numpy(dtype=bool)
-    unit = units(table, options.cluster_by_paradigm)
-    row["auc"] = area_under_roc(logprob, positive)
-    row["auc_low"], row["auc_high"] = area_intervals(
-        logprob[:, None], positive, unit, **resampling
-    )[0]
-    return row
+    found = [area_under_roc(column, positive, weight) for column in columns.T]
+    drawn = resampled_areas(columns, positive, unit, weight=weight, **resampling)
+    areas = {
+        name: np.append(value, draws)
+        for name, value, draws in zip(known, found, drawn, strict=True)
+    }
+    right = np.full((len(group), len(known)), np.nan)
+    if len(pairs):
+        first = (~pair_id.duplicated() & pair_id.notna()).to_numpy()
+        sides = ([f"{name}_{side}" for name in known] for side in ("good", "bad"))
+        right[first] = preferences(*(pairs[names] for names in sides))
+        resampling |= {"units": int(unit.max()) + 1, "weight": weight[first]}
+        shares = [np.average(right[first], axis=0, weights=weight[first])[None]]
+        shares.append(resampled_means(right[first], unit[first], **resampling))
+        accuracies = dict(zip(known, np.concatenate(shares).T, strict=True))
+    else:
+        accuracies = dict.fromkeys(known, np.full(options.bootstrap + 1, np.nan))
+    best = [areas[name] for name in FOLLOWERS if name in known]
+    rows = []
+    for name in METRICS:
+        row: dict[str, Any] = {"metric": name, "n_pairs": len(pairs)}
+        row |= {"n_grammatical": int(positive.sum()), "n_ungrammatical": int((~positive).sum())}
+        if name in known:
+            row |= bounded("auc", areas[name]) | bounded("accuracy", accuracies[name])
+            row |= bounded("gain", accuracies[name] - areas[name])
+            if name in LEADERS:
+                row |= bounded("lead", areas[name] - np.max(best, axis=0))
+        rows.append(row)
+    return rows
+
+
+def bounded(name: str, values: Array) -> dict[str, float]:
+    """Return a quantity's value, the first of `values`, and the interval of the others."""
+    ends = (float(values[0]), *interval(values[1:]))
+    return dict(zip([f"{name}{end}" for end in ENDS], ends, strict=True))
+
+
+def curves_of(group: pd.DataFrame) -> pd.DataFrame:
+    """Return each metric's ROC curve at evenly spaced false positive rates."""
+    positive = group["grammatical"].to_numpy(dtype=bool)
+    weight = group["weight"].to_numpy(dtype=float)
+    at = np.linspace(0, 1, ROC_POINTS)
+    names = ["metric", "false_positive_rate", "true_positive_rate"]
+    curves = [pd.DataFrame(columns=names)]
+    for name in METRICS:
+        if group[name].notna().all() and 0 < positive.sum() < len(positive):
+            false, true = roc_curve(group[name].to_numpy(dtype=float), positive, weight)
+            values = (name, at, np.interp(at, false, true))
+            curves.append(pd.DataFrame(dict(zip(names, values, strict=True))))
+    return pd.concat(curves[1:] or curves, ignore_index=True)

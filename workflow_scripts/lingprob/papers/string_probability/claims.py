@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
 import pandas as pd
 
 from lingprob.papers.run import Run, Tables
@@ -19,7 +18,6 @@ from lingprob.scorecard.comparison import (
     judge_claims,
     make_scorecard,
 )
-from lingprob.scorecard.estimates import mean_difference
 from lingprob.scorecard.verdicts import Estimate
 
 Rows = Iterator[tuple[str, Estimate]]
@@ -118,19 +116,11 @@ def accuracy(tables: Tables, run: Run) -> Rows:
 
 
 def gain_of_pairing(tables: Tables, run: Run) -> Rows:
-    """Return the area within pairs less that of unpaired sentences of a data set."""
-    table = tables["string_pools"]
-    chosen = table[(table["pool"] == "gain") & (table["subset"] == "overall")]
-    for row in chosen.to_dict("records"):
-        yield population(row), estimate_of(row, "auc", "n_pairs")
-
-
-def gain_by_paradigm(tables: Tables, run: Run) -> Rows:
-    """Return the mean over paradigms of the same within each."""
-    table = tables["string_pools"]
-    chosen = table[(table["pool"] == "gain") & (table["subset"] == "paradigm")]
-    for (model, dataset), group in chosen.groupby(["model", "dataset"], sort=False):
-        yield f"{model}/{dataset}", mean_difference(np.zeros(len(group)), group["auc"])
+    """Return the accuracy of log-probability on pairs minus its area without regard to pairs."""
+    for about, metrics in whole(tables):
+        row = metrics.loc["logprob"].to_dict()
+        if pd.notna(row["gain"]):
+            yield about, estimate_of(row, "gain", "n_pairs")
 
 
 STATISTICS: dict[str, Statistic] = {
@@ -146,7 +136,6 @@ STATISTICS: dict[str, Statistic] = {
     "prediction_2b_common_spread": change_over_bins(2, "r_common_spread"),
     "prediction_2b_without_length": change_over_bins(2, "r_without_length"),
     "pairing_separates": gain_of_pairing,
-    "pairing_separates_within_paradigms": gain_by_paradigm,
     "poor_separation": highest_area,
     "slor_leads": lead("slor"),
     "mean_logprob_leads": lead("mean_logprob"),
@@ -179,8 +168,8 @@ def compare(tables: Tables, run: Run) -> pd.DataFrame:
     """Compare the paper's numbers and claims with ours; return a `scorecard` table.
 
     Claims are judged of the models that have panels (`with_panels`). Tables: `string_correlations`,
-    `string_confounds`, `string_separation`, `string_pools`, `toy_surprisals`, and `datasets` and
-    `filters` of `tables.tabulate`.
+    `string_confounds`, `string_separation`, `toy_surprisals`, and `datasets` and `filters` of
+    `tables.tabulate`.
     """
     counts = {"datasets", "filters"}
     ours = counted(tables["datasets"], tables["filters"]) if counts <= tables.keys() else {}

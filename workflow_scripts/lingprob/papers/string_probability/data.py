@@ -17,6 +17,7 @@ from lingprob.stimuli.distances import EditFilter, edit_threshold, pair_texts, p
 
 METRICS = ("logprob", "uniform_bayes_factor", "unigram_bayes_factor", "slor", "mean_logprob")
 MADE_HERE = ("trained", "ngram")  # sources of models
+RESAMPLED = ("clusters", "pairs")
 TOY_COLUMNS = ["model", "text", "grammatical", "surprisal"]
 
 
@@ -41,10 +42,19 @@ def paper_metrics(scores: pd.DataFrame, vocabulary_size: int | None) -> pd.DataF
 
 @dataclass(frozen=True)
 class Options:
-    """How the analyses are done: bootstrap draws, what is resampled, the filter, bins (§4.2)."""
+    """Settings of the analyses.
+
+    Args:
+        bootstrap: number of resamples.
+        resample: `clusters` (what was sampled: articles, suites or paradigms) or `pairs`.
+        seed: of the resamples.
+        scale: of the run.
+        filter: of rated pairs by edit distance (§5.1).
+        bins: by cosine distance (§4.2).
+    """
 
     bootstrap: int
-    cluster_by_paradigm: bool
+    resample: str
     seed: int
     scale: str
     filter: EditFilter = field(default_factory=EditFilter)
@@ -55,9 +65,13 @@ class Options:
 class Dataset:
     """A data set as one model sees it.
 
-    `stimuli`, `scores` (`sentence_scores` of one convention) and `distances` (`minimalness`; None
-    for Prediction 3 alone) are tables; `predictions` says which of 1, 2 and 3 it is for. `weight`
-    is how many sentences of the whole data set one of `stimuli` stands for: above 1 of a sample.
+    Args:
+        name: of the data set.
+        predictions: which of 1, 2 and 3 it tests.
+        stimuli: table of that name.
+        scores: `sentence_scores` under one convention.
+        distances: `minimalness`; None if it tests Prediction 3 alone.
+        weight: sentences of the whole data set per sentence of `stimuli`: above 1 for a sample.
     """
 
     name: str
@@ -161,18 +175,23 @@ def chosen_pairs(dataset: Dataset, options: Options) -> pd.Index:
     return kept
 
 
-def units(table: pd.DataFrame, cluster_by_paradigm: bool) -> NDArray[np.int64]:
-    """Return the number, (n,) int from 0, of what each row is resampled with.
+def units(table: pd.DataFrame, resample: str) -> NDArray[np.int64]:
+    """Return the number of the unit that each row is resampled with, (n,) int from 0.
 
-    Its pair, or its paradigm; a sentence without either is on its own.
+    The unit is the pair or, if `resample` is `clusters`, the `paradigm`: the article, suite or
+    paradigm that pairs were sampled from. A sentence without either is its own unit. If all rows
+    have one paradigm, their pairs are resampled.
     """
-    own = table["dataset"].astype(str) + "/" if "dataset" in table else ""
+    if resample not in RESAMPLED:
+        raise LingprobError(f"string_probability.resample: {resample!r} is not one of {RESAMPLED}.")
     unit = table["pair_id"]
     if unit.isna().any():
         unit = unit.fillna(table["item_id"])
-    if cluster_by_paradigm:
-        unit = table["paradigm"].fillna(unit)
-    return pd.factorize(own + unit)[0]
+    if resample == "clusters":
+        cluster = table["paradigm"].fillna(unit)
+        several = (table["dataset"] + "/" + cluster).nunique() > 1
+        unit = cluster if several else unit
+    return pd.factorize(table["dataset"] + "/" + unit)[0]
 
 
 def table_of(rows: Sequence[dict[str, Any]], name: str, **constants: object) -> pd.DataFrame:

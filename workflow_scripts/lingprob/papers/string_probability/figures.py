@@ -37,21 +37,14 @@ from lingprob.papers.string_probability.separation_figures import (
     GRAMMATICAL,
     accuracies,
     areas,
-    by_phenomenon,
     curves,
     distributions,
     grammatical_handles,
     panel_title,
-    paradigm_accuracies,
-    paradigm_correlations,
-    separation_by_pool,
 )
 
 POINTS_SHOWN = 2000
 MOST_BANDS = 6
-# The quantiles between which §5.2 looks for the drop of Prediction 2b.
-SPREAD_OF_DISTANCES = (0.70, 0.95)
-HISTOGRAM_BINS = 40
 CONFOUND_LINES = {
     "r": ("r", palette.BLACK, "-"),
     "r_common_spread": ("r at a common spread", palette.BLUE, "--"),
@@ -67,8 +60,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
 
     Args:
         tables: `string_scores`, `string_correlations` and `string_separation` of all models,
-            `string_roc`, `string_confounds` and `string_pools` of those with panels, `stimuli`,
-            `toy_surprisals`, and `paradigms` as `tables.paradigm_accuracies` makes it.
+            `string_roc` and `string_confounds` of those with panels, `stimuli`, `toy_surprisals`.
         run: with the looks of all models and the titles of data sets.
         pooled: the data sets that are taken together if a model has any.
     """
@@ -81,8 +73,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
     third = scores.merge(keys, on=["model", "dataset"])
     is_pooled = third["dataset"].isin(pooled)
     together = third[is_pooled | ~is_pooled.groupby(third["model"]).transform("any")]
-    toy, paradigms = tables["toy_surprisals"], tables["paradigms"]
-    confounds, pools = tables["string_confounds"], tables["string_pools"]
+    toy, confounds = tables["toy_surprisals"], tables["string_confounds"]
     makers: dict[str, Callable[[], Figure]] = {
         "figure_1b": lambda: toy_strings(toy, run),
         "figure_2a": lambda: pairs_by_prediction(scores, correlations, run, 1),
@@ -94,12 +85,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
         "figure_5": lambda: distributions(third, run, by_dataset=True),
         "figure_6": lambda: curves(tables["string_roc"], own, run),
         "figure_8": lambda: accuracies(separation, run),
-        "phenomena": lambda: by_phenomenon(own, run),
-        "paradigms": lambda: paradigm_accuracies(paradigms, run),
-        "paradigm_correlations": lambda: paradigm_correlations(correlations, run),
-        "distances": lambda: distances(scores, correlations, run),
         "deconfounded": lambda: deconfounded(confounds, run),
-        "pools": lambda: separation_by_pool(pools, run),
         "quality": lambda: trends(tables, run, "bits"),
         "sizes": lambda: trends(tables, run, "size"),
     }
@@ -107,7 +93,7 @@ def draw(tables: Tables, run: Run, pooled: Collection[str] = ()) -> dict[str, Fi
     shown = {
         "figure_1b": toy, "figure_2b": every_r, "figure_3b": every_r, "figure_4b": separation,
         "figure_8": separation, "quality": separation, "sizes": separation,
-        "distances": scores[:0], "deconfounded": confounds, "pools": pools,
+        "deconfounded": confounds,
     }  # fmt: skip
     figures = draw_each(makers)
     second = correlations[correlations["prediction"] == 2]
@@ -224,28 +210,6 @@ def correlation_by_bin(correlations: pd.DataFrame, run: Run, prediction: int) ->
         label_edges(ax, bin_edges(bins, dataset))
     name_axes(axes, "Cosine distance, bins", "Pearson r")
     legend_above(figure, few_handles(names, run.models), columns=3)
-    return figure
-
-
-def distances(scores: pd.DataFrame, correlations: pd.DataFrame, run: Run) -> Figure:
-    """Draw the cosine distances within pairs, one panel per data set, with the edges of the bins.
-
-    Grey: between the 70th and the 95th quantile, whose width §5.2 explains differences by.
-    """
-    pairs = scores.dropna(subset="cosine_distance").drop_duplicates(["dataset", "pair_id"])
-    groups = list(pairs.groupby("dataset", sort=False)["cosine_distance"])
-    figure, axes = wrapped(len(groups), height=1.7)
-    for ax, (dataset, values) in zip(axes, groups, strict=True):
-        low, high = np.quantile(values, SPREAD_OF_DISTANCES)
-        ax.axvspan(low, high, color=palette.GREY, alpha=0.25, linewidth=0)
-        shown = np.linspace(0, np.quantile(values, 0.995), HISTOGRAM_BINS)
-        ax.hist(values, bins=list(shown), color=palette.BLUE, alpha=0.6)
-        for edge in bin_edges(correlations, str(dataset))[1:-1]:
-            ax.axvline(edge, color=palette.BLACK, linewidth=0.4)
-        said = f"n = {len(values):,}\n70% to 95%: {high - low:.3f}"
-        ax.text(0.97, 0.97, said, transform=ax.transAxes, ha="right", va="top", fontsize=6)
-        ax.set_title(wrapped_title(str(dataset), run.titles), fontsize=7)
-    name_axes(axes, "Cosine distance", "Pairs")
     return figure
 
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from lingprob.figures import palette, style
-from lingprob.figures.labels import few_handles, handle, legend_above, model_handles, wrapped_title
+from lingprob.figures.labels import few_handles, handle, legend_above, wrapped_title
 from lingprob.figures.panels import grid, name_axes, whiskers, wrapped
 from lingprob.papers.run import Run
 
@@ -30,16 +30,8 @@ ROW_LETTERS = 22  # of a line beside a row of densities
 HIGHEST_AUC = 0.75
 # Beyond these quantiles a few long sentences would squeeze the rest.
 SHOWN = (0.002, 0.998)
-# Models whose markers stand beside each other in a narrow panel.
+# Models whose markers fit next to each other in a narrow panel.
 MOST_ABREAST = 6
-POOL_TITLES = {
-    "pair": "pair",
-    "paradigm": "paradigm",
-    "phenomenon": "phenom.",
-    "dataset": "data set",
-    "all": "all",
-}
-PUBLISHED_COLOURS = (palette.SKY, palette.ORANGE, palette.PURPLE, palette.YELLOW, palette.RED)
 
 
 def distributions(scores: pd.DataFrame, run: Run, by_dataset: bool) -> Figure:
@@ -170,29 +162,6 @@ def curves(roc: pd.DataFrame, separation: pd.DataFrame, run: Run) -> Figure:
     return figure
 
 
-def by_phenomenon(separation: pd.DataFrame, run: Run) -> Figure:
-    """Draw accuracy on pairs against area under the ROC curve of log p, by phenomenon."""
-    rows = separation[
-        (separation["phenomenon"] != "")
-        & (separation["metric"] == "logprob")
-        & separation["accuracy"].notna()
-    ]
-    datasets, names = (list(dict.fromkeys(rows[key])) for key in ("dataset", "model"))
-    figure, axes = wrapped(len(datasets), height=1.8)
-    for ax, dataset in zip(axes, datasets, strict=True):
-        for name in names:
-            chosen = rows[(rows["dataset"] == dataset) & (rows["model"] == name)]
-            colour, marker = run.models[name]["colour"], run.models[name]["marker"]
-            x, y = chosen["auc"], chosen["accuracy"]
-            ax.plot(x, y, marker, color=colour, alpha=0.6, markersize=3)
-        ax.plot([0, 1], [0, 1], color=palette.GREY, linewidth=0.6)
-        ax.set(xlim=(0, 1.02), ylim=(0, 1.02))
-        ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-    name_axes(axes, "Area under ROC curve", "Accuracy on pairs")
-    legend_above(figure, model_handles(names, run.models), columns=3)
-    return figure
-
-
 def panel_title(row: Any, run: Run, rows: pd.DataFrame) -> str:
     """Return the title of a panel: the data set and, if there are several, the model."""
     title = wrapped_title(row.dataset, run.titles)
@@ -203,107 +172,3 @@ def panel_title(row: Any, run: Run, rows: pd.DataFrame) -> str:
 def grammatical_handles() -> list[Line2D]:
     """Return legend entries for grammatical and ungrammatical strings."""
     return [handle(label, colour, "s", "none") for colour, label in GRAMMATICAL.values()]
-
-
-def separation_by_pool(pools: pd.DataFrame, run: Run) -> Figure:
-    """Draw the area under the ROC curve of log p as pools widen from pairs, by data set.
-
-    Bars are 95% bootstrap intervals; lines: Φ(gap / spread), what two normal distributions give.
-    """
-    rows = pools[(pools["subset"] == "overall") & (pools["pool"] != "gain")]
-    datasets, names = (list(dict.fromkeys(rows[key])) for key in ("dataset", "model"))
-    figure, axes = wrapped(len(datasets), height=1.9, sharey=True)
-    present = [pool for pool in POOL_TITLES if pool in set(rows["pool"])]
-    places = {pool: place for place, pool in enumerate(present)}
-    for ax, dataset in zip(axes, datasets, strict=True):
-        for name in names:
-            line = rows[(rows["dataset"] == dataset) & (rows["model"] == name)]
-            look = run.models[name]
-            x = line["pool"].map(places)
-            bars = whiskers(line["auc"], line["auc_low"], line["auc_high"])
-            ax.errorbar(
-                x, line["auc"], yerr=bars, fmt=look["marker"], color=look["colour"], markersize=3.5
-            )
-            ax.plot(x, line["predicted"], "-", color=look["colour"], linewidth=0.8, alpha=0.7)
-        ax.axhline(0.5, color=palette.GREY, linewidth=0.8)
-        ax.set_xticks(list(places.values()), [POOL_TITLES[pool] for pool in present], rotation=60)
-        ax.tick_params(axis="x", labelsize=6)
-        ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-    name_axes(axes, "Compared within", "Area under ROC curve")
-    handles = [*model_handles(names, run.models), handle("Φ(gap / spread)", palette.GREY)]
-    legend_above(figure, handles, columns=4)
-    return figure
-
-
-def paradigm_accuracies(paradigms: pd.DataFrame, run: Run) -> Figure:
-    """Draw accuracy of log p by paradigm, in order of ours, with published models and people.
-
-    A panel a data set of several paradigms; bars are Wilson's 95% intervals of the model by whose
-    accuracy the paradigms are ordered, or the bars of several would hide all points.
-    """
-    several = paradigms.groupby("dataset")["paradigm"].transform("nunique") > 1
-    groups = list(paradigms[several].groupby("dataset", sort=False))
-    figure, axes = wrapped(len(groups), columns=2, width=3.4, height=2.1)
-    systems = list(dict.fromkeys(paradigms.loc[paradigms["source"] == "published", "system"]))
-    colours = dict(zip(systems, PUBLISHED_COLOURS * len(systems), strict=False))
-    ours = {model["title"]: model for model in run.models.values()}
-    for ax, (dataset, group) in zip(axes, groups, strict=True):
-        accuracy_by_paradigm(ax, group, ours, colours)
-        ax.set_title(wrapped_title(str(dataset), run.titles, 50), fontsize=7)
-    name_axes(axes, "Paradigm, by our accuracy", "Accuracy", columns=2)
-    shown = [name for name, look in run.models.items() if look["title"] in set(paradigms["system"])]
-    published = [handle(name, colours[name], "o", "none", markersize=3) for name in systems]
-    legend_above(figure, [*model_handles(shown, run.models), *published])
-    return figure
-
-
-def accuracy_by_paradigm(
-    ax: Axes, group: pd.DataFrame, ours: dict[str, dict], colours: dict[str, str]
-) -> None:
-    """Draw one data set's paradigms in the order of our first model's accuracy.
-
-    A model may have scores of ours and published ones.
-    """
-    own = group[group["source"] == "ours"]
-    first = own["system"].iloc[0]
-    order = own[own["system"] == first].sort_values("accuracy")["paradigm"]
-    places = pd.Series(range(len(order)), index=order)
-    for (system, source), rows in group.groupby(["system", "source"], sort=False):
-        x = rows["paradigm"].map(places)
-        if source == "published" or system not in ours:
-            ax.plot(x, rows["accuracy"], "o", color=colours[str(system)], markersize=2, alpha=0.8)
-            continue
-        look = ours[str(system)]
-        bars = whiskers(rows["accuracy"], rows["accuracy_low"], rows["accuracy_high"])
-        ax.errorbar(
-            x, rows["accuracy"], yerr=bars if system == first else None, fmt=look["marker"],
-            color=look["colour"], markersize=2.5, linewidth=0.5,
-        )  # fmt: skip
-    ax.axhline(0.5, color=palette.GREY, linewidth=0.8)
-    ax.set_xticks([])
-    ax.set_ylim(-0.02, 1.02)
-
-
-def paradigm_correlations(correlations: pd.DataFrame, run: Run) -> Figure:
-    """Draw Prediction 1a by paradigm: r within each, in order, one panel per data set.
-
-    Bands are 95% bootstrap intervals; the thin line is r over the whole data set.
-    """
-    chosen = correlations[correlations["prediction"] == 1]
-    rows = chosen[(chosen["subset"] == "paradigm")].dropna(subset="r")
-    datasets, names = (list(dict.fromkeys(rows[key])) for key in ("dataset", "model"))
-    figure, axes = wrapped(len(datasets), height=1.7, sharey=True)
-    whole = chosen[chosen["subset"] == "overall"].set_index(["dataset", "model"])["r"]
-    for ax, dataset in zip(axes, datasets, strict=True):
-        for name in names:
-            line = rows[(rows["dataset"] == dataset) & (rows["model"] == name)].sort_values("r")
-            colour = run.models[name]["colour"]
-            x = np.arange(1, len(line) + 1)
-            ax.plot(x, line["r"], ".", color=colour, markersize=3)
-            ax.fill_between(x, line["r_low"], line["r_high"], color=colour, alpha=0.2, linewidth=0)
-            if len(line):
-                ax.axhline(whole[dataset, name], color=colour, linewidth=0.7)
-        ax.set_title(wrapped_title(dataset, run.titles), fontsize=7)
-    name_axes(axes, "Paradigm, by r", "Pearson r")
-    legend_above(figure, model_handles(names, run.models), columns=3)
-    return figure
