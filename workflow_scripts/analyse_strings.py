@@ -18,8 +18,6 @@ with job(snakemake):
     )
     vocabulary = [len(read_table(path, "unigrams")) for path in files.unigrams] or [None]
     options = Options(**params.options)
-    results = analyse(
-        snakemake.wildcards.model, datasets, params.pooled, vocabulary[0], options
-    )
+    results = analyse(snakemake.wildcards.model, datasets, params.pooled, vocabulary[0], options)
     for name, table in results.items():
         write_table(table, name, output[name], params.options)

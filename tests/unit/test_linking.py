@@ -19,8 +19,13 @@ from lingprob.stats.linking import (
     information_criteria,
     resample_linking_functions,
 )
-from lingprob.stats.linking_fits import LINKING_FUNCTIONS, correlations, weighted_moments
-from lingprob.stats.linking_fits import predict_held_out, predict_ratings
+from lingprob.stats.linking_fits import (
+    LINKING_FUNCTIONS,
+    correlations,
+    predict_held_out,
+    predict_ratings,
+    weighted_moments,
+)
 from lingprob.stats.linking_fits import rated_sentences as rated
 from lingprob.stats.resampling import fold_numbers, resample_counts
 

@@ -800,6 +800,8 @@ def test_sizes_are_told_in_both_units():
 
 FIVE_BINS = replace(OPTIONS, bins=5, bootstrap=100)
 SPREADS = np.array([22.0, 19.0, 17.0, 14.0, 12.0])
+
+
 def simulated(pairs: int, residual_sd: np.ndarray, per_token: float = 0.0) -> pd.DataFrame:
     """Pairs in five bins whose spread falls as in BLiMP; slope one, residuals as given by bin."""
     rng = np.random.default_rng(0)
@@ -944,4 +946,3 @@ def test_pairs_on_a_line_have_no_scatter_wherever_they_lie():
     )
     near, found = (table_of(each, options)["value"] for each in (scattered, far))
     np.testing.assert_allclose(found["bin"], near["bin"], rtol=1e-8)
-

@@ -59,7 +59,10 @@ def split_half(
         rank[order] = np.arange(len(order)) - start[item[order]]
         of_participants = generator.permutation(participant.max() + 1)
         # Of an odd number of judgments, the second group gets one more.
-        halves = rank < (size // 2)[item], (of_participants < len(of_participants) // 2)[participant]
+        halves = (
+            rank < (size // 2)[item],
+            (of_participants < len(of_participants) // 2)[participant],
+        )
         r[draw] = [one for first in halves for one in _correlations(item, values, first)]
     rows = [
         (name, description, float(of_name.mean()), *interval(of_name, tails(confidence)), draws)

@@ -41,9 +41,9 @@ SCHEMAS = {
         + required(TRUTH, "simulated")
         + required(TEXT, "scale")
     ),
-    # One row per metric and data set, phenomenon of it, or all data sets (POOLED); null if undefined.
-    # `gain`: accuracy minus area. `lead`, of SLOR and mean log p: area minus the highest area of the
-    # paper's other metrics.
+    # One row per metric and data set, phenomenon or all data sets (POOLED); null if undefined.
+    # `gain`: accuracy minus area. `lead`, of SLOR and mean log p: area minus the highest area of
+    # the paper's other metrics.
     "string_separation": pa.schema(
         required(TEXT, "model", "dataset", "phenomenon", "metric")
         + required(INT32, "n_grammatical", "n_ungrammatical", "n_pairs")
@@ -51,8 +51,8 @@ SCHEMAS = {
         + optional(FLOAT64, *estimated("gain"), *estimated("lead"))
         + required(TEXT, "scale")
     ),
-    # One row per quantity (spread, slope, residual_sd, r, r_common_spread, r_without_length) in a bin,
-    # or per fitted change from the first to the last bin (subset `change`).
+    # One row per quantity (spread, slope, residual_sd, r, r_common_spread, r_without_length) in a
+    # bin, or per fitted change from the first to the last bin (subset `change`).
     "string_confounds": pa.schema(
         required(TEXT, "model", "dataset")
         + required(INT32, "prediction")

@@ -100,9 +100,7 @@ def count_datasets(
     return pd.DataFrame(rows)
 
 
-def count_filters(
-    stimuli: Frames, distances: Frames, chosen: EditFilter, run: Run
-) -> pd.DataFrame:
+def count_filters(stimuli: Frames, distances: Frames, chosen: EditFilter, run: Run) -> pd.DataFrame:
     """Return one row per rated data set and reading of the filter: how many pairs it keeps (§5.1).
 
     `used` marks the reading `chosen`; `distances` are `minimalness` tables.
