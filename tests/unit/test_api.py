@@ -536,7 +536,7 @@ def test_the_command_writes_what_the_calls_return(lm, config, folder, tmp_path, 
     ("text", "options", "said"),
     [
         ("Sentences\nThe cat sat.\n", [], r"no column 'sentence'.*--column sentence=Sentences\?"),
-        ("Satz\nThe cat sat.\n", [], r"no column 'sentence'.*meant: --column sentence=YOURS"),
+        ("Satz\nThe cat sat.\n", [], r"no column 'sentence'.*right one: --column sentence=YOURS"),
         ("sentence,logprob\nThe cat sat.,1\n", [], "a column 'logprob' is there"),
         ("sentence,mark\nThe cat sat.,a\n  ,b\n", [], "sentence 2 is empty"),
         (
@@ -586,7 +586,7 @@ def test_the_help_of_each_command_has_an_example_that_it_takes(command, capsys):
         main([command, "--help"])
     assert ended.value.code == 0
     shown = capsys.readouterr().out
-    example = f"lingprob {command} {COMMANDS[command][3]}"
+    example = f"lingprob {command} {COMMANDS[command].example}"
     assert f"example:\n  {example}" in shown
     from lingprob.api.cli import build_parser
 
@@ -609,7 +609,7 @@ def test_importing_the_package_and_asking_for_help_import_nothing_heavy():
 @pytest.mark.parametrize(
     ("text", "options", "said"),
     [
-        ("good,worse\nA.,B.\n", [], r"no column 'bad'.*meant: --column bad=YOURS"),
+        ("good,worse\nA.,B.\n", [], r"no column 'bad'.*right one: --column bad=YOURS"),
         ("Good,Bad\nA.,B.\n", ["--column", "good=Good"], r"no column 'bad'.*--column bad=Bad\?"),
         ("sentence,pair\nA.,1\n", [], "pair '1': 0 grammatical sentences"),
     ],
@@ -654,8 +654,8 @@ def test_every_name_of_the_package_can_be_had_and_no_other():
         (lambda lm: lm.score([]), "there are no sentences"),
         (lambda lm: lm.score(["The cat sat.", " "]), "sentence 2 is empty. Fill it in"),
         (lambda lm: lm.score(["The cat sat.", None]), "sentence 2 is None, which is no text"),
-        (lambda lm: lm.score(PAIRS), "a data frame. Give one of its columns"),
-        (lambda lm: lm.score(["A.", "B."], context=["C."]), "1 contexts for 2 sentences"),
+        (lambda lm: lm.score(PAIRS), r"no columns \['sentence'\]. It has \['good'"),
+        (lambda lm: lm.score(["A.", "B."], context=["C."]), "1 contexts for 2 texts"),
         (lambda lm: lm.score("A", bos="none", context=""), "no token of it has a score"),
         (lambda lm: lm.surprisal(" \n"), "no word in the texts"),
         (lambda lm: lm.compare(PAIRS[["good"]]), "columns \\['bad'\\]"),

@@ -13,7 +13,7 @@ import pytest
 import lingprob
 from lingprob.api import corpora
 from lingprob.api.cli import main
-from lingprob.api.corpora import named_tokenizer
+from lingprob.api.corpora import choose_tokenizer
 from lingprob.errors import LingprobError
 from lingprob.overlap import chance
 from lingprob.overlap.chance import below_threshold, logprob_threshold
@@ -136,7 +136,9 @@ def test_what_is_no_corpus_or_model_is_named(folder, place, searched, options, s
 
 
 def test_rows_of_token_ids_are_searched_up_to_their_separators(folder, place):
-    tokenizer = named_tokenizer(folder / "tiny", None, Run(*read_settings({})), place / "cache")
+    _, tokenizer = choose_tokenizer(
+        folder / "tiny", [], None, Run(*read_settings({})), place / "cache"
+    )
     ids = tokenizer.tokenizer.encode(PLANTED)
     separator = tokenizer.id_of("</s>")
     content = [*ids[:3], separator, *ids, separator, *ids[3:]]
@@ -241,7 +243,7 @@ def test_a_corpus_is_judged_by_the_n_grams_of_another_one(place, monkeypatch):
     monkeypatch.setattr(corpora, "missing_for_kenlm", lambda: None)
     assert [models.source_for(corpus)[0] for corpus in searched] == ["a", "b", "a"]
     alone = corpora.NgramModels("auto", searched[1:2], plan, place)
-    assert alone.source_for(searched[1]) == (None, "there is no other corpus; name one (ngrams)")
+    assert alone.source_for(searched[1]) == (None, "there is no other corpus (name one as `ngrams`)")
     named = corpora.NgramModels("b", searched, plan, place)
     assert [named.source_for(corpus)[0] for corpus in searched] == ["b"] * 3
     monkeypatch.setattr(corpora, "missing_for_kenlm", lambda: "no cmake")

@@ -195,12 +195,12 @@ def test_unigrams_give_slor(folder):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda lm: lm.score("The cat.", context="A dog."), "sees both sides.*Leave the context"),
+        (lambda lm: lm.score("The cat.", context="A dog."), "Leave the context out"),
         (lambda lm: lm.score("The cat.", bos="none"), r"bos='none' out.*whole_word"),
         (lambda lm: lm.compare([("a", "b")], bos="bos"), r"bos='bos' out"),
         (lambda lm: lm.tokens("The cat."), "predicts no next token"),
         (lambda lm: lm.next_tokens("The cat"), "predicts no next token"),
-        (lambda lm: lm.audit([("a", "b")]), "`compare` judges pairs"),
+        (lambda lm: lm.audit([("a", "b")]), "Use `compare`"),
         (lambda lm: lm.score(" "), "sentence 1 is empty"),
         (lambda lm: lm.surprisal("cat \u0007 cat"), "text 1, word 2"),
     ],

@@ -1,6 +1,4 @@
-"""One call to a number: what rules do with files, for a notebook or a shell, on the same functions.
+"""The calls of `import lingprob` and the commands of a shell, on the functions of the rules.
 
-`import lingprob` imports none of this until a name of it is used.
+Nothing here is imported until one of its names is used.
 """
-
-from __future__ import annotations

@@ -4,74 +4,65 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pandas as pd
 
 import lingprob
-from lingprob.api.inputs import COLUMNS, read_passages
+from lingprob.api.inputs import COLUMNS, as_frame, is_table, read_passages
 from lingprob.api.prepared_models import cache_folder, find_model, read_config
 from lingprob.errors import LingprobError, looked_up, nearest
 from lingprob.io.files import atomic_path
-from lingprob.io.own_tables import read_frame, text_of
+from lingprob.io.own_tables import read_frame
 from lingprob.io.tables import write_csv
 from lingprob.workflow.configuration import read_catalog
 from lingprob.workflow.sources import Run
 
+OURS = (*COLUMNS, "text", "context")  # names that `--column` may give to columns of a table
+
 
 def run(options: argparse.Namespace) -> None:
-    """Do what a command line asks for, and write the table that comes of it.
+    """Run a command and write its table.
 
-    Raises LingprobError before any model is loaded where the input cannot be read.
+    Raises LingprobError before any model is loaded if the input cannot be read.
     """
-    table = COMMANDS[options.command](options)
+    call, note = COMMANDS[options.command]
+    table = call(options)
     write(table if options.digits is None else table.round(options.digits), options.output)
-    read_as = f" ({note})" if (note := NOTES.get(options.command)) else ""
     if options.output:
-        print(f"{len(table):,} rows: {options.output}{read_as}", file=sys.stderr)
+        print(f"{len(table):,} rows: {options.output}{note}", file=sys.stderr)
 
 
 def score(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the input with the log-probability of each sentence beside it."""
-    frame = read_input(options, ["sentence"])
-    sentences = text_of(options.input, "sentence", frame["sentence"]).fillna("")
-    context = None
-    if "context" in frame.columns:
-        context = text_of(options.input, "context", frame["context"]).fillna("").tolist()
-    found = load(options).score(sentences.tolist(), context=context, bos=options.bos)
-    found = found.drop(columns="sentence")
-    if there := [name for name in found.columns if name in frame.columns]:
-        raise LingprobError(
-            f"{options.input}: a column {there[0]!r} is there, and would be written anew. Rename "
-            "or delete it."
-        )
-    theirs = {ours: named for ours, named in options.columns}
-    return pd.concat([frame.rename(columns=theirs), found], axis=1)
+    """Return the input with the log-probability of each sentence in new columns."""
+    frame = read_table(options, ["sentence"])
+    found = load(options).score(frame, bos=options.bos)
+    return found.rename(columns=dict(options.columns))
 
 
 def surprisal(options: argparse.Namespace) -> pd.DataFrame:
     """Return the surprisal of each word."""
-    passages = read_passages(options.input, dict(options.columns).get("text", "text"))
-    return load(options).surprisal(passages)
+    texts = read_texts(options)
+    return load(options).surprisal(texts, bos=options.bos)
 
 
 def compare(options: argparse.Namespace) -> pd.DataFrame:
-    """Return accuracy on pairs by phenomenon."""
-    frame = read_pairs(options)
-    return load(options).compare(frame, by=options.by, bos=options.bos)
+    """Return the accuracy on pairs by phenomenon."""
+    pairs = read_pairs(options)
+    return load(options).compare(pairs, by=options.by, bos=options.bos)
 
 
 def audit(options: argparse.Namespace) -> pd.DataFrame:
-    """Return what is wrong with pairs."""
-    frame = read_pairs(options)
-    return load(options).audit(frame, corpora=options.corpus or ())
+    """Return the problems of pairs."""
+    pairs = read_pairs(options)
+    return load(options).audit(pairs, corpora=options.corpus or ())
 
 
 def overlap(options: argparse.Namespace) -> pd.DataFrame:
     """Return the longest overlaps of texts with a corpus."""
     return lingprob.find_overlap(
-        read_passages(options.input),
+        column_of_texts(options),
         [Path(name) for name in options.corpus],
         tokenizer=options.model,
         min_length=options.min_length,
@@ -80,7 +71,7 @@ def overlap(options: argparse.Namespace) -> pd.DataFrame:
 
 
 def certify(options: argparse.Namespace) -> pd.DataFrame:
-    """Return what corpora have of texts, of a file or of a data set of the catalog."""
+    """Return the overlaps of corpora with texts, of a file or of a data set of the catalog."""
     from lingprob.api.corpora import dataset_texts
 
     cache = cache_folder(options.cache)
@@ -88,7 +79,7 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
     name = str(options.input)
     of_catalog = not options.input.exists() and name in run.catalog.datasets
     return lingprob.certify(
-        dataset_texts(name, run, cache) if of_catalog else read_passages(options.input),
+        dataset_texts(name, run, cache) if of_catalog else column_of_texts(options),
         options.corpus,
         tokenizer=options.model,
         ngrams=options.ngrams,
@@ -99,24 +90,22 @@ def certify(options: argparse.Namespace) -> pd.DataFrame:
     )
 
 
-OURS = (*COLUMNS, "context")  # what `--column` may name of tables that are read
-# How a table is read, said when it is written.
-NOTES = {
-    "score": "log-probabilities in nats",
-    "surprisal": "bits; the one to report is `surprisal`, whose words end with their blanks",
-}
-COMMANDS = {
-    "score": score,
-    "surprisal": surprisal,
-    "compare": compare,
-    "audit": audit,
-    "overlap": overlap,
-    "certify": certify,
+# Each command, and the note on its numbers that follows the name of the output.
+COMMANDS: dict[str, tuple[Callable[[argparse.Namespace], pd.DataFrame], str]] = {
+    "score": (score, " (log-probabilities in nats)"),
+    "surprisal": (
+        surprisal,
+        " (bits, in the column `surprisal`, which counts the space after each word)",
+    ),
+    "compare": (compare, ""),
+    "audit": (audit, ""),
+    "overlap": (overlap, ""),
+    "certify": (certify, ""),
 }
 
 
 def load(options: argparse.Namespace) -> lingprob.Model:
-    """Load the model that a command line names; a wrong name is told before torch is imported."""
+    """Load the model of a command line. A wrong name is an error before torch is imported."""
     find_model(options.model, family=options.family, config=options.config)
     return lingprob.load(
         options.model,
@@ -129,10 +118,11 @@ def load(options: argparse.Namespace) -> lingprob.Model:
     )
 
 
-def read_input(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.DataFrame:
-    """Return the input table with its columns called as ours.
+def read_table(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.DataFrame:
+    """Return the input table with its columns renamed as `--column` says.
 
-    Raises LingprobError for a column that `--column` names or a command needs, and is not there.
+    Raises LingprobError for a column that `--column` names, or the command needs, and that is not
+    in the table.
     """
     frame = read_frame(options.input)
     for name, _ in options.columns:
@@ -145,20 +135,35 @@ def read_input(options: argparse.Namespace, needed: Iterable[str] = ()) -> pd.Da
             named = f"--column {ours.get(column, column)}={close[0] if close else 'YOURS'}"
             raise LingprobError(
                 f"{options.input}: no column {column!r}. It has {list(frame.columns)[:12]}. "
-                + (f"Did you mean {named}?" if close else f"Name the one that is meant: {named}.")
+                + (f"Did you mean {named}?" if close else f"Name the right one: {named}.")
             )
-    return frame.rename(columns=ours)
+    frame = frame.rename(columns=ours)
+    frame.attrs["source"] = str(options.input)
+    return frame
+
+
+def read_texts(options: argparse.Namespace) -> pd.DataFrame | list[str]:
+    """Return the input's passages: the lines of a text file, or a table with a column `text`."""
+    if is_table(options.input):
+        return read_table(options, ["text"])
+    return read_passages(options.input)
 
 
 def read_pairs(options: argparse.Namespace) -> pd.DataFrame:
-    """Return the input table of pairs, a row a pair or a sentence, likewise."""
+    """Return the input table of pairs, with one row per pair or per sentence."""
     named = {name for name, _ in options.columns}
     of_sentences = "sentence" in named or "sentence" in read_frame(options.input).columns
-    return read_input(options, () if of_sentences else ("good", "bad"))
+    return read_table(options, () if of_sentences else ("good", "bad"))
+
+
+def column_of_texts(options: argparse.Namespace) -> list[str]:
+    """Return the passages of a search."""
+    texts = as_frame(read_texts(options), "text", True)["text"]
+    return list(texts)
 
 
 def write(table: pd.DataFrame, output: Path | None) -> None:
-    """Write a table, whole or not at all; to the screen without a file."""
+    """Write a table, whole or not at all, or print it if there is no output file."""
     if output is None:
         table.to_csv(sys.stdout, index=False)
     elif output.suffix == ".parquet":

@@ -1,6 +1,6 @@
-"""Corpora with their tokenizers and n-gram models, and data sets: of the catalog, or own files.
+"""Corpora with their tokenizers and n-gram models, and data sets: of the catalog or of own files.
 
-Files of the catalog lie in the cache, laid out as a workflow's: each is fetched once.
+The cache is laid out as a workflow's folder. Each file of the catalog is fetched into it once.
 """
 
 from __future__ import annotations
@@ -26,148 +26,138 @@ from lingprob.overlap.kenlm_programs import PROGRAMS, missing_for_kenlm
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run
 
-OR_A_FILE = "Or mend the path of the file."
+OR_A_FILE = "Or correct the path of the file."
 TOKENIZER = "smollm2-135m"
 AUTO, NO_MODEL = "auto", "none"
 ORDER = 5  # of the n-gram model (leakage, §2.1)
-MEMORY_MB = 2000  # that its estimate may take
-# Kinds of data sets that have texts.
-TEXT_KINDS = ("stimuli", "reading_texts")
+MEMORY_MB = 2000  # of its estimate
+TEXT_KINDS = ("stimuli", "reading_texts")  # kinds of data sets that have texts
 
 
-def chosen_tokenizer(
+def choose_tokenizer(
     given: str | Path | None,
     corpora: Iterable[str | Path],
     config: str | Path | Mapping[str, Any] | None,
     run: Run,
     cache: Path,
 ) -> tuple[str, Tokenizer]:
-    """Return a tokenizer and its name: as given, that of a saved corpus, or SmolLM2's."""
+    """Return a tokenizer and its name: the given one, that of a saved corpus, or SmolLM2's.
+
+    It belongs to a model, or is a data set of kind tokenizer.
+    """
     saved = [load_corpus(Path(corpus)).tokenizer for corpus in corpora if is_saved(corpus)]
-    name = str(given or next(filter(None, saved), TOKENIZER))
-    return name, named_tokenizer(name, config, run, cache)
-
-
-def named_tokenizer(
-    tokenizer: str | Path,
-    config: str | Path | Mapping[str, Any] | None,
-    run: Run,
-    cache: Path,
-) -> Tokenizer:
-    """Open the tokenizer of a model, or that of a data set of kind tokenizer."""
-    if str(tokenizer) in sources.datasets_of(run, "tokenizer"):
-        fetched_files(str(tokenizer), run, cache)
-        return open_tokenizer(cache / sources.dataset_manifest(str(tokenizer)))
-    name, run = find_model(tokenizer, config=config)
+    named = str(given or next(filter(None, saved), TOKENIZER))
+    if named in sources.datasets_of(run, "tokenizer"):
+        fetch_dataset_files(named, run, cache)
+        return named, open_tokenizer(cache / sources.dataset_manifest(named))
+    name, run = find_model(named, config=config)
     manifest = cache / sources.model_manifest(name)
-    return open_tokenizer(prepared_model(name, run.catalog.model(name), manifest))
+    return named, open_tokenizer(prepared_model(name, run.catalog.model(name), manifest))
 
 
-def corpus_names(run: Run) -> list[str]:
-    """Return the corpora of the catalog, one's own included."""
-    return sources.datasets_of(run, "corpus")
-
-
-def found_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path) -> Corpus:
+def find_corpus(given: str | Path, tokenizer: Tokenizer, run: Run, cache: Path) -> Corpus:
     """Return a corpus of the catalog, a saved one, or one of files.
 
-    Raises LingprobError if it is neither, or token ids of another tokenizer.
+    Raises LingprobError if it is none of these, or consists of another tokenizer's token ids.
     """
-    name = str(given)
-    if isinstance(given, str) and name in corpus_names(run):
+    name, known = str(given), sources.datasets_of(run, "corpus")
+    if isinstance(given, str) and name in known:
         made_by = run.catalog.dataset(name).get("tokenizer_sha256", tokenizer.sha256)
         if made_by != tokenizer.sha256:
             raise LingprobError(
-                f"corpus {name!r} is token ids of another tokenizer (sha256 {made_by}). Name that "
-                "one or a model that has it."
+                f"corpus {name!r} consists of token ids of another tokenizer (sha256 {made_by}). "
+                "Choose that tokenizer, or a model that has it."
             )
-        return catalog_corpus(name, run, cache)
+        return fetch_corpus(name, run, cache)
     if is_saved(name):
         return load_corpus(Path(name))
     if not ("*" in name or Path(name).exists()):
-        raise unknown_name("corpus", name, corpus_names(run), OR_A_FILE)
+        raise unknown_name("corpus", name, known, OR_A_FILE)
     paths = dataset_paths(name, {"path": name})
     return Corpus(name, [CorpusFile(path.name, corpus_entry(path), [path]) for path in paths])
 
 
-def catalog_corpus(name: str, run: Run, cache: Path) -> Corpus:
-    """Return a corpus of the catalog; its files are fetched if the cache lacks them."""
-    return corpus_of(name, run.catalog.dataset(name), fetched_files(name, run, cache))
+def fetch_corpus(name: str, run: Run, cache: Path) -> Corpus:
+    """Return a corpus of the catalog. Its files are fetched if the cache lacks them."""
+    return corpus_of(name, run.catalog.dataset(name), fetch_dataset_files(name, run, cache))
 
 
 def corpus_entry(path: Path) -> dict[str, str]:
-    """Return what the catalog would say of a corpus file: which parser reads it."""
+    """Return the entry of a corpus file: the parser that reads it."""
     if not path.is_file():
         raise LingprobError(f"{path}: no such corpus file. Correct its path.")
     return {"parser": parser_of(path)}
 
 
 class NgramModels:
-    """The n-gram models that chance levels are computed with, each loaded once.
+    """The n-gram models that give chance levels, each of which is loaded once.
 
     Args:
-        asked: as `ngrams` of `certify`.
+        wanted: `ngrams` of `certify`.
         searched: the corpora.
-        run, cache: of the catalog's corpora and of what is estimated over them.
+        run, cache: the catalog's corpora, and the folder that keeps their models.
 
-    Raises LingprobError if what is asked for is neither a corpus nor a file.
+    Raises LingprobError if `wanted` is neither a corpus nor a file.
     """
 
     def __init__(
-        self, asked: str | Path, searched: Sequence[Corpus], run: Run, cache: Path
+        self, wanted: str | Path, searched: Sequence[Corpus], run: Run, cache: Path
     ) -> None:
-        self.asked, self.run, self.cache = str(asked), run, cache
-        self.by_name = {corpus.name: corpus for corpus in searched if corpus.is_text}
+        self.wanted, self.run, self.cache = str(wanted), run, cache
+        self.corpora = {corpus.name: corpus for corpus in searched if corpus.is_text}
         self.loaded: dict[str, Any] = {}
-        if self.asked in (AUTO, NO_MODEL, *self.by_name) or Path(asked).is_file():
+        known = sources.datasets_of(run, "corpus")
+        if self.wanted in (AUTO, NO_MODEL, *self.corpora) or Path(wanted).is_file():
             return
-        if self.asked not in corpus_names(run):
-            raise unknown_name("n-gram model", self.asked, corpus_names(run), OR_A_FILE)
-        self.by_name[self.asked] = catalog_corpus(self.asked, run, cache)
+        if self.wanted not in known:
+            raise unknown_name("n-gram model", self.wanted, known, OR_A_FILE)
+        self.corpora[self.wanted] = fetch_corpus(self.wanted, run, cache)
 
     def source_for(self, corpus: Corpus) -> tuple[str | None, str]:
-        """Return the corpus or file whose model judges a corpus, and why there is none."""
-        if self.asked == NO_MODEL:
+        """Return the corpus or file whose model judges a corpus, or None and why there is none."""
+        if self.wanted == NO_MODEL:
             return None, "no n-gram model was wanted"
-        if self.asked != AUTO:
-            return self.asked, ""
+        if self.wanted != AUTO:
+            return self.wanted, ""
         if missing := missing_for_kenlm():
             return None, missing
-        others = [name for name in self.by_name if name != corpus.name]
-        return (others[0], "") if others else (None, "there is no other corpus; name one (ngrams)")
+        others = [name for name in self.corpora if name != corpus.name]
+        return (
+            (others[0], "") if others else (None, "there is no other corpus (name one as `ngrams`)")
+        )
 
     def load(self, source: str) -> Any:
-        """Return the model of a corpus, estimated where the cache has none, or that of a file."""
+        """Return the model of a file, or that of a corpus, estimated if the cache lacks it."""
         if source not in self.loaded:
-            self.loaded[source] = self._made(source)
+            self.loaded[source] = self._read(source)
         return self.loaded[source]
 
-    def _made(self, source: str) -> Any:
-        if source not in self.by_name:
+    def _read(self, source: str) -> Any:
+        if source not in self.corpora:
             return load_kenlm(source)
         programs = self.cache / "resources/tools/kenlm"
         if not all((programs / program).is_file() for program in PROGRAMS):
             obtain_programs(programs)
-        corpus = self.by_name[source]
+        kept = is_pinned(source, self.run)
         with tempfile.TemporaryDirectory() as scratch:
-            target = Path(scratch, "own.kenlm")
-            if is_pinned(source, self.run):
-                target = self.cache / f"results/ngrams/{source}.kenlm"
-                target.parent.mkdir(parents=True, exist_ok=True)
+            folder = self.cache / "results/ngrams" if kept else Path(scratch)
+            folder.mkdir(parents=True, exist_ok=True)
+            target = folder / f"{source if kept else 'own'}.kenlm"
             if not target.is_file():
-                estimate_ngrams(programs, corpus.documents(), ORDER, MEMORY_MB, target)
+                documents = self.corpora[source].documents()
+                estimate_ngrams(programs, documents, ORDER, MEMORY_MB, target)
             return load_kenlm(target)
 
 
 def is_pinned(corpus: str, run: Run) -> bool:
-    """Whether what is estimated over a corpus may be kept: one's own files may change."""
-    return corpus in corpus_names(run) and "path" not in run.catalog.dataset(corpus)
+    """Say whether the model of a corpus may be kept, because its files cannot change."""
+    return corpus in sources.datasets_of(run, "corpus") and "path" not in run.catalog.dataset(corpus)
 
 
 def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
     """Return the sentences of a data set of stimuli, or the passages of a text, by their ids.
 
-    Raises LingprobError for a data set of another kind, and as `fetched_files`.
+    Raises LingprobError for a data set of another kind, and as `fetch_dataset_files`.
     """
     from lingprob.reading.texts import build_words, passage_texts
     from lingprob.stimuli.build import build_stimuli
@@ -178,7 +168,7 @@ def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
             f"data set {name!r} is of kind {entry['kind']}. Name one of kind "
             f"{' or '.join(TEXT_KINDS)}, or a file of texts."
         )
-    files = fetched_files(name, run, cache)
+    files = fetch_dataset_files(name, run, cache)
     if entry["kind"] == "reading_texts":
         return passage_texts(build_words(name, entry, files))
     folder = dataset_folder(name, run, cache)
@@ -187,16 +177,15 @@ def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
 
 
 def dataset_folder(name: str, run: Run, cache: Path) -> Path:
-    """Return where a data set's files lie in the cache; it may share those of another one."""
+    """Return the cache's folder of a data set, which may share another data set's files."""
     home = run.catalog.dataset(name).get("files_of", name)
     return cache / Path(sources.dataset_manifest(home)).parent
 
 
-def fetched_files(name: str, run: Run, cache: Path) -> list[Path]:
-    """Return a data set's files: one's own where they are, others in the cache.
+def fetch_dataset_files(name: str, run: Run, cache: Path) -> list[Path]:
+    """Return a data set's files: a user's own in their place, others in the cache.
 
-    They are fetched and checked as the workflow does, and their manifest is beside them. A data set
-    of the package has none.
+    They are fetched and checked as in the workflow. A data set of the package has none.
 
     Raises LingprobError as `fetch_files`, and for rows of the hub, which the workflow streams.
     """
@@ -216,7 +205,7 @@ def fetched_files(name: str, run: Run, cache: Path) -> list[Path]:
         write_csv(manifest, folder / "manifest.tsv")
     elif missing := [path for path in paths if not path.is_file()]:
         raise LingprobError(
-            f"{missing[0]}: the rows of {name!r} on the hub are not in the cache. Run `snakemake "
-            f"--cores 1 --directory {cache} {sources.dataset_manifest(name)}` first."
+            f"{missing[0]}: the rows of {name!r} on the hub are not in the cache. First run "
+            f"`snakemake --cores 1 --directory {cache} {sources.dataset_manifest(name)}`."
         )
     return paths

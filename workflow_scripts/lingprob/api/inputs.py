@@ -1,4 +1,4 @@
-"""What users hand over (lists, data frames) as the tables that rules read."""
+"""Input that users bring (lists, data frames, files) as the tables that rules read."""
 
 from __future__ import annotations
 
@@ -9,23 +9,27 @@ from pathlib import Path
 import pandas as pd
 
 from lingprob.errors import LingprobError
-from lingprob.io.own_tables import FORMATS, need_columns, read_frame, text_of
+from lingprob.io.own_tables import FORMATS, need_columns, text_of
 from lingprob.io.tables import as_table
 from lingprob.io.text_units import sentence_ends
 from lingprob.reading.texts import lines_of, with_places, words_of
+from lingprob.stimuli.distances import pair_texts
 from lingprob.stimuli.own_table import as_stimuli
 from lingprob.stimuli.tables import check_stimuli
 
 logger = logging.getLogger(__name__)
 PAIRS = "the table of pairs"
-# What a table of pairs may have as columns, and this reads of it.
+# Columns of a table of pairs that are read.
 COLUMNS = ("good", "bad", "sentence", "item", "pair", "grammatical", "phenomenon", "paradigm")
+Given = str | Iterable[object] | pd.DataFrame
+Context = str | Iterable[str | None] | None
 
 
 def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = False) -> list[str]:
-    """Return texts as a list; one alone is a list of one.
+    """Return texts as a list. A single text becomes a list of one.
 
-    Raises LingprobError for a data frame, for what is no text and for an empty one.
+    Raises LingprobError for a data frame, an empty list, a value that is no text or, unless
+    allowed, an empty text.
     """
     if isinstance(given, pd.DataFrame):
         raise LingprobError(f"the {what}s are a data frame. Give one of its columns.")
@@ -42,48 +46,111 @@ def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = Fals
     return [str(text) for text in texts]
 
 
-def stimuli_of(texts: list[str]) -> pd.DataFrame:
-    """Return sentences with what scoring reads of a `stimuli` table; they are numbered from 1."""
-    numbers = [str(number) for number in range(1, len(texts) + 1)]
-    return pd.DataFrame({"item_id": numbers, "text": texts})
+def as_frame(given: Given, column: str, may_be_empty: bool = False) -> pd.DataFrame:
+    """Return texts as a data frame with a column of this name and their other columns.
 
-
-def as_contexts(context: str | Iterable[str | None], n: int, separator: str) -> list[str]:
-    """Return what precedes each of n sentences, nothing as an empty text.
-
-    Warns of a context that ends in white space if a separator follows, because two blanks change
-    the sentence's log-probability. Raises LingprobError for another number of contexts.
+    The columns `column` and `context` are text, '' if missing.
     """
+    if not isinstance(given, pd.DataFrame):
+        index = given.index if isinstance(given, pd.Series) else None
+        return pd.DataFrame({column: as_texts(given, column, may_be_empty)}, index=index)
+    where = given.attrs.get("source", "the table")
+    need_columns(where, given, [column], f"Rename the column of texts to {column!r}.")
+    read = {
+        name: text_of(where, name, given[name]).fillna("").astype(object)
+        for name in (column, "context")
+        if name in given.columns
+    }
+    as_texts(read[column], f"{where}: {column}", may_be_empty)
+    return given.assign(**read)
+
+
+def as_contexts(context: Context, frame: pd.DataFrame, separator: str) -> list[str] | None:
+    """Return the text before each row of a frame ('' for none), or None if no row has any.
+
+    The contexts are those given (one for all, or one per row) or the frame's column `context`.
+    Logs a warning if a context ends in white space before a separator, because two spaces change
+    the log-probability that follows. Raises LingprobError for another number of contexts.
+    """
+    of_frame = "context" in frame.columns
+    if context is None and not of_frame:
+        return None
+    if context is not None and of_frame:
+        raise LingprobError("contexts are an argument and a column `context`. Give one of the two.")
+    n = len(frame)
     if isinstance(context, str):
         contexts = [context] * n
     else:
-        given = ["" if pd.isna(one) else one for one in context]
-        if len(given) != n:
+        given = frame["context"] if context is None else context
+        contexts = as_texts(["" if pd.isna(one) else one for one in given], "context", True)
+        if len(contexts) != n:
             raise LingprobError(
-                f"there are {len(given)} contexts for {n} sentences. Give one for all, or each one."
+                f"there are {len(contexts)} contexts for {n} texts. Give one context for all of "
+                "them, or one for each."
             )
-        contexts = as_texts(given, "context", True)
-    ending = [row for row, one in enumerate(contexts, start=1) if one != one.rstrip()]
-    if separator and ending:
-        logger.warning(
-            "context %d, %r, ends in white space, and the separator %r follows it, which changes "
-            "the log-probability of the sentence (%d such contexts). Strip it.",
-            ending[0], contexts[ending[0] - 1], separator, len(ending),
-        )  # fmt: skip
+    if separator:
+        warn_of_trailing_space(contexts, f"the separator {separator!r} follows it")
     return contexts
+
+
+def warn_of_trailing_space(contexts: list[str], why: str) -> None:
+    """Log a warning that names the first context that ends in white space."""
+    ending = [row for row, one in enumerate(contexts, start=1) if one != one.rstrip()]
+    if ending:
+        logger.warning(
+            "context %d, %r, ends in white space, and %s, which changes the log-probabilities "
+            "after it (%d such contexts). Strip it.",
+            ending[0], contexts[ending[0] - 1], why, len(ending),
+        )  # fmt: skip
+
+
+def with_new_columns(frame: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
+    """Return a user's table with new columns, whose names it must not have."""
+    if taken := [name for name in found.columns if name in frame.columns]:
+        raise LingprobError(
+            f"{frame.attrs.get('source', 'the table')}: a column {taken[0]!r} is there already. "
+            "Rename or delete it."
+        )
+    return pd.concat([frame, found.set_axis(frame.index)], axis=1)
+
+
+def with_own_columns(frame: pd.DataFrame, table: pd.DataFrame, read: set[str]) -> pd.DataFrame:
+    """Return a table with several rows per text, each with the user's other columns before it.
+
+    The first column of `table` numbers the texts from 1. `read` names the columns to leave out.
+    """
+    rows = frame.drop(columns=[name for name in frame.columns if name in read])
+    if rows.columns.empty:
+        return table
+    own = rows.iloc[table.iloc[:, 0].to_numpy() - 1].set_axis(table.index)
+    return with_new_columns(own, table)
+
+
+def stimuli_of(texts: list[str]) -> pd.DataFrame:
+    """Return sentences, numbered from 1, as the part of a `stimuli` table that is scored."""
+    numbers = [str(number) for number in range(1, len(texts) + 1)]
+    return pd.DataFrame({"item_id": numbers, "text": texts})
 
 
 def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> pd.DataFrame:
     """Return minimal pairs as a `stimuli` table.
 
     Args:
-        pairs: (good, bad) texts, or a table with a row a pair (`good`, `bad`; `pair`, `phenomenon`
-            and `paradigm` if it has them) or a row a sentence (`sentence`, `pair`, `grammatical`).
+        pairs: (good, bad) texts, a table with one row per pair (`good`, `bad` and optionally
+            `pair`, `phenomenon` and `paradigm`), or a table with one row per sentence
+            (`sentence`, `pair`, `grammatical`).
         language: ISO 639-1 code.
 
     Raises LingprobError that names the row and column at fault.
     """
+    where = PAIRS
     if isinstance(pairs, pd.DataFrame):
+        where = pairs.attrs.get("source", PAIRS)
+        if "context" in pairs.columns:
+            raise LingprobError(
+                f"{where}: pairs take no contexts. Score the sentences after their contexts with "
+                "`score`, or rename the column `context`."
+            )
         frame = pairs[[name for name in COLUMNS if name in pairs.columns]]
     else:
         try:
@@ -95,18 +162,21 @@ def as_pairs(pairs: pd.DataFrame | Iterable[tuple[str, str]], language: str) -> 
     if not {"sentence", "good", "bad"} & {*frame.columns}:
         given = list(pairs.columns) if isinstance(pairs, pd.DataFrame) else []
         raise LingprobError(
-            f"{PAIRS}: no columns 'good' and 'bad'. It has {given}. A row is a pair (`good`, "
+            f"{where}: no columns 'good' and 'bad'. It has {given}. A row is a pair (`good`, "
             "`bad`) or a sentence (`sentence`, `pair`, `grammatical`)."
         )
-    meant = [side for side in ("good", "bad") if "sentence" not in frame.columns]
-    entry = {"language": language, "columns": {side: side for side in meant}}
-    stimuli = as_stimuli(frame.reset_index(drop=True), PAIRS, entry, "columns")
-    check_stimuli(stimuli, PAIRS)
-    return as_table(stimuli.assign(dataset=PAIRS), "stimuli", PAIRS)
+    sides = [] if "sentence" in frame.columns else ["good", "bad"]
+    entry = {"language": language, "columns": {side: side for side in sides}}
+    stimuli = as_stimuli(frame.reset_index(drop=True), where, entry, "columns")
+    check_stimuli(stimuli, where)
+    if pair_texts(stimuli, where).empty:  # which refuses a pair without one sentence of each kind
+        raise LingprobError(f"{where}: no row is in a pair. Give it columns `good` and `bad`.")
+    table = as_table(stimuli.assign(dataset=PAIRS), "stimuli", PAIRS)
+    return table[table["pair_id"].notna()]
 
 
-def as_passages(texts: str | Iterable[str]) -> pd.Series:
-    """Return texts as passages by their ids, numbers from 1 as text; what is blank is left out."""
+def as_passages(texts: Given) -> pd.Series:
+    """Return texts as passages by their numbers from 1, as text. Empty texts are left out."""
     passages = [(str(n), text) for n, text in enumerate(as_texts(texts, "text", True), start=1)]
     kept = {name: text for name, text in passages if text.strip()}
     if not kept:
@@ -114,28 +184,40 @@ def as_passages(texts: str | Iterable[str]) -> pd.Series:
     return pd.Series(kept)
 
 
-def as_words(texts: str | Iterable[str]) -> pd.DataFrame:
-    """Return texts as a `words` table, each text a passage."""
-    return with_places(words_of(as_passages(texts).items()))
+def as_words(texts: list[str], contexts: list[str] | None) -> pd.DataFrame:
+    """Return texts as a `words` table, one passage per text that is not empty.
 
-
-def read_passages(path: Path, column: str = "text") -> list[str]:
-    """Return the passages of a file: the lines of a text, or a column of a table.
-
-    Warns of lines that look wrapped, since each would be read without those before it. Raises
-    LingprobError if the file is not there, is not UTF-8 or has no such column.
+    A passage is a context and its text. `of_text` says which words are the text's.
     """
-    if path.suffix not in FORMATS:
-        lines = lines_of(path)
-        written = [line for line in lines if line.strip()]
-        unended = sum(not sentence_ends([line.split()[-1]])[0] for line in written)
-        if len(written) > 1 and unended > len(written) / 2:
-            logger.warning(
-                "%s: %d of %d lines do not end a sentence. A line is a passage, read without the "
-                "lines before it: put a text that is wrapped on one line.",
-                path, unended, len(written),
-            )  # fmt: skip
-        return lines
-    frame = read_frame(path)
-    need_columns(path, frame, [column], "A row is a passage, in the column `text`.")
-    return text_of(path, column, frame[column]).fillna("").tolist()
+    passages = as_passages(texts)
+    before = dict(zip(passages.index, [""] * len(passages), strict=True))
+    if contexts is not None:
+        before = {name: contexts[int(name) - 1] for name in passages.index}
+    parts = []
+    for name, text in passages.items():
+        for part, of_text in ((before[name], False), (text, True)):
+            parts.append(words_of([(name, part)]).assign(of_text=of_text))
+    words = pd.concat([part for part in parts if len(part)], ignore_index=True)
+    return with_places(words.drop(columns="of_text")).assign(of_text=words["of_text"])
+
+
+def read_passages(path: Path) -> list[str]:
+    """Return the lines of a text, each of which is a passage.
+
+    Logs a warning if the lines look wrapped, because each is read without the lines before it.
+    """
+    lines = lines_of(path)
+    written = [line for line in lines if line.strip()]
+    unended = sum(not sentence_ends([line.split()[-1]])[0] for line in written)
+    if len(written) > 1 and unended > len(written) / 2:
+        logger.warning(
+            "%s: %d of %d lines do not end a sentence. A line is a passage, read without the "
+            "lines before it: put a text that is wrapped on one line.",
+            path, unended, len(written),
+        )  # fmt: skip
+    return lines
+
+
+def is_table(path: Path) -> bool:
+    """Say whether a file is a table, by its name."""
+    return path.suffix.lower() in FORMATS

@@ -1,4 +1,4 @@
-"""A model that is loaded once: sentences, words and pairs in, numbers of the rules out."""
+"""A model that is loaded once: sentences, words and pairs in, the numbers of the rules out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,19 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.api.inputs import as_contexts, as_pairs, as_texts, as_words, stimuli_of
+from lingprob.api import distributions
+from lingprob.api.inputs import (
+    Context,
+    Given,
+    as_contexts,
+    as_frame,
+    as_pairs,
+    as_words,
+    stimuli_of,
+    warn_of_trailing_space,
+    with_new_columns,
+    with_own_columns,
+)
 from lingprob.api.prepared_models import cache_folder, find_model, find_unigrams, prepared_model
 from lingprob.api.scorers import CausalScorer, MaskedScorer
 from lingprob.errors import LingprobError
@@ -38,30 +50,30 @@ def load(
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
 ) -> Model:
-    """Load a language model; the first time it is fetched and prepared, and kept.
+    """Load a language model. The first time, it is fetched, prepared and kept.
 
     Args:
-        model: a name of the catalog such as `smollm2-135m`, a folder as transformers saves models,
-            or a repository of the hub, `owner/name` with a `revision` or `owner/name@revision`.
+        model: a name of the catalog such as `smollm2-135m`, a folder that transformers can load,
+            or a repository of the hub (`owner/name` with a `revision`, or `owner/name@revision`).
         revision: a commit, tag or branch of the repository.
-        family: of a folder or repository; a known one (pythia, opt, gpt2) brings its conventions.
-        unigrams: log-probabilities (nats) of the vocabulary, for SLOR: a source's name, a Parquet
-            or CSV file or data frame (`token_id`, `logprob`), or a series by token id; by default
-            what the cache has of the model's sources.
-        device: auto (a GPU if there is one), cpu, cuda, cuda:N or mps (an Apple GPU, not tried
-            yet); `scoring.device` if None.
-        dtype: auto (the catalog's), float32, bfloat16 or float16; `scoring.dtype` if None.
-        tokens_per_batch: tokens that are run at once, which changes speed and memory alone;
-            `scoring.tokens_per_batch` if None.
-        correction: of a masked model: what is masked with a token, within_word_l2r (if None: the
-            tokens of its word that follow it), whole_word or none.
-        unknown_letters: `warn` logs texts with letters that the tokenizer cannot represent,
+        family: family of a folder or repository, such as gpt2, whose conventions it gets.
+        unigrams: log-probabilities (nats) of the vocabulary, for SLOR: the name of a source, a
+            Parquet or CSV file or data frame (`token_id`, `logprob`), or a series by token id.
+            Default: those of the model's own sources that are in the cache.
+        device: auto (a GPU if there is one), cpu, cuda, cuda:N or mps (an Apple GPU, untested).
+            Default: `scoring.device`.
+        dtype: auto (the catalog's), float32, bfloat16 or float16. Default: `scoring.dtype`.
+        tokens_per_batch: tokens that are run at once, which changes only speed and memory.
+            Default: `scoring.tokens_per_batch`.
+        correction: tokens that a masked model masks together with a token: within_word_l2r
+            (default: those of its word that follow it), whole_word or none.
+        unknown_letters: `warn` logs texts with letters that the tokenizer cannot represent.
             `refuse` raises LingprobError.
-        config: a file laid out as config.yaml, or its content: entries of one's own, conventions.
-        cache: where models are kept: LINGPROB_CACHE or ~/.cache/lingprob, if None. The folder of a
-            workflow lends its models and unigrams.
+        config: your own entries and conventions: a file laid out as config.yaml, or its content.
+        cache: folder where models are kept. Default: LINGPROB_CACHE or ~/.cache/lingprob. The
+            folder of a workflow lends its models and unigrams.
 
-    Raises LingprobError if there is no such model, or it cannot be had or loaded.
+    Raises LingprobError if there is no such model, or if it cannot be fetched or loaded.
     """
     name, run = find_model(model, revision, family, config)
     folder, entry = cache_folder(cache), run.catalog.model(name)
@@ -75,8 +87,8 @@ def load(
         return Model(run, MaskedScorer(name, masked, correction, budget), provenance, found, folder)
     if correction is not None:
         raise LingprobError(
-            f"model {name!r} is no masked one: nothing of a sentence is masked, so there is no "
-            f"correction {correction!r}. Leave it out."
+            f"model {name!r} is no masked one, so there is no correction {correction!r}. Leave it "
+            "out."
         )
     lm, provenance = load_prepared(
         manifest, entry, device, dtype, settings["device_map"], unknown_letters
@@ -85,21 +97,21 @@ def load(
 
 
 class Model:
-    """A loaded language model, causal or masked; `load` makes it.
+    """A loaded language model, causal or masked, as `load` returns it.
 
-    Every call reads a sentence in the same way: a start token precedes it, and all of its tokens
-    count. `bos` names another BOS policy, and `bos="paper"` is that of the model's paper. If a
-    tokenizer has no start token, a sentence's first token has no probability and does not count;
-    `load` warns of it.
+    All calls read a sentence in the same way: a start token precedes it, and all of its tokens
+    count. `bos` names another BOS policy, and `bos="paper"` is the policy of the model's paper. If
+    a tokenizer has no start token, a sentence's first token has no probability and does not count.
+    `load` logs a warning of it.
 
     A masked model predicts a token from both sides. Its logprob is a pseudo-log-likelihood: the sum
-    over tokens of each one's given all others but those that its correction masks with it. It
-    compares with that of the same model under the same correction alone. Tables have a column
-    `correction` in the place of `bos`. Contexts, `bos` and audits are refused.
+    over tokens of each one's log-probability given all others, except those that its correction
+    masks with it. It is comparable only within one model and correction. Tables have a column
+    `correction` instead of `bos`. Contexts, `bos` and audits are refused.
 
-    `provenance` says where its files are from, their digest, dtype and device. `unigrams` has the
-    source of its unigram log-probabilities and these (nats, by token id), if any are known. `model`
-    and `tokenizer` are those of transformers.
+    `provenance` names the source of the model's files, their digest, dtype and device. `unigrams`
+    maps the source of its unigram log-probabilities to these (nats, by token id), if any are known.
+    `model` and `tokenizer` are the objects of transformers.
     """
 
     def __init__(
@@ -113,128 +125,128 @@ class Model:
         self.name, self.lm = scorer.name, scorer.lm
         self.run, self.scorer, self.provenance = run, scorer, provenance
         self.unigrams, self.cache = unigrams, cache
+        self.model: Any = scorer.lm.model
+        self.tokenizer: Any = scorer.lm.tokenizer
+        self.language = str(run.catalog.model(self.name)["language"])
 
     def __repr__(self) -> str:
         return f"<lingprob {self.scorer!r}, {self.provenance['dtype']} on {self.lm.device}>"
 
-    @property
-    def model(self) -> Any:
-        """The model of transformers."""
-        return self.lm.model
-
-    @property
-    def tokenizer(self) -> Any:
-        """The tokenizer of transformers."""
-        return self.lm.tokenizer
-
-    @property
-    def entry(self) -> dict[str, Any]:
-        """The model's entry in the catalog."""
-        return self.run.catalog.model(self.name)
-
     def score(
         self,
-        sentences: str | Iterable[str],
+        sentences: Given,
         *,
-        context: str | Iterable[str | None] | None = None,
+        context: Context = None,
         context_separator: str | None = None,
         bos: str | None = None,
     ) -> pd.DataFrame:
-        """Return the log-probability of each sentence, a row a sentence in the order given.
+        """Return the log-probability of each sentence, one row per sentence in the order given.
 
         Args:
-            sentences: texts; of a series the index is kept.
-            context: text that precedes all sentences, or one text for each; None or an empty text
-                is no context. Every token of a sentence counts then.
-            context_separator: text between a context and a sentence; by default a space, and
-                nothing for a model whose entry states a language without spaces.
-            bos: the BOS policy, or `paper`; by default a start token, and every token counts.
+            sentences: one text, several, or a data frame with a column `sentence` and optionally
+                `context`. Other columns and the index are kept.
+            context: text that precedes all sentences, or one text for each. Every token of a
+                sentence counts after a context. None and an empty text are no context.
+            context_separator: text between a context and a sentence. Default: a space, or nothing
+                for a model whose entry states a language without spaces.
+            bos: the BOS policy, or `paper`. Default: a start token, and every token counts.
 
         Returns:
-            sentence, logprob (nats), n_tokens (those that count), mean_logprob and, if the model
-            has unigrams, unigram_logprob (nats) and slor, (logprob - unigram_logprob) / n_tokens;
-            the BOS policy.
+            sentence, logprob (nats), n_tokens (tokens that count), mean_logprob and, if the model
+            has unigrams, unigram_logprob (nats) and slor, (logprob - unigram_logprob) / n_tokens.
+            The last column is the BOS policy.
 
         Raises LingprobError that names the sentence that is empty or too long.
         """
-        texts, convention = as_texts(sentences, "sentence"), self.scorer.convention(bos)
-        if context is None:
+        frame, convention = as_frame(sentences, "sentence"), self.scorer.convention(bos)
+        separator = self._separator(context_separator)
+        contexts, texts = as_contexts(context, frame, separator), frame["sentence"].tolist()
+        if contexts is None:
             table = self.scorer.sentence_scores(stimuli_of(texts), [convention], self.unigrams)
         else:
-            separator = self._separator() if context_separator is None else context_separator
-            contexts = as_contexts(context, len(texts), separator)
-            table = self._after(contexts, texts, convention, separator)
+            tokens = self.scorer.tokens_in_context(contexts, texts, convention, separator)
+            table = self._summed(tokens, texts, convention)
         logprob, n_tokens = table["logprob"].to_numpy(), table["n_tokens"].to_numpy()
-        found = {"sentence": texts, "logprob": logprob, "n_tokens": n_tokens}
-        found["mean_logprob"] = logprob / n_tokens
+        found = {"logprob": logprob, "n_tokens": n_tokens, "mean_logprob": logprob / n_tokens}
         if self.unigrams:
             found["unigram_logprob"] = table["unigram_logprob"].to_numpy()
             found["slor"] = (logprob - found["unigram_logprob"]) / n_tokens
-        index = sentences.index if isinstance(sentences, pd.Series) else None
-        return pd.DataFrame({**found, self.scorer.convention_column: convention}, index=index)
+        named = pd.DataFrame(found).assign(**{self.scorer.convention_column: convention})
+        return with_new_columns(frame, named)
 
-    def surprisal(self, text: str | Iterable[str], *, bos: str | None = None) -> pd.DataFrame:
-        """Return the surprisal of each word in bits, a row a word.
+    def surprisal(
+        self, texts: Given, *, context: Context = None, bos: str | None = None
+    ) -> pd.DataFrame:
+        """Return the surprisal of each word in bits, one row per word.
 
         Args:
-            text: a text, or several; words are separated by spaces or line breaks.
-            bos: the BOS policy, of which the start token counts; by default as for `score`.
-                `paper` is the default, because its papers have a start token before a text.
+            texts: one text, several, or a data frame with a column `text` and optionally
+                `context`, whose other columns are kept. Spaces and line breaks separate words.
+            context: text that precedes all texts, or one text for each. Its words have no rows.
+            bos: the BOS policy, of which only the start token matters. Default: as for `score`.
+                `paper` is the default, because its papers put a start token before a text.
 
         Returns:
             text_id (from 1), word_index (from 0 in its text), word, surprisal (bits, corrected for
             the space after the word: leakage, §3.1), surprisal_uncorrected, n_tokens. A masked
-            model sees what follows a word, too: its surprisal is -log2 of the word's probability
+            model also sees the words after a word: its surprisal is -log2 of the word's probability
             given the rest of its text, and it has no surprisal_uncorrected.
 
-        Raises LingprobError for a word or a text that the model cannot take.
+        Raises LingprobError for a word or a text that the model cannot read.
         """
-        words = as_words(text)
+        frame = as_frame(texts, "text", may_be_empty=True)
+        words = as_words(frame["text"].tolist(), as_contexts(context, frame, ""))
         table = self.scorer.surprisal(words, bos)
         table.insert(2, "word", words["word"].to_numpy())
+        table = table[words["of_text"].to_numpy()].reset_index(drop=True)
         table["passage_id"] = table["passage_id"].astype(int)
-        return table.rename(columns={"passage_id": "text_id"})
+        table["word_index"] = table.groupby("passage_id").cumcount()
+        table = table.rename(columns={"passage_id": "text_id"})
+        return with_own_columns(frame, table, {"text", "context"})
 
     def tokens(
         self,
-        sentences: str | Iterable[str],
+        sentences: Given,
         *,
-        context: str | Iterable[str | None] | None = None,
+        context: Context = None,
         context_separator: str | None = None,
         bos: str | None = None,
     ) -> pd.DataFrame:
-        """Return what the model says of each token of sentences, a row a token.
+        """Return the probability, rank and entropy of each token, one row per token.
 
-        Arguments are as of `score`; a sentence and its context must fit the context window.
+        Arguments are those of `score`. A sentence and its context must fit the context window.
 
         Returns:
             sentence_id (from 1), token_index (from 0), token (its text), token_id, char_start and
             char_end (offsets in the sentence), logprob (nats), surprisal (bits), rank (1 for the
-            likeliest token) and entropy (bits, of the distribution that the token is from), bos. A
-            first token that nothing precedes has none of the last four.
+            likeliest token), entropy (bits, of the distribution that predicts the token) and bos.
+            A first token without a start token has no logprob, surprisal, rank and entropy.
 
         Raises LingprobError for a masked model.
         """
-        texts, convention = as_texts(sentences, "sentence"), self.scorer.convention(bos)
-        separator = self._separator() if context_separator is None else context_separator
-        contexts = as_contexts("" if context is None else context, len(texts), separator)
-        table = self.scorer.describe_tokens(contexts, texts, convention, separator)
-        return table.assign(bos=convention)
+        frame, convention = as_frame(sentences, "sentence"), self.scorer.convention(bos)
+        separator, texts = self._separator(context_separator), frame["sentence"].tolist()
+        contexts = as_contexts(context, frame, separator) or [""] * len(texts)
+        start_token = self.scorer.start_token(convention)
+        table = distributions.describe_tokens(self.lm, contexts, texts, start_token, separator)
+        return with_own_columns(frame, table.assign(bos=convention), {"sentence", "context"})
 
     def next_tokens(self, context: str, *, top: int = 10, bos: str | None = None) -> pd.DataFrame:
-        """Return the likeliest next tokens after a context, a row a token.
+        """Return the likeliest next tokens after a context, one row per token.
 
         Args:
-            context: a text; an empty one leaves the start token alone.
-            top: how many tokens.
-            bos: the BOS policy, of which the start token counts, as for `surprisal`.
+            context: a text. If it is empty, only the start token precedes.
+            top: number of tokens.
+            bos: the BOS policy, of which only the start token matters.
 
         Returns:
             rank (from 1), token (its text), token_id, probability, logprob (nats).
 
         Raises LingprobError for a masked model, or if nothing precedes the token.
         """
-        return self.scorer.likeliest_tokens(context, self.scorer.convention(bos), top)
+        warn_of_trailing_space([context], "the next token usually brings its own space")
+        start_token = self.scorer.start_token(self.scorer.convention(bos))
+        return distributions.likeliest_tokens(self.lm, context, start_token, top)
 
     def compare(
         self,
@@ -246,23 +258,23 @@ class Model:
         """Return how often the model prefers the grammatical sentence of minimal pairs.
 
         Args:
-            pairs: (good, bad) sentences, or a table with a row a pair (columns `good` and `bad`;
-                `pair`, `phenomenon` and `paradigm` if it has them) or a row a sentence
-                (`sentence`, `pair` and `grammatical`).
+            pairs: (good, bad) sentences, a table with one row per pair (columns `good`, `bad` and
+                optionally `pair`, `phenomenon` and `paradigm`), or a table with one row per
+                sentence (`sentence`, `pair` and `grammatical`).
             by: phenomenon, paradigm or pair.
-            bos: the BOS policy, as for `score`. Under one that leaves the first token out, a
-                warning says how many pairs differ in it.
+            bos: the BOS policy, as for `score`. If it leaves the first token out, a warning says
+                how many pairs differ in that token.
 
         Returns:
-            A row a phenomenon in the order of the pairs, and one of all pairs: its name, n,
-            accuracy, accuracy_low and accuracy_high (Wilson's 95% interval), bos. A tie counts
-            half. By pair, a row a pair: pair, good, bad, logprob_good and logprob_bad (nats, as of
-            `score`), difference and preferred (good, bad or neither), bos.
+            One row per phenomenon in the order of the pairs, and one for all pairs: its name, n,
+            accuracy, accuracy_low and accuracy_high (Wilson's 95% interval), bos. A tie counts one
+            half. By pair: pair, good, bad, logprob_good and logprob_bad (nats, as of `score`),
+            difference, preferred (good, bad or neither) and bos.
         """
-        from lingprob.api.pairs import only_pairs, preference_table
+        from lingprob.api.pairs import preference_table
 
         convention = self.scorer.convention(bos)
-        paired = only_pairs(as_pairs(pairs, self.entry["language"]))
+        paired = as_pairs(pairs, self.language)
         self.scorer.warn_of_first_tokens(paired, convention)
         scores = self.scorer.sentence_scores(paired, [convention], self.unigrams)
         table = preference_table(paired, scores, by, convention)
@@ -274,52 +286,37 @@ class Model:
         *,
         corpora: Iterable[str | Path] = (),
     ) -> pd.DataFrame:
-        """Return what is wrong with minimal pairs, a row a pair, the worst first.
+        """Return the problems of minimal pairs, one row per pair, the worst first.
 
         Args:
             pairs: as for `compare`.
-            corpora: names or files, as for `certify`, in which their sentences are looked for.
+            corpora: names or files, as for `certify`, in which the sentences are searched.
 
         Returns:
-            The `audit` table (`lingprob.io.schemas` describes its columns).
+            The `audit` table, whose columns are described in lingprob.io.schemas.
         """
-        from lingprob.api.pairs import PAIRS, find_leakage, measure_distances, only_pairs
-        from lingprob.pairs.audit import Evidence, audit
+        from lingprob.api.pairs import audit_pairs
 
         conventions = self.scorer.audited_conventions()
-        paired = only_pairs(as_pairs(pairs, self.entry["language"]))
-        evidence = Evidence(
-            PAIRS,
-            paired,
-            self.scorer.sentence_scores(paired, conventions, self.unigrams),
-            (conventions[0], next(iter(self.unigrams), "imported")),
-            measure_distances(
-                paired, self.entry["language"], self.run, self.cache, str(self.lm.device)
-            ),
-            find_leakage(paired, list(corpora), self.name, self.run, self.cache),
-        )
-        settings = self.run.settings
-        edited, scale = settings["audit"]["words_edited"], settings["scale"]
-        table, _ = audit(evidence, self.name, edited, scale)
-        return table
+        paired = as_pairs(pairs, self.language)
+        scores = self.scorer.sentence_scores(paired, conventions, self.unigrams)
+        convention = (conventions[0], next(iter(self.unigrams), "imported"))
+        return audit_pairs(self, paired, scores, convention, list(corpora))
 
-    def _separator(self) -> str:
-        return "" if self.entry["language"] in WITHOUT_SPACES else " "
+    def _separator(self, given: str | None) -> str:
+        return given if given is not None else "" if self.language in WITHOUT_SPACES else " "
 
-    def _after(
-        self, contexts: list[str], texts: list[str], convention: str, separator: str
-    ) -> pd.DataFrame:
-        """Return logprob, n_tokens and unigram_logprob of each text after its context."""
-        tokens = self.scorer.tokens_in_context(contexts, texts, convention, separator)
+    def _summed(self, tokens: pd.DataFrame, texts: list[str], convention: str) -> pd.DataFrame:
+        """Return logprob, n_tokens and unigram_logprob of each text, from its tokens."""
         table = sum_tokens(tokens, ["item_id"]).set_index("item_id").reindex(range(len(texts)))
         if table["logprob"].isna().any():
             row = int(table["logprob"].isna().to_numpy().argmax())
             raise LingprobError(
                 f"sentence {row + 1}, {texts[row]!r}: no token of it has a score under BOS policy "
-                f"{convention!r}. Take a policy with a start token, such as `bos`."
+                f"{convention!r}. Choose a policy with a start token, such as `bos`."
             )
         table["n_tokens"] = table["n_tokens"].astype(np.int64)
+        counted = tokens[tokens["logprob"].notna()]
         for source, logprobs in self.unigrams.items():
-            counted = tokens[tokens["logprob"].notna()]
             table["unigram_logprob"] = unigram_sums(counted, logprobs, source)
         return table

@@ -1,4 +1,4 @@
-"""The longest sequences that texts share with corpora, in one call, and whether that is chance."""
+"""The longest sequences that texts share with corpora, and whether chance explains them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.api.corpora import AUTO, NgramModels, chosen_tokenizer, found_corpus
+from lingprob.api.corpora import AUTO, NgramModels, choose_tokenizer, find_corpus
 from lingprob.api.inputs import as_passages, as_texts
 from lingprob.api.prepared_models import cache_folder, read_config, slug
 from lingprob.errors import LingprobError
@@ -45,18 +45,18 @@ def find_overlap(
 
     Args:
         texts: a text, or several.
-        corpus: a file, a folder or a pattern such as `books/*.txt`; a saved corpus (the workflow's
-            `results/cdawg/NAME`, or what `certify` saves), which answers without a pass over the
-            corpus; several of these as `Path`s; or a list of texts. A file is one document; of
-            .jsonl a line (its field `text`), of .parquet a row (column `text`).
-        tokenizer: the model whose tokenizer says what a token is, as for `load`, or a data set of
-            kind tokenizer. None: that of a saved corpus, else smollm2-135m.
-        min_length: shortest sequence that counts, in tokens (`overlap.min_length`).
+        corpus: a file, a folder or a pattern such as `books/*.txt`. A saved corpus (the workflow's
+            `results/cdawg/NAME`, or a folder that `certify` saved) needs no pass over the corpus.
+            Several of these are `Path`s. A list of texts is also a corpus. A file is one document,
+            but each line of .jsonl (field `text`) and each row of .parquet (column `text`) is one.
+        tokenizer: the model whose tokens are counted, as for `load`, or a data set of kind
+            tokenizer. Default: the tokenizer of a saved corpus, else that of smollm2-135m.
+        min_length: shortest sequence that counts, in tokens. Default: `overlap.min_length`.
         cache: as for `load`.
 
     Returns:
-        A row a text and place where one of its longest overlaps ends: text_id (from 1), n_tokens of
-        the text, overlap_tokens, last_token (counted from 0 in the text; -1 without overlap),
+        One row per text and place where one of its longest overlaps ends: text_id (from 1),
+        n_tokens of the text, overlap_tokens, last_token (from 0 in the text, or -1),
         occurrences in the corpus and overlap_text.
 
     Raises LingprobError for a corpus without text, for a saved one of another tokenizer, and as
@@ -65,10 +65,10 @@ def find_overlap(
     passages = as_passages(texts)
     run, folder = Run(*read_catalog({})), cache_folder(cache)
     given = [corpus] if isinstance(corpus, str | Path) else list(corpus)
-    _, opened = chosen_tokenizer(tokenizer, given, None, run, folder)
+    _, opened = choose_tokenizer(tokenizer, given, None, run, folder)
     index, named = index_texts({TEXTS: passages}, opened)
     with files_or_texts(corpus, given) as paths:
-        parts = [found_corpus(path, opened, run, folder) for path in paths]
+        parts = [find_corpus(path, opened, run, folder) for path in paths]
         searched = Corpus(TEXTS, [file for part in parts for file in part.files])
         shortest = min_length or run.settings["overlap"]["min_length"]
         matches = search(searched, index, opened, shortest)
@@ -87,7 +87,7 @@ def find_overlap(
 
 @contextmanager
 def files_or_texts(corpus: object, given: list[str | Path]) -> Iterator[list[str | Path]]:
-    """Give a corpus's names or paths; texts are put in a file that is deleted afterwards."""
+    """Yield a corpus's names or paths. Texts are put in a file that is deleted afterwards."""
     if isinstance(corpus, str) or (given and all(isinstance(part, Path) for part in given)):
         yield given
         return
@@ -109,64 +109,57 @@ def certify(
     config: str | Path | Mapping[str, Any] | None = None,
     cache: str | Path | None = None,
 ) -> pd.DataFrame:
-    """Return what of each text is in each corpus, where, and whether that is more than chance.
+    """Return each text's longest overlap with each corpus, its place, and whether it is chance.
 
     Args:
-        texts: a text, or several, a Series by its ids; what is blank is left out.
+        texts: a text, or several. A Series keeps its ids. Empty texts are left out.
         corpora: one or several: a corpus of the catalog by name, a saved one by its folder, or a
             file, a folder or a pattern as for `find_overlap`.
-        tokenizer: what a token is, as for `find_overlap`.
-        ngrams: what the chance level of an overlap is computed with: a corpus, over which a 5-gram
-            model is estimated, an ARPA or KenLM file, or `none`. `auto`: the first of the other
-            corpora; a model of the searched corpus would expect what stands there.
-        min_length: shortest overlap that counts, in tokens (`overlap.min_length`).
-        save: a folder in which each corpus gets one that may be named among the corpora later, and
-            be published: compacted DAWGs of about 25 bytes a token.
-        config: a file laid out as config.yaml, or its content, with entries of your own.
-        cache: where models and data sets are kept, as for `load`.
+        tokenizer: as for `find_overlap`.
+        ngrams: source of the n-gram model that gives the chance level: a corpus, on which a 5-gram
+            model is estimated, an ARPA or KenLM file, or `none`. `auto` is the first of the other
+            corpora, because a model of the searched corpus would expect the corpus's own text.
+        min_length: shortest overlap that counts, in tokens. Default: `overlap.min_length`.
+        save: a folder in which each corpus is saved as compacted DAWGs, about 25 bytes per token.
+            A saved corpus can be named among the corpora later, and be published.
+        config: your own entries, as a file laid out as config.yaml or as its content.
+        cache: the folder of models and data sets, as for `load`.
 
     Returns:
-        A row a text and corpus:
-        text_id (from 1, or a Series' own), text, n_tokens, corpus;
-        of the longest overlap overlap_tokens (0 without one), overlap_text, last_token (from 0 in
-        the text; -1 without one), occurrences;
-        verdict (whole, in part, by chance, absent, not judged); ngram_logprob (nats, joint),
-        chance_level, chance_level_holm (corrected for the number of texts; the verdict goes by
-        it), ngrams (whose they are; without any, why);
-        of the first occurrence file, document (from 1; 0 without one), first_token (from 0 in the
-        document; -1 without one), before and after (some words).
+        One row per text and corpus. text_id (from 1, or a Series' own), text, n_tokens, corpus.
+        Of the longest overlap: overlap_tokens (0 without one), overlap_text, last_token (from 0 in
+        the text, or -1), occurrences. Then the verdict (whole, in part, by chance, absent, not
+        judged), ngram_logprob (nats, joint), chance_level, chance_level_holm (corrected for the
+        number of texts, and the basis of the verdict) and ngrams (their source, or why there is
+        none). Of the first occurrence: file, document (from 1, or 0), first_token (from 0 in the
+        document, or -1), before and after (some words).
 
-    Raises LingprobError for a name that is neither a corpus nor a file, a corpus without text or
-    twice, and as `load` for the tokenizer.
+    Raises LingprobError for a name that is neither a corpus nor a file, a corpus that has no text
+    or is named twice, and as `load` for the tokenizer.
     """
     run, folder = Run(*read_catalog(read_config(config))), cache_folder(cache)
     given = [corpora] if isinstance(corpora, str | Path) else list(corpora)
-    name, opened = chosen_tokenizer(tokenizer, given, config, run, folder)
-    searched = [found_corpus(corpus, opened, run, folder) for corpus in given]
+    name, opened = choose_tokenizer(tokenizer, given, config, run, folder)
+    searched = [find_corpus(corpus, opened, run, folder) for corpus in given]
     names = [corpus.name for corpus in searched]
     if len(set(names)) < len(names) or not names:
         raise LingprobError(f"the corpora are {names}. Name at least one, and each one once.")
     if save is not None:
         for corpus in searched:
             save_corpus(corpus, opened, name, Path(save) / slug(corpus.name))
+    passages = as_passages(texts)
+    numbers = passages.index.astype(int)
+    ids = texts.index[numbers - 1] if isinstance(texts, pd.Series) else numbers
     models = NgramModels(ngrams, searched, run, folder)
     shortest = min_length or run.settings["overlap"]["min_length"]
-    overlaps = longest_overlaps(texts_by_id(texts), searched, opened, shortest)
+    overlaps = longest_overlaps(passages.set_axis(ids), searched, opened, shortest)
     by_corpus = dict(iter(overlaps.groupby("corpus")))
-    parts = [judged(by_corpus[corpus.name], corpus, models) for corpus in searched]
+    parts = [with_levels(by_corpus[corpus.name], corpus, models) for corpus in searched]
     table = pd.concat(parts, ignore_index=True)
     return table.assign(verdict=verdicts(table))[COLUMNS]
 
 
-def texts_by_id(texts: str | Iterable[str] | pd.Series) -> pd.Series:
-    """Return texts by their ids, numbers from 1 if they have none; what is blank is left out."""
-    passages = as_passages(texts)
-    if not isinstance(texts, pd.Series):
-        return passages.set_axis(passages.index.astype(int))
-    return passages.set_axis(texts.index[passages.index.astype(int) - 1])
-
-
-def judged(overlaps: pd.DataFrame, corpus: Corpus, models: NgramModels) -> pd.DataFrame:
+def with_levels(overlaps: pd.DataFrame, corpus: Corpus, models: NgramModels) -> pd.DataFrame:
     """Return the overlaps with a corpus with their chance levels, or why there are none."""
     source, why_not = models.source_for(corpus)
     n_words = overlaps["corpus_words"].iloc[0]

@@ -1,36 +1,33 @@
-"""Minimal pairs: which sentence is preferred, and what an audit of them looks at."""
+"""Minimal pairs: which sentence is preferred, and the evidence for an audit of them."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from lingprob.errors import LingprobError, looked_up
-from lingprob.pairs.audit import Evidence, sides_of
+from lingprob.errors import looked_up
+from lingprob.pairs.audit import Evidence, audit, sides_of
 from lingprob.stats.resampling import accuracies, preferences
 from lingprob.stimuli.distances import pair_texts
 from lingprob.workflow import sources
 from lingprob.workflow.sources import Run
+
+if TYPE_CHECKING:
+    from lingprob.api.model import Model
 
 PAIRS = "pairs"
 PAIR = "pair"
 GROUPS = ("phenomenon", "paradigm", PAIR)
 
 
-def only_pairs(stimuli: pd.DataFrame) -> pd.DataFrame:
-    """Return the sentences that are in pairs; each pair must have one of each kind."""
-    if pair_texts(stimuli, PAIRS).empty:
-        raise LingprobError("no row of the table is in a pair. Give it columns `good` and `bad`.")
-    return stimuli[stimuli["pair_id"].notna()]
-
-
 def preference_table(
     paired: pd.DataFrame, scores: pd.DataFrame, by: str, convention: str
 ) -> pd.DataFrame:
-    """Return accuracy by phenomenon or paradigm and over all pairs, or a row a pair.
+    """Return accuracy by phenomenon or paradigm and over all pairs, or one row per pair.
 
     Args:
         paired: `stimuli` in pairs.
@@ -38,7 +35,7 @@ def preference_table(
         by: one of `GROUPS`.
         convention: the BOS policy or correction of the scores that count.
 
-    `Model.compare` says what the columns are.
+    `Model.compare` describes the columns.
     """
     looked_up("group", by, dict.fromkeys(GROUPS), "(by)")
     sides = sides_of(Evidence(PAIRS, paired, scores, (convention, "")), convention)
@@ -55,6 +52,29 @@ def preference_table(
     return table.rename_axis(by).reset_index()
 
 
+def audit_pairs(
+    lm: Model,
+    paired: pd.DataFrame,
+    scores: pd.DataFrame,
+    convention: tuple[str, str],
+    corpora: list[str | Path],
+) -> pd.DataFrame:
+    """Return the `audit` table of `stimuli` in pairs.
+
+    Args:
+        lm: the model that scored them.
+        paired: `stimuli` in pairs.
+        scores: their `sentence_scores`.
+        convention: the BOS policy and the unigram source that are compared with the others.
+        corpora: names or files in which the sentences are searched.
+    """
+    distances = measure_distances(paired, lm.language, lm.run, lm.cache, str(lm.lm.device))
+    leakage = find_leakage(paired, corpora, lm.name, lm.run, lm.cache) if corpora else None
+    evidence = Evidence(PAIRS, paired, scores, convention, distances, leakage)
+    settings = lm.run.settings
+    return audit(evidence, lm.name, settings["audit"]["words_edited"], settings["scale"])[0]
+
+
 def measure_distances(
     paired: pd.DataFrame, language: str, run: Run, cache: Path, device: str
 ) -> pd.DataFrame | None:
@@ -68,7 +88,7 @@ def measure_distances(
     if name is None:
         return None
     entry = run.catalog.embedding(name)
-    manifest = cache / "resources/embeddings" / name / "manifest.json"
+    manifest = cache / sources.embedding_manifest(name)
     if not manifest.is_file():
         prepare_embedding(name, entry, manifest)
     directory = read_manifest(manifest)["directory"]
@@ -78,16 +98,14 @@ def measure_distances(
 
 def find_leakage(
     paired: pd.DataFrame, corpora: list[str | Path], model: str, run: Run, cache: Path
-) -> pd.DataFrame | None:
-    """Return the `audit_leakage` table of the corpora, or None without any."""
-    if not corpora:
-        return None
-    from lingprob.api.corpora import found_corpus
+) -> pd.DataFrame:
+    """Return the `audit_leakage` table: the sentences' longest overlaps with corpora."""
+    from lingprob.api.corpora import find_corpus
     from lingprob.models.tokenizer import open_tokenizer
     from lingprob.overlap.search import find_sentences
 
     tokenizer = open_tokenizer(cache / sources.model_manifest(model))
     texts = {PAIRS: paired.set_index("item_id")["text"]}
-    found = [found_corpus(corpus, tokenizer, run, cache) for corpus in corpora]
+    found = [find_corpus(corpus, tokenizer, run, cache) for corpus in corpora]
     searched = [replace(corpus, name=Path(corpus.name).name) for corpus in found]
     return find_sentences(texts, searched, tokenizer)

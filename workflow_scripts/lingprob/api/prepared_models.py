@@ -1,12 +1,11 @@
 """Models by name, folder or repository of the hub: entries, prepared files and unigrams.
 
-Prepared models are kept in one folder, laid out as a workflow's: each is prepared once.
+Prepared models are kept in one folder, which is laid out as a workflow's.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import re
 import sys
@@ -20,26 +19,17 @@ from filelock import FileLock
 
 from lingprob.catalog import Catalog, Entry
 from lingprob.errors import LingprobError, looked_up, unknown_name
-from lingprob.io.files import write_text
 from lingprob.io.own_tables import FORMATS, need_columns, numeric, read_frame, whole
 from lingprob.io.tables import read_table
-from lingprob.models.folders import (
-    files_digest,
-    is_masked,
-    model_files,
-    read_manifest,
-    write_manifest,
-)
+from lingprob.models.folders import files_digest, is_masked, read_manifest, write_manifest
 from lingprob.models.prepare import origin_of, prepare_model
 from lingprob.workflow.configuration import read_catalog, refuse_duplicate_keys
 from lingprob.workflow.sources import Run
 
 REPOSITORY = re.compile(r"[\w-][\w.-]*/[\w.-]+")
-# Of a folder or repository whose family nobody names: the default of the workflow, and the others.
+# Of a folder or repository without a known family: the workflow's default, and the others.
 POLICIES = ["none", "bos", "bos_first_excluded"]
-# Beside a manifest: sizes and times of the files whose digest it has.
-SEEN = ".seen.json"
-# Sources of models that rules make from text: nothing can be fetched.
+# Sources of models that rules make from text, so that nothing can be fetched.
 MADE = ("trained", "ngram")
 GIVEN = "given"
 
@@ -50,16 +40,11 @@ def find_model(
     family: str | None = None,
     config: str | Path | Mapping[str, Any] | None = None,
 ) -> tuple[str, Run]:
-    """Return the name of a model, and the run in whose catalog it stands.
+    """Return the name of a model, and a run whose catalog has its entry.
 
-    Args:
-        model: a name of the catalog (with the entries of `config`), a folder as transformers saves
-            models, or a repository of the hub, `owner/name` or `owner/name@revision`.
-        revision: of a repository: a commit, tag or branch. One that the catalog has needs none.
-        family: of a folder or repository; a known one (pythia, opt, gpt2) brings its conventions.
-        config: a file laid out as config.yaml, or its content.
+    Arguments are those of `load`. A repository that the catalog has needs no revision.
 
-    Raises LingprobError for a model that is none of these, with the nearest names.
+    Raises LingprobError, with the nearest names, for a model that does not exist.
     """
     given = read_config(config)
     settings, catalog = read_catalog(given)
@@ -73,16 +58,16 @@ def find_model(
     elif "/" in text and not folder.is_absolute() and not text.startswith((".", "~")):
         name, entry = repository_entry(text, revision, family, catalog)
     elif "/" in text:
-        raise LingprobError(f"{text}: no such folder. Mend the path of the model.")
+        raise LingprobError(f"{text}: no such folder. Correct the path of the model.")
     else:
-        also = "A folder (./NAME) or a repository of the hub (OWNER/NAME) is a model, too."
+        also = "A folder (./NAME) or a repository of the hub (OWNER/NAME) is also a model."
         raise unknown_name("model", text, catalog.models, also)
     models = {**given.get("models", {}), name: entry}
     return name, Run(*read_catalog({**given, "models": models}))
 
 
 def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]:
-    """Return the content of a file laid out as config.yaml, or a mapping as it is given.
+    """Return the content of a file laid out as config.yaml, or a given mapping.
 
     Raises LingprobError if the file is not there, is not YAML or has a key twice.
     """
@@ -97,7 +82,7 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> dict[str, Any]
 
 
 def folder_entry(folder: Path, family: str | None, catalog: Catalog) -> tuple[str, Entry]:
-    """Return the name and the catalog entry of a model in a folder of the user's."""
+    """Return the name and the catalog entry of a model in a user's folder."""
     path = folder.resolve()
     where = hashlib.sha256(str(path).encode()).hexdigest()[:8]
     entry = {"title": path.name, "source": "local", "path": str(path)}
@@ -110,14 +95,14 @@ def repository_entry(
 ) -> tuple[str, Entry]:
     """Return the name and the catalog entry of a repository of the hub at a revision.
 
-    What the catalog says of the same repository counts, its revision where no other is given.
+    If the catalog has the repository, its entry counts, with its revision unless another is given.
     """
     repository, _, stated = repository.partition("@")
     revision = revision or stated or None
     if not REPOSITORY.fullmatch(repository):
         raise LingprobError(
             f"{repository!r} is neither a folder that exists nor a repository of the hub "
-            "(OWNER/NAME). Mend the name of the model."
+            "(OWNER/NAME). Correct the name of the model."
         )
     known = (entry for entry in catalog.models.values() if entry.get("repository") == repository)
     same = next(known, None)
@@ -130,13 +115,12 @@ def repository_entry(
     entry |= {"repository": repository, "revision": revision or entry["revision"]}
     if family or not same:
         entry |= conventions_of(family, catalog)
-    # A complete entry has None where a config may have nothing.
-    stated_parts = {key: value for key, value in entry.items() if value is not None}
-    return slug(f"{repository}@{entry['revision']}"), stated_parts
+    stated_keys = {key: value for key, value in entry.items() if value is not None}
+    return slug(f"{repository}@{entry['revision']}"), stated_keys
 
 
 def conventions_of(family: str | None, catalog: Catalog) -> Entry:
-    """Return the part of an entry that says its family, or that of a model of no known one."""
+    """Return the keys of an entry that state its family, or the conventions of an unknown one."""
     if family is None:
         return {"family": "own", "bos_policies": POLICIES}
     looked_up("family", family, {entry["family"]: entry for entry in catalog.models.values()})
@@ -149,10 +133,7 @@ def slug(name: str) -> str:
 
 
 def cache_folder(given: str | Path | None = None) -> Path:
-    """Return where models are kept: as given, LINGPROB_CACHE, or `lingprob` in the user's cache.
-
-    The folder in which a workflow ran will do: its models and unigrams are used.
-    """
+    """Return the folder of prepared models: as given, LINGPROB_CACHE, or the user's cache."""
     chosen = given or os.environ.get("LINGPROB_CACHE")
     if chosen:
         return Path(chosen).expanduser()
@@ -160,45 +141,42 @@ def cache_folder(given: str | Path | None = None) -> Path:
 
 
 def prepared_model(name: str, entry: Entry, manifest: Path) -> Path:
-    """Return the manifest of a model, which is prepared if it is not there as its entry says.
+    """Return the manifest of a model, which is prepared if there is none for its entry.
 
-    A model's files are known by their digest, which is taken anew where a size or time has changed.
-
-    Raises LingprobError as `prepare_model`, for a model without weights, and for one that a
+    Raises LingprobError as `prepare_model`, for a model without weights, and for a model that a
     workflow has to make first.
     """
     if entry["source"] == "scores":
         raise LingprobError(
             f"model {name!r} is a file of log-probabilities ({entry.get('path')}): it has no "
-            "weights to score other sentences by. Choose another."
+            "weights to score other sentences with. Choose another."
         )
     if is_current(manifest, entry):
         return manifest
     if entry["source"] in MADE:
         raise LingprobError(
-            f"model {name!r} is made by the workflow and not in {manifest.parent}. Run `snakemake "
-            f"--cores 2 resources/models/{name}/manifest.json` and name the folder in which it ran "
-            "as `cache`."
+            f"model {name!r} is made by the workflow and is not in {manifest.parent}. Run "
+            f"`snakemake --cores 2 resources/models/{name}/manifest.json`, and give the folder of "
+            "that run as `cache`."
         )
     try:
         manifest.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(manifest.parent / ".lock"):
-            if not is_current(manifest, entry):  # another process may have been here
+            if not is_current(manifest, entry):  # another process may have prepared it meanwhile
                 prepare(name, entry, manifest)
-                _see(manifest, Path(read_manifest(manifest)["directory"]))
     except OSError as error:
         raise LingprobError(
-            f"{manifest.parent}: models cannot be kept there ({error}). Name another folder, by "
-            "`cache` or by the environment variable LINGPROB_CACHE."
+            f"{manifest.parent}: models cannot be kept there ({error}). Choose another folder with "
+            "`cache` or the environment variable LINGPROB_CACHE."
         ) from error
     return manifest
 
 
 def prepare(name: str, entry: Entry, manifest: Path) -> None:
-    """Fetch a model and write its manifest as the rule does; a masked one is checked as such."""
-    if entry["source"] != "local":
-        print(f"Preparing {name}, once: it is kept in {manifest.parent}.", file=sys.stderr)
+    """Fetch a model and write its manifest, as the rule does. A masked one is checked as such."""
     directory = Path(entry["path"]) if entry["source"] == "local" else manifest.parent
+    if entry["source"] != "local":
+        print(f"Preparing {name}, once. It is kept in {manifest.parent}.", file=sys.stderr)
     if entry["source"] == "hub":
         from lingprob.models.downloads import fetch_snapshot
 
@@ -213,40 +191,19 @@ def prepare(name: str, entry: Entry, manifest: Path) -> None:
 
 
 def is_current(manifest: Path, entry: Entry) -> bool:
-    """Whether a manifest is of an entry's model, and its files are those that it was made for."""
+    """Say whether a manifest is of an entry's model.
+
+    A user's folder is compared by its files. Other files are compared when they are loaded.
+    """
     try:
         content = read_manifest(manifest)
-    except (OSError, ValueError, KeyError, LingprobError):
+    except (OSError, LingprobError):
         return False
     directory = Path(content["directory"])
     if entry["source"] == "local":
-        same = directory.resolve() == Path(entry["path"]).resolve()
-    else:
-        same = entry["source"] in MADE or content.get("origin") == origin_of(entry)
-    if not same:
-        return False
-    if _seen(manifest) == _sizes_and_times(directory):
-        return True
-    if files_digest(directory) != content.get("files_digest"):
-        return False
-    _see(manifest, directory)
-    return True
-
-
-def _see(manifest: Path, directory: Path) -> None:
-    write_text(json.dumps(_sizes_and_times(directory)), manifest.with_name(SEEN))
-
-
-def _seen(manifest: Path) -> object:
-    try:
-        return json.loads(manifest.with_name(SEEN).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return None
-
-
-def _sizes_and_times(directory: Path) -> dict[str, list[int]]:
-    found = {path.name: path.stat() for path in model_files(directory)}
-    return {name: [state.st_size, state.st_mtime_ns] for name, state in found.items()}
+        here = directory.resolve() == Path(entry["path"]).resolve()
+        return here and content.get("files_digest") == files_digest(directory)
+    return entry["source"] in MADE or content.get("origin") == origin_of(entry)
 
 
 def find_unigrams(
@@ -255,15 +212,12 @@ def find_unigrams(
     """Return the unigram log-probabilities (nats, by token id) under their source's name.
 
     Args:
-        wanted: a source, a file, a table (`token_id`, `logprob`) or a series by token id; None for
-            the first source of the model's entry that the cache has.
-        model, run: whose, and the run that has its entry.
+        wanted: a source, a file, a table (`token_id`, `logprob`) or a series by token id. None is
+            the first source of the model's entry that the cache has, if any.
+        model, run: the model, and the run that has its entry.
         cache: the folder, laid out as a workflow's.
 
-    Returns:
-        One source's, or nothing where none is wanted and none is there.
-
-    Raises LingprobError for a source that the cache has not, with the command that makes it.
+    Raises LingprobError for a source that the cache lacks, with the command that makes it.
     """
     if isinstance(wanted, pd.Series):
         return {GIVEN: wanted.astype(float)}
@@ -272,8 +226,8 @@ def find_unigrams(
     if wanted is not None and Path(wanted).suffix in FORMATS:
         return {GIVEN: _by_token(read_frame(Path(wanted)), wanted)}
     entry = run.catalog.model(model)
-    sources = entry["unigrams"] if wanted is None else [str(wanted)]
-    for source in sources:
+    named = entry["unigrams"] if wanted is None else [str(wanted)]
+    for source in named:
         run.catalog.unigram_source(source)
         table = f"results/unigrams/{entry['tokenizer']}/{source}.parquet"
         if (cache / table).is_file():
@@ -287,7 +241,7 @@ def find_unigrams(
 
 
 def _by_token(frame: pd.DataFrame, path: str | Path) -> pd.Series:
-    need_columns(path, frame, ["token_id", "logprob"], "A row is a token of the vocabulary.")
+    need_columns(path, frame, ["token_id", "logprob"], "A row is one token of the vocabulary.")
     ids = whole(path, "token_id", frame["token_id"])
     logprobs = numeric(path, "logprob", frame["logprob"])
     return pd.Series(logprobs.to_numpy(), index=ids.to_numpy())

@@ -1,4 +1,4 @@
-"""What a causal and a masked model do with sentences and words, behind one `Model`."""
+"""The two kinds of scorers behind a `Model`: from left to right, and from both sides."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lingprob.api.distributions import describe_tokens, likeliest_tokens
+from lingprob.api.distributions import score_alone
 from lingprob.errors import LingprobError, looked_up
 from lingprob.models.loading import LanguageModel
 from lingprob.models.masked import MaskedLanguageModel
@@ -26,13 +26,13 @@ logger = logging.getLogger(__name__)
 
 SENTENCES = "sentences"
 PAPER = "paper"
-# What may precede a text if a model's own entry names nothing that its tokenizer has.
+# Start tokens to try if the tokenizer lacks those of the model's own entry.
 START_TOKENS = ("bos", "endoftext", "eos")
-PROBE = "The old cat sat on the mat, and nobody saw it."
+Unigrams = Mapping[str, pd.Series]
 
 
 class CausalScorer:
-    """Log-probabilities from left to right; a convention is a BOS policy."""
+    """Log-probabilities from left to right. A convention is a BOS policy."""
 
     convention_column = "bos"
 
@@ -40,37 +40,39 @@ class CausalScorer:
         self, name: str, run: Run, lm: LanguageModel, tokens_per_batch: int | None
     ) -> None:
         self.name, self.run, self.lm = name, run, lm
+        self.own_policies = list(run.catalog.model(name)["bos_policies"])
         self.engine = Scorer(lm, tokens_per_batch)
-        on_gpu = lm.device.type == "cuda"
-        budget = tokens_per_batch if on_gpu else None
+        # On a CPU, contexts have a batch size of their own.
+        budget = tokens_per_batch if lm.device.type == "cuda" else None
         self.context_engine = Scorer(lm, budget, self.engine.forward)
-        # The model is checked here, so that not the first call pays for it.
-        start_id = lm.start_id(self.policy(self.default)["start_token"])
-        before = [] if start_id is None else [start_id]
-        self.engine.prepare([np.array([*before, *lm.tokenize([PROBE])[0].ids])], start_id)
+        lm.start_id(self.policy(self.default)["start_token"])
 
     def __repr__(self) -> str:
         return f"model {self.name}"
 
     def policy(self, bos: str) -> dict[str, str]:
-        """Return the start token of a BOS policy, and what becomes of the first token."""
+        """Return the start token of a BOS policy, and whether the first token counts."""
         looked_up("BOS policy", bos, self.run.catalog.bos_policies)
         return sources.bos_policy(self.run, bos)
+
+    def start_token(self, bos: str) -> str:
+        """Return the start token of a BOS policy."""
+        return self.policy(bos)["start_token"]
 
     @cached_property
     def default(self) -> str:
         """The policy that puts the model's start token before a sentence and counts every token.
 
-        The start token is the first of its own policies' that its tokenizer has. Otherwise it is
-        the tokenizer's BOS token, or else its end of text, which precedes a text in training. If
-        it has none of these, the first token is left out, and a warning is logged.
+        The start token is the first of the model's own policies that its tokenizer has, or else
+        the tokenizer's BOS token or end of text. Without any, the first token is left out, and a
+        warning is logged.
         """
-        catalog, own = self.run.catalog, self.run.catalog.model(self.name)["bos_policies"]
+        catalog = self.run.catalog
         counted: dict[str, str] = {}
-        for name in (*own, *catalog.bos_policies):
+        for name in (*self.own_policies, *catalog.bos_policies):
             if catalog.bos_policies[name]["first_token"] == "scored":
                 counted.setdefault(catalog.start_token_of(name), name)
-        for start_token in (*map(catalog.start_token_of, own), *START_TOKENS):
+        for start_token in (*map(catalog.start_token_of, self.own_policies), *START_TOKENS):
             literal = catalog.start_tokens[start_token]
             if literal != "none" and start_token in counted and self._has(literal):
                 return counted[start_token]
@@ -83,43 +85,41 @@ class CausalScorer:
     def convention(self, bos: str | None) -> str:
         """Return the BOS policy that a call means: the default, the paper's, or one by name."""
         if bos == PAPER:
-            return str(self.run.catalog.model(self.name)["bos_policies"][0])
+            return self.own_policies[0]
         if bos is not None:
             self.policy(bos)
         return bos or self.default
 
     def audited_conventions(self) -> list[str]:
-        """Return the default policy and those of the model's entry."""
-        own = self.run.catalog.model(self.name)["bos_policies"]
-        return list(dict.fromkeys([self.default, *own]))
+        """Return the default policy and the policies of the model's entry."""
+        return list(dict.fromkeys([self.default, *self.own_policies]))
 
     def sentence_scores(
-        self,
-        stimuli: pd.DataFrame,
-        conventions: Iterable[str],
-        unigrams: Mapping[str, pd.Series],
+        self, stimuli: pd.DataFrame, conventions: Iterable[str], unigrams: Unigrams
     ) -> pd.DataFrame:
         """Return the `sentence_scores` table of a `stimuli` table under some BOS policies."""
-        window, chosen = self.lm.context_window, {bos: self.policy(bos) for bos in conventions}
-        scores = {
-            start_token: score_stimuli(
-                self.lm,
-                stimuli["item_id"].tolist(),
-                stimuli["text"].tolist(),
-                start_token,
-                dataset=SENTENCES,
-                window=window,
-                stride=window // 2,
-                scorer=self.engine,
-            )
-            for start_token in dict.fromkeys(one["start_token"] for one in chosen.values())
-        }
-        return summarise_sentences(stimuli, scores, chosen, unigrams)
+        policies = {bos: self.policy(bos) for bos in conventions}
+        start_tokens = dict.fromkeys(policy["start_token"] for policy in policies.values())
+        scores = {start_token: self._scores(stimuli, start_token) for start_token in start_tokens}
+        return summarise_sentences(stimuli, scores, policies, unigrams)
+
+    def _scores(self, stimuli: pd.DataFrame, start_token: str) -> pd.DataFrame:
+        items, texts = stimuli["item_id"].tolist(), stimuli["text"].tolist()
+        if len(texts) == 1:
+            # One sentence needs none of the engine's checks, which take longer than the sentence.
+            alone = score_alone(self.lm, items[0], texts[0], start_token)
+            if alone is not None:
+                return alone
+        window = self.lm.context_window
+        return score_stimuli(
+            self.lm, items, texts, start_token, dataset=SENTENCES, window=window,
+            stride=window // 2, scorer=self.engine,
+        )  # fmt: skip
 
     def tokens_in_context(
         self, contexts: list[str], texts: list[str], bos: str, separator: str
     ) -> pd.DataFrame:
-        """Return `score_in_context`'s row a token of each text, its place in them as item_id."""
+        """Return `score_in_context`'s row for each token, with its text's place as item_id."""
         places: dict[str, list[int]] = {}
         for place, context in enumerate(contexts):
             places.setdefault(context, []).append(place)
@@ -128,12 +128,9 @@ class CausalScorer:
             for context, some in places.items()
         ]
         tokens = score_in_context(
-            self.lm,
-            items,
-            start_token=self.policy(bos)["start_token"],
-            scorer=self.context_engine,
+            self.lm, items, start_token=self.start_token(bos), scorer=self.context_engine,
             separator=separator,
-        )
+        )  # fmt: skip
         rows = np.concatenate([np.array(some) for some in places.values()])
         first = np.cumsum([0, *map(len, places.values())])
         tokens["item_id"] = rows[first[tokens["item_index"]] + tokens["target_index"]]
@@ -149,25 +146,14 @@ class CausalScorer:
         return word_surprisals(
             self.lm,
             words,
-            start_token=self.policy(chosen)["start_token"],
+            start_token=self.start_token(chosen),
             context=settings["context"],
             window_counts=settings["window_counts"],
             scorer=self.engine,
         )
 
-    def describe_tokens(
-        self, contexts: list[str], texts: list[str], bos: str, separator: str
-    ) -> pd.DataFrame:
-        """Return a row a token of each text after its context, with its rank and entropy."""
-        start_token = self.policy(bos)["start_token"]
-        return describe_tokens(self.lm, contexts, texts, start_token, separator)
-
-    def likeliest_tokens(self, context: str, bos: str, top: int) -> pd.DataFrame:
-        """Return the likeliest tokens after a context."""
-        return likeliest_tokens(self.lm, context, self.policy(bos)["start_token"], top)
-
     def warn_of_first_tokens(self, paired: pd.DataFrame, bos: str) -> None:
-        """Warn if sentences of a pair differ in a first token that a BOS policy leaves out."""
+        """Log a warning if sentences of a pair differ in a first token that does not count."""
         if self.policy(bos)["first_token"] == "scored":
             return
         first = pd.Series([one.ids[0] for one in self.lm.tokenize(paired["text"].tolist())])
@@ -187,7 +173,7 @@ class CausalScorer:
 
 
 class MaskedScorer:
-    """Pseudo-log-likelihoods, from both sides; a convention is what is masked with a token."""
+    """Pseudo-log-likelihoods, from both sides. A convention is a correction."""
 
     convention_column = "correction"
 
@@ -206,48 +192,42 @@ class MaskedScorer:
         return f"masked model {self.name}, {self.correction}"
 
     def convention(self, bos: str | None) -> str:
-        """Return the correction; raise LingprobError for a BOS policy."""
+        """Return the correction. Raise LingprobError for a BOS policy."""
         if bos is not None:
-            raise LingprobError(
-                f"model {self.name!r} is a masked one, with its own marks around every sentence. "
-                f"Leave bos={bos!r} out; what it has is a `correction`: {', '.join(CORRECTIONS)}."
+            raise self._refusal(
+                f"it puts its own marks around every sentence. Leave bos={bos!r} out, or choose a "
+                f"`correction`: {', '.join(CORRECTIONS)}"
             )
         return self.correction
 
-    def audited_conventions(self) -> list[str]:
-        """Raise LingprobError: an audit varies start tokens, which a masked model has not."""
-        raise LingprobError(
-            f"model {self.name!r} is a masked one, and an audit asks which start tokens flip a "
-            "verdict. Take a causal model; `compare` judges pairs by this one."
-        )
-
     def sentence_scores(
-        self,
-        stimuli: pd.DataFrame,
-        conventions: Iterable[str],
-        unigrams: Mapping[str, pd.Series],
+        self, stimuli: pd.DataFrame, conventions: Iterable[str], unigrams: Unigrams
     ) -> pd.DataFrame:
-        """Return the `sentence_scores` table of a `stimuli` table; `bos` has the correction."""
+        """Return the `sentence_scores` table of a `stimuli` table, with corrections as `bos`."""
         items, texts = stimuli["item_id"].tolist(), stimuli["text"].tolist()
         scores = {one: self._tokens(items, texts, one, SENTENCES) for one in conventions}
         read = {one: {"start_token": one, "first_token": "scored"} for one in scores}
         return summarise_sentences(stimuli, scores, read, unigrams)
 
+    def audited_conventions(self) -> list[str]:
+        """Raise LingprobError, because a masked model has no start tokens to vary."""
+        raise self._refusal(
+            "an audit compares start tokens, which it has not. Use `compare`, or load a causal "
+            "model"
+        )
+
     def tokens_in_context(self, *_: Any) -> pd.DataFrame:
-        """Raise LingprobError: only a model from left to right takes a context."""
-        raise LingprobError(
-            f"model {self.name!r} is a masked one, which has no probability of a sentence after a "
-            "context: it sees both sides of a token. Leave the context out, or take a causal model."
+        """Raise LingprobError, because a masked model reads no context first."""
+        raise self._refusal(
+            "it has no probability of a sentence after a context. Leave the context out, or load a "
+            "causal model"
         )
 
-    def describe_tokens(self, *_: Any) -> pd.DataFrame:
-        """Raise LingprobError: no single pass has the distributions of all tokens."""
-        raise LingprobError(
-            f"model {self.name!r} is a masked one, which predicts no next token. Take a causal "
-            "model; `score` and `surprisal` take this one."
+    def start_token(self, _: str) -> str:
+        """Raise LingprobError, because a masked model predicts no next token."""
+        raise self._refusal(
+            "it predicts no next token. Use `score` or `surprisal`, or load a causal model"
         )
-
-    likeliest_tokens = describe_tokens
 
     def surprisal(self, words: pd.DataFrame, bos: str | None) -> pd.DataFrame:
         """Return -log2 (bits) of each word's probability given the rest of its passage.
@@ -274,12 +254,15 @@ class MaskedScorer:
             word = words.loc[found["n_tokens"].idxmin()]
             raise LingprobError(
                 f"text {word['passage_id']}, word {word['word_index'] + 1}, {word['word']!r}: the "
-                "tokenizer makes nothing of it. Leave it out."
+                "tokenizer has no token for it. Leave it out."
             )
         return found
 
     def warn_of_first_tokens(self, *_: Any) -> None:
-        """Warn of nothing: every token counts."""
+        """Do nothing, because every token counts."""
+
+    def _refusal(self, why: str) -> LingprobError:
+        return LingprobError(f"model {self.name!r} is a masked one: {why}.")
 
     def _tokens(
         self, items: list[str], texts: list[str], correction: str, dataset: str
