@@ -243,7 +243,7 @@ def test_a_corpus_is_judged_by_the_n_grams_of_another_one(place, monkeypatch):
     monkeypatch.setattr(corpora, "missing_for_kenlm", lambda: None)
     assert [models.source_for(corpus)[0] for corpus in searched] == ["a", "b", "a"]
     alone = corpora.NgramModels("auto", searched[1:2], plan, place)
-    assert alone.source_for(searched[1]) == (None, "there is no other corpus (name one as `ngrams`)")
+    assert alone.source_for(searched[1])[1] == "there is no other corpus (name one as `ngrams`)"
     named = corpora.NgramModels("b", searched, plan, place)
     assert [named.source_for(corpus)[0] for corpus in searched] == ["b"] * 3
     monkeypatch.setattr(corpora, "missing_for_kenlm", lambda: "no cmake")

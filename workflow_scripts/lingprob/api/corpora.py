@@ -151,7 +151,8 @@ class NgramModels:
 
 def is_pinned(corpus: str, run: Run) -> bool:
     """Say whether the model of a corpus may be kept, because its files cannot change."""
-    return corpus in sources.datasets_of(run, "corpus") and "path" not in run.catalog.dataset(corpus)
+    known = sources.datasets_of(run, "corpus")
+    return corpus in known and "path" not in run.catalog.dataset(corpus)
 
 
 def dataset_texts(name: str, run: Run, cache: Path) -> pd.Series:
