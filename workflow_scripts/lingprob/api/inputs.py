@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TypeAlias
 
 import pandas as pd
 
@@ -21,8 +22,8 @@ logger = logging.getLogger(__name__)
 PAIRS = "the table of pairs"
 # Columns of a table of pairs that are read.
 COLUMNS = ("good", "bad", "sentence", "item", "pair", "grammatical", "phenomenon", "paradigm")
-Given = str | Iterable[object] | pd.DataFrame
-Context = str | Iterable[str | None] | None
+Given: TypeAlias = str | Iterable[object] | pd.DataFrame
+Context: TypeAlias = str | Iterable[str | None] | None
 
 
 def as_texts(given: str | Iterable[object], what: str, may_be_empty: bool = False) -> list[str]:

@@ -122,11 +122,11 @@ class Model:
         unigrams: dict[str, pd.Series],
         cache: Path,
     ) -> None:
-        self.name, self.lm = scorer.name, scorer.lm
+        self.name = scorer.name
+        self.lm: Any = scorer.lm
         self.run, self.scorer, self.provenance = run, scorer, provenance
         self.unigrams, self.cache = unigrams, cache
-        self.model: Any = scorer.lm.model
-        self.tokenizer: Any = scorer.lm.tokenizer
+        self.model, self.tokenizer = self.lm.model, self.lm.tokenizer
         self.language = str(run.catalog.model(self.name)["language"])
 
     def __repr__(self) -> str:
