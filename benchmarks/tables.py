@@ -206,9 +206,9 @@ def measure_context_overlap(folder: Path, pairs: int) -> int:
 
 def summarise_context(folder: Path, pairs: int) -> int:
     """As the script of that name, on BLiMP, whose pairs do without perturbed prefixes here."""
-    from lingprob.context.responses import in_categories
+    from lingprob.context.judgments import in_categories
+    from lingprob.papers.context.analysis import Settings, summarise
     from lingprob.papers.context.statistics import overlap_correlations
-    from lingprob.papers.context.summary import Settings, summarise
 
     settings: dict[str, Any] = {
         "fewest_pairs": 10,
@@ -217,8 +217,7 @@ def summarise_context(folder: Path, pairs: int) -> int:
         "scale": "benchmark",
     }
     judgments = in_categories(read_table(folder / "judgments.parquet", "context_judgments"))
-    alone = judgments[judgments["kind"] == NO_PREFIX].assign(bos_policy="bos")
-    tables = summarise(judgments, alone, Settings(**settings))
+    tables = summarise(judgments, Settings(**settings))
     overlaps = [read_table(folder / f"{name}.parquet", f"context_{name}")
                 for name in ("overlap", "prefix_overlap")]  # fmt: skip
     overlap_correlations(judgments, overlaps[1], tables["context_matrix"], overlaps[0], "benchmark")

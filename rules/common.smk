@@ -146,20 +146,6 @@ def models_in_print(paper):
     return list(dict.fromkeys(row.partition("/")[0] for row in rows))
 
 
-# Tables that changed prefixes of the primary data set have too.
-CONTEXT_CHANGED = ["accuracy", "correlations", "points"]
-
-
-def context_tables(name):
-    """The files of a table of all models, changed prefixes among them."""
-    folders = [name] + [f"changed/{name}"] * (name in CONTEXT_CHANGED)
-    return collect(
-        "results/context/{folder}/{model}.parquet",
-        folder=folders,
-        model=settings["context"]["models"],
-    )
-
-
 def pages_of(files):
     """The figures or tables of a paper, by their pages or images."""
     return [Path(file).stem for file in files if Path(file).suffix in (".html", ".png")]

@@ -1,10 +1,15 @@
 # Judgements in context (Sinha et al. 2023, §4 and §5): accuracies after growing prefixes.
 # REQUIRES what rules/prefixes.smk makes, results/stimuli of the primary data set, a tokenizer.
-# PROVIDES results/context/: of each model accuracy, regression, matrix, correlations, unprefixed and
-# points/{model} (parquet, csv), and under changed/ what perturbed and shared prefixes change; overlap
-# of suites; the figures, tables and scorecard.
+# PROVIDES results/context/{accuracy,regression,matrix,correlations}/{model}.{parquet,csv}; overlap of
+# suites; the figures, tables and scorecard.
 
-CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations", "unprefixed", "points"]
+CONTEXT_TABLES = ["accuracy", "regression", "matrix", "correlations"]
+CONTEXT_FILES = {
+    f"context_{name}": collect(
+        "results/context/{table}/{model}.parquet", table=name, model=CONTEXT["models"]
+    )
+    for name in CONTEXT_TABLES
+}
 
 
 rule measure_context_overlap:
@@ -36,10 +41,9 @@ rule measure_context_overlap:
 
 
 rule summarise_context:
-    """A model's accuracies, regressions, matrices, correlations; what changed prefixes change (§4, §5)."""
+    """A model's accuracies, regressions, matrices and correlations (context, §4 and §5)."""
     input:
         judgments="results/context/judgments/drawn/{model}.parquet",
-        unprefixed="results/context/judgments/unprefixed/{model}.parquet",
         overlap="results/context/overlap.parquet",
         prefix_overlap="results/context/prefix_overlap.parquet",
         perturbed="results/context/judgments/perturbed/{model}.parquet",
@@ -47,8 +51,6 @@ rule summarise_context:
     output:
         parquet=collect("results/context/{table}/{{model}}.parquet", table=CONTEXT_TABLES),
         csv=collect("results/context/{table}/{{model}}.csv", table=CONTEXT_TABLES),
-        changed=collect("results/context/changed/{table}/{{model}}.parquet", table=CONTEXT_CHANGED),
-        changed_csv=collect("results/context/changed/{table}/{{model}}.csv", table=CONTEXT_CHANGED),
     log:
         "logs/summarise_context/{model}.log",
     benchmark:
@@ -63,7 +65,6 @@ rule summarise_context:
         **pick(settings, "bootstrap", "seed", "scale"),
         code=code_digest("summarise_context"),
         datasets=CONTEXT["datasets"],
-        primary=CONTEXT_PRIMARY,
     script:
         "../workflow_scripts/summarise_context.py"
 
@@ -71,15 +72,10 @@ rule summarise_context:
 rule report_context:
     """Draw the paper's figures, write its tables, and compare its numbers and claims with ours."""
     input:
-        **{f"context_{name}": context_tables(name) for name in CONTEXT_TABLES},
+        **CONTEXT_FILES,
         context_overlap="results/context/overlap.parquet",
     output:
-        figures=figure_files(
-            "context",
-            figures_of(CONTEXT["datasets"])
-            + ["sharing"] * CONTEXT["compare_sharing"]
-            + ["unprefixed"],
-        ),
+        figures=figure_files("context", figures_of(CONTEXT["datasets"])),
         tables=["results/context/table_1.csv", "results/context/table_2.csv"]
         + [in_report(f"results/context/table_{number}.html") for number in (1, 2)],
         scorecard="results/context/scorecard.parquet",
@@ -110,6 +106,6 @@ rule report_context:
 rule context:
     """The paper's figures and tables, for the models and data of the scale."""
     input:
-        [context_tables(name) for name in CONTEXT_TABLES],
+        [*CONTEXT_FILES.values()],
         rules.measure_context_overlap.output,
         rules.report_context.output,

@@ -1,17 +1,12 @@
 # Judgements of minimal pairs after growing prefixes (Sinha et al. 2023, §3).
 # REQUIRES results/stimuli of each data set, a corpus of unrelated sentences, models' manifests.
-# PROVIDES results/context/prefixes/{stage}/{dataset}, where stage is sampled, perturbed or shared,
-# and of each model results/context/judgments/{drawn,perturbed}/{model} and
-# results/context/judgments/unprefixed/{model}, without a prefix.
+# PROVIDES results/context/prefixes/{sampled,perturbed}/{dataset} and
+# results/context/judgments/{drawn,perturbed}/{model}.
 
 CONTEXT = settings["context"]
-# What the paper does on BLiMP alone.
+# The data set that stands for the paper's BLiMP.
 CONTEXT_PRIMARY = primary_dataset(CONTEXT["datasets"])
-# The prefixes that every pair is judged after: stage and data set.
-CONTEXT_DRAWN = [("sampled", name) for name in CONTEXT["datasets"]]
-if CONTEXT["compare_sharing"]:
-    CONTEXT_DRAWN.append(("shared", CONTEXT_PRIMARY))
-# What a job that judges asks for, whichever prefixes it judges after.
+# Params of the jobs that judge.
 JUDGING = {
     "device": settings["scoring"]["device"],
     "dtype": settings["scoring"]["dtype"],
@@ -33,11 +28,9 @@ rule sample_prefixes:
         control=sources.corpus_files(run, CONTEXT["control"]),
         tokenizer=sources.model_manifest(CONTEXT["tokenizer"]),
     output:
-        "results/context/prefixes/{stage}/{dataset}.parquet",
+        "results/context/prefixes/sampled/{dataset}.parquet",
     log:
-        "logs/sample_prefixes/{stage}/{dataset}.log",
-    wildcard_constraints:
-        stage="sampled|shared",
+        "logs/sample_prefixes/{dataset}.log",
     conda:
         "../envs/environment.yaml"
     resources:
@@ -51,7 +44,14 @@ rule sample_prefixes:
         pairs_per_suite=lambda wildcards: pairs_per_suite(
             CONTEXT, wildcards.dataset, catalog.dataset(wildcards.dataset)
         ),
-        settings=lambda wildcards: scope.sampling_settings(run, wildcards.stage),
+        settings=pick(
+            CONTEXT,
+            "lengths",
+            "pairs_per_prefix",
+            "matrix_sentences",
+            "matrix_prefixes",
+            "matrix_targets",
+        ),
         seed=settings["seed"],
     script:
         "../workflow_scripts/sample_prefixes.py"
@@ -91,17 +91,16 @@ rule perturb_prefixes:
 
 
 rule judge_contexts:
-    """A model's judgments after all prefixes (context, Eq. 1), and without, by BOS policy."""
+    """A model's judgments after all prefixes and without one (context, Eq. 1)."""
     input:
         model="resources/models/{model}/manifest.json",
-        stimuli=[f"results/stimuli/{name}.parquet" for _, name in CONTEXT_DRAWN],
+        stimuli=collect("results/stimuli/{name}.parquet", name=CONTEXT["datasets"]),
         suites=scope.suite_files(run, CONTEXT["datasets"]),
-        prefixes=[
-            f"results/context/prefixes/{stage}/{name}.parquet" for stage, name in CONTEXT_DRAWN
-        ],
+        prefixes=collect(
+            "results/context/prefixes/sampled/{name}.parquet", name=CONTEXT["datasets"]
+        ),
     output:
-        judgments="results/context/judgments/drawn/{model}.parquet",
-        unprefixed="results/context/judgments/unprefixed/{model}.parquet",
+        "results/context/judgments/drawn/{model}.parquet",
     log:
         "logs/judge_contexts/{model}.log",
     benchmark:
@@ -121,8 +120,7 @@ rule judge_contexts:
         ),
     params:
         **JUDGING,
-        tasks=[scope.context_task(run, *drawn) for drawn in CONTEXT_DRAWN],
-        policies=lambda wildcards: scope.judged_policies(run, wildcards.model),
+        tasks=[scope.context_task(run, "sampled", name) for name in CONTEXT["datasets"]],
     script:
         "../workflow_scripts/judge_contexts.py"
 
@@ -134,7 +132,7 @@ rule judge_perturbed_contexts:
         stimuli=[f"results/stimuli/{CONTEXT_PRIMARY}.parquet"],
         prefixes=[f"results/context/prefixes/perturbed/{CONTEXT_PRIMARY}.parquet"],
     output:
-        judgments="results/context/judgments/perturbed/{model}.parquet",
+        "results/context/judgments/perturbed/{model}.parquet",
     log:
         "logs/judge_perturbed_contexts/{model}.log",
     benchmark:
@@ -154,6 +152,5 @@ rule judge_perturbed_contexts:
     params:
         **JUDGING,
         tasks=[scope.context_task(run, "perturbed", CONTEXT_PRIMARY)],
-        policies={},
     script:
         "../workflow_scripts/judge_contexts.py"

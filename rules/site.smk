@@ -25,7 +25,7 @@ SITE_TABLES = {
         "morcela": ["linking_functions"],
         "string_probability": ["string_separation", "string_correlations"],
         "reading": ["delta_log_likelihood"],
-        "context": ["context_unprefixed", "context_accuracy"],
+        "context": ["context_accuracy"],
     }.items()
     if room in SITE_ROOMS
     for name in names

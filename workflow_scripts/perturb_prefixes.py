@@ -2,10 +2,10 @@
 
 import pandas as pd
 
+from lingprob.context.judgments import RESPONSE, responsive_suites
 from lingprob.context.names import MATCHED, NO_PREFIX
 from lingprob.context.perturbations import perturbed_prefixes
 from lingprob.context.prefixes import sentences_within, tokenizer_of
-from lingprob.context.responses import RESPONSE, responsive_suites
 from lingprob.io.tables import read_table, table_writer
 from lingprob.workflow import job
 

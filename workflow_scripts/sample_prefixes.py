@@ -1,8 +1,6 @@
 """Draw targets of a data set and the prefixes before them."""
 
-from lingprob.context.controls import control_sentences
-from lingprob.context.names import SHARED
-from lingprob.context.prefixes import tokenizer_of
+from lingprob.context.prefixes import control_sentences, tokenizer_of
 from lingprob.context.sampling import sample_contexts
 from lingprob.io.tables import read_table, table_writer
 from lingprob.workflow import job
@@ -18,7 +16,6 @@ with job(snakemake):
         pairs_per_suite=params.pairs_per_suite,
         settings=params.settings,
         seed=params.seed,
-        perturbation=SHARED if snakemake.wildcards.stage == SHARED else None,
     )
     with table_writer("context_prefixes", snakemake.output[0], {"seed": params.seed}) as write:
         for prefixes in pieces:

@@ -11,19 +11,18 @@ import pandas as pd
 import yaml
 
 from lingprob.context.names import MATCHED, MISMATCHED
-from lingprob.context.prefixes import Tokenize
+from lingprob.context.prefixes import Tokenize, Writing
 from lingprob.context.sampling import sample_contexts
-from lingprob.context.sentences import Writing
+from lingprob.papers.context.analysis import Settings, Tables, summarise, together
 from lingprob.papers.context.effects import coefficient, weighted
-from lingprob.papers.context.summary import Settings, Tables, summarise, together
 from lingprob.papers.run import Run
 from lingprob.scorecard.comparison import Statistic, judge_claims, make_scorecard
 
 # End marks as the data sets have them: some of SLING's questions end with the English one.
 ENDS = ("。", "！", "？", "…", ".", "!", "?")
 QUOTES = "”’」』\"'"
-TABLES = ("context_accuracy", "context_regression", "context_unprefixed")
-# No sentences of one suite before those of others: there is no figure of them here.
+TABLES = ("context_accuracy", "context_regression")
+# No prefixes of one suite before targets of others, because no figure shows them.
 NO_MATRIX = {"matrix_sentences": 1, "matrix_prefixes": 0, "matrix_targets": None}
 STATISTICS: dict[str, Statistic] = {
     "matched_acceptable_raises": weighted({MATCHED[0]: 1}),
@@ -35,7 +34,7 @@ STATISTICS: dict[str, Statistic] = {
 
 
 def joined(sentences: Sequence[str]) -> tuple[str, list[int]]:
-    """Join Chinese sentences as Chinese is written: without blanks, their end marks as they are.
+    """Join Chinese sentences as Chinese is written: without spaces, and with their end marks.
 
     Returns the text and where each sentence ends in it. A sentence without an end mark gets `。`.
     """
@@ -60,10 +59,10 @@ def chinese_prefixes(
     Args:
         dataset: its name.
         stimuli: its `stimuli` table.
-        other: that of the other data set, whose acceptable sentences are the unrelated ones.
-        tokenize: the tokenizer by whose tokens prefixes are drawn.
+        other: `stimuli` of the other data set, whose acceptable sentences are the unrelated ones.
+        tokenize: counts the tokens of prefixes.
         drawn: pairs_per_suite, lengths (tokens) and pairs_per_prefix.
-        seed: of every draw.
+        seed: seed of every draw.
     """
     control = other.loc[other["grammatical"] == True, "text"].unique().tolist()  # noqa: E712
     pairs = drawn["pairs_per_suite"]
@@ -73,13 +72,11 @@ def chinese_prefixes(
     )  # fmt: skip
 
 
-def summarise_models(
-    judgments: Sequence[pd.DataFrame], unprefixed: Sequence[pd.DataFrame], settings: Settings
-) -> Tables:
+def summarise_models(judgments: Sequence[pd.DataFrame], settings: Settings) -> Tables:
     """Return TABLES of each model's judgments, model by model."""
     parts = [
-        summarise(rows[rows["dataset"] == name], alone[alone["dataset"] == name], settings)
-        for rows, alone in zip(judgments, unprefixed, strict=True)
+        summarise(rows[rows["dataset"] == name], settings)
+        for rows in judgments
         for name in rows["dataset"].unique()
     ]
     tables = together(parts)

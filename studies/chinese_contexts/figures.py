@@ -1,26 +1,22 @@
-"""Figure 2 of the paper, and accuracy without a prefix, of Chinese data sets."""
+"""Figure 2 of the paper with Chinese data sets."""
 
 from __future__ import annotations
 
 from matplotlib.figure import Figure
 
 from lingprob.figures.labels import label_provenance
-from lingprob.papers.context.figures import by_dataset, unprefixed
-from lingprob.papers.context.summary import Tables
+from lingprob.papers.context.analysis import Tables
+from lingprob.papers.context.figures import by_dataset
 from lingprob.papers.run import Run
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Return the figures `accuracy` and `unprefixed`, by name.
+    """Return the figure `accuracy` by name.
 
     Args:
-        tables: `context_accuracy` and `context_unprefixed`.
+        tables: `context_accuracy` is drawn.
         run: with the titles of the data sets and of `unrelated` sentences.
     """
-    found = {
-        "accuracy": by_dataset(tables["context_accuracy"], run),
-        "unprefixed": unprefixed(tables["context_unprefixed"], run),
-    }
-    for figure in found.values():
-        label_provenance(figure, tables["context_accuracy"]["scale"])
-    return found
+    figure = by_dataset(tables["context_accuracy"], run)
+    label_provenance(figure, tables["context_accuracy"]["scale"])
+    return {"accuracy": figure}

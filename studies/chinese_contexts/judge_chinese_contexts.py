@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from lingprob.context.model_judgments import Judge, Task
 from lingprob.context.prefixes import tokenizer_of
+from lingprob.context.scores import Task, judge_contexts
 from lingprob.io.files import identity_of
 from lingprob.io.shards import delete_shards
 from lingprob.io.tables import table_writer
@@ -13,24 +13,26 @@ from studies.chinese_contexts.analysis import CHINESE
 
 with job(snakemake):
     files, params, resources = snakemake.input, snakemake.params, snakemake.resources
-    output, name = snakemake.output, snakemake.wildcards.model
+    name = snakemake.wildcards.model
     lm, provenance = load_prepared(
         files.model, params.entry, params.device, params.dtype, resources.device_map
     )
     shards = Path("resources/shards/chinese_contexts", name)
-    scoring = {
-        "shard_directory": shards,
-        "identity": identity_of(provenance, params.code),
-        "tokens_per_batch": resources.tokens_per_batch if lm.device.type == "cuda" else None,
-        "workers": snakemake.threads if lm.device.type == "cpu" else 1,
-    }
-    model = Judge(lm, name, tokenizer_of(files.model), CHINESE.separator, scoring)
     given = zip(params.tasks, files.stimuli, files.prefixes, strict=True)
     tasks = [Task(**task, stimuli=stimuli, prefixes=path) for task, stimuli, path in given]
-    with table_writer("context_judgments", output.judgments, provenance) as write:
-        for piece in model.after_prefixes(tasks, params.start_token):
-            write(piece)
-    with table_writer("context_unprefixed_judgments", output.unprefixed, provenance) as write:
-        for piece in model.unprefixed(tasks, params.policies):
+    pieces = judge_contexts(
+        lm,
+        name,
+        tokenizer_of(files.model),
+        tasks,
+        start_token=params.start_token,
+        separator=CHINESE.separator,
+        shard_directory=shards,
+        identity=identity_of(provenance, params.code),
+        tokens_per_batch=resources.tokens_per_batch if lm.device.type == "cuda" else None,
+        workers=snakemake.threads if lm.device.type == "cpu" else 1,
+    )
+    with table_writer("context_judgments", snakemake.output[0], provenance) as write:
+        for piece in pieces:
             write(piece)
     delete_shards(shards)

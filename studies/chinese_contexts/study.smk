@@ -1,7 +1,7 @@
 # Judgments of Chinese pairs after Chinese sentences; README.md has the question and the method.
 # REQUIRES results/stimuli of ZhoBLiMP and SLING, models' manifests.
-# PROVIDES results/studies/chinese_contexts/: prefixes/{dataset}, judgments and unprefixed
-# judgments/{model}, tables, figures and verdicts of all models.
+# PROVIDES results/studies/chinese_contexts/: prefixes/{dataset}, judgments/{model}, and the tables,
+# the figure and the verdicts of all models.
 
 CHINESE_RESULTS = "results/studies/chinese_contexts"
 # Each with the data set whose acceptable sentences are unrelated to it.
@@ -41,14 +41,13 @@ rule sample_chinese_prefixes:
 
 
 rule judge_chinese_contexts:
-    """A model's judgments of Chinese pairs after prefixes, and without, by BOS policy."""
+    """A model's judgments of Chinese pairs after prefixes, and without one."""
     input:
         model="resources/models/{model}/manifest.json",
         stimuli=collect("results/stimuli/{dataset}.parquet", dataset=CHINESE_PAIRS),
         prefixes=collect(rules.sample_chinese_prefixes.output, dataset=CHINESE_PAIRS),
     output:
-        judgments=f"{CHINESE_RESULTS}/judgments/{{model}}.parquet",
-        unprefixed=f"{CHINESE_RESULTS}/unprefixed_judgments/{{model}}.parquet",
+        f"{CHINESE_RESULTS}/judgments/{{model}}.parquet",
     log:
         "logs/chinese_contexts/judge_chinese_contexts/{model}.log",
     benchmark:
@@ -65,7 +64,6 @@ rule judge_chinese_contexts:
             scope.context_task(run, "sampled", name) | {"lengths": CHINESE_DRAWN["lengths"]}
             for name in CHINESE_PAIRS
         ],
-        policies=lambda wildcards: scope.judged_policies(run, wildcards.model),
     script:
         "judge_chinese_contexts.py"
 
@@ -73,18 +71,12 @@ rule judge_chinese_contexts:
 rule summarise_chinese_contexts:
     """Summarise and draw all models' judgments, and judge the claims."""
     input:
-        judgments=collect(rules.judge_chinese_contexts.output.judgments, model=CHINESE_MODELS),
-        unprefixed=collect(rules.judge_chinese_contexts.output.unprefixed, model=CHINESE_MODELS),
+        collect(rules.judge_chinese_contexts.output, model=CHINESE_MODELS),
     output:
         context_accuracy=f"{CHINESE_RESULTS}/accuracy.csv",
         context_regression=f"{CHINESE_RESULTS}/regression.csv",
-        context_unprefixed=f"{CHINESE_RESULTS}/unprefixed.csv",
         claims=f"{CHINESE_RESULTS}/claims.csv",
-        figures=collect(
-            f"{CHINESE_RESULTS}/{{figure}}.{{suffix}}",
-            figure=["accuracy", "unprefixed"],
-            suffix=["pdf", "png"],
-        ),
+        figures=collect(f"{CHINESE_RESULTS}/accuracy.{{suffix}}", suffix=["pdf", "png"]),
     log:
         "logs/chinese_contexts/summarise_chinese_contexts.log",
     conda:

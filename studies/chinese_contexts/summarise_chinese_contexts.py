@@ -2,17 +2,16 @@
 
 from lingprob.figures.style import save_figures
 from lingprob.io.tables import read_table, write_csv
-from lingprob.papers.context.summary import Settings
+from lingprob.papers.context.analysis import Settings
 from lingprob.papers.run import Run
 from lingprob.workflow import job
 from studies.chinese_contexts.analysis import judge, summarise_models
 from studies.chinese_contexts.figures import draw
 
 with job(snakemake):
-    files, params, output = snakemake.input, snakemake.params, snakemake.output
+    params, output = snakemake.params, snakemake.output
     tables = summarise_models(
-        [read_table(path, "context_judgments") for path in files.judgments],
-        [read_table(path, "context_unprefixed_judgments") for path in files.unprefixed],
+        [read_table(path, "context_judgments") for path in snakemake.input],
         Settings(**params.settings),
     )
     for name, table in tables.items():

@@ -7,15 +7,14 @@ import pandas as pd
 import pytest
 import torch
 
-from lingprob.context.model_judgments import Judge, Task
 from lingprob.context.names import MATCHED, MISMATCHED
 from lingprob.context.prefixes import count_tokens
-from lingprob.context.scores import score_prefixes
+from lingprob.context.scores import Task, judge_contexts, score_prefixes
 from lingprob.figures.palette import describe_models
 from lingprob.io.schemas import SCHEMAS
 from lingprob.io.tables import write_table
 from lingprob.models.loading import load_language_model
-from lingprob.papers.context.summary import Settings
+from lingprob.papers.context.analysis import Settings
 from lingprob.papers.run import Run
 from models_for_tests import save_tiny_model
 from studies.chinese_contexts.analysis import chinese_prefixes, joined, judge, summarise_models
@@ -110,18 +109,15 @@ def test_a_model_s_judgments_become_tables_figures_and_verdicts(tiny, tmp_path):
     write_table(prefixes, "context_prefixes", tmp_path / "prefixes.parquet")
     files = (tmp_path / "stimuli.parquet", tmp_path / "prefixes.parquet")
     task = Task("zhoblimp", {"parser": "zhoblimp"}, *files, lengths, alone=True)
-    model = Judge(tiny, "m", tokenize, separator="")
-    judgments = pd.concat(model.after_prefixes([task], "bos"), ignore_index=True)
-    policies = {"bos": {"start_token": "bos", "first_token": "scored"}}
-    unprefixed = pd.concat(model.unprefixed([task], policies), ignore_index=True)
+    pieces = judge_contexts(tiny, "m", tokenize, [task], start_token="bos", separator="")
+    judgments = pd.concat(pieces, ignore_index=True)
     write_table(judgments, "context_judgments", tmp_path / "judgments.parquet")
-    assert set(judgments["pair_id"]) == set(unprefixed["pair_id"])
-    assert unprefixed["pair_id"].nunique() == 3 * DRAWN["pairs_per_suite"]
-    tables = summarise_models([judgments], [unprefixed], Settings(1, 20, 1, "demo"))
+    assert judgments["pair_id"].nunique() == 3 * DRAWN["pairs_per_suite"]
+    tables = summarise_models([judgments], Settings(1, 20, 1, "demo"))
     entry = {"title": "M", "family": "m", "family_title": "M", "parameters": 10}
     titles = {"zhoblimp": "Zho", "unrelated": "SLING"}
     run = Run("demo", describe_models({"m": entry}), titles)
     verdicts = judge(tables, run)
     assert len(verdicts) == 5
     assert set(verdicts["row"]) <= {"m/zhoblimp", "(none)"}
-    assert set(draw(tables, run)) == {"accuracy", "unprefixed"}
+    assert set(draw(tables, run)) == {"accuracy"}

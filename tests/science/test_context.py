@@ -10,10 +10,9 @@ import torch
 from lingprob.catalog import Catalog
 from lingprob.context.judgments import judge
 from lingprob.context.perturbations import Perturber
-from lingprob.context.prefixes import count_tokens, prefix_table, tokenizer_of
+from lingprob.context.prefixes import count_tokens, tokenizer_of, unrelated_sentences
 from lingprob.context.sampling import PrefixSampler
 from lingprob.context.scores import formula_regions, score_prefixes
-from lingprob.context.sentences import unrelated_sentences
 from lingprob.io.corpora import iter_documents
 from lingprob.models.loading import load_language_model
 from lingprob.papers.context.overlaps import dependency_labels
@@ -122,7 +121,10 @@ def test_no_mismatched_prefix_has_a_sentence_of_its_targets_suite(syntaxgym):
         for suite in suites:
             pairs = syntaxgym.loc[syntaxgym["paradigm"] == suite, "pair_id"].unique()[:2]
             for kind in ("mismatched_acceptable", "mismatched_unacceptable"):
-                sentences = sampler.grow(suite, list(pairs), kind).sentences
+                row = sampler.grow(suite, list(pairs), kind)
+                ends = row["char_ends"]
+                sentences = [row["text"][begin:end].strip()
+                             for begin, end in zip([0, *ends], ends, strict=False)]  # fmt: skip
                 assert len(sentences) > 50
                 assert not texts[suite] & set(sentences)
                 assert len(set(sentences)) == len(sentences)
@@ -152,10 +154,10 @@ def test_a_prefix_of_blimp_fills_a_thousand_tokens(mirror, smollm2, tmp_path):
     suite = stimuli["paradigm"].iloc[0]
     pair = stimuli["pair_id"].iloc[0]
     prefix = sampler.grow(suite, [pair], "matched_unacceptable")
-    (counts,) = count_tokens(prefix_table("blimp", [prefix]), tokenize)
+    (counts,) = count_tokens(pd.DataFrame([prefix]), tokenize)
     assert counts[-2] <= 1500 + 30  # half as much again, for coarser tokenizers
     assert counts[-1] > 1500
-    assert pair not in set(stimuli.set_index("item_id").loc[list(prefix.source_ids), "pair_id"])
+    assert pair not in set(stimuli.set_index("item_id").loc[prefix["source_ids"], "pair_id"])
 
 
 def test_perturbed_sentences_of_blimp_keep_names_and_lose_other_capitals(mirror):

@@ -459,7 +459,7 @@ def test_rows_of_suites_are_those_after_the_longest_prefixes_of_one_kind():
             ("suite", OTHER, None, 30, 0.3), ("suite", UP, "all", 40, 0.4),
             ("all", UP, None, 50, 0.5)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["level", "kind", "perturbation", "length", "delta"])
-    found = context.suite_rows(table.assign(model="m", dataset="d", group="s"), UP)
+    found = context.suite_points(table.assign(model="m", dataset="d", group="s"), UP)
     assert found["delta"].tolist() == [0.2]
 
 

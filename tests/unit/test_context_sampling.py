@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from lingprob.context.names import KINDS, pairs_per_suite, with_suites
+from lingprob.context.names import FROM_SUITE, KINDS, pairs_per_suite, with_suites
 from lingprob.context.perturbations import TITLES, Perturber, perturbed_prefixes
 from lingprob.context.prefixes import (
     count_tokens,
     cuts,
-    prefix_table,
+    joined,
+    natural,
     sentences_within,
     tokenizer_of,
+    unrelated_sentences,
 )
 from lingprob.context.sampling import PrefixSampler, sample_contexts, sample_targets
-from lingprob.context.sentences import joined, natural, unrelated_sentences
 from lingprob.errors import LingprobError
 from lingprob.models.folders import write_manifest
 from models_for_tests import save_tiny_model
@@ -27,69 +29,54 @@ CONTROL = [f"Unrelated text number {number} is here." for number in range(30)]
 
 
 def words_as_tokens(texts):
-    """Offsets of a tokenizer whose tokens are words with the blank before them."""
+    """Offsets of a tokenizer whose tokens are words with the space before them."""
     return [
         np.array([match.span() for match in re.finditer(r"\s?\S+", text)]).reshape(-1, 2)
         for text in texts
     ]
 
 
+def pairs(suites: str = "abc", count: int = 10) -> pd.DataFrame:
+    """Suites of pairs of four-word sentences."""
+    rows = [
+        (f"{suite}{pair}{side}", f"{suite}{pair}", side, f"Sentence {suite} {pair} {side}.",
+         side == "good", "p", suite)
+        for suite in suites for pair in range(count) for side in ("good", "bad")
+    ]  # fmt: skip
+    columns = ["item_id", "pair_id", "condition", "text", "grammatical", "phenomenon", "paradigm"]
+    return pd.DataFrame(rows, columns=columns).astype({"grammatical": object})
+
+
 @pytest.fixture
 def stimuli() -> pd.DataFrame:
-    """Three suites of ten pairs of four-word sentences."""
-    rows = [
-        {
-            "item_id": f"{suite}{pair}{side}",
-            "pair_id": f"{suite}{pair}",
-            "condition": side,
-            "text": f"Sentence {suite} {pair} {side}.",
-            "grammatical": side == "good",
-            "phenomenon": "p",
-            "paradigm": suite,
-        }
-        for suite in "abc"
-        for pair in range(10)
-        for side in ("good", "bad")
-    ]
-    return pd.DataFrame(rows)
+    return pairs()
 
 
-def sampler(stimuli, max_tokens=20, min_tokens=4, suites=()):
-    return PrefixSampler(
-        "mine",
-        stimuli,
-        suites,
-        CONTROL,
-        words_as_tokens,
-        max_tokens=max_tokens,
-        min_tokens=min_tokens,
-        seed=1,
-    )
+class Drawn(PrefixSampler):
+    """A sampler whose prefixes have their sentences."""
+
+    def _row(self, chosen, **about):
+        row = super()._row(chosen, **about)
+        return SimpleNamespace(**row, sentences=[self.texts[one] for one in chosen], row=row)
 
 
-def settings(**changes):
-    defaults = {
-        "lengths": [4, 8, 20],
-        "pairs_per_prefix": 1,
-        "matrix_sentences": 3,
-        "matrix_prefixes": 1,
-        "matrix_targets": None,
-    }
-    return {**defaults, **changes}
+def sampler(stimuli, **changes) -> Drawn:
+    options = {"suites": (), "control": CONTROL, "tokenize": words_as_tokens, "max_tokens": 1000,
+               "min_tokens": 4, "seed": 1}  # fmt: skip
+    return Drawn("mine", stimuli, **{**options, **changes})
 
 
-def contexts(stimuli, seed=1, **changes):
-    pieces = sample_contexts(
-        "mine",
-        stimuli,
-        CONTROL,
-        words_as_tokens,
-        suites=[],
-        pairs_per_suite=changes.pop("pairs_per_suite", 2),
-        settings=settings(**changes),
-        seed=seed,
-    )
-    return pd.concat(pieces, ignore_index=True)
+def drawn_pieces(stimuli, dataset="mine", seed=1, suites=(), pairs_per_suite=2, **changes):
+    settings = {"lengths": [4, 8, 20], "pairs_per_prefix": 1, "matrix_sentences": 3,
+                "matrix_prefixes": 1, "matrix_targets": None}  # fmt: skip
+    return sample_contexts(
+        dataset, stimuli, CONTROL, words_as_tokens, suites=suites,
+        pairs_per_suite=pairs_per_suite, settings={**settings, **changes}, seed=seed,
+    )  # fmt: skip
+
+
+def contexts(stimuli, *args, **changes):
+    return pd.concat(drawn_pieces(stimuli, *args, **changes), ignore_index=True)
 
 
 def test_each_kind_draws_from_its_own_sentences(stimuli):
@@ -113,7 +100,7 @@ def test_each_kind_draws_from_its_own_sentences(stimuli):
 
 def test_a_sentence_with_the_words_of_a_target_is_never_drawn(stimuli):
     stimuli.loc[stimuli["item_id"] == "a7good", "text"] = "Sentence a 3 good."
-    prefix = sampler(stimuli, max_tokens=1000).grow("a", ["a3"], "matched_acceptable")
+    prefix = sampler(stimuli).grow("a", ["a3"], "matched_acceptable")
     assert len(prefix.source_ids) == 8
     assert "a7good" not in prefix.source_ids
 
@@ -122,14 +109,14 @@ def test_a_mismatched_prefix_has_no_words_of_its_targets_suite(stimuli):
     """Suites may share sentences: c's neutral sentences may be those of a."""
     for pair in range(9):
         stimuli.loc[stimuli["item_id"] == f"c{pair}good", "text"] = f"Sentence a {pair} good."
-    prefix = sampler(stimuli, max_tokens=1000).grow("a", ["a3"], "mismatched_acceptable")
+    prefix = sampler(stimuli).grow("a", ["a3"], "mismatched_acceptable")
     assert set(prefix.source_ids) == {*(f"b{pair}good" for pair in range(10)), "c9good"}
 
 
 def test_sentences_are_drawn_without_replacement_by_their_words(stimuli):
     for pair in range(8):
         stimuli.loc[stimuli["item_id"] == f"b{pair}good", "text"] = "The same words."
-    drawn = sampler(stimuli, max_tokens=1000)
+    drawn = sampler(stimuli)
     for kind, expected in (("matched_acceptable", 3), ("mismatched_acceptable", 13)):
         target = "b" if kind == "matched_acceptable" else "a"
         sentences = drawn.grow(target, [f"{target}9"], kind).sentences
@@ -144,10 +131,7 @@ def test_suites_are_paradigms_or_phenomena_or_the_data_set(stimuli):
     assert with_suites(stimuli, "mine")["paradigm"].unique().tolist() == ["p", "b", "c"]
     nameless = stimuli.assign(paradigm=None, phenomenon=None)
     assert set(with_suites(nameless, "mine")["paradigm"]) == {"mine"}
-    table = pd.concat(
-        sample_contexts("mine", nameless, CONTROL, words_as_tokens, suites=[],
-                        pairs_per_suite=None, settings=settings(), seed=1)
-    )  # fmt: skip
+    table = contexts(nameless, pairs_per_suite=None)
     assert set(table["suite"].dropna()) == {"mine"}
     assert set(table["kind"]) == {"matched_acceptable", "matched_unacceptable", "unrelated"}
     assert len(table) == 30 * 3
@@ -215,7 +199,7 @@ def test_a_sentence_that_another_suite_has_too_never_stands_in_a_matrix(stimuli)
     """Sentences of one suite may be an item's of another in its neutral condition."""
     for pair in range(8):
         stimuli.loc[stimuli["item_id"] == f"b{pair}bad", "text"] = f"Sentence a {pair} good."
-    prefix = sampler(stimuli, max_tokens=1000).from_suite("a", ["b0", "b1"], 0, None)
+    prefix = sampler(stimuli).from_suite("a", ["b0", "b1"], 0, None)
     assert set(prefix.source_ids) == {"a8good", "a9good"}
 
 
@@ -230,40 +214,15 @@ def test_pairs_may_share_a_prefix_that_has_a_sentence_of_neither(stimuli):
 
 @pytest.mark.parametrize(("most", "sizes"), [(1, [1] * 6), (4, [3, 3]), (5, [3, 3]), (6, [6])])
 def test_pairs_are_dealt_out_evenly_to_shared_prefixes(stimuli, most, sizes):
-    pieces = sample_contexts(
-        "mine", stimuli, CONTROL, words_as_tokens, suites=["a"], pairs_per_suite=6,
-        settings=settings(pairs_per_prefix=most, matrix_prefixes=0), seed=1,
-    )  # fmt: skip
-    table = pd.concat(pieces)
+    table = contexts(stimuli, suites=["a"], pairs_per_suite=6, pairs_per_prefix=most)
     of_kind = table.loc[table["kind"] == "unrelated", "pair_ids"]
     assert of_kind.map(len).tolist() == sizes
     assert len(set(of_kind.sum())) == 6
 
 
-def test_prefixes_that_are_compared_with_others_say_so(stimuli):
-    pieces = sample_contexts(
-        "mine",
-        stimuli,
-        CONTROL,
-        words_as_tokens,
-        suites=[],
-        pairs_per_suite=2,
-        settings=settings(pairs_per_prefix=100, matrix_prefixes=0),
-        seed=1,
-        perturbation="shared",
-    )
-    table = pd.concat(pieces)
-    assert len(table) == 3 * len(KINDS)
-    assert set(table["perturbation"]) == {"shared"}
-    assert not set(table["prefix_id"]) & set(contexts(stimuli)["prefix_id"])
-    prefix = sampler(stimuli).grow("a", ["a3"], "unrelated")
-    ids = [prefix_table("mine", [prefix], how)["prefix_id"].item() for how in (None, "shared")]
-    assert ids == ["unrelated/a3", "shared/unrelated/a3"]
-
-
 def test_tokens_are_counted_up_to_the_end_of_each_sentence(stimuli):
     prefix = sampler(stimuli, max_tokens=12).grow("a", ["a3"], "matched_acceptable")
-    table = prefix_table("mine", [prefix])
+    table = pd.DataFrame([prefix.row])
     assert count_tokens(table, words_as_tokens) == [[4, 8, 12, 16, 20]]  # half as much to spare
     for length, sentences in ((8, 2), (9, 3)):
         found = sentences_within(table, [words_as_tokens], length)
@@ -293,10 +252,10 @@ def test_cuts_are_the_longest_whole_sentences_within_each_length():
 @pytest.mark.parametrize(
     ("change", "said"),
     [
-        (lambda table: table[table["pair_id"].isin(["a1", "b1", "b2"])], "'a': a single pair"),
+        (lambda table: table[table["pair_id"].isin(["a1", "b1", "b2"])], "'a': it has a single"),
         (
             lambda table: table.assign(grammatical=[True, *table["grammatical"][1:-1], True]),
-            "pair 'c9': one acceptable and one unacceptable sentence are needed",
+            "pair 'c9': a pair needs one acceptable and one unacceptable sentence",
         ),
         (lambda table: table.drop(index=0), "pair 'a0': a pair needs two sentences"),
     ],
@@ -440,11 +399,138 @@ def test_prefixes_and_their_tokens_are_the_same_in_pieces_of_any_size(stimuli, m
     counts = count_tokens(whole, words_as_tokens)
     monkeypatch.setattr("lingprob.context.sampling.PREFIXES_AT_ONCE", 4)
     monkeypatch.setattr("lingprob.context.prefixes.TEXTS_AT_ONCE", 3)
-    pieces = [
-        *sample_contexts("mine", stimuli, CONTROL, words_as_tokens, suites=[], pairs_per_suite=2,
-                         settings=settings(), seed=1)
-    ]  # fmt: skip
+    pieces = [*drawn_pieces(stimuli)]
     assert {len(piece) for piece in pieces[:-1]} == {4}
-    joined = pd.concat(pieces, ignore_index=True)
-    pd.testing.assert_frame_equal(joined.fillna(""), whole.fillna(""), check_dtype=False)
+    together = pd.concat(pieces, ignore_index=True)
+    pd.testing.assert_frame_equal(together.fillna(""), whole.fillna(""), check_dtype=False)
     assert count_tokens(whole, words_as_tokens) == counts
+
+
+def test_an_unrelated_sentence_has_no_words_of_the_targets_suite():
+    table = pairs()
+    table.loc[table["item_id"] == "a5good", "text"] = CONTROL[7]
+    drawn = sampler(table)
+    assert set(drawn.grow("a", ["a3"], "unrelated").sentences) == {*CONTROL} - {CONTROL[7]}
+    assert set(drawn.grow("b", ["b3"], "unrelated").sentences) == {*CONTROL}
+
+
+def test_only_suites_that_are_named_stand_in_contexts():
+    prefix = sampler(pairs(), suites=["a", "b"]).grow("a", ["a3"], "mismatched_acceptable")
+    assert sorted(prefix.source_ids) == [f"b{pair}good" for pair in range(10)]
+
+
+def test_members_of_unknown_acceptability_stand_nowhere_and_keep_nothing_else_out():
+    table = pairs()
+    table.loc[table["pair_id"] == "a3", "grammatical"] = None
+    for side in ("acceptable", "unacceptable"):
+        prefix = sampler(table).grow("a", ["a3"], f"matched_{side}")
+        name = {"acceptable": "good", "unacceptable": "bad"}[side]
+        assert sorted(prefix.source_ids) == [f"a{pair}{name}" for pair in range(10) if pair != 3]
+
+
+@pytest.mark.parametrize(
+    ("max_tokens", "ends"), [(7, {}), (8, {"suite 'a', matched_acceptable": 12})]
+)
+def test_a_pool_is_exhausted_unless_it_is_more_than_enough(max_tokens, ends):
+    """Three sentences of four tokens are more than 1.5 times seven and no more than that of 8."""
+    drawn = sampler(pairs(count=4), max_tokens=max_tokens)
+    assert len(drawn.grow("a", ["a0"], "matched_acceptable").sentences) == 3
+    assert drawn.exhausted == ends
+
+
+def test_so_many_sentences_of_a_suite_are_enough_whatever_their_length():
+    drawn = sampler(pairs(count=4), min_tokens=100)
+    assert len(drawn.from_suite("a", ["b1"], 0, 4).sentences) == 4
+    assert drawn.exhausted == {}
+    assert len(drawn.from_suite("a", ["b1"], 0, 5).sentences) == 4
+    assert drawn.exhausted == {"suite 'a'": 16}
+
+
+def test_a_suite_without_a_sentence_of_its_own_precedes_no_other():
+    table = pairs("ab", 3)
+    table.loc[table["item_id"].str.fullmatch("b.bad"), "text"] = [
+        f"Sentence a {pair} good." for pair in range(3)
+    ]
+    with pytest.raises(LingprobError, match=r"suite 'a': its 0 sentences have 0 tokens"):
+        sampler(table).from_suite("a", ["b0"], 0, 5)
+
+
+def test_sentences_are_counted_with_the_blank_before_them_once_each():
+    seen = []
+
+    def tokenize(texts):
+        seen.extend(texts)
+        return words_as_tokens(texts)
+
+    drawn = sampler(pairs(), control=[f"Word {n} it is." for n in range(300)], tokenize=tokenize)
+    prefix = drawn.grow("a", ["a3"], "unrelated")
+    assert len(prefix.sentences) == 300  # 1,200 tokens of 1,500 that would do
+    assert sorted(seen) == sorted(f" {sentence}" for sentence in prefix.sentences)
+
+
+def test_a_pair_without_a_name_is_refused_and_two_pairs_are_a_suite():
+    table = pairs("ab", 2)
+    assert set(sample_targets("mine", table, [], None, 0)["pair_id"]) == {"a0", "a1", "b0", "b1"}
+    nameless = table.assign(pair_id=table["pair_id"].where(table["pair_id"] != "b1"))
+    with pytest.raises(LingprobError, match=r"'mine', pair '\(none\)': a pair needs two sentences"):
+        sample_targets("mine", nameless, [], None, 0)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "sentences"), [("mine", [3, 3]), ("syntaxgym", [8, 8]), ("crows_pairs", [])]
+)
+def test_a_matrix_of_two_suites_has_so_many_sentences_or_as_many_as_fit(dataset, sentences):
+    """Eight sentences of four tokens are more than 1.5 times twenty."""
+    kinds = contexts(pairs("ab"), dataset).set_index("kind")["source_ids"]
+    of_matrix = kinds[kinds.index == FROM_SUITE]
+    assert of_matrix.map(len).tolist() == sentences
+    assert len(kinds) == 2 * 2 * 5 + len(sentences)
+    assert FROM_SUITE not in kinds.index[:20]
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "He said ( and went away .",
+        "He read <unk> in it .",
+        "= This is its heading = .",
+        'He said " and went away .',
+        "He went away and then",
+    ],
+)
+def test_what_is_cut_or_unknown_or_a_heading_is_no_sentence(line):
+    assert unrelated_sentences([line]) == []
+
+
+@pytest.mark.parametrize(
+    ("tokenised", "text"),
+    [
+        ('He said " no . "', 'He said "no."'),
+        ('He said " no " .', 'He said "no".'),
+        ('" No , " he said .', '"No," he said.'),
+        ('" No " " yes "', '"No" "yes"'),
+    ],
+)
+def test_quotation_marks_stand_at_what_they_quote(tokenised, text):
+    assert natural(tokenised) == text
+
+
+def test_first_words_are_lowered_that_stand_inside_or_begin_a_clause():
+    perturber = Perturber(["Cold rain fell.", "We met Rain there."])
+    assert perturber.uncapitalised("Fell it") == "fell it"
+    assert perturber.uncapitalised("The cold") == "the cold"  # a function word, seen or not
+    assert perturber.uncapitalised("Rain fell") == "Rain fell"
+    assert Perturber(["Cold rain fell."]).uncapitalised("Rain fell") == "rain fell"
+    assert perturber.uncapitalised("Cold rain") == "Cold rain"  # first words tell nothing
+    for body in ("Regardless of rain", "Although cold", "First and foremost, it fell"):
+        assert perturber.uncapitalised(body) == body[0].lower() + body[1:]
+
+
+def test_all_perturbations_together_have_their_clause_at_either_end_half_the_time():
+    """Of 400 draws; the standard deviation is 10."""
+    perturber = Perturber(["The dogs bark."])
+    found = [
+        perturber.perturb("The dogs bark.", "all", np.random.default_rng(n)) for n in range(400)
+    ]
+    clause = re.compile(r"(regardless|although|even if) .* the dogs bark", re.IGNORECASE)
+    assert 160 <= sum(bool(clause.search(one)) for one in found) <= 240

@@ -23,7 +23,7 @@ from lingprob.figures.labels import (
 from lingprob.figures.palette import BLUE, describe_models
 from lingprob.figures.panels import grid
 from lingprob.figures.style import COLUMN_INCHES, PAGE_INCHES
-from lingprob.papers.context.perturbation_figures import perturbation_scatter
+from lingprob.papers.context.suite_figures import perturbation_scatter
 from lingprob.papers.leakage.reading_figures import figure_2
 from lingprob.papers.run import Run
 from lingprob.papers.string_probability.figures import toy_strings
@@ -246,8 +246,8 @@ def test_perturbations_that_change_accuracy_alike_keep_their_names_apart():
     }  # fmt: skip
     assert set(similarity) == {"original", *TITLES}
     rows = [
-        {"model": model, "kind": f"matched_{side}", "point": point, "x": x,
-         "y": rng.integers(-1, 2) / 18, "analysis": "perturbations"}
+        {"model": model, "dataset": "blimp", "level": "all", "kind": f"matched_{side}",
+         "perturbation": point, "similarity": x, "delta": rng.integers(-1, 2) / 18}
         for model in SIXTEEN[:6]
         for side in ("acceptable", "unacceptable")
         for point, x in similarity.items()

@@ -1,4 +1,4 @@
-"""Accuracies, matrices, overlaps and correlations against values by hand."""
+"""Accuracies, matrices, overlaps, regressions and correlations against values by hand."""
 
 from __future__ import annotations
 
@@ -9,16 +9,22 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+from lingprob.context.judgments import at_longest, in_categories, responsive_suites
 from lingprob.context.names import KINDS, MATCHED
-from lingprob.context.responses import at_longest, in_categories, responsive_suites
+from lingprob.context.perturbations import f1, words
 from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import write_table
 from lingprob.papers.context.analysis import (
+    Settings,
     accuracy_table,
     extreme_suites,
     matrix_table,
-    unprefixed_accuracy,
+    summarise,
+    summarise_model,
+    summarise_perturbed,
 )
 from lingprob.papers.context.claims import context_quantities
+from lingprob.papers.context.overlaps import Overlaps, overlaps, prefix_overlaps, suite_overlaps
 from lingprob.papers.context.statistics import (
     baseline_correlations,
     design,
@@ -30,7 +36,8 @@ from lingprob.papers.context.statistics import (
     sharing,
     suite_points,
 )
-from lingprob.papers.context.summary import Settings, summarise, with_unchanged
+
+SETTINGS = {"fewest_pairs": 2, "bootstrap": 30, "seed": 4, "scale": "demo"}
 
 
 def judgments(rows) -> pd.DataFrame:
@@ -207,33 +214,15 @@ def test_suites_of_few_pairs_have_no_place_of_their_own():
     assert set(accuracy.loc[accuracy["level"] == "phenomenon", "group"]) == {"a", "b"}
     assert accuracy.loc[accuracy["level"] == "all", "n_pairs"].tolist() == [3, 3]
     assert set(matrix_table(rows, 2, "demo")["target_suite"]) == {"a1"}
-    points = suite_points(rows, "matched_acceptable", 2)
-    assert (points["suite"].tolist(), points["n_pairs"].tolist()) == (["a1"], [2])
-    assert list(points) == ["model", "dataset", "suite", "baseline", "accuracy", "n_pairs"]
+    points = suite_points(accuracy, "matched_acceptable")
+    assert (points["group"].tolist(), points["n_pairs"].tolist()) == (["a1"], [2])
     table = extreme_suites(accuracy, "d", "matched_acceptable")
     assert table["n"].tolist() == [2]
-
-
-def test_unprefixed_accuracy_is_of_all_pairs_and_each_suite_under_each_policy():
-    alone = judgments(ALONE)
-    policies = [alone.assign(bos_policy="bos"), alone.assign(bos_policy="none", correct=False)]
-    table = unprefixed_accuracy(pd.concat(policies), 500, 0, "demo")
-    found = table.set_index(["bos_policy", "level", "group"])["accuracy"].to_dict()
-    assert found[("bos", "all", "all")] == pytest.approx(2 / 3)
-    assert found[("bos", "suite", "a1")] == 0.5
-    assert found[("bos", "suite", "b2")] == 1
-    assert {found[key] for key in found if key[0] == "none"} == {0}
-    of_all = table[(table["level"] == "all") & (table["bos_policy"] == "bos")].iloc[0]
-    # Suites are resampled: a1 twice (.5), b2 twice (1), or both.
-    assert (of_all["accuracy_low"], of_all["accuracy_high"]) == (0.5, 1.0)
-    assert of_all["n_pairs"] == 3
 
 
 def test_pairs_without_a_phenomenon_are_a_group_of_their_own():
     rows = judgments([*ALONE, ("a1", "p", "unrelated", 10, 0), ("b2", "r", "unrelated", 10, 1)])
     nameless = rows.assign(phenomenon=None)
-    alone = nameless[nameless["kind"] == "none"].assign(bos_policy="bos")
-    assert unprefixed_accuracy(alone, 10, 0, "demo")["n_pairs"].tolist() == [3, 2, 1]
     table = accuracy_table(nameless, 10, 0, 1, "demo")
     by_phenomenon = table[table["level"] == "phenomenon"]
     assert by_phenomenon[["group", "accuracy"]].to_numpy().tolist() == [["(none)", 0.5]]
@@ -284,13 +273,14 @@ def test_correlations_are_those_of_the_points():
         for k, suite in enumerate("abcd")
         for n in range(3)
     ]
-    table = baseline_correlations(judgments(rows), 1, "demo").set_index("y")
+    accuracy = accuracy_table(judgments(rows), 10, 0, 1, "demo")
+    table = baseline_correlations(accuracy, "demo").set_index("y")
     assert table.loc["matched_acceptable", "value"] == pytest.approx(-1)
     assert table.loc["matched_acceptable", "n"] == 4
-    right = judgments(rows).assign(correct=True)
+    right = accuracy.assign(accuracy=1.0)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert baseline_correlations(right, 1, "demo")["value"].isna().all()
+        assert baseline_correlations(right, "demo")["value"].isna().all()
 
 
 def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
@@ -328,60 +318,65 @@ def test_overlap_correlates_with_accuracy_by_pairs_and_by_suites():
     assert by.loc[("suites", "delta"), "n"] == 6  # the diagonal is left out
 
 
+def perturbed(**columns) -> pd.DataFrame:
+    """Rows of `context_accuracy` after perturbed prefixes of one kind."""
+    about = {"model": "m", "dataset": "d", "level": "all", "kind": "matched_acceptable"}
+    return pd.DataFrame({**about, **columns})
+
+
 def test_perturbations_average_over_lengths():
-    accuracy = pd.DataFrame(
-        {
-            "model": "m",
-            "dataset": "d",
-            "level": "all",
-            "kind": "matched_acceptable",
-            "perturbation": ["original", "original", "all", "all", "quote", "quote"],
-            "delta": [0.2, 0.4, 0.0, 0.1, 0.1, 0.3],
-            "n_pairs": 12,
-        }
+    accuracy = perturbed(
+        perturbation=["original", "original", "all", "all", "quote", "quote"],
+        similarity=[1.0, 1.0, 0.5, 0.5, 0.7, 0.7],
+        delta=[0.2, 0.4, 0.0, 0.1, 0.1, 0.3],
     )
-    # Phenomena and prefixes of other kinds are no points.
-    others = [accuracy.assign(level="phenomenon"), accuracy.assign(kind="unrelated")]
-    accuracy = pd.concat([accuracy, *(other.assign(delta=9.0) for other in others)])
-    points = perturbation_points(accuracy, pd.Series({"all": 0.5, "quote": 0.7}))
+    # Phenomena, other kinds and unchanged prefixes are no points.
+    others = [{"level": "phenomenon"}, {"kind": "unrelated"}, {"perturbation": None}]
+    accuracy = pd.concat([accuracy, *(accuracy.assign(delta=9.0, **other) for other in others)])
+    points = perturbation_points(accuracy)
     assert points["delta"].tolist() == pytest.approx([0.3, 0.05, 0.2])
     assert points["similarity"].tolist() == [1.0, 0.5, 0.7]
-    assert perturbation_correlations(points, "demo")["value"].tolist() == pytest.approx([1])
+    assert perturbation_correlations(accuracy, "demo")["value"].tolist() == pytest.approx([1])
 
 
 def test_correlations_need_three_points_that_vary():
     """Two values are enough: ranks 1.5, 1.5 and 3 with 1, 2 and 3 have rho sqrt(3) / 2."""
-    points = pd.DataFrame({"model": "m", "dataset": "d", "kind": "k", "delta": [0.1, 0.1, 0.4]})
-    points["similarity"] = [0.2, 0.3, 0.4]
+    low, high = [0.1, 0.1, 0.4], [0.2, 0.3, 0.4]
 
-    def value(changed: pd.DataFrame) -> float:
-        return perturbation_correlations(changed, "demo")["value"].item()
+    def value(delta, similarity) -> float:
+        rows = perturbed(perturbation=[*"abc"][: len(delta)], delta=delta, similarity=similarity)
+        return perturbation_correlations(rows, "demo")["value"].item()
 
-    assert value(points) == pytest.approx(np.sqrt(3) / 2)
-    turned = points.rename(columns={"delta": "similarity", "similarity": "delta"})
-    assert value(turned) == pytest.approx(np.sqrt(3) / 2)
+    assert value(low, high) == pytest.approx(np.sqrt(3) / 2)
+    assert value(high, low) == pytest.approx(np.sqrt(3) / 2)
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # scipy warns of what is constant
-        assert np.isnan(value(points.assign(delta=0.1)))
-        assert np.isnan(value(points.assign(similarity=0.1)))
-        assert np.isnan(value(points[1:]))
+        assert np.isnan(value([0.1] * 3, high))
+        assert np.isnan(value(high, [0.1] * 3))
+        assert np.isnan(value(low[1:], high[1:]))
 
 
-def test_changed_prefixes_stand_beside_the_same_pairs_own():
-    rows = [*ALONE]
+def test_perturbed_prefixes_stand_beside_the_same_pairs_own():
+    """Of the same data set, pairs, kinds and lengths; pair ids may be another data set's too."""
+    rows = [*ALONE, ("a1", "p", "unrelated", 10, 1), ("b2", "r", "matched_acceptable", 10, 1)]
     rows += [("a1", "p", "matched_acceptable", length, 1) for length in (10, 20)]
-    rows += [("b2", "r", "matched_acceptable", 10, 1), ("a1", "p", "unrelated", 10, 1)]
+    own = pd.concat([judgments(rows), judgments(rows).assign(dataset="e", correct=False)])
     changed = judgments([("a1", "p", "matched_acceptable", 10, 0)]).assign(
         perturbation="quote", prefix_id="quote/p"
     )
-    both = with_unchanged(changed, judgments(rows), "original")
-    table = accuracy_table(both, 10, 0, 1, "demo")
+    found = summarise_perturbed(own, changed, pd.Series({"quote": 0.5}), Settings(1, 10, 0, "demo"))
+    table = found["context_accuracy"]
     overall = table[table["level"] == "all"].set_index(["kind", "perturbation"])
     assert overall.loc[("matched_acceptable", "original"), "delta"] == 0
     assert overall.loc[("matched_acceptable", "quote"), "delta"] == -1
-    assert set(overall["length"]) == {10}
-    assert set(overall["n_pairs"]) == {1}
+    assert (set(table["dataset"]), set(overall["length"]), set(overall["n_pairs"])) == (
+        {"d"}, {10}, {1}
+    )  # fmt: skip
     assert set(table["kind"]) == {"matched_acceptable", "acceptable"}
+    assert table.groupby("perturbation")["similarity"].first().to_dict() == {
+        "original": 1, "quote": 0.5
+    }  # fmt: skip
+    assert set(found["context_correlations"]["analysis"]) == {"perturbations"}
 
 
 def test_a_regression_takes_the_tokens_of_the_prefix_not_those_asked_for():
@@ -484,36 +479,88 @@ def test_no_fit_is_a_row_without_numbers():
     assert unrelated["estimate"].isna().all()
 
 
-def test_judgments_in_categories_give_the_same_tables():
-    generator = np.random.default_rng(3)
+def at_random(seed: int, dataset: str = "d", kinds=KINDS) -> pd.DataFrame:
+    """Judgments at random of three suites of six pairs, in no order, with gaps in the pair ids."""
+    random = np.random.default_rng(seed)
     rows = [
-        (suite, f"{suite}{pair}", kind, 0 if kind == "none" else length, generator.random() < 0.6)
-        for suite in ("a1", "b1", "c2")
-        for pair in range(12)
-        for kind in ("none", *KINDS)
-        for length in ((9,) if kind == "none" else (9, 18, 36))
-    ]
-    across = judgments([("a1", f"a1{pair}", "from_suite", 9, pair % 2) for pair in range(12)])
-    plain = pd.concat([judgments(rows), across.assign(source_suite="b1")], ignore_index=True)
+        (suite, f"{suite}{3 * pair}", kind, length, random.random() < 0.6)
+        for suite in ("a1", "b1", "c2") for pair in range(6)
+        for kind, length in [("none", 0), *((kind, n) for kind in kinds for n in (9, 18))]
+    ]  # fmt: skip
+    table = judgments(rows).assign(dataset=dataset)
+    return table.sample(frac=1, random_state=seed, ignore_index=True)
+
+
+def test_judgments_in_categories_give_the_same_tables():
+    plain = at_random(3)
+    across = plain[(plain["kind"] == "unrelated") & (plain["suite"] != "b1")]
+    across = across.assign(kind="from_suite", source_suite="b1", prefix_id="from_suite/b1")
+    plain = pd.concat([plain, across], ignore_index=True)
     changed = plain[plain["kind"] == "matched_acceptable"].assign(perturbation="quote")
-    alone = plain[plain["kind"] == "none"].assign(bos_policy="bos")
-    settings = {"fewest_pairs": 2, "bootstrap": 20, "seed": 1, "scale": "demo"}
 
     def tables(given):
-        beside = with_unchanged(given(changed), given(plain), "original")
-        found = summarise(given(plain), alone, Settings(**settings))
-        return [*found.values(), accuracy_table(beside, **settings)]
+        beside = summarise_perturbed(given(plain), given(changed), pd.Series(), settings)
+        return [*summarise(given(plain), settings).values(), *beside.values()]
 
+    settings = Settings(**SETTINGS)
     assert in_categories(plain)["pair_id"].dtype == "category"
     for expected, found in zip(tables(lambda frame: frame), tables(in_categories), strict=True):
         assert len(expected)
         assert found.astype(object).equals(expected.astype(object))
-    found = summarise(plain, alone, Settings(**settings))
-    pd.testing.assert_frame_equal(found["context_accuracy"], accuracy_table(plain, **settings))
-    without = {name: settings[name] for name in ("bootstrap", "seed", "scale")}
-    pd.testing.assert_frame_equal(
-        found["context_unprefixed"], unprefixed_accuracy(alone, **without)
-    )
+    found = summarise(plain, settings)["context_accuracy"]
+    pd.testing.assert_frame_equal(found, accuracy_table(plain, **SETTINGS))
+
+
+def test_tables_of_a_model_are_those_of_its_data_sets(tmp_path):
+    """One has overlaps and perturbed prefixes; the other, a user's own, has no phenomena."""
+    parts = {"d": at_random(1), "e": at_random(2, "e").assign(phenomenon=None)}
+    path = tmp_path / "judgments.parquet"
+    write_table(pd.concat([*parts.values()]), "context_judgments", path)
+    prefixes = pd.DataFrame({
+        "prefix_id": parts["d"]["prefix_id"], "pair_id": parts["d"]["pair_id"],
+        "measure": "token", "f1": [[n % 5 / 5] for n in range(len(parts["d"]))],
+    }).drop_duplicates("prefix_id")  # fmt: skip
+    suites = ["a1", "b1", "c2"]
+    overlap = pd.DataFrame(
+        [(one, other, n) for n, one in enumerate(suites) for other in suites],
+        columns=["target_suite", "prefix_suite", "f1"],
+    ).assign(dataset="d", measure="token", scale="demo")
+    changed = parts["d"].query("kind == 'matched_acceptable'").assign(perturbation="quote")
+    similarity, settings = pd.Series({"quote": 0.5}), Settings(**SETTINGS)
+    found = summarise_model(path, changed, similarity, overlap, prefixes, ["d", "e"], settings)
+    one, two = (summarise(rows, settings) for rows in parts.values())
+    beside = summarise_perturbed(parts["d"], changed, similarity, settings)
+    matrix = one["context_matrix"]
+    related = overlap_correlations(parts["d"], prefixes, matrix, overlap, "demo")
+    expected = {
+        "context_accuracy": [one, beside, two],
+        "context_regression": [one, two],
+        "context_matrix": [one, two],
+        "context_correlations": [one, {"context_correlations": related}, beside, two],
+    }
+    assert set(found) == set(expected)
+    for name, tables in expected.items():
+        whole = pd.concat([table[name] for table in tables], ignore_index=True)
+        assert found[name].astype(object).equals(whole.astype(object)), name
+        write_table(found[name], name, tmp_path / "table.parquet")
+    assert "(none)" in set(found["context_accuracy"]["group"])
+
+
+def test_nothing_improves_on_an_accuracy_of_zero():
+    table = at_random(1, kinds=["matched_acceptable"])
+    across = table[table["kind"] != "none"].assign(kind="from_suite", source_suite="c2")
+    both = pd.concat([table, across[across["suite"] != "c2"]], ignore_index=True)
+    wrong = (both["kind"] == "none") & (both["suite"] == "a1")
+    both["correct"] = both["correct"] & ~wrong
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        table = matrix_table(both, 2, "demo")
+    assert list(table) == SCHEMAS["context_matrix"].names
+    cells = table.set_index(["target_suite", "prefix_suite"])
+    improvements = cells.filter(like="relative_improvement")
+    assert improvements.loc["a1"].isna().all(axis=None)
+    assert improvements.loc[["b1", "c2"]].notna().all(axis=None)
+    assert (cells.loc[("a1", "c2"), "baseline"], cells.loc[("a1", "c2"), "n_pairs"]) == (0, 6)
 
 
 def test_pairs_that_share_a_prefix_of_any_kind_are_one_unit():
@@ -555,3 +602,133 @@ def test_where_prefixes_are_shared_an_effect_that_is_none_is_seldom_found():
     one = rows["suite"] == "3"
     for whole in (rows["suite"], rows["prefix_id"].mask(one, rows["suite"])):
         assert "pair_p" not in regression(rows.assign(prefix_id=whole), related=False)
+
+
+def test_f1_counts_repeated_entries():
+    # Two shared of three and four: 2 * 2 / 7.
+    assert f1("aab", "aacc") == pytest.approx(4 / 7)
+    assert f1("", "a") == 0
+    assert words("Don't stop, now!") == ["don't", "stop", "now"]
+
+
+def bags(texts):
+    return [text.rstrip(".").lower().split() for text in texts]
+
+
+def test_overlaps_in_one_matrix_are_those_of_two_bags():
+    texts = ["A a b.", "A a c c.", "D.", "B a a."]
+    overlaps = Overlaps(texts, bags)
+    ones = [one for one in texts for _ in texts]
+    others = texts * len(texts)
+    expected = [f1(*bags(pair)) for pair in zip(ones, others, strict=True)]
+    assert overlaps.f1(ones, others) == pytest.approx(expected)
+
+
+STIMULI = pd.DataFrame(
+    {
+        "item_id": ["1", "2", "3", "4", "5"],
+        "pair_id": ["p", "p", "q", "r", "s"],
+        "text": ["A b.", "B a.", "A c.", "D e.", "D f."],
+        "grammatical": [True, False, True, True, True],
+        "paradigm": ["x", "x", "x", "y", "y"],
+    }
+)
+
+
+def test_overlaps_of_suites_leave_a_sentence_out_with_itself():
+    table = suite_overlaps(STIMULI, bags, 2, np.random.default_rng(0))
+    cells = table.set_index(["target_suite", "prefix_suite"])["f1"]
+    # A b with A c, D e with D f: one of two words; nothing is shared across suites.
+    assert cells.loc[("x", "x")] == pytest.approx(0.5)
+    assert cells.loc[("y", "y")] == pytest.approx(0.5)
+    assert cells.loc[("x", "y")] == 0
+
+
+def test_sentences_of_two_suites_are_paired_as_they_were_drawn():
+    pools = {"x": ["A b.", "C d.", "E f."], "y": ["A b c.", "C g.", "E h i j."]}
+    rows = [(suite, text, True) for suite, pool in pools.items() for text in pool]
+    stimuli = pd.DataFrame(rows, columns=["paradigm", "text", "grammatical"])
+    table = suite_overlaps(stimuli, bags, 3, np.random.default_rng(1))
+    random = np.random.default_rng(1)
+    drawn = [random.choice(pool, 3, replace=False) for pool in pools.values()]
+    expected = np.mean([f1(*bags(pair)) for pair in zip(*drawn, strict=True)])
+    assert expected > 0
+    between = table[table["target_suite"] != table["prefix_suite"]]["f1"]
+    assert between.tolist() == pytest.approx([expected, expected])
+
+
+def test_a_suite_of_one_sentence_has_no_overlap_with_itself():
+    alone = STIMULI[STIMULI["pair_id"].isin(["p", "s"])]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        cells = suite_overlaps(alone, bags, 2, np.random.default_rng(0))["f1"]
+    assert cells.isna().tolist() == [True, False, False, True]
+
+
+def test_overlap_of_a_prefix_is_the_mean_over_its_sentences():
+    prefixes = pd.DataFrame(
+        {"prefix_id": ["x"], "pair_ids": [["p"]], "source_ids": [["3", "4", "3"]]}
+    )
+    table = prefix_overlaps(prefixes, STIMULI, bags)
+    assert table["f1"].tolist() == [pytest.approx([0.5, 0.25, 1 / 3])]
+
+
+def test_overlaps_of_prefixes_are_those_of_each_alone(monkeypatch):
+    """In pieces as at once, before several pairs, and however many sentences each has."""
+    prefixes = pd.DataFrame(
+        {
+            "prefix_id": ["x", "y", "z"],
+            "pair_ids": [["p", "q"], ["r"], ["s"]],
+            "source_ids": [["3", "4", "3"], ["5"], ["4", "1"]],
+        }
+    )
+    whole = prefix_overlaps(prefixes, STIMULI, bags)
+    assert whole["pair_id"].tolist() == ["p", "q", "r", "s"]
+    text = STIMULI.set_index("item_id")["text"]
+    targets = {"p": "1", "q": "3", "r": "4", "s": "5"}
+    for (pair, grown), source_ids in zip(
+        whole[["pair_id", "f1"]].itertuples(index=False),
+        prefixes["source_ids"].repeat([2, 1, 1]),
+        strict=True,
+    ):
+        each = [f1(*bags([text[targets[pair]], text[source]])) for source in source_ids]
+        assert grown == pytest.approx([np.mean(each[:n]) for n in range(1, len(each) + 1)])
+    for at_once in (1, 3):
+        monkeypatch.setattr("lingprob.papers.context.overlaps.PREFIXES_AT_ONCE", at_once)
+        assert prefix_overlaps(prefixes, STIMULI, bags).equals(whole)
+
+
+def test_tables_of_overlaps_have_both_measures_and_acceptable_prefixes_alone():
+    """Tokens between blanks: A c shares one of two with A b; words of one form, nothing else."""
+    kinds = ["matched_acceptable", "matched_unacceptable", "mismatched_acceptable"]
+    prefixes = pd.DataFrame(
+        {
+            "prefix_id": ["m", "u", "x"],
+            "kind": kinds,
+            "suite": "x",
+            "pair_ids": [["p"]] * 3,
+            "source_ids": [["3", "4"], ["2"], ["4"]],
+        }
+    )
+
+    def tokenize(texts):
+        return [[(0, 1), (2, 3)] for _ in texts]
+
+    between, of_prefixes = overlaps(
+        STIMULI.assign(phenomenon="z"),
+        prefixes,
+        tokenize,
+        dataset="mine",
+        sentences=2,
+        seed=0,
+        scale="demo",
+    )
+    assert between["measure"].tolist() == ["token", "dependency"]  # of suite x alone
+    assert set(between["target_suite"]) == {"x"}
+    assert between["f1"].iloc[0] == pytest.approx(0.5)
+    assert 0 < between["f1"].iloc[1] <= 1
+    by = of_prefixes.set_index(["measure", "prefix_id"])["f1"]
+    assert set(of_prefixes["prefix_id"]) == {"m", "x"}
+    assert by[("token", "m")] == pytest.approx([0.5, 0.25])
+    assert by[("token", "x")] == [0]
+    assert len(by[("dependency", "m")]) == 2

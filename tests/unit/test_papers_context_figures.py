@@ -6,12 +6,11 @@ import matplotlib.pyplot as plt
 import pandas as pd
 import pytest
 
-from lingprob.context.names import CROWS_PAIRS, KINDS, ORIGINAL, OWN, SHARED, SYNTAXGYM
+from lingprob.context.names import CROWS_PAIRS, KINDS, ORIGINAL, SYNTAXGYM
 from lingprob.figures.palette import describe_models
 from lingprob.figures.style import failures
-from lingprob.papers.context.curves import COLOURS
-from lingprob.papers.context.figures import draw
-from lingprob.papers.context.matrix_figures import TOO_FEW
+from lingprob.papers.context.figures import LOOKS, draw
+from lingprob.papers.context.suite_figures import TOO_FEW
 from lingprob.papers.run import Run
 
 MODELS = describe_models(
@@ -47,6 +46,8 @@ def tables(datasets: list[str], perturbations: tuple[str | None, ...] = (None, O
         baseline=0.5,
         baseline_margin=2.0,
         n_pairs=1340,
+        n_suites=accuracy["level"].map({"all": 67, "suite": 1}),
+        similarity=0.5,
         scale="demo",
     )
     matrix = pd.DataFrame(
@@ -57,28 +58,11 @@ def tables(datasets: list[str], perturbations: tuple[str | None, ...] = (None, O
         columns=["model", "dataset", "target_suite", "prefix_suite", "accuracy", "delta",
                  "relative_improvement", "n_pairs", "baseline"],
     )  # fmt: skip
-    points = pd.DataFrame(
-        [
-            (model, datasets[0], analysis, kind, point, 0.5, 0.6, 20)
-            for model in MODELS for kind in KINDS
-            for analysis, point in (("metric", "a"), ("perturbations", "original"))
-        ],
-        columns=["model", "dataset", "analysis", "kind", "point", "x", "y", "n_pairs"],
-    )  # fmt: skip
     related = pd.DataFrame(columns=["model", "dataset", "analysis", "x", "y", "statistic",
                                     "value", "p"])  # fmt: skip
     overlap = matrix.assign(measure="token", f1=0.3)[lambda t: t["model"] == "small"]
     overlap = overlap[overlap["dataset"] == datasets[0]]
-    unprefixed = pd.DataFrame(
-        [
-            (model, dataset, policy, "all", 0.7, 0.6, 0.8, 1340)
-            for model in MODELS for dataset in datasets for policy in ("bos", "none")
-        ],
-        columns=["model", "dataset", "bos_policy", "level", "accuracy", "accuracy_low",
-                 "accuracy_high", "n_pairs"],
-    )  # fmt: skip
-    return {"context_accuracy": accuracy, "context_unprefixed": unprefixed,
-            "context_matrix": matrix, "context_points": points,
+    return {"context_accuracy": accuracy, "context_matrix": matrix,
             "context_correlations": related, "context_overlap": overlap}  # fmt: skip
 
 
@@ -94,24 +78,20 @@ def no_figure_left_open():
 
 
 def test_figures_are_those_whose_data_sets_there_are():
-    few, all_of_them = ["blimp"], ["blimp", CROWS_PAIRS, SYNTAXGYM]
-    numbers = {2, 3, 4, 5, 9, 10, 11, 12, 13, 15}
-    assert set(draw(tables(few), run(few))) == {
-        "unprefixed", *(f"figure_{number}" for number in numbers)
-    }  # fmt: skip
-    shared = tables(all_of_them, (None, ORIGINAL, OWN, SHARED))
-    figures = draw(shared, run(all_of_them))
-    assert not failures(figures)
-    assert set(figures) == {
-        "sharing", "unprefixed", *(f"figure_{number}" for number in range(2, 18))
-    }  # fmt: skip
+    for datasets, numbers in (
+        (["blimp"], {2, 3, 4, 5, 9, 10, 11, 12, 13, 15}),
+        (["blimp", CROWS_PAIRS, SYNTAXGYM], range(2, 18)),
+    ):
+        figures = draw(tables(datasets), run(datasets))
+        assert not failures(figures)
+        assert set(figures) == {f"figure_{number}" for number in numbers}
 
 
 def test_figures_of_suites_say_that_none_has_enough_pairs():
     datasets = ["blimp", SYNTAXGYM]
     full, few = tables(datasets), tables(datasets)
     few["context_matrix"] = few["context_matrix"].iloc[:0]
-    few["context_points"] = few["context_points"][few["context_points"]["analysis"] != "metric"]
+    few["context_accuracy"] = few["context_accuracy"].query("level != 'suite'")
     before, after = draw(full, run(datasets)), draw(few, run(datasets))
     assert before.keys() == after.keys()
     silent = {
@@ -132,13 +112,13 @@ def test_a_curve_begins_without_a_prefix_and_has_its_kind_s_colour():
     ]
     lines = {line.get_color(): line for line in axes[1].lines if len(line.get_xdata()) == 3}
     for number, kind in enumerate(KINDS, start=1):
-        line = lines[COLOURS[kind]]
+        line = lines[LOOKS[kind][0]]
         assert line.get_xdata().tolist() == [0.0, 10.5, 20.5]
         assert line.get_ydata() == pytest.approx([0.0, 0.01 * number, 0.02 * number])
     assert "Wikipedia" in [text.get_text() for text in figures["figure_2"].legends[0].texts]
-    (point,) = [line for line in figures["figure_10"].axes[1].lines if len(line.get_xdata()) == 1]
-    assert point.get_color() == MODELS["large"]["colour"]
-    assert figures["figure_10"].axes[1].get_title().split("\n")[1] == "n = 20 each"
+    points, _ = figures["figure_10"].axes[1].lines
+    assert (points.get_color(), len(points.get_xdata())) == (MODELS["large"]["colour"], 2)
+    assert figures["figure_10"].axes[1].get_title().split("\n")[1] == "n = 1,340"
     assert {figure._supxlabel.get_text() for figure in figures.values()} == {"scale: demo"}
 
 

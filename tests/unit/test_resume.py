@@ -161,11 +161,8 @@ def judge_contexts(state, monkeypatch):
     return run_script(
         "judge_contexts", state, monkeypatch,
         input={"model": MANIFEST, "stimuli": ["stimuli.parquet"], "prefixes": ["prefixes.parquet"]},
-        params={**LOADED, "start_token": "bos", "entry": {}, "tasks": [task],
-                "policies": {name: {"start_token": name, "first_token": "scored"}
-                             for name in ("bos", "none")}},
+        params={**LOADED, "start_token": "bos", "entry": {}, "tasks": [task]},
         resources=RESOURCES, wildcards={"model": "tiny"},
-        output={"judgments": str(OUTPUT), "unprefixed": "a/c/out.parquet"},
     )  # fmt: skip
 
 

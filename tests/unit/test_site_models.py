@@ -83,15 +83,10 @@ def files(tmp_path) -> dict[str, list[Path]]:
         | interval("delta", delta, -0.1, 0.3)
         for perturbation, length, delta in ((None, 20, 0.05), (None, 40, 0.1), ("quote", 60, 0.2))
     ]  # fmt: skip
-    unprefixed = [
-        {"model": "m", "dataset": "d", "level": level, "bos_policy": "bos", "n_pairs": 8}
-        | interval("accuracy", 0.7, 0.6, 0.8)
-        for level in ("all", "suite")
-    ]
     given = {
         "linking_functions": fits, "string_separation": separation,
         "string_correlations": correlations, "delta_log_likelihood": deltas,
-        "context_accuracy": accuracy, "context_unprefixed": unprefixed,
+        "context_accuracy": accuracy,
     }  # fmt: skip
     return {
         name: [table(tmp_path / f"{name}.parquet", name, *rows)] for name, rows in given.items()
@@ -115,14 +110,13 @@ def test_a_model_s_tables_become_a_row_a_quantity(files):
         ("r of log p within pairs", "", 0.4, 8),
         ("ΔLogLik", "held-out", 3.0, 99),
         ("perplexity of a word", "", 50.0, 0),  # not of the reading times
-        ("accuracy without a prefix", "bos", 0.7, 8),
         ("change of accuracy after a prefix", "matched acceptable, 40 tokens", 0.1, 8),
     ]
     assert found.loc[2, ["low", "high"]].tolist() == [0.6, 0.8]
     assert found.loc[10, ["low", "high", "unit"]].tolist() == [1, 5, "nats"]
     assert found["rating_source"].dropna().unique().tolist() == ["simulated"]
     every = rows_by_model(files)
-    assert every["model"].value_counts().to_dict() == {"m": 14, "other": 2}
+    assert every["model"].value_counts().to_dict() == {"m": 13, "other": 2}
 
 
 def test_published_numbers_stand_beside_ours():
@@ -155,7 +149,7 @@ def test_a_page_has_each_paper_s_numbers_and_says_what_they_are(files):
 def test_a_model_has_the_tables_of_the_papers_that_name_it():
     assert set(scope.model_tables(plan(), "smollm2-135m")) == {
         "linking_functions", "delta_log_likelihood", "string_separation", "string_correlations",
-        "context_unprefixed", "context_accuracy",
+        "context_accuracy",
     }  # fmt: skip
     assert scope.model_tables(plan(), "gpt2") == {
         "linking_functions": ["results/morcela/gpt2.parquet"]

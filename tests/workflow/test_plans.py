@@ -203,8 +203,7 @@ def test_every_scale_has_a_plan_for_contexts(checkout, scale, figures):
     jobs = planned_jobs(plan.stdout)
     context = read_yaml("scales.yaml")[scale]["context"]
     models, datasets = len(context["models"]), len(context["datasets"])
-    # Prefixes that a suite shares are of one data set.
-    assert jobs["sample_prefixes"] == datasets + int(context["compare_sharing"])
+    assert jobs["sample_prefixes"] == datasets
     assert jobs["perturb_prefixes"] == jobs["measure_context_overlap"] == 1
     of_models = ("judge_contexts", "judge_perturbed_contexts", "summarise_context")
     assert [jobs[rule] for rule in of_models] == [models] * 3

@@ -1,4 +1,4 @@
-"""Names of prefixes, suites and figures, which rules know before any table exists."""
+"""Names of prefixes, suites and figures that rules need before any table exists."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ MATCHED = ("matched_acceptable", "matched_unacceptable")
 MISMATCHED = ("mismatched_acceptable", "mismatched_unacceptable")
 UNRELATED = "unrelated"
 KINDS = (*MATCHED, *MISMATCHED, UNRELATED)
-# Sentences of one suite before targets of others, and no sentence at all.
+# Sentences of one suite before targets of other suites; no sentence.
 FROM_SUITE, NO_PREFIX = "from_suite", "none"
 
-# Beside perturbations by name: prefixes without one, those that all targets of a suite share, and
-# the same targets' own.
-ORIGINAL, SHARED, OWN = "original", "shared", "own"
+# Prefixes without a perturbation, in tables of perturbations.
+ORIGINAL = "original"
 
 SYNTAXGYM, CROWS_PAIRS = "syntaxgym", "crows_pairs"
 FIGURES_OF_ALL = (2, 3, 4, 5, 9, 10, 11, 12, 13, 15)
@@ -25,7 +24,7 @@ FIGURES_OF = {CROWS_PAIRS: (6, 7, 8), SYNTAXGYM: (14, 16, 17)}
 
 
 def primary_dataset(datasets: Sequence[str]) -> str | None:
-    """Return the data set of what the paper does on BLiMP alone: the first of plain pairs."""
+    """Return the first data set of plain pairs, which stands for the paper's BLiMP."""
     return next((name for name in datasets if name not in FIGURES_OF), None)
 
 
@@ -40,11 +39,11 @@ def figures_of(datasets: Sequence[str]) -> list[str]:
 def pairs_per_suite(
     context: Mapping[str, Any], dataset: str, entry: Mapping[str, Any]
 ) -> int | None:
-    """Return how many pairs of each suite are judged: all (None) of a data set of one's own.
+    """Return how many pairs of each suite are judged; None means all, as of a user's own data.
 
     Args:
         context: section `context` of the configuration.
-        dataset: its name; `pairs_per_suite_of` may have a number of its own for it.
+        dataset: its name; `pairs_per_suite_of` may give its own number.
         entry: its catalog entry.
     """
     usual = None if entry["parser"] == "table" else context["pairs_per_suite"]
@@ -54,7 +53,7 @@ def pairs_per_suite(
 def with_suites(stimuli: pd.DataFrame, dataset: str) -> pd.DataFrame:
     """Return a `stimuli` table in which every item has a suite, in the column paradigm.
 
-    An item without a paradigm is of its phenomenon's suite, one without either of the data set's.
+    The suite of an item without a paradigm is its phenomenon, or else the data set.
     """
     suite = stimuli["paradigm"].astype(object).fillna(stimuli["phenomenon"].astype(object))
     return stimuli.assign(paradigm=suite.fillna(dataset))

@@ -10,8 +10,8 @@ import numpy as np
 import pandas as pd
 
 from lingprob.context.names import MATCHED
+from lingprob.context.prefixes import ENDS, prefix_row
 from lingprob.context.sampling import generator
-from lingprob.context.sentences import ENDS, joined
 
 SHORT_ADVERBS = ["However", "Surprisingly", "Apparently", "Unfortunately", "Frankly", "Clearly"]
 LONG_ADVERBS = [
@@ -155,21 +155,14 @@ def perturbed_prefixes(
             for kind in TITLES:
                 rng = generator(seed, str(prefix.prefix_id), kind)
                 changed = [perturber.perturb(sentence, kind, rng) for sentence in originals]
-                joint, ends = joined(changed)
                 pairs = zip(originals, changed, strict=True)
+                similarity = float(np.mean([f1(words(a), words(b)) for a, b in pairs]))
                 rows.append(
-                    {
-                        "dataset": prefix.dataset,
-                        "prefix_id": f"{kind}/{prefix.prefix_id}",
-                        "kind": prefix.kind,
-                        "suite": prefix.suite,
-                        "source_suite": None,
-                        "perturbation": kind,
-                        "similarity": float(np.mean([f1(words(a), words(b)) for a, b in pairs])),
-                        "pair_ids": list(prefix.pair_ids),
-                        "text": joint,
-                        "source_ids": list(prefix.source_ids[: len(originals)]),
-                        "char_ends": ends,
-                    }
-                )
+                    prefix_row(
+                        changed, prefix.source_ids[: len(originals)], dataset=prefix.dataset,
+                        prefix_id=f"{kind}/{prefix.prefix_id}", kind=prefix.kind,
+                        suite=prefix.suite, perturbation=kind, similarity=similarity,
+                        pair_ids=list(prefix.pair_ids),
+                    )
+                )  # fmt: skip
         yield pd.DataFrame(rows)

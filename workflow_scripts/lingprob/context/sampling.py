@@ -1,9 +1,9 @@
-"""Targets and the contexts before them, drawn from their own data set (context, §3).
+"""Targets and the contexts before them, drawn from the same data set (context, §3).
 
-A draw depends on the seed, the data set, the pairs that share it and the kind of prefix alone, so
-that a larger sample contains a smaller one, where each pair has prefixes of its own. Prefixes grow
-sentence by sentence, so that a longer one extends a shorter one, and all members of a pair have the
-same.
+A draw depends only on the seed, the data set, the pairs that share it and the kind of prefix. A
+larger sample therefore contains a smaller one, if each pair has its own prefixes. Prefixes grow
+sentence by sentence, so a longer prefix extends a shorter one. All members of a pair have the same
+prefixes.
 """
 
 from __future__ import annotations
@@ -27,17 +27,18 @@ from lingprob.context.names import (
     UNRELATED,
     with_suites,
 )
-from lingprob.context.prefixes import Prefix, Tokenize, prefix_table
-from lingprob.context.sentences import ENGLISH, Writing
+from lingprob.context.prefixes import ENGLISH, Tokenize, Writing, prefix_row
 from lingprob.errors import LingprobError, refuse_rows
 
 logger = logging.getLogger(__name__)
-SPARE = 1.5  # a prefix of so many times the longest length has it under a coarser tokenizer, too
-PREFIXES_AT_ONCE = 5000  # that are held in memory, with the text and names of all their sentences
+# Prefixes are drawn this many times as long as needed, because other tokenizers may be coarser.
+SPARE = 1.5
+# Prefixes in memory, each with the text and ids of all its sentences.
+PREFIXES_AT_ONCE = 5000
 
 
 def generator(seed: int, *parts: str) -> np.random.Generator:
-    """Return a random generator that depends on the seed and these names alone."""
+    """Return a random generator that depends only on the seed and these names."""
     return np.random.default_rng([seed, zlib.crc32("/".join(parts).encode())])
 
 
@@ -48,13 +49,15 @@ def sample_targets(
     pairs_per_suite: int | None,
     seed: int,
 ) -> pd.DataFrame:
-    """Draw pairs (or items of more conditions) of each suite to judge.
+    """Draw pairs (or items with more conditions) of each suite to judge.
 
-    A suite is a paradigm of the stimulus table; no `suites` means all, and `pairs_per_suite` None
-    all pairs. Pairs of identical sentences cannot be judged and are left out.
+    A suite is a paradigm of the `stimuli` table. Without `suites` all are drawn from;
+    `pairs_per_suite` None takes all pairs. Pairs of identical sentences are left out, because they
+    cannot be judged.
 
-    Returns suite, phenomenon and pair_id, a row a pair. Raises LingprobError for an unknown suite,
-    a suite with a single pair (nothing matched could precede it), or pairs without two members.
+    Returns suite, phenomenon and pair_id, one row per pair. Raises LingprobError for an unknown
+    suite, a suite with a single pair (nothing matched could precede it), or pairs without two
+    members.
     """
     where = f"data set {dataset!r}"
     known = list(dict.fromkeys(stimuli["paradigm"]))
@@ -65,7 +68,7 @@ def sample_targets(
     if stimuli["pair_id"].isna().any() or single.any():
         at_fault = single.index[single][0] if single.any() else "(none)"
         raise LingprobError(
-            f"{where}, pair {at_fault!r}: a pair needs two sentences. Complete or delete it."
+            f"{where}, pair {at_fault!r}: a pair needs two sentences. Complete it or delete it."
         )
     if dataset != SYNTAXGYM:
         _check_pairs(stimuli, where)
@@ -75,8 +78,8 @@ def sample_targets(
         rows = stimuli[stimuli["paradigm"] == suite].drop_duplicates("pair_id")
         if len(rows) < 2:
             raise LingprobError(
-                f"{where}, suite {suite!r}: a single pair, so no other sentence of the suite could "
-                "precede it. Add pairs, or leave the suite out of the stimuli."
+                f"{where}, suite {suite!r}: it has a single pair, so no other sentence can precede "
+                "it. Add pairs, or leave the suite out of the stimuli."
             )
         rows = rows[judged.loc[rows["pair_id"]].to_numpy()]
         order = generator(seed, dataset, str(suite)).permutation(len(rows))[:pairs_per_suite]
@@ -86,12 +89,12 @@ def sample_targets(
 
 
 def _check_pairs(stimuli: pd.DataFrame, where: str) -> None:
-    """Raise LingprobError for a pair that is not of an acceptable and an unacceptable sentence."""
+    """Raise LingprobError for a pair without one acceptable and one unacceptable sentence."""
     acceptable = stimuli.groupby("pair_id", sort=False)["grammatical"].agg(list)
     refuse_rows(
         acceptable.map(lambda members: sorted(map(str, members)) != ["False", "True"]),
-        "{where}, pair {pair_id!r}: one acceptable and one unacceptable sentence are needed, and "
-        "`grammatical` is {grammatical}. Correct or delete it.",
+        "{where}, pair {pair_id!r}: a pair needs one acceptable and one unacceptable sentence, but "
+        "`grammatical` is {grammatical}. Correct it or delete the pair.",
         acceptable.reset_index(),
         where=where,
     )
@@ -103,17 +106,17 @@ def control_ids(count: int) -> list[str]:
 
 
 def codes(names: pd.Series) -> tuple[np.ndarray, dict[Any, int]]:
-    """Return a number for every name, -1 where there is none, and the number of each name."""
+    """Return a number for every name (-1 for a missing one), and the number of each name."""
     numbers, found = pd.factorize(names)
     return numbers, {name: number for number, name in enumerate(found)}
 
 
 class PrefixSampler:
-    """Draws prefixes for one data set.
+    """Draws prefixes for one data set, each a row of a `context_prefixes` table.
 
-    `suites` are those that sentences may come from (none: all), `control` the unrelated sentences;
-    a prefix grows until `tokenize` finds SPARE times `max_tokens` in it, or until no sentence is
-    left. `min_tokens` is the shortest length asked for.
+    Sentences come from `suites` (empty: all) and from `control`, the unrelated ones. A prefix grows
+    until `tokenize` counts SPARE times `max_tokens` in it, or until no sentence is left.
+    `min_tokens` is the shortest length of any prefix.
     """
 
     def __init__(
@@ -156,11 +159,11 @@ class PrefixSampler:
         self.counts: dict[int, int] = {}
         self.exhausted: dict[str, int] = {}
 
-    def grow(self, suite: str, pair_ids: Sequence[str], kind: str) -> Prefix:
+    def grow(self, suite: str, pair_ids: Sequence[str], kind: str) -> dict[str, Any]:
         """Draw the prefix of one kind for pairs of one suite, usually one pair.
 
-        Never a sentence of these pairs, nor one with the same words; a mismatched or unrelated
-        prefix has none with the words of a sentence of the suite (context, §3: c not in S).
+        It never has a sentence with the words of one of these pairs. A mismatched or unrelated
+        prefix has no sentence with the words of a sentence of the suite (context, §3: c not in S).
         """
         if kind == UNRELATED:
             pool = self.unrelated & ~self.words_of[suite]
@@ -176,15 +179,16 @@ class PrefixSampler:
         rng = generator(self.seed, self.dataset, *pair_ids, kind)
         order = self._each_text_once(rng.permutation(indices))
         chosen = self._until_full(order, f"suite {suite!r}, {kind}", None)
-        return self._prefix(f"{kind}/{'+'.join(pair_ids)}", kind, suite, None, pair_ids, chosen)
+        name = f"{kind}/{'+'.join(pair_ids)}"
+        return self._row(chosen, prefix_id=name, kind=kind, suite=suite, pair_ids=[*pair_ids])
 
     def from_suite(
         self, suite: str, targets: Sequence[str], replicate: int, sentences: int | None
-    ) -> Prefix:
-        """Draw acceptable sentences of one suite to stand before targets of other suites.
+    ) -> dict[str, Any]:
+        """Draw acceptable sentences of one suite as a prefix of targets of other suites.
 
-        `sentences` is how many (context, Appendix D: ten); None takes as many as fit. Never one
-        that another suite has too, where it would stand before itself.
+        `sentences` is how many (context, Appendix D: ten); None takes as many as fit. A sentence
+        that another suite has too is never drawn, because it would precede itself.
         """
         pool = (self.suite_number == self.suite_of[suite]) & self.acceptable & ~self.in_several
         indices = np.flatnonzero(pool)
@@ -192,29 +196,17 @@ class PrefixSampler:
         order = self._each_text_once(rng.permutation(indices))
         chosen = self._until_full(order, f"suite {suite!r}", sentences)
         name = f"{FROM_SUITE}/{suite}/{replicate}"
-        return self._prefix(name, FROM_SUITE, None, suite, targets, chosen)
-
-    def _prefix(
-        self,
-        prefix_id: str,
-        kind: str,
-        suite: str | None,
-        source: str | None,
-        pair_ids: Sequence[str],
-        chosen: Sequence[int],
-    ) -> Prefix:
-        return Prefix(
-            prefix_id,
-            kind,
-            suite,
-            source,
-            tuple(pair_ids),
-            tuple(self.ids[index] for index in chosen),
-            tuple(self.texts[index] for index in chosen),
+        return self._row(
+            chosen, prefix_id=name, kind=FROM_SUITE, source_suite=suite, pair_ids=[*targets]
         )
 
+    def _row(self, chosen: Sequence[int], **about: Any) -> dict[str, Any]:
+        """Return the row of a prefix of these sentences."""
+        texts, ids = self.texts[chosen], self.ids[chosen]
+        return prefix_row(texts.tolist(), ids.tolist(), self.writing, dataset=self.dataset, **about)
+
     def _each_text_once(self, shuffled: np.ndarray) -> np.ndarray:
-        """Drop all but the first sentence of each text: sampling is without replacement."""
+        """Keep the first sentence of each text, so that sampling is without replacement."""
         _, first = np.unique(self.text_number[shuffled], return_index=True)
         return shuffled[np.sort(first)]
 
@@ -233,14 +225,14 @@ class PrefixSampler:
         if not chosen or (sentences is None and tokens < self.min_tokens):
             raise LingprobError(
                 f"data set {self.dataset!r}, {what}: its {len(chosen)} sentences have {tokens} "
-                f"tokens, and the shortest prefix asked for has {self.min_tokens}. Add sentences, "
-                "lower context.lengths, or leave the suite out."
+                f"tokens, fewer than the shortest prefix ({self.min_tokens}). Add sentences, lower "
+                "context.lengths, or leave the suite out."
             )
         self.exhausted[what] = tokens
         return chosen
 
     def _count(self, index: int, order: Sequence[int]) -> int:
-        """Return the tokens of a sentence."""
+        """Count the tokens of a sentence, and of the next ones in order, because calls are slow."""
         if index not in self.counts:
             start = order.index(index)
             wanted = [other for other in order[start : start + 128] if other not in self.counts]
@@ -251,7 +243,7 @@ class PrefixSampler:
         return self.counts[index]
 
     def log_exhausted(self) -> None:
-        """Say which prefixes end before the longest length because their pool did."""
+        """Log which prefixes end before the longest length because their pool did."""
         for what, tokens in self.exhausted.items():
             logger.info("%s, %s: the pool ends after %d tokens", self.dataset, what, tokens)
 
@@ -266,23 +258,21 @@ def sample_contexts(
     pairs_per_suite: int | None,
     settings: Mapping[str, Any],
     seed: int,
-    perturbation: str | None = None,
     writing: Writing = ENGLISH,
 ) -> Iterator[pd.DataFrame]:
-    """Draw all prefixes of a data set: yield a `context_prefixes` table in pieces.
+    """Draw all prefixes of a data set; yield a `context_prefixes` table in pieces.
 
     Args:
         dataset: its name.
         stimuli: its `stimuli` table.
         control: unrelated sentences.
-        tokenize: the tokenizer that lengths are reckoned by. Under a model's own one a prefix is
-            cut later; so that which models there are changes no prefix, they have tokens to spare.
-        suites: those that stand in contexts; none means all.
-        pairs_per_suite: pairs of each suite that are judged; None means all.
+        tokenize: counts the tokens of prefixes. Each model cuts them later by its own tokenizer;
+            prefixes are longer than needed, so that no model of a run changes them.
+        suites: suites of prefixes and targets; empty means all.
+        pairs_per_suite: pairs of each suite to judge; None means all.
         settings: section `context` of the configuration.
-        seed: of every draw.
-        perturbation: `shared` where targets of a suite share prefixes to compare with their own.
-        writing: that of the data set's language.
+        seed: seed of every draw.
+        writing: how the language of the data set joins sentences.
     """
     stimuli = with_suites(stimuli, dataset)
     targets = sample_targets(dataset, stimuli, suites, pairs_per_suite, seed)
@@ -304,13 +294,13 @@ def sample_contexts(
         of_suites = _of_suites(sampler, targets, settings, sentences)
         drawn = chain(drawn, of_suites)
     while some := list(islice(drawn, PREFIXES_AT_ONCE)):
-        yield prefix_table(dataset, some, perturbation, writing)
+        yield pd.DataFrame(some)
     sampler.log_exhausted()
 
 
 def _growing(
     sampler: PrefixSampler, targets: pd.DataFrame, pairs_per_prefix: int
-) -> Iterator[Prefix]:
+) -> Iterator[dict[str, Any]]:
     kinds: tuple[str, ...] = KINDS
     if len(sampler.words_of) == 1:
         logger.warning("%s has one suite, so no prefix can be mismatched", sampler.dataset)
@@ -326,11 +316,11 @@ def _of_suites(
     targets: pd.DataFrame,
     settings: Mapping[str, Any],
     sentences: int | None,
-) -> Iterator[Prefix]:
+) -> Iterator[dict[str, Any]]:
     """Yield the prefixes of each suite, with the targets of other suites dealt out to them.
 
-    The first `matrix_targets` of a suite (all if None) go to the prefixes in turn, so that every
-    prefix precedes some of every suite, and a larger sample deals as a smaller one does.
+    The first `matrix_targets` of a suite (all if None) go to the prefixes in turn. Every prefix
+    therefore precedes some targets of every suite, and a larger sample contains a smaller one.
     """
     prefixes = settings["matrix_prefixes"]
     place = targets.groupby("suite", sort=False).cumcount().to_numpy()

@@ -1,4 +1,4 @@
-"""Log-probabilities of targets after their prefixes, summed over sentences and critical regions."""
+"""A model's log-probabilities of targets after their prefixes, and its judgments of them."""
 
 from __future__ import annotations
 
@@ -10,25 +10,87 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 
+from lingprob.context.judgments import DESCRIBED, judge
 from lingprob.context.names import FROM_SUITE, NO_PREFIX
-from lingprob.context.prefixes import cuts
+from lingprob.context.prefixes import Tokenize, count_tokens, cuts
 from lingprob.errors import LingprobError
+from lingprob.io.tables import iterate_table, read_table
 from lingprob.models.loading import LanguageModel
 from lingprob.scoring.continuations import ContextItem
 from lingprob.scoring.growing_prefixes import TARGET, score_in_context, sum_tokens
 from lingprob.stimuli.formulas import WHOLE_SENTENCE
-from lingprob.stimuli.syntaxgym import Region, Suite, item_id
+from lingprob.stimuli.syntaxgym import Region, Suite, item_id, suites_of
 
-# Sentences after prefixes between two reductions of tokens to sums: what bounds the memory.
+# Sentences whose tokens are in memory before they are summed.
 SENTENCES_AT_ONCE = 250_000
-# Pairs that are scored side by side where nothing precedes them.
+# Pairs without a prefix that are scored together.
 PAIRS_ALONE = 64
-# What formulas name of each sentence, by item id: regions, and number 0 for the whole of it.
+PREFIXES_AT_ONCE = 5000
+# The regions of each sentence that formulas name, by item id; number 0 is the whole sentence.
 Regions = Mapping[str, Sequence[Region]]
 
 
+@dataclass(frozen=True)
+class Task:
+    """The pairs of a data set and the prefixes before them.
+
+    Args:
+        dataset: its name.
+        entry: its catalog entry: parser and files.
+        stimuli, prefixes: files of its `stimuli` and `context_prefixes` tables.
+        lengths: lengths of prefixes (tokens).
+        alone: whether the pairs are judged without a prefix, too.
+    """
+
+    dataset: str
+    entry: Mapping[str, Any]
+    stimuli: str | Path
+    prefixes: str | Path
+    lengths: Sequence[int]
+    alone: bool
+
+
+def judge_contexts(
+    language_model: LanguageModel,
+    name: str,
+    tokenize: Tokenize,
+    tasks: Iterable[Task],
+    **scoring: Any,
+) -> Iterator[pd.DataFrame]:
+    """Yield a `context_judgments` table in pieces, task by task.
+
+    Args:
+        language_model: the model.
+        name: its name.
+        tokenize: its tokenizer, which counts the tokens of prefixes.
+        tasks: data sets with their prefixes.
+        scoring: start_token, separator, shard_directory, identity, tokens_per_batch and workers
+            of `score_prefixes`, which raises the errors.
+    """
+    columns = ["prefix_id", "kind", "pair_ids", "text", "char_ends"]
+    for task in tasks:
+        stimuli = read_table(task.stimuli, "stimuli")
+        described = read_table(task.prefixes, "context_prefixes", ["prefix_id", *DESCRIBED])
+        suites = suites_of(task.dataset, dict(task.entry))
+        prefixes = iterate_table(
+            task.prefixes, "context_prefixes", "prefix_id", PREFIXES_AT_ONCE, columns
+        )
+        pieces = score_prefixes(
+            language_model,
+            stimuli,
+            (piece.assign(n_tokens=count_tokens(piece, tokenize)) for piece in prefixes),
+            task.lengths,
+            regions=formula_regions(suites),
+            baselines=task.alone,
+            dataset=task.dataset,
+            **scoring,
+        )
+        for scores in pieces:
+            yield judge(name, task.dataset, stimuli, described, scores, suites)
+
+
 class _Work(NamedTuple):
-    """A prefix with its cuts, the last of each in `sentences`, and the items after it."""
+    """A prefix with its cuts, the last sentence before each, and the items after it."""
 
     prefix_id: str
     item: ContextItem
@@ -39,15 +101,16 @@ class _Work(NamedTuple):
 
 @dataclass
 class _Pairs:
-    """Pairs (or items of more conditions) of a `stimuli` table, by id.
+    """Pairs (or items with more conditions) of a `stimuli` table, by id.
 
-    A data set has many more than are judged, so that tokens are counted of those asked for.
+    Tokens are counted only for the pairs that are judged, because a data set has many more.
     """
 
     stimuli: pd.DataFrame
     language_model: LanguageModel
     separator: str
-    n_tokens: dict[str, int] = field(default_factory=dict)  # of a pair's longest member
+    # Tokens of the longest member of each pair.
+    n_tokens: dict[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.places = self.stimuli.groupby("pair_id", sort=False).indices
@@ -57,7 +120,7 @@ class _Pairs:
         return self.stimuli.iloc[np.concatenate([self.places[pair] for pair in pairs])]
 
     def count_tokens(self, pairs: Iterable[str]) -> None:
-        """Count the tokens of pairs that are new."""
+        """Count the tokens of pairs that have not been counted."""
         new = [pair for pair in pairs if pair not in self.n_tokens]
         if new:
             rows = self.members(new)
@@ -78,10 +141,7 @@ def score_prefixes(
     baselines: bool,
     dataset: str,
     separator: str = " ",
-    shard_directory: str | Path | None = None,
-    identity: str = "",
-    tokens_per_batch: int | None = None,
-    workers: int = 1,
+    **scoring: Any,
 ) -> Iterator[pd.DataFrame]:
     """Score the members of every pair after its prefixes at each length, and after none.
 
@@ -89,32 +149,31 @@ def score_prefixes(
         language_model: the model.
         stimuli: `stimuli` table of the pairs.
         prefixes: `context_prefixes` table, in pieces; kind `from_suite` is scored at its longest,
-            others at each length. Column `n_tokens` has what `prefixes.count_tokens` returns for
-            the model's tokenizer.
-        lengths: lengths of the growing prefixes, in tokens; where the context window leaves less
-            room before a prefix's longest target, a prefix ends there.
-        start_token: what precedes everything. Every token of a target counts, with a prefix and
-            without, so that their difference is the prefix's doing; but the first without a prefix
-            where the start token is `none`, for nothing predicts it.
-        regions: what a formula needs of a sentence; empty for plain pairs.
+            others at each length. Column `n_tokens` holds `prefixes.count_tokens` by the model's
+            tokenizer.
+        lengths: lengths of the growing prefixes (tokens). A prefix ends earlier if the context
+            window has no room for it and its longest target.
+        start_token: precedes everything, as in `score_in_context`. Every token of a target counts,
+            with a prefix and without, so that their difference is due to the prefix. With `none`,
+            nothing predicts the first token without a prefix, so it does not count.
+        regions: regions of sentences that formulas name; empty for plain pairs.
         baselines: whether pairs are scored after no prefix, too.
         dataset: its name, for errors.
-        separator: what stands between a prefix and a target, as in `score_in_context`.
-        shard_directory, identity, tokens_per_batch, workers: as in `score_in_context`.
+        separator: stands between a prefix and a target, as in `score_in_context`.
+        scoring: shard_directory, identity, tokens_per_batch and workers of `score_in_context`.
 
     Yields:
-        A table in pieces, one row per sentence (region 0) of plain pairs or per region that a
-        formula names, after one prefix cut at one length: columns prefix_id, length (tokens),
-        prefix_tokens, n_sentences, pair_id, item_id, region, logprob (the sum, nats) and n_tokens.
-        What follows the last region that is named is not run. All rows after a prefix are in one
-        piece.
+        A table in pieces, one row per sentence (region 0) of plain pairs, or per region that a
+        formula names, after one prefix at one length: prefix_id, length (tokens), prefix_tokens,
+        n_sentences, pair_id, item_id, region, logprob (summed, nats) and n_tokens. Tokens after
+        the last named region are not run. All rows after a prefix are in one piece.
 
     Raises LingprobError for a target longer than the context window, lengths or a window too
     short for every prefix, or a region that no token belongs to.
     """
     pairs = _Pairs(stimuli, language_model, separator)
     window = language_model.context_window - (start_token != "none")
-    # Without a prefix all items of suites are judged: that costs little.
+    # All items of suites are judged without a prefix, because that costs little.
     judged = set(pairs.places) if regions else set[str]()
     _refuse_long(pairs, judged, window, dataset)
     found = False
@@ -137,23 +196,19 @@ def score_prefixes(
             [one.item for one in some],
             start_token=start_token,
             separator=separator,
-            shard_directory=shard_directory,
-            identity=identity,
-            tokens_per_batch=tokens_per_batch,
-            workers=workers,
+            **scoring,
         )
         yield _sums(tokens, some, regions, dataset)
     if not found:
         raise LingprobError(
             f"data set {dataset!r}: no prefix has a whole sentence within {max(lengths)} tokens "
             f"and the context window of {language_model.directory}. Raise context.lengths, or "
-            "take a model with a longer window."
+            "choose a model with a longer window."
         )
 
 
 def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
-    """Put prefixes together that have so many sentences after them; what follows none, apart, so
-    that its rows, too, stand together."""
+    """Group prefixes until they have enough sentences after them; keep pairs without one apart."""
     some: list[_Work] = []
     sentences = 0
     for one in work:
@@ -167,30 +222,8 @@ def _batches(work: Iterable[_Work]) -> Iterator[list[_Work]]:
         yield some
 
 
-def score_alone(
-    language_model: LanguageModel,
-    stimuli: pd.DataFrame,
-    regions: Regions,
-    *,
-    start_token: str,
-    dataset: str,
-    **scoring: Any,
-) -> dict[str, pd.DataFrame]:
-    """Score the members of every pair after a start token alone, first tokens scored or excluded.
-
-    Arguments, errors and columns as in `score_prefixes`. Returns a table for each.
-    """
-    pairs = _Pairs(stimuli, language_model, "")
-    work = [*_alone(pairs, [*pairs.places], regions)]
-    items = [one.item for one in work]
-    tokens = score_in_context(language_model, items, start_token=start_token, **scoring)
-    later = tokens[tokens["token_index"] > 0]
-    counted = {"scored": tokens, "excluded": later}
-    return {name: _sums(some, work, regions, dataset) for name, some in counted.items()}
-
-
 def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
-    """Return what each sentence's suite names of it in its predictions, by item id."""
+    """Return by item id the regions that the predictions of its suite name."""
     found = {}
     for suite in suites:
         named = {region for formula in suite.predictions for region in formula.regions()}
@@ -206,14 +239,14 @@ def formula_regions(suites: Sequence[Suite]) -> dict[str, list[Region]]:
 
 
 def _alone(pairs: _Pairs, judged: Sequence[str], regions: Regions) -> Iterator[_Work]:
-    """Yield the targets alone, many pairs side by side."""
+    """Yield the targets without a prefix, many pairs together."""
     for first in range(0, len(judged), PAIRS_ALONE):
         rows = pairs.members(judged[first : first + PAIRS_ALONE])
         yield _Work(NO_PREFIX, _item("", [0], rows, regions), [0], [-1], rows)
 
 
 def _item(prefix: str, cuts: list[int], targets: pd.DataFrame, regions: Regions) -> ContextItem:
-    """Return what is scored: of the targets as much as formulas name, of plain pairs all."""
+    """Return what to score: targets up to the last region that a formula names, or all of them."""
     texts = targets["text"].tolist()
     if not regions:
         return ContextItem(prefix, cuts, texts)
@@ -231,8 +264,7 @@ def _after_prefixes(
     lengths: Sequence[int],
     window: int,
 ) -> Iterator[_Work]:
-    """Yield each prefix with its cuts, if any of its sentences is within a length and the room
-    that the window leaves before its longest target."""
+    """Yield each prefix with its cuts, unless even its first sentence is too long."""
     for row in prefixes.itertuples():
         counted = row.n_tokens
         asked = [min(counted[-1], max(lengths))] if row.kind == FROM_SUITE else lengths
@@ -247,15 +279,14 @@ def _after_prefixes(
 
 
 def _refuse_long(pairs: _Pairs, new: set[str], window: int, dataset: str) -> None:
-    """Count the tokens of new pairs; raise LingprobError for one that the context window has no
-    room for."""
+    """Count the tokens of new pairs; raise LingprobError for one that exceeds the window."""
     pairs.count_tokens(new)
     pair = max(new, key=lambda pair: (pairs.n_tokens[pair], pair), default=None)
     if pair is not None and pairs.n_tokens[pair] >= window:
         raise LingprobError(
-            f"data set {dataset!r}, pair {pair!r}: {pairs.n_tokens[pair]} tokens, and the context "
-            f"window of {pairs.language_model.directory} leaves room for {window}. Take a model "
-            "with a longer one, or delete the pair."
+            f"data set {dataset!r}, pair {pair!r}: {pairs.n_tokens[pair]} tokens in a sentence; "
+            f"the context window of {pairs.language_model.directory} has room for {window}. Choose "
+            "a model with a longer window, or delete the pair."
         )
 
 
@@ -265,7 +296,7 @@ def _sums(
     regions: Regions,
     dataset: str,
 ) -> pd.DataFrame:
-    """Sum tokens to sentences, or to what formulas name of them."""
+    """Sum tokens over sentences, or over the regions that formulas name."""
     placed = _named(tokens, work, regions) if regions else tokens.assign(region=WHOLE_SENTENCE)
     sums = sum_tokens(placed, [*TARGET, "region"])
     places = [work[index] for index in sums["item_index"]]
@@ -292,7 +323,7 @@ def _sums(
 
 
 def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.DataFrame:
-    """Return the tokens with the `region` in which each starts, once for each that is named."""
+    """Return the tokens with the `region` in which each starts, once for each named region."""
     starts = tokens["char_start"].to_numpy()
     places, numbers = [], []
     by_target = tokens.groupby(["item_index", "target_index"], sort=False).indices
@@ -308,7 +339,7 @@ def _named(tokens: pd.DataFrame, work: Sequence[_Work], regions: Regions) -> pd.
 def _refuse_missing(
     table: pd.DataFrame, work: Sequence[_Work], regions: Regions, dataset: str
 ) -> None:
-    """Raise LingprobError where a sentence or a region that needs a scored token has none."""
+    """Raise LingprobError for a sentence or a region without a scored token."""
     whole = [Region(WHOLE_SENTENCE, 0, 0)]
     wanted = sum(
         len(one.lengths) * len(regions.get(item, whole))
@@ -325,6 +356,6 @@ def _refuse_missing(
                 what = f"region {min(missing)}" if min(missing) else "the sentence"
                 raise LingprobError(
                     f"data set {dataset!r}, item {item!r}: no scored token starts in {what}. "
-                    "Take a BOS policy with a start token, split the region elsewhere, or leave "
+                    "Choose a BOS policy with a start token, split the region elsewhere, or leave "
                     "the suite out."
                 )

@@ -289,14 +289,6 @@ def reading_rows(deltas: pd.DataFrame) -> Rows:
                "value": row["word_perplexity"]}  # fmt: skip
 
 
-def unprefixed_rows(unprefixed: pd.DataFrame) -> Rows:
-    """Yield accuracies without a prefix, by BOS policy."""
-    for row in unprefixed[unprefixed["level"] == "all"].to_dict("records"):
-        yield {"paper": "context", "dataset": row["dataset"], "group": row["bos_policy"],
-               **_estimated(row, "accuracy"), "quantity": "accuracy without a prefix",
-               "n": row["n_pairs"]}  # fmt: skip
-
-
 def context_rows(accuracy: pd.DataFrame) -> Rows:
     """Yield changes of accuracy after the longest prefix of each kind."""
     every = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
@@ -313,7 +305,6 @@ TABLES: dict[str, Callable[[pd.DataFrame], Rows]] = {
     "string_separation": separation_rows,
     "string_correlations": correlation_rows,
     "delta_log_likelihood": reading_rows,
-    "context_unprefixed": unprefixed_rows,
     "context_accuracy": context_rows,
 }
 

@@ -44,7 +44,7 @@ TARGET_TOKENS = 16  # of a pair after a prefix: its sentences' common beginning 
 PREFIX_TOKENS = 100  # of a prefix in the matrix of suites
 SAMPLE_TOKENS, SAMPLES_AT_ONCE = 34, 128  # of unigrahams
 # Prefixes before the same pairs, by stage: five kinds; eight perturbations of two.
-CONDITIONS = {"sampled": 5, "shared": 5, "perturbed": 16}
+CONDITIONS = {"sampled": 5, "perturbed": 16}
 
 
 class Costs(Run):
@@ -109,7 +109,6 @@ class Costs(Run):
         suites = len(entry.get("suites", [])) or unstated
         pairs = suites * (pairs_per_suite(context, dataset, entry) or SUITE_PAIRS)
         pairs = min(pairs, entry.get("pairs", math.ceil(self.items(dataset) / 2)))
-        sharing = pairs / suites if stage == "shared" else context["pairs_per_prefix"]
         matrix = 0.0
         if stage == "sampled" and dataset != CROWS_PAIRS:
             targets = min(pairs, suites * (context["matrix_targets"] or pairs))
@@ -119,7 +118,8 @@ class Costs(Run):
             pairs = pairs * min(1.0, context["perturbed_suites"] / suites)
         lengths = context_lengths(self, stage)
         targets = pairs * TARGET_TOKENS * len(lengths)
-        return CONDITIONS[stage] * (pairs / sharing * lengths[-1] + targets) + matrix
+        of_prefixes = pairs / context["pairs_per_prefix"] * lengths[-1]
+        return CONDITIONS[stage] * (of_prefixes + targets) + matrix
 
     def device(self, model: str) -> str:
         """Return where a model runs: `gpu` or `cpu`."""
@@ -181,10 +181,8 @@ class Costs(Run):
         """Return the seconds in which a model judges all pairs, with and without a prefix."""
         context, tokens = self.settings["context"], 0.0
         for name in context["datasets"]:
-            alone = self._readings(model) * TARGET_TOKENS * self.items(name) / 2
+            alone = TARGET_TOKENS * self.items(name) / 2
             tokens += self.context_tokens("sampled", name) + alone
-        if context["compare_sharing"]:
-            tokens += self.context_tokens("shared", str(primary_dataset(context["datasets"])))
         return self.scoring(model, tokens, bulk=True)
 
     def judging_perturbed(self, model: str) -> float:

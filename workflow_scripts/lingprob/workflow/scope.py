@@ -342,43 +342,20 @@ def suite_files(run: Run, datasets: list[str]) -> list[str]:
 
 
 def context_lengths(run: Run, stage: str) -> list[int]:
-    """Return the lengths of a stage's prefixes, tokens: of later stages than `sampled` as far as
-    perturbed ones go."""
+    """Return the lengths of the prefixes of a stage, `sampled` or `perturbed` (tokens)."""
     context = run.settings["context"]
     longest = max(context["lengths"]) if stage == "sampled" else context["perturbed_tokens"]
     return [length for length in context["lengths"] if length <= longest]
 
 
 def context_task(run: Run, stage: str, dataset: str) -> dict[str, Any]:
-    """Return a task of `context.model_judgments`, without its files."""
+    """Return a `context.scores.Task` without its files."""
     return {
         "dataset": dataset,
         "entry": pick(run.catalog.dataset(dataset), "parser", "files"),
         "lengths": context_lengths(run, stage),
         "alone": stage == "sampled",
     }
-
-
-def judged_policies(run: Run, model: str) -> dict[str, dict[str, str]]:
-    """Return by BOS policy of a model what precedes a sentence, and if its first token
-    counts."""
-    catalog = run.catalog
-    return {
-        name: {
-            "start_token": catalog.start_tokens[catalog.start_token_of(name)],
-            "first_token": catalog.bos_policies[name]["first_token"],
-        }
-        for name in catalog.model(model)["bos_policies"]
-    }
-
-
-def sampling_settings(run: Run, stage: str) -> dict[str, Any]:
-    """Return what prefixes are drawn by: where pairs share one, all targets of a suite do."""
-    matrix = ("sentences", "prefixes", "targets")
-    drawn_by = ["pairs_per_prefix", *(f"matrix_{name}" for name in matrix)]
-    drawn = pick(run.settings["context"], *drawn_by) | {"lengths": context_lengths(run, stage)}
-    shared = {"pairs_per_prefix": 1_000_000, "matrix_prefixes": 0}
-    return drawn if stage == "sampled" else drawn | shared
 
 
 def model_tables(run: Run, model: str) -> dict[str, list[str]]:
@@ -407,8 +384,7 @@ def model_tables(run: Run, model: str) -> dict[str, list[str]]:
     for name in ("separation", "correlations"):
         path = f"results/string_probability/{model}/{name}.parquet"
         files[f"string_{name}"] = [path] * bool(strings)
-    for name in ("unprefixed", "accuracy"):
-        files[f"context_{name}"] = [f"results/context/{name}/{model}.parquet"] * in_context
+    files["context_accuracy"] = [f"results/context/accuracy/{model}.parquet"] * in_context
     return {name: paths for name, paths in files.items() if paths}
 
 

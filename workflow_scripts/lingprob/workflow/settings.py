@@ -429,9 +429,6 @@ class Context(Section):
     pairs_per_prefix: int = key(1, ge=1)
     """most pairs of a suite that share a prefix, dealt out evenly; 1 as in the paper, more is
     faster"""
-    compare_sharing: bool = key()
-    """whether the targets of a suite are judged once more after prefixes that they share, to
-    show what pairs_per_prefix would change"""
     fewest_pairs: int = key(10, ge=1)
     """pairs or items that a suite needs for a place of its own in tables 1 and 2, figures 10,
     11, 13 and 14 and their correlations"""

@@ -7,10 +7,10 @@ import pyarrow as pa
 from lingprob.io.schemas.columns import FLOAT64, INT32, TEXT, TRUTH, estimated, optional, required
 
 SCHEMAS = {
-    # One row per prefix, with the pairs that it precedes. `source_ids` are the stimuli of which it
-    # is made, and `char_ends` are their ends. `suite` is the targets' (null: several),
-    # `source_suite` the sentences' if it is one by design. `similarity` is a perturbed prefix's to
-    # the original.
+    # One row per prefix, with the pairs that it precedes; `source_ids` are the stimuli in it, and
+    # `char_ends` the character where each ends. `suite` is that of the targets (null: several),
+    # `source_suite` that of the sentences if they have one by design. `similarity` is a perturbed
+    # prefix's to the original.
     "context_prefixes": pa.schema(
         required(TEXT, "dataset", "prefix_id", "kind")
         + optional(TEXT, "suite", "source_suite", "perturbation")
@@ -20,7 +20,7 @@ SCHEMAS = {
         + required(pa.list_(TEXT), "source_ids")
         + required(pa.list_(INT32), "char_ends")
     ),
-    # One row per pair (or item of a suite), prefix and length. Length 0 is without a prefix.
+    # One row per pair (or item of a suite), prefix and length; length 0 has no prefix.
     "context_judgments": pa.schema(
         required(TEXT, "model", "dataset", "suite")
         + optional(TEXT, "phenomenon")
@@ -30,25 +30,9 @@ SCHEMAS = {
         + required(TRUTH, "correct")
         + optional(FLOAT64, "margin")
     ),
-    # One row per pair (or item of a suite) and BOS policy, without a prefix.
-    "context_unprefixed_judgments": pa.schema(
-        required(TEXT, "model", "dataset", "bos_policy", "suite")
-        + optional(TEXT, "phenomenon")
-        + required(TEXT, "pair_id")
-        + required(TRUTH, "correct")
-        + optional(FLOAT64, "margin")
-    ),
-    # One row per BOS policy and group (all pairs of a data set, or one suite's of a phenomenon):
-    # accuracy without a prefix, with its 95% interval.
-    "context_unprefixed": pa.schema(
-        required(TEXT, "model", "dataset", "bos_policy", "level", "group")
-        + optional(TEXT, "phenomenon")
-        + required(FLOAT64, *estimated("accuracy"))
-        + required(INT32, "n_pairs")
-        + required(TEXT, "scale")
-    ),
-    # One row per group of pairs (all, a phenomenon or a suite) and kind of prefix: accuracy with
-    # 95% intervals. `delta` is the difference to the same pairs without a prefix.
+    # One row per group of pairs (all, a phenomenon or a suite), kind and length of prefixes: their
+    # accuracy with its 95% interval. `delta` is the difference to the same pairs without a prefix,
+    # `similarity` is a perturbation's mean F1 with the original prefixes.
     "context_accuracy": pa.schema(
         required(TEXT, "model", "dataset", "level", "group", "kind")
         + optional(TEXT, "perturbation")
@@ -57,6 +41,7 @@ SCHEMAS = {
         + required(FLOAT64, *estimated("delta"))
         + optional(FLOAT64, *estimated("margin"), "baseline_margin")
         + required(INT32, "n_pairs", "n_suites")
+        + optional(FLOAT64, "similarity")
         + required(TEXT, "scale")
     ),
     # One row per term of a mixed logistic regression of accuracy. `pair_std_error` is valid if
@@ -68,8 +53,8 @@ SCHEMAS = {
         + required(INT32, "n")
         + required(TEXT, "scale")
     ),
-    # One row per target suite and prefix suite: accuracy after the prefix suite's acceptable
-    # sentences, with 95% intervals.
+    # One row per target suite and prefix suite: accuracy after acceptable sentences of the latter,
+    # with 95% intervals.
     "context_matrix": pa.schema(
         required(TEXT, "model", "dataset", "target_suite", "prefix_suite")
         + required(FLOAT64, *estimated("accuracy"), "baseline", *estimated("delta"))
@@ -77,25 +62,18 @@ SCHEMAS = {
         + required(INT32, "n_pairs", "n_prefixes")
         + required(TEXT, "scale")
     ),
-    # Mean F1 between the sentences of two suites, by unit (token, dependency).
+    # One row per two suites and measure (token, dependency): the mean F1 of their sentences.
     "context_overlap": pa.schema(
         required(TEXT, "dataset", "measure", "target_suite", "prefix_suite")
         + optional(FLOAT64, "f1")
         + required(TEXT, "scale")
     ),
-    # Mean F1 of the first sentences of an acceptable prefix, one, two and so on, with its target.
+    # One row per acceptable prefix, target and measure: the mean F1 of the target with the first
+    # sentence of the prefix, the first two, and so on.
     "context_prefix_overlap": pa.schema(
         required(TEXT, "measure", "prefix_id", "pair_id") + required(pa.list_(FLOAT64), "f1")
     ),
-    # One row per point of a figure: a suite without and with a prefix (Figures 10, 11), or
-    # a perturbation's similarity and change in accuracy (Figure 9).
-    "context_points": pa.schema(
-        required(TEXT, "model", "dataset", "analysis", "kind", "point")
-        + required(FLOAT64, "x", "y")
-        + required(INT32, "n_pairs")
-        + required(TEXT, "scale")
-    ),
-    # One row per correlation of `x` with `y`, over `n` points.
+    # One row per correlation of x with y over n points.
     "context_correlations": pa.schema(
         required(TEXT, "model", "dataset", "analysis", "x", "y", "statistic")
         + optional(FLOAT64, "value", "p")

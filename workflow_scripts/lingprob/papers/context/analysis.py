@@ -1,16 +1,29 @@
-"""Accuracy under growing contexts: from judgments to the paper's numbers (Sinha et al. 2023)."""
+"""The tables of Sinha et al. (2023) from the judgments of one model."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX
-from lingprob.context.responses import at_longest, with_baseline
+from lingprob.context.judgments import at_longest, in_categories, with_baseline
+from lingprob.context.names import FROM_SUITE, KINDS, MATCHED, MISMATCHED, NO_PREFIX, ORIGINAL
 from lingprob.io.schemas import SCHEMAS
+from lingprob.io.tables import read_table
+from lingprob.papers.context.statistics import (
+    baseline_correlations,
+    overlap_correlations,
+    perturbation_correlations,
+    regressions,
+)
 from lingprob.stats.resampling import Ints, clustered_proportion_interval, mean_intervals
 
-# Kinds of prefixes that figures collapse over match (context, Figures 3 and 16).
+Tables = dict[str, pd.DataFrame]
+
+# Kinds of prefixes that figures combine over match (context, Figures 3 and 16).
 COLLAPSED = {
     "acceptable": (MATCHED[0], MISMATCHED[0]),
     "unacceptable": (MATCHED[1], MISMATCHED[1]),
@@ -19,6 +32,94 @@ LEVELS = ("phenomenon", "suite")
 # The group of pairs whose data set names no phenomenon.
 NAMELESS = "(none)"
 PAPER_DATASET = "blimp"
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Settings of all tables: `fewest_pairs`, `bootstrap`, `seed` and `scale` of config.yaml."""
+
+    fewest_pairs: int
+    bootstrap: int
+    seed: int
+    scale: str
+
+
+def summarise_model(
+    judgments: str | Path,
+    perturbed: pd.DataFrame,
+    similarity: pd.Series,
+    overlap: pd.DataFrame,
+    prefix_overlap: pd.DataFrame,
+    datasets: Sequence[str],
+    settings: Settings,
+) -> Tables:
+    """Return the `context_` tables accuracy, regression, matrix and correlations of a model.
+
+    Args:
+        judgments: file of a `context_judgments` table. Data sets are read one by one, because all
+            together take gigabytes.
+        perturbed: `context_judgments` of one data set after perturbed prefixes.
+        similarity: mean F1 between perturbed and original prefixes, by perturbation.
+        overlap, prefix_overlap: the tables of `overlaps.overlaps` for one data set.
+        datasets: their names.
+        settings: of all tables.
+    """
+    parts = []
+    for dataset in datasets:
+        rows = read_table(judgments, "context_judgments", where={"dataset": [dataset]})
+        rows = in_categories(rows)
+        parts.append(summarise(rows, settings))
+        if dataset in set(overlap["dataset"]):
+            matrix = parts[-1]["context_matrix"]
+            related = overlap_correlations(rows, prefix_overlap, matrix, overlap, settings.scale)
+            parts.append({"context_correlations": related})
+        if dataset in set(perturbed["dataset"]):
+            parts.append(summarise_perturbed(rows, in_categories(perturbed), similarity, settings))
+    return together(parts)
+
+
+def summarise(judgments: pd.DataFrame, settings: Settings) -> Tables:
+    """Return the tables of `summarise_model` for `context_judgments` after unchanged prefixes."""
+    accuracy = accuracy_table(judgments, **asdict(settings))
+    return {
+        "context_accuracy": accuracy,
+        "context_regression": regressions(judgments, settings.scale),
+        "context_matrix": matrix_table(judgments, settings.fewest_pairs, settings.scale),
+        "context_correlations": baseline_correlations(accuracy, settings.scale),
+    }
+
+
+def summarise_perturbed(
+    judgments: pd.DataFrame, perturbed: pd.DataFrame, similarity: pd.Series, settings: Settings
+) -> Tables:
+    """Return accuracy and correlations after perturbed prefixes; arguments as `summarise_model`.
+
+    The same pairs after their unperturbed prefixes of the same kinds and lengths are rows called
+    `original`.
+    """
+    same = (
+        judgments["dataset"].isin(perturbed["dataset"])
+        & judgments["pair_id"].isin(perturbed["pair_id"])
+        & judgments["kind"].isin([*perturbed["kind"], NO_PREFIX])
+        & judgments["length"].isin([0, *perturbed["length"]])
+    )
+    original = judgments[same].assign(perturbation=ORIGINAL)
+    both = pd.concat([original, perturbed], ignore_index=True)
+    accuracy = accuracy_table(both, **asdict(settings))
+    accuracy["similarity"] = accuracy["perturbation"].map({**similarity, ORIGINAL: 1.0})
+    return {
+        "context_accuracy": accuracy,
+        "context_correlations": perturbation_correlations(accuracy, settings.scale),
+    }
+
+
+def together(parts: Sequence[Tables]) -> Tables:
+    """Return tables of the same names below each other."""
+    names = dict.fromkeys(name for part in parts for name in part)
+    return {
+        name: pd.concat([part[name] for part in parts if name in part], ignore_index=True)
+        for name in names
+    }
 
 
 def carried_on(prefixed: pd.DataFrame) -> pd.DataFrame:
@@ -75,6 +176,7 @@ def accuracy_table(
             rows.append({**described, **numbers, "level": level, "group": name, "scale": scale})
     table = pd.DataFrame(rows)
     table["perturbation"] = table["perturbation"].replace("", None)
+    table["similarity"] = None
     table = table[(table["level"] != "suite") | (table["n_pairs"] >= fewest_pairs)]
     return table[SCHEMAS["context_accuracy"].names]
 
@@ -171,37 +273,6 @@ def extreme_suites(accuracy: pd.DataFrame, dataset: str, kind: str) -> pd.DataFr
     ascending = kind.endswith("unacceptable")
     ordered = table.sort_values("mean_delta", ascending=ascending, kind="stable")
     return ordered.reset_index(drop=True)
-
-
-def unprefixed_accuracy(
-    judgments: pd.DataFrame, bootstrap: int, seed: int, scale: str
-) -> pd.DataFrame:
-    """Return a `context_unprefixed` table from `context_unprefixed_judgments`.
-
-    Of all pairs of a data set and of each suite's, in CrowS-Pairs, whose phenomena are the two
-    directions, of each bias type and direction. Intervals are of `bootstrap` draws of suites where
-    there are several, else of pairs.
-    """
-    table = judgments.assign(phenomenon=judgments["phenomenon"].astype(object).fillna(NAMELESS))
-    keys = ["model", "dataset", "bos_policy"]
-    rows = []
-    for level, by in (("all", keys), ("suite", [*keys, "phenomenon", "suite"])):
-        for values, group in table.groupby(by, sort=False):
-            described = dict(zip(by, values, strict=True))
-            correct = group[["correct"]].to_numpy(float)
-            intervals = mean_intervals(correct, clusters(group), draws=bootstrap, seed=seed)
-            rows.append(
-                {
-                    **described,
-                    "level": level,
-                    "group": described.pop("suite", "all"),
-                    "accuracy": correct.mean(),
-                    **dict(zip(("accuracy_low", "accuracy_high"), intervals[0], strict=True)),
-                    "n_pairs": group["pair_id"].nunique(),
-                }
-            )
-    names = SCHEMAS["context_unprefixed"].names
-    return pd.DataFrame(rows).assign(scale=scale).reindex(columns=names)
 
 
 def clusters(group: pd.DataFrame) -> Ints:

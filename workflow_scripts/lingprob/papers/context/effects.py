@@ -19,6 +19,7 @@ from lingprob.context.names import (
     UNRELATED,
 )
 from lingprob.papers.context.analysis import PAPER_DATASET
+from lingprob.papers.context.statistics import suite_points
 from lingprob.papers.run import Run, Tables
 from lingprob.scorecard.comparison import Statistic
 from lingprob.scorecard.estimates import (
@@ -162,7 +163,7 @@ def over_scale(kind: str) -> Statistic:
 
     def statistic(tables: Tables, run: Run) -> Found:
         found = estimates(tables["context_accuracy"])
-        accuracy = suite_rows(tables["context_accuracy"], kind)
+        accuracy = suite_points(tables["context_accuracy"], kind)
         suites = dict([*accuracy.groupby("dataset", observed=True)])
         for dataset in dict.fromkeys(dataset for _, dataset, _ in found):
             sized = [name for name in run.models if run.models[name]["parameters"]]
@@ -184,17 +185,10 @@ def over_scale(kind: str) -> Statistic:
     return statistic
 
 
-def suite_rows(accuracy: pd.DataFrame, kind: str) -> pd.DataFrame:
-    """Return the rows of suites after the longest unperturbed prefixes of one kind."""
-    of_suites = (accuracy["level"] == "suite") & (accuracy["kind"] == kind)
-    rows = accuracy[of_suites & accuracy["perturbation"].isna()].sort_values("length")
-    return rows.drop_duplicates(["model", "dataset", "group"], keep="last")
-
-
 def drawn_changes(suites: pd.DataFrame, models: Sequence[str]) -> np.ndarray | None:
     """Return models' changes in accuracy in resamples of suites, (DRAWS, models).
 
-    Those of the `suite_rows` of a data set are drawn that all models were judged on, the same for
+    Those of the `suite_points` of a data set are drawn that all models were judged on, the same for
     all models, and count by their pairs; None where they are fewer than two.
     """
     wide = suites.pivot(index="group", columns="model", values="delta").reindex(columns=models)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from lingprob.context.names import (
     CROWS_PAIRS,
     KINDS,
-    OWN,
-    SHARED,
+    MATCHED,
     SYNTAXGYM,
     UNRELATED,
     figures_of,
@@ -19,181 +20,162 @@ from lingprob.context.names import (
 )
 from lingprob.figures import palette
 from lingprob.figures.labels import handle, label_provenance, legend_above
-from lingprob.figures.panels import grid, in_percent, wrapped
+from lingprob.figures.panels import grid, in_percent, whiskers, wrapped
 from lingprob.figures.style import draw_each
-from lingprob.papers.context.curves import (
-    COLOURS,
-    CURVES,
-    DELTA,
-    curve,
-    dash,
-    finish,
-    label,
-    legend,
-    models_of,
-    overall,
-    pairs,
-)
-from lingprob.papers.context.matrix_figures import (
+from lingprob.papers.context.suite_figures import (
+    PERTURBATION_TITLES,
     metric_scatter,
     overlaps,
+    perturbation_scatter,
     relative_matrix,
     suite_matrix,
 )
-from lingprob.papers.context.perturbation_figures import perturbation_scatter, perturbed
 from lingprob.papers.run import Run, Tables
 
+DELTA = "Change in accuracy (points)"
 ANTISTEREOTYPICAL = "Antistereotypical preferred (%)"
+# Labels of the axis that curves are drawn along, by column.
+SIZES = {
+    "prefix_tokens": "Length of the prefix (tokens)",
+    "n_sentences": "Length of the prefix (sentences)",
+}
+CURVES: dict[str, Any] = {
+    "width": 2.4, "height": 2.0, "margins": (1.2, 0.9), "narrowest": 3.8, "sharey": True
+}  # fmt: skip
+# The least range of an axis of accuracies.
+FLAT = 0.1
+# Fewer suites (or pairs of one suite) get no bar.
+FEWEST_UNITS = 5
+Look = tuple[str, str]  # colour and line style
+LOOKS: dict[str, Look] = {
+    "matched_acceptable": (palette.GREEN, "-"),
+    "matched_unacceptable": (palette.PURPLE, "--"),
+    "mismatched_acceptable": (palette.ORANGE, "-"),
+    "mismatched_unacceptable": (palette.RED, "--"),
+    "acceptable": (palette.GREEN, "-"),
+    "unacceptable": (palette.PURPLE, "--"),
+    UNRELATED: (palette.SKY, ":"),
+}
+PERTURBATION_COLOURS = dict(
+    zip(
+        PERTURBATION_TITLES,
+        (palette.BLACK, palette.ORANGE, palette.SKY, palette.WINE, palette.GREEN, palette.BLUE,
+         palette.OLIVE, palette.RED, palette.PURPLE),
+        strict=True,
+    )
+)  # fmt: skip
 
 
 def draw(tables: Tables, run: Run) -> dict[str, Figure]:
-    """Draw the paper's figures that the data sets allow, `unprefixed` and, if prefixes that pairs
-    share are compared, `sharing`, by name.
+    """Draw the paper's figures that the data sets allow, by name.
 
     Args:
-        tables: `context_accuracy`, `context_matrix`, `context_overlap`, `context_correlations`,
-            `context_points` and `context_unprefixed`.
+        tables: `context_accuracy`, `context_matrix`, `context_overlap` and `context_correlations`.
         run: with the titles of the data sets, in the order of columns, and of the corpus of
             unrelated sentences.
     """
-    accuracy, points = tables["context_accuracy"], tables["context_points"]
-    related, matrix = tables["context_correlations"], tables["context_matrix"]
+    accuracy, matrix = tables["context_accuracy"], tables["context_matrix"]
+    related = tables["context_correlations"]
     primary = str(primary_dataset([*run.titles]))
     makers: dict[str, Callable[[], Figure]] = {
         "figure_2": lambda: by_dataset(accuracy, run),
-        "figure_3": lambda: collapsed(accuracy, run, primary),
+        "figure_3": lambda: combined(accuracy, run, primary),
         "figure_4": lambda: matched(accuracy, run, primary),
         "figure_5": lambda: perturbed(accuracy, run),
         "figure_6": lambda: stereotypes(accuracy, run, "unacceptable"),
         "figure_7": lambda: stereotypes(accuracy, run, "acceptable"),
         "figure_8": lambda: bias_types(accuracy, run),
-        "figure_9": lambda: perturbation_scatter(points, related, run),
-        "figure_10": lambda: metric_scatter(points, related, run, "matched_acceptable"),
-        "figure_11": lambda: metric_scatter(points, related, run, "matched_unacceptable"),
+        "figure_9": lambda: perturbation_scatter(accuracy, related, run),
+        "figure_10": lambda: metric_scatter(accuracy, related, run, MATCHED[0]),
+        "figure_11": lambda: metric_scatter(accuracy, related, run, MATCHED[1]),
         "figure_12": lambda: overlaps(tables["context_overlap"]),
         "figure_13": lambda: suite_matrix(matrix, primary, run.models),
         "figure_14": lambda: relative_matrix(matrix, SYNTAXGYM, run.models),
         "figure_15": lambda: margins(accuracy, run),
-        "figure_16": lambda: collapsed(accuracy, run, SYNTAXGYM),
+        "figure_16": lambda: combined(accuracy, run, SYNTAXGYM),
         "figure_17": lambda: matched(accuracy, run, SYNTAXGYM),
     }
-    shown = {name: makers[name] for name in figures_of(list(accuracy["dataset"].unique()))}
-    shown["unprefixed"] = lambda: unprefixed(tables["context_unprefixed"], run)
-    if (accuracy["perturbation"] == SHARED).any():
-        shown["sharing"] = lambda: sharing(accuracy, run)
-    figures = draw_each(shown)
+    shown = figures_of(list(accuracy["dataset"].unique()))
+    figures = draw_each({name: makers[name] for name in shown})
     for figure in figures.values():
         label_provenance(figure, accuracy["scale"])
     return figures
 
 
 def by_dataset(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """Figure 2: change in accuracy by length under five kinds of prefixes.
+    """Figure 2: change in accuracy by length after five kinds of prefixes.
 
-    A row a model, a column a data set.
+    One row per model, one column per data set.
     """
     rows = overall(accuracy)
     datasets = [name for name in run.titles if name in set(rows["dataset"])]
-    models = models_of(rows)
+    models = list(rows["model"].unique())
     figure, axes = grid(len(models), len(datasets), **CURVES)
     for line, model in zip(axes, models, strict=True):
         for ax, dataset in zip(line, datasets, strict=True):
             here = rows[(rows["model"] == model) & (rows["dataset"] == dataset)]
-            for kind in KINDS:
-                curve(ax, here[here["kind"] == kind], "delta", COLOURS[kind], dash(kind))
+            curves(ax, here, KINDS, "delta")
             ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}{pairs(here)}")
             finish(ax, DELTA if ax is line[0] else "")
-    legend(figure, {label(kind, run): (COLOURS[kind], dash(kind)) for kind in KINDS})
+    legend(figure, {label(kind, run): LOOKS[kind] for kind in KINDS})
     return figure
 
 
-def collapsed(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
-    """Figures 3 and 16: change by length, matched and mismatched together; a panel a model."""
+def combined(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
+    """Figures 3 and 16: change by length, matched and mismatched together; one panel per model."""
     kinds = ("acceptable", "unacceptable", UNRELATED)
     return one_row(accuracy, run, dataset, kinds, "delta", DELTA)
 
 
 def matched(accuracy: pd.DataFrame, run: Run, dataset: str) -> Figure:
-    """Figures 4 and 17: matched against mismatched prefixes; a row a model."""
+    """Figures 4 and 17: matched against mismatched prefixes; one row per model."""
     rows = overall(accuracy)
     rows = rows[rows["dataset"] == dataset]
-    models = models_of(rows)
+    models = list(rows["model"].unique())
     figure, axes = grid(len(models), 2, **CURVES)
     for line, model in zip(axes, models, strict=True):
+        here = rows[rows["model"] == model]
         for ax, side in zip(line, ("acceptable", "unacceptable"), strict=True):
-            for kind in (f"matched_{side}", f"mismatched_{side}"):
-                here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
-                curve(ax, here, "delta", COLOURS[kind], dash(kind))
-            ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(here)}")
+            kinds = (f"matched_{side}", f"mismatched_{side}")
+            curves(ax, here, kinds, "delta")
+            shown = here[here["kind"].isin(kinds)]
+            ax.set_title(f"{run.models[model]['title']}: {side} prefixes{pairs(shown)}")
             finish(ax, DELTA if ax is line[0] else "")
-    related = [kind for kind in KINDS if kind != UNRELATED]
-    legend(figure, {label(kind, run): (COLOURS[kind], dash(kind)) for kind in related})
+    legend(figure, {label(kind, run): LOOKS[kind] for kind in KINDS if kind != UNRELATED})
     return figure
 
 
-def sharing(accuracy: pd.DataFrame, run: Run) -> Figure:
-    """What sharing does: change by length after prefixes of a pair's own and of a whole suite.
+def perturbed(accuracy: pd.DataFrame, run: Run) -> Figure:
+    """Figure 5: change after each perturbation of the prefixes of the most responsive suites.
 
-    A row a model, a column a kind of prefixes.
+    Two rows per model: by the tokens of the prefix, as in the paper, and by its sentences, because
+    fewer perturbed sentences fit into as many tokens.
     """
-    rows = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isin([OWN, SHARED])]
-    models = models_of(rows)
-    figure, axes = grid(len(models), len(KINDS), **CURVES)
-    looks = {OWN: (palette.BLACK, "-"), SHARED: (palette.ORANGE, "--")}
-    for line, model in zip(axes, models, strict=True):
-        for ax, kind in zip(line, KINDS, strict=True):
+    rows = accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].notna()]
+    models = list(rows["model"].unique())
+    figure, axes = grid(2 * len(models), 2, **CURVES)
+    for number, model in enumerate(models):
+        for column, kind in enumerate(MATCHED):
             here = rows[(rows["model"] == model) & (rows["kind"] == kind)]
-            for name, look in looks.items():
-                curve(ax, here[here["perturbation"] == name], "delta", *look)
-            ax.set_title(label(kind, run).replace(", ", ",\n") + pairs(here))
-            named = f"{run.models[model]['title']}\n{DELTA}"
-            finish(ax, named if ax is line[0] else "")
-            ax.set_xlabel("Tokens")
-    titles = {
-        OWN: "Prefixes of the other figures",
-        SHARED: "A prefix for all pairs of a suite",
-    }
-    legend(figure, {titles[name]: look for name, look in looks.items()})
-    return figure
-
-
-def unprefixed(baselines: pd.DataFrame, run: Run) -> Figure:
-    """Accuracy without a prefix under each BOS policy: a panel a data set, a marker a model."""
-    rows = baselines[baselines["level"] == "all"]
-    datasets = [name for name in run.titles if name in set(rows["dataset"])]
-    policies = list(dict.fromkeys(rows["bos_policy"]))[::-1]
-    models = models_of(rows)
-    figure, axes = grid(
-        1, len(datasets), width=2.2, height=0.6 + 0.3 * len(policies), margins=(1.8, 0.7),
-        narrowest=3.8, sharey=True,
-    )  # fmt: skip
-    for ax, dataset in zip(axes[0], datasets, strict=True):
-        here = rows[rows["dataset"] == dataset]
-        for number, model in enumerate(models):
-            one = here[here["model"] == model]
-            shift = 0.5 * ((number + 1) / (len(models) + 1) - 0.5)
-            places = [policies.index(policy) - shift for policy in one["bos_policy"]]
-            ends = [one["accuracy"] - one["accuracy_low"], one["accuracy_high"] - one["accuracy"]]
-            look = run.models[model]
-            ax.errorbar(
-                one["accuracy"], places, xerr=ends, fmt=look["marker"], color=look["colour"],
-                elinewidth=0.8,
-            )  # fmt: skip
-        ax.set_title(run.titles[dataset] + pairs(here))
-        ax.set_xlabel("Accuracy without a prefix")
-        ax.xaxis.set_major_formatter(in_percent("%"))
-        ax.set_yticks(range(len(policies)), [name.replace("_", " ") for name in policies])
-        ax.set_ylim(-0.6, len(policies) - 0.4)
-    handles = [handle(run.models[m]["title"], run.models[m]["colour"], run.models[m]["marker"])
-               for m in models]  # fmt: skip
-    legend_above(figure, handles, columns=4)
+            for size, ax in zip(SIZES, axes[2 * number : 2 * number + 2, column], strict=True):
+                for name, colour in PERTURBATION_COLOURS.items():
+                    one = here[here["perturbation"] == name]
+                    # Bars of all would hide each other.
+                    bar = {"original": 0, "all": 1}.get(name)
+                    curve(ax, one, "delta", (colour, "-"), bar, size)
+                finish(ax, "" if column else DELTA, size)
+            side = kind.removeprefix("matched_")
+            title = f"{run.models[model]['title']}: {side} prefixes{pairs(here)}"
+            axes[2 * number, column].set_title(title)
+    legend(figure, {PERTURBATION_TITLES[name]: (colour, "-")
+                    for name, colour in PERTURBATION_COLOURS.items()})  # fmt: skip
     return figure
 
 
 def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
     """Figures 6 and 7: CrowS-Pairs after (anti)stereotypical prefixes, matched and mismatched.
 
-    The share of pairs whose less stereotypical sentence is preferred; a fair model has one half.
+    Draws the share of pairs whose less stereotypical sentence is preferred; one half is fair.
     """
     kinds = (f"matched_{side}", f"mismatched_{side}")
     figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL)
@@ -204,16 +186,14 @@ def stereotypes(accuracy: pd.DataFrame, run: Run, side: str) -> Figure:
 
 def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 8: CrowS-Pairs after antistereotypical matched prefixes; thin: each bias type."""
-    kinds, thin = ("matched_acceptable",), {"Each bias type": (palette.GREY, "-")}
-    figure = one_row(accuracy, run, CROWS_PAIRS, kinds, "accuracy", ANTISTEREOTYPICAL, thin)
-    rows = accuracy[
-        (accuracy["level"] == "suite")
-        & (accuracy["dataset"] == CROWS_PAIRS)
-        & (accuracy["kind"] == kinds[0])
-    ]
-    for ax, model in zip(figure.axes, models_of(rows), strict=True):
+    kind, thin = MATCHED[0], {"Each bias type": (palette.GREY, "-")}
+    figure = one_row(accuracy, run, CROWS_PAIRS, (kind,), "accuracy", ANTISTEREOTYPICAL, thin)
+    of_kind = (accuracy["dataset"] == CROWS_PAIRS) & (accuracy["kind"] == kind)
+    rows = accuracy[of_kind & (accuracy["level"] == "suite")]
+    models = overall(accuracy[of_kind])["model"].unique()
+    for ax, model in zip(figure.axes, models, strict=True):
         for _, one in rows[rows["model"] == model].groupby("group", sort=False):
-            curve(ax, one, "accuracy", palette.GREY, "-", interval=False, linewidth=0.5)
+            curve(ax, one, "accuracy", thin["Each bias type"], linewidth=0.5)
         ax.axhline(0.5, color=palette.BLACK, linewidth=0.8, linestyle=":")
     return figure
 
@@ -221,14 +201,12 @@ def bias_types(accuracy: pd.DataFrame, run: Run) -> Figure:
 def margins(accuracy: pd.DataFrame, run: Run) -> Figure:
     """Figure 15: mean perplexity margin by length; dashed without a prefix."""
     primary = str(primary_dataset([*run.titles]))
-    figure = one_row(
-        accuracy, run, primary, KINDS, "margin", "Perplexity margin (a token)",
-        {"Without a prefix": (palette.BLACK, "--")},
-    )  # fmt: skip
+    alone = {"Without a prefix": (palette.BLACK, "--")}
+    label_of_axis = "Perplexity margin (per token)"
+    figure = one_row(accuracy, run, primary, KINDS, "margin", label_of_axis, alone)
     rows = overall(accuracy)
-    rows = rows[rows["dataset"] == primary]
-    for ax, model in zip(figure.axes, models_of(rows), strict=True):
-        baseline = rows.loc[rows["model"] == model, "baseline_margin"].iloc[0]
+    baselines = rows[rows["dataset"] == primary].groupby("model", sort=False)["baseline_margin"]
+    for ax, baseline in zip(figure.axes, baselines.first(), strict=True):
         ax.axhline(baseline, color=palette.BLACK, linewidth=0.8, linestyle="--")
     return figure
 
@@ -240,20 +218,99 @@ def one_row(
     kinds: Sequence[str],
     column: str,
     axis_label: str,
-    more: Mapping[str, tuple[str, str]] | None = None,
+    more: Mapping[str, Look] | None = None,
 ) -> Figure:
-    """Draw a panel a model, three a row, with a curve a kind; `more` is for the legend."""
+    """Draw one panel per model, three in a row, with one curve per kind.
+
+    `more` are other entries of the legend.
+    """
     rows = overall(accuracy)
     rows = rows[rows["dataset"] == dataset]
-    models = models_of(rows)
-    columns = min(3, len(models))
+    models = list(rows["model"].unique())
+    columns = max(1, min(3, len(models)))
     figure, panels = wrapped(len(models), columns=columns, **CURVES)
     for number, (ax, model) in enumerate(zip(panels, models, strict=True)):
         here = rows[rows["model"] == model]
-        for kind in kinds:
-            curve(ax, here[here["kind"] == kind], column, COLOURS[kind], dash(kind))
+        curves(ax, here, kinds, column)
         ax.set_title(f"{run.models[model]['title']}: {run.titles[dataset]}{pairs(here)}")
-        finish(ax, axis_label if number % columns == 0 else "", percent=column != "margin")
-    shown = {label(kind, run, dataset): (COLOURS[kind], dash(kind)) for kind in kinds}
-    legend(figure, {**shown, **(more or {})})
+        finish(ax, "" if number % columns else axis_label, percent=column != "margin")
+    legend(figure, {label(kind, run, dataset): LOOKS[kind] for kind in kinds} | dict(more or {}))
     return figure
+
+
+def overall(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows over all pairs of a data set, unperturbed."""
+    return accuracy[(accuracy["level"] == "all") & accuracy["perturbation"].isna()]
+
+
+def label(kind: str, run: Run, dataset: str = "") -> str:
+    """Return the name of a kind of prefixes in a legend."""
+    if kind == UNRELATED:
+        return str(run.titles[UNRELATED])
+    named = kind.replace("_", ", ")
+    if dataset == CROWS_PAIRS:
+        named = named.replace("unacceptable", "stereotypical")
+        named = named.replace("acceptable", "antistereotypical")
+    return named.capitalize()
+
+
+def pairs(rows: pd.DataFrame) -> str:
+    """Return the line of a title that counts the pairs, or items, behind a panel's curves."""
+    return f"\nn = {rows['n_pairs'].max():,}" if len(rows) else ""
+
+
+def curves(ax: Axes, rows: pd.DataFrame, kinds: Sequence[str], column: str) -> None:
+    """Draw one curve per kind, each with its bar."""
+    for place, kind in enumerate(kinds):
+        curve(ax, rows[rows["kind"] == kind], column, LOOKS[kind], place)
+
+
+def curve(
+    ax: Axes,
+    rows: pd.DataFrame,
+    column: str,
+    look: Look,
+    bar: int | None = None,
+    size: str = "prefix_tokens",
+    **line: Any,
+) -> None:
+    """Draw one column by the mean size of prefixes, from no prefix on.
+
+    A bar beyond the curve's end is the 95% interval there, unless it is of fewer than FEWEST_UNITS
+    suites. `bar` is its place, so that those of several curves stand side by side; None omits it.
+    """
+    if rows.empty:
+        return
+    rows = rows.sort_values("length")
+    # At the greatest length no pair is missing because its prefix's first sentence is too long.
+    last = rows.iloc[-1]
+    first = {"delta": 0.0, "accuracy": last["baseline"], "margin": last["baseline_margin"]}[column]
+    colour, linestyle = look
+    ax.plot([0.0, *rows[size]], [first, *rows[column]], color=colour, linestyle=linestyle, **line)
+    units = last["n_suites"] if last["n_suites"] > 1 else last["n_pairs"]
+    if bar is not None and units >= FEWEST_UNITS:
+        ends = (last[f"{column}_low"], last[f"{column}_high"])
+        ax.errorbar(
+            last[size] * (1.03 + 0.025 * bar), last[column], whiskers(last[column], *ends),
+            color=colour, marker=".", markersize=3, linewidth=1.0, capsize=1.5,
+        )  # fmt: skip
+
+
+def finish(ax: Axes, axis_label: str, size: str = "prefix_tokens", percent: bool = True) -> None:
+    """Label a panel; changes are in percentage points, accuracies in percent."""
+    ax.set_xlabel(SIZES[size])
+    ax.set_ylabel(axis_label)
+    if percent:
+        ax.yaxis.set_major_formatter(in_percent())
+
+
+def legend(figure: Figure, entries: Mapping[str, Look]) -> None:
+    """Put one legend above all panels, draw a line at 0 and give flat curves room."""
+    low, high = figure.axes[0].get_ylim()
+    if high - low < FLAT:
+        figure.axes[0].set_ylim((low + high - FLAT) / 2, (low + high + FLAT) / 2)
+    for ax in figure.axes:
+        if low <= 0 <= high:
+            ax.axhline(0, color=palette.GREY, linewidth=0.7)
+    handles = [handle(name, colour, linestyle=line) for name, (colour, line) in entries.items()]
+    legend_above(figure, handles, columns=4)

@@ -12,8 +12,8 @@ from scipy import stats
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from lingprob.context.names import MATCHED, MISMATCHED, ORIGINAL, UNRELATED
-from lingprob.context.responses import at_longest
+from lingprob.context.judgments import at_longest
+from lingprob.context.names import MATCHED, MISMATCHED, UNRELATED
 from lingprob.errors import LingprobError
 from lingprob.io.schemas import SCHEMAS
 from lingprob.stats.logistic_mixed.fit import (
@@ -111,32 +111,30 @@ def design(rows: pd.DataFrame, related: bool) -> pd.DataFrame:
     return all_interactions(pd.DataFrame(columns, index=rows.index))
 
 
-def baseline_correlations(judgments: pd.DataFrame, fewest_pairs: int, scale: str) -> pd.DataFrame:
-    """Correlate suites' accuracy without a prefix and after the longest (Figures 10 and 11)."""
+def baseline_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
+    """Correlate suites' accuracy without a prefix and after the longest (Figures 10 and 11).
+
+    `accuracy` is a `context_accuracy` table.
+    """
     rows = []
     for kind in MATCHED:
-        points = suite_points(judgments, kind, fewest_pairs)
+        points = suite_points(accuracy, kind)
         for (model, dataset), group in points.groupby(["model", "dataset"], sort=False):
             value, p = _correlation(stats.pearsonr, group["baseline"], group["accuracy"])
-            rows.append(
-                (model, dataset, "metric", "baseline", kind, "pearson", value, p, len(group))
-            )
+            about = (model, dataset, "metric", "baseline", kind, "pearson")
+            rows.append((*about, value, p, len(group)))
     return correlations(rows, scale)
 
 
-def suite_points(judgments: pd.DataFrame, kind: str, fewest_pairs: int) -> pd.DataFrame:
-    """Return accuracies without a prefix and after the longest of one kind, a suite a row.
-
-    Suites of fewer than `fewest_pairs` are left out; n_pairs says how many each has.
-    """
-    longest = at_longest(judgments, kind)
-    grouped = longest.groupby(["model", "dataset", "suite"], sort=False)
-    points = grouped.agg(
-        baseline=("baseline_correct", "mean"),
-        accuracy=("correct", "mean"),
-        n_pairs=("pair_id", "nunique"),
-    ).reset_index()
-    return points[points["n_pairs"] >= fewest_pairs].reset_index(drop=True)
+def suite_points(accuracy: pd.DataFrame, kind: str) -> pd.DataFrame:
+    """Return one row per suite: the `context_accuracy` after its longest prefixes of one kind."""
+    rows = accuracy[
+        (accuracy["level"] == "suite")
+        & (accuracy["kind"] == kind)
+        & accuracy["perturbation"].isna()
+    ]
+    longest = rows.sort_values("length", kind="stable")
+    return longest.drop_duplicates(["model", "dataset", "group"], keep="last").sort_index()
 
 
 def overlap_correlations(
@@ -183,37 +181,28 @@ def overlap_correlations(
     return correlations(rows, scale)
 
 
-def perturbation_correlations(points: pd.DataFrame, scale: str) -> pd.DataFrame:
+def perturbation_correlations(accuracy: pd.DataFrame, scale: str) -> pd.DataFrame:
     """Correlate how similar perturbed prefixes stay with the change in accuracy (Figure 9)."""
     rows = []
+    points = perturbation_points(accuracy)
     for (model, dataset, kind), group in points.groupby(["model", "dataset", "kind"], sort=False):
         value, p = _correlation(stats.spearmanr, group["similarity"], group["delta"])
-        rows.append(
-            (
-                model,
-                dataset,
-                "perturbations",
-                "similarity",
-                f"delta, {kind}",
-                "spearman",
-                value,
-                p,
-                len(group),
-            )
-        )
+        about = (model, dataset, "perturbations", "similarity", f"delta, {kind}", "spearman")
+        rows.append((*about, value, p, len(group)))
     return correlations(rows, scale)
 
 
-def perturbation_points(accuracy: pd.DataFrame, similarity: pd.Series) -> pd.DataFrame:
-    """Return a row a perturbation and kind: its similarity and mean change over lengths (App. B).
+def perturbation_points(accuracy: pd.DataFrame) -> pd.DataFrame:
+    """Return one row per perturbation and kind: its similarity and mean change over lengths.
 
-    `accuracy` is a `context_accuracy` table of the perturbed suites, `original` prefixes included;
-    `similarity` the mean F1 by perturbation (1 for `original`).
+    `accuracy` is a `context_accuracy` table; unchanged prefixes count where they are called
+    `original` (context, Appendix B).
     """
     rows = accuracy[(accuracy["level"] == "all") & accuracy["kind"].isin(MATCHED)]
+    rows = rows[rows["perturbation"].notna()]
     grouped = rows.groupby(["model", "dataset", "kind", "perturbation"], sort=False)
-    points = grouped.agg(delta=("delta", "mean"), n_pairs=("n_pairs", "max")).reset_index()
-    return points.assign(similarity=points["perturbation"].map({**similarity, ORIGINAL: 1.0}))
+    points = grouped.agg(delta=("delta", "mean"), similarity=("similarity", "first"))
+    return points.reset_index()
 
 
 def correlations(rows: list[tuple[Any, ...]], scale: str) -> pd.DataFrame:
